@@ -190,12 +190,12 @@ impl Accounting {
     ) {
         let mut served = self.charge_and_build_record(account, result);
         let CountableReply { texts, snapshot, audit, estimate_source: by } = shown;
-        let terms = &account.caller.effective_policy;
+        let effective_policy = &account.caller.effective_policy;
         if let Some(sample) = audit {
             self.accuracy_tracker.record(
-                &AccuracyKey::for_request(&served, terms.counter),
+                &AccuracyKey::for_request(&served, effective_policy.counter),
                 sample,
-                terms.policy.full_below,
+                effective_policy.policy.full_below,
             );
             let others = served.estimated_tokens.filter(|_| by == EstimateSource::Counter);
             let others = others.map(|estimated| estimated.saturating_sub(sample.estimated as u64));
@@ -208,11 +208,12 @@ impl Accounting {
         }
         let bytes = if counted { texts.bytes() } else { 0 };
         let texts = counted.then(|| texts.into_owned());
-        let (terms, snapshot) = (Arc::clone(terms), sized.then(|| Arc::clone(snapshot)));
-        let recount = RecountJob { served, effective_policy: terms, estimate_source: by, texts, snapshot };
-        let (observer, ledger) = (Arc::clone(&self.observer), Arc::clone(&self.accuracy_tracker));
+        let (effective_policy, snapshot) =
+            (Arc::clone(effective_policy), sized.then(|| Arc::clone(snapshot)));
+        let recount = RecountJob { served, effective_policy, estimate_source: by, texts, snapshot };
+        let (observer, tracker) = (Arc::clone(&self.observer), Arc::clone(&self.accuracy_tracker));
         self.deferred_worker.submit(JobPriority::BestEffort, bytes, move |is_thorough| {
-            emit_event(&*observer, recount.finish(&ledger, is_thorough));
+            emit_event(&*observer, recount.finish(&tracker, is_thorough));
         });
     }
 
@@ -224,8 +225,8 @@ impl Accounting {
     /// Returns true if a reply with so many text bytes is to be recounted: always if it is small or counts of
     /// its endpoint are too low, otherwise by sampling.
     pub(crate) fn is_sampled(&self, account: RequestInfo<'_>, served: &RequestServed, bytes: usize) -> bool {
-        let Caller { effective_policy: terms, rule, .. } = account.caller;
-        if terms.reference.is_none() || bytes == 0 || bytes > RECOUNT_MAX_BYTES {
+        let Caller { effective_policy, rule, .. } = account.caller;
+        if effective_policy.reference.is_none() || bytes == 0 || bytes > RECOUNT_MAX_BYTES {
             return false;
         }
         let percent = rule.config().accuracy_sample.unwrap_or(DEFAULT_SAMPLE_PERCENT);
@@ -233,7 +234,8 @@ impl Accounting {
         let by_lot = percent > 0.0
             && (bytes <= ALWAYS_RECOUNT_MAX_BYTES
                 || uniform_hash(self.process_tag.wrapping_add(number)) * 100.0 < percent);
-        by_lot || self.accuracy_tracker.is_too_low(|| AccuracyKey::for_request(served, terms.counter))
+        by_lot
+            || self.accuracy_tracker.is_too_low(|| AccuracyKey::for_request(served, effective_policy.counter))
     }
 
     /// Charges the session for a reply, and builds the record of its request.
@@ -370,12 +372,12 @@ mod tests {
     #[test]
     fn samples_are_spread_evenly_from_any_start() {
         for begin in [0, 1, 1_000_003, u64::MAX - 5_000] {
-            let drawn = |percent: f64, of: u64| {
+            let sampled_count = |percent: f64, of: u64| {
                 (0..of).filter(|n| uniform_hash(begin.wrapping_add(*n)) * 100.0 < percent).count() as f64
             };
-            assert!((drawn(1.0, 10_000) - 100.0).abs() <= 3.0, "{}", drawn(1.0, 10_000));
-            assert!((drawn(30.0, 100) - 30.0).abs() <= 3.0, "{}", drawn(30.0, 100));
-            assert_eq!((drawn(0.0, 10_000), drawn(100.0, 10_000)), (0.0, 10_000.0));
+            assert!((sampled_count(1.0, 10_000) - 100.0).abs() <= 3.0, "{}", sampled_count(1.0, 10_000));
+            assert!((sampled_count(30.0, 100) - 30.0).abs() <= 3.0, "{}", sampled_count(30.0, 100));
+            assert_eq!((sampled_count(0.0, 10_000), sampled_count(100.0, 10_000)), (0.0, 10_000.0));
         }
     }
 }

@@ -143,14 +143,15 @@ pub struct ReuseKey([u8; 16]);
 impl Caller {
     /// Creates a caller in a session of a principal, under a rule, with the default names of built-in tools.
     pub fn new(scope: Scope, session: Arc<ClientSession>, rule: Arc<EndpointRule>) -> Self {
-        let (terms, treatment) = (Arc::clone(rule.policy_for_client(None)), rule.shaping_mode(&session));
+        let (effective_policy, shaping_mode) =
+            (Arc::clone(rule.policy_for_client(None)), rule.shaping_mode(&session));
         Self {
             scope,
             session,
             client: None,
             rule,
-            effective_policy: terms,
-            shaping_mode: treatment,
+            effective_policy,
+            shaping_mode,
             tool_limits: ToolLimits::default(),
             upstream: None,
             read_tool: READ_TOOL.into(),
@@ -166,9 +167,9 @@ impl Caller {
     /// Applies another rule.
     #[must_use]
     pub(crate) fn with_rule(self, rule: &Arc<EndpointRule>) -> Self {
-        let (terms, treatment) =
+        let (effective_policy, shaping_mode) =
             (rule.policy_for(self.client, self.tool_limits), rule.shaping_mode(&self.session));
-        Self { rule: Arc::clone(rule), effective_policy: terms, shaping_mode: treatment, ..self }
+        Self { rule: Arc::clone(rule), effective_policy, shaping_mode, ..self }
     }
 
     /// Narrows the policy to the remaining budget of the session.
@@ -179,33 +180,33 @@ impl Caller {
         if policy == self.effective_policy.policy {
             return self;
         }
-        let terms = Arc::new(self.effective_policy.with_policy(policy));
-        Self { effective_policy: terms, ..self }
+        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
+        Self { effective_policy, ..self }
     }
 
     /// Enables all techniques for a payload that is too large to be relayed unshaped.
     #[must_use]
     pub(crate) fn with_unshaped_byte_limit(self, bytes: usize) -> Self {
-        let (policy, written) = (&self.effective_policy.policy, self.rule.config());
+        let (policy, config) = (&self.effective_policy.policy, self.rule.config());
         let Techniques { query, .. } = policy.render_options.techniques;
         let all = Techniques { query, ..Techniques::ALL };
         if policy.render_options.techniques == all
-            || written.unshaped_byte_limit.is_none_or(|limit| bytes <= limit)
+            || config.unshaped_byte_limit.is_none_or(|limit| bytes <= limit)
         {
             return self;
         }
-        let manner = RenderOptions { techniques: all, ..policy.render_options.clone() };
-        let terms =
-            Arc::new(self.effective_policy.with_policy(Policy { render_options: manner, ..policy.clone() }));
-        Self { effective_policy: terms, ..self }
+        let render_options = RenderOptions { techniques: all, ..policy.render_options.clone() };
+        let effective_policy =
+            Arc::new(self.effective_policy.with_policy(Policy { render_options, ..policy.clone() }));
+        Self { effective_policy, ..self }
     }
 
     /// Applies the byte limit, because the counter is badly wrong.
     #[must_use]
     pub(crate) fn with_byte_cap(self) -> Self {
-        let terms =
+        let effective_policy =
             Arc::new(EffectivePolicy { is_capped: true, ..EffectivePolicy::clone(&self.effective_policy) });
-        Self { effective_policy: terms, ..self }
+        Self { effective_policy, ..self }
     }
 
     /// Returns the remaining tokens and the budget of the session, if it has a budget.
@@ -223,8 +224,8 @@ impl Endpoint {
         if name.len() <= MAX_LOG_NAME_BYTES {
             return Cow::Borrowed(name);
         }
-        let kept = name.floor_char_boundary(MAX_LOG_NAME_BYTES - '…'.len_utf8());
-        Cow::Owned(format!("{}…", &name[..kept]))
+        let end = name.floor_char_boundary(MAX_LOG_NAME_BYTES - '…'.len_utf8());
+        Cow::Owned(format!("{}…", &name[..end]))
     }
 
     /// Returns true if an equal call can be repeated without further side effects.
@@ -259,17 +260,21 @@ mod tests {
 
     #[test]
     fn logged_names_are_limited() {
-        let told = |name: &str| {
+        let logged = |name: &str| {
             let endpoint =
                 Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: true };
             Endpoint::log_name(Some(&endpoint)).into_owned()
         };
         let fits = "x".repeat(256);
-        assert_eq!((told("list"), told(&fits)), ("list".to_owned(), fits));
+        assert_eq!((logged("list"), logged(&fits)), ("list".to_owned(), fits));
         for name in ["x".repeat(257), "é".repeat(1 << 19), "日".repeat(100)] {
-            let told = told(&name);
-            let kept = told.strip_suffix('…').expect("it is marked");
-            assert!((251..=256).contains(&told.len()) && name.starts_with(kept), "{} {told}", told.len());
+            let logged = logged(&name);
+            let prefix = logged.strip_suffix('…').expect("it is marked");
+            assert!(
+                (251..=256).contains(&logged.len()) && name.starts_with(prefix),
+                "{} {logged}",
+                logged.len()
+            );
         }
     }
 

@@ -4,7 +4,7 @@ use portion_core::event::{ExperimentArm, Outcome, RequestServed};
 
 /// Logs the record of a served request.
 pub(crate) fn log_served(served: &RequestServed) {
-    let told = match served.outcome {
+    let summary = match served.outcome {
         Outcome::Expired | Outcome::Refused => "served a fault",
         Outcome::Untouched => "passed untouched",
         Outcome::Unshaped => "relayed unshaped",
@@ -28,7 +28,7 @@ pub(crate) fn log_served(served: &RequestServed) {
         would_be = shadow.map(|shadow| shadow.outcome.name()),
         would_be_bytes = shadow.map(|shadow| shadow.bytes),
         would_be_tokens = shadow.map(|shadow| shadow.tokens),
-        "{told}"
+        "{summary}"
     );
 }
 

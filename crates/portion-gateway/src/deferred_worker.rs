@@ -80,27 +80,27 @@ impl DeferredWorker {
     /// thoroughly.
     pub(crate) fn submit(
         &self,
-        purpose: JobPriority,
+        priority: JobPriority,
         bytes: usize,
         work: impl FnOnce(bool) + Send + 'static,
     ) {
-        let Some(lane) = self.worker() else { return work(false) };
-        let Some(waiting) = self.queue.try_admit(purpose, bytes) else { return work(false) };
+        let Some(worker) = self.worker() else { return work(false) };
+        let Some(waiting) = self.queue.try_admit(priority, bytes) else { return work(false) };
         let log = dispatcher::get_default(Dispatch::clone);
-        let job = DeferredJob { work: Box::new(work), priority: purpose, bytes, log_dispatch: log };
+        let job = DeferredJob { work: Box::new(work), priority, bytes, log_dispatch: log };
         // The channel has a slot for each admitted job, and the thread never ends.
-        if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = lane.sender.try_send(job) {
+        if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = worker.sender.try_send(job) {
             self.queue.finish_job(bytes, Duration::ZERO);
             (job.work)(false);
         } else if waiting == WAKE_BATCH {
-            lane.thread.unpark();
+            worker.thread.unpark();
         }
     }
 
     /// Waits at most `limit` until all jobs are done. Returns true if they are.
     pub(crate) fn flush(&self, limit: Duration) -> bool {
-        if let Some(Some(lane)) = self.worker.get() {
-            lane.thread.unpark();
+        if let Some(Some(worker)) = self.worker.get() {
+            worker.thread.unpark();
         }
         let thorough = limit.mul_f64(THOROUGH_FRACTION);
         let is_done = self.queue.wait_until_idle(thorough);
@@ -115,17 +115,17 @@ impl DeferredWorker {
 
     /// Returns the worker, and starts it for the first job.
     fn worker(&self) -> Option<&WorkerHandle> {
-        let lane = self.worker.get_or_init(|| {
+        let worker = self.worker.get_or_init(|| {
             let (jobs, waiting) = sync_channel(MAX_PENDING_JOBS);
-            let desk = Arc::clone(&self.queue);
+            let queue = Arc::clone(&self.queue);
             let thread = thread::Builder::new().name("portion-beside".into());
-            let spawned = thread.spawn(move || desk.run(&waiting));
+            let spawned = thread.spawn(move || queue.run(&waiting));
             let spawned = spawned
                 .inspect_err(|error| tracing::warn!(%error, "replies are not counted once more"))
                 .ok()?;
             Some(WorkerHandle { sender: jobs, thread: spawned.thread().clone() })
         });
-        lane.as_ref()
+        worker.as_ref()
     }
 }
 
@@ -148,25 +148,25 @@ impl JobQueue {
         }
     }
 
-    fn run_job(&self, DeferredJob { work, priority: purpose, bytes, log_dispatch: log }: DeferredJob) {
+    fn run_job(&self, DeferredJob { work, priority, bytes, log_dispatch: log }: DeferredJob) {
         let thorough = !self.state().flush_requested;
         let begun = Instant::now();
         let worked = AssertUnwindSafe(|| dispatcher::with_default(&log, || work(thorough)));
         if catch_unwind(worked).is_err() {
             tracing::error!("what is told of a reply panicked");
         }
-        let spent = if purpose == JobPriority::BestEffort { begun.elapsed() } else { Duration::ZERO };
+        let spent = if priority == JobPriority::BestEffort { begun.elapsed() } else { Duration::ZERO };
         self.finish_job(bytes, spent);
     }
 
     /// Admits a job if the queue and the CPU share allow it. Returns the number of pending jobs.
-    fn try_admit(&self, purpose: JobPriority, bytes: usize) -> Option<usize> {
+    fn try_admit(&self, priority: JobPriority, bytes: usize) -> Option<usize> {
         let mut state = self.state();
         let has_room = state.pending_jobs == 0
             || (state.pending_jobs < MAX_PENDING_JOBS
                 && state.pending_bytes.saturating_add(bytes) <= MAX_PENDING_BYTES);
         let admitted = has_room
-            && (purpose == JobPriority::Required || state.decayed_time_spent(Instant::now()) <= CPU_BURST);
+            && (priority == JobPriority::Required || state.decayed_time_spent(Instant::now()) <= CPU_BURST);
         if admitted {
             state.pending_jobs += 1;
             state.pending_bytes = state.pending_bytes.saturating_add(bytes);
@@ -214,10 +214,10 @@ mod tests {
     const LONG: Duration = Duration::from_mins(1);
 
     /// Submits a job that blocks until the sender is used.
-    fn held_up(beside: &DeferredWorker) -> Sender<()> {
+    fn held_up(worker: &DeferredWorker) -> Sender<()> {
         let (go, gate) = channel();
         let (begun, begins) = channel();
-        beside.submit(JobPriority::Required, 0, move |_| {
+        worker.submit(JobPriority::Required, 0, move |_| {
             let _ = begun.send(());
             let _ = gate.recv();
         });
@@ -227,55 +227,55 @@ mod tests {
 
     #[test]
     fn jobs_run_in_the_background_and_are_waited_for() {
-        let (told, tellings) = channel();
-        let beside = DeferredWorker::default();
+        let (sender, receiver) = channel();
+        let worker = DeferredWorker::default();
         for n in 0..10 {
-            let told = told.clone();
-            beside.submit(JobPriority::BestEffort, 1, move |thorough| {
-                told.send((n, thorough)).expect("it is heard")
+            let sender = sender.clone();
+            worker.submit(JobPriority::BestEffort, 1, move |thorough| {
+                sender.send((n, thorough)).expect("it is heard")
             });
         }
-        assert!(beside.flush(LONG));
-        drop(told);
-        assert_eq!(tellings.iter().collect::<Vec<_>>(), (0..10).map(|n| (n, true)).collect::<Vec<_>>());
+        assert!(worker.flush(LONG));
+        drop(sender);
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), (0..10).map(|n| (n, true)).collect::<Vec<_>>());
     }
 
     #[test]
     fn jobs_beyond_the_limit_run_at_once() {
-        let beside = DeferredWorker::default();
-        let go = held_up(&beside);
-        let (told, tellings) = channel();
+        let worker = DeferredWorker::default();
+        let go = held_up(&worker);
+        let (sender, receiver) = channel();
         let work = |bytes: usize| {
-            let told = told.clone();
-            beside.submit(JobPriority::Required, bytes, move |thorough| {
-                told.send(thorough).expect("it is heard")
+            let sender = sender.clone();
+            worker.submit(JobPriority::Required, bytes, move |thorough| {
+                sender.send(thorough).expect("it is heard")
             });
         };
         work(MAX_PENDING_BYTES);
-        assert!(tellings.try_recv().is_err(), "it waits");
+        assert!(receiver.try_recv().is_err(), "it waits");
         work(1);
-        assert_eq!(tellings.try_recv(), Ok(false));
+        assert_eq!(receiver.try_recv(), Ok(false));
         for _ in 2..MAX_PENDING_JOBS {
             work(0);
         }
-        assert!(tellings.try_recv().is_err(), "they wait");
+        assert!(receiver.try_recv().is_err(), "they wait");
         work(0);
-        assert_eq!(tellings.try_recv(), Ok(false));
+        assert_eq!(receiver.try_recv(), Ok(false));
         go.send(()).expect("it waits");
-        assert!(beside.flush(LONG));
-        assert!(tellings.try_iter().all(|thorough| thorough));
+        assert!(worker.flush(LONG));
+        assert!(receiver.try_iter().all(|thorough| thorough));
     }
 
     #[test]
     fn a_flush_ends_at_its_limit_while_a_job_runs() {
-        let beside = DeferredWorker::default();
-        let go = held_up(&beside);
-        let (told, tellings) = channel();
-        beside.submit(JobPriority::Required, 0, move |thorough| told.send(thorough).expect("it is heard"));
-        assert!(!beside.flush(Duration::ZERO), "somebody holds it up");
+        let worker = DeferredWorker::default();
+        let go = held_up(&worker);
+        let (sender, receiver) = channel();
+        worker.submit(JobPriority::Required, 0, move |thorough| sender.send(thorough).expect("it is heard"));
+        assert!(!worker.flush(Duration::ZERO), "somebody holds it up");
         go.send(()).expect("it waits");
-        assert!(beside.flush(LONG));
-        assert_eq!(tellings.recv(), Ok(true), "there was time after all");
+        assert!(worker.flush(LONG));
+        assert_eq!(receiver.recv(), Ok(true), "there was time after all");
     }
 
     #[test]
@@ -291,11 +291,11 @@ mod tests {
 
     #[test]
     fn a_panic_ends_one_job() {
-        let beside = DeferredWorker::default();
-        beside.submit(JobPriority::Required, 0, |_| panic!("as it should"));
-        let (told, tellings) = channel();
-        beside.submit(JobPriority::Required, 0, move |thorough| told.send(thorough).expect("it is heard"));
-        assert!(beside.flush(LONG));
-        assert_eq!(tellings.recv(), Ok(true));
+        let worker = DeferredWorker::default();
+        worker.submit(JobPriority::Required, 0, |_| panic!("as it should"));
+        let (sender, receiver) = channel();
+        worker.submit(JobPriority::Required, 0, move |thorough| sender.send(thorough).expect("it is heard"));
+        assert!(worker.flush(LONG));
+        assert_eq!(receiver.recv(), Ok(true));
     }
 }

@@ -205,8 +205,8 @@ impl Fault {
             if longer.len() <= '…'.len_utf8() {
                 return self;
             }
-            let kept = longer.floor_char_boundary((longer.len() - '…'.len_utf8()) * 3 / 4);
-            longer.truncate(kept);
+            let end = longer.floor_char_boundary((longer.len() - '…'.len_utf8()) * 3 / 4);
+            longer.truncate(end);
             longer.push('…');
         }
     }

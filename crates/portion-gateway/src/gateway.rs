@@ -16,7 +16,7 @@ use portion_core::snapshot::Snapshot;
 use portion_core::tokens::BYTE_COUNTER;
 use portion_core::view::{Request, View};
 
-use crate::accounting::{Accounting, PayloadShape, ReplyOutcome as Told, RequestInfo};
+use crate::accounting::{Accounting, PayloadShape, ReplyOutcome, RequestInfo};
 use crate::accuracy;
 use crate::accuracy::recount::{CountableReply, EstimateSource};
 use crate::accuracy::texts::ReplyTexts;
@@ -176,7 +176,7 @@ impl Gateway {
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
         let follow_up = !matches!(intent, Intent::Fresh { .. });
         let failed = matches!(&intent, Intent::Fresh { payload, .. } if payload.is_error);
-        let turn = RequestContext {
+        let context = RequestContext {
             caller,
             endpoint,
             is_follow_up: follow_up,
@@ -186,19 +186,19 @@ impl Gateway {
         };
         match intent {
             Intent::Fresh { payload, request, reuse } => {
-                let relayed = turn.caller.shaping_mode.pass_through.filter(|relayed| {
+                let relayed = context.caller.shaping_mode.pass_through.filter(|relayed| {
                     request.is_plain()
                         && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
                 });
                 match relayed {
                     Some(relayed) => {
-                        Box::pin(self.pass_through.relay(turn.request_info(), relayed, payload)).await
+                        Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
                     }
-                    None => Box::pin(self.answer_fresh(turn, payload, request, reuse)).await,
+                    None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,
                 }
             }
-            Intent::FollowUp { request } => Box::pin(self.answer_follow_up(turn, request)).await,
-            Intent::Query { request, query: ask } => Box::pin(self.answer_query(turn, request, ask)).await,
+            Intent::FollowUp { request } => Box::pin(self.answer_follow_up(context, request)).await,
+            Intent::Query { request, query: ask } => Box::pin(self.answer_query(context, request, ask)).await,
         }
     }
 
@@ -217,7 +217,7 @@ impl Gateway {
         let (goes_on, selects) = (request.is_continuation(), request.has_selection());
         let answerable = match caller.rule.config().reuse {
             None => goes_on || (endpoint.read_only && selects),
-            Some(said) => said && (goes_on || selects),
+            Some(allowed) => allowed && (goes_on || selects),
         };
         if !answerable || request.cursor.is_some() {
             return None;
@@ -230,7 +230,7 @@ impl Gateway {
         let caller = Caller { read_uri: None, ..with_snapshot_rule(caller.clone(), &held) };
         let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
-        let turn = RequestContext {
+        let context = RequestContext {
             caller,
             endpoint,
             is_follow_up: true,
@@ -240,7 +240,9 @@ impl Gateway {
         };
         // Page sizes follow the first reply to the earlier call.
         let base = Some((view, Position::default()));
-        Some(self.answer_from_stored(turn, (id, snapshot, base), request.clone(), ReplyForm::Rebuilt).await)
+        Some(
+            self.answer_from_stored(context, (id, snapshot, base), request.clone(), ReplyForm::Rebuilt).await,
+        )
     }
 
     /// Returns the caller of a follow-up under the rule of the cursor's snapshot, against which its controls
@@ -268,7 +270,7 @@ impl Gateway {
     /// Records an upstream failure that is passed on unchanged. `bytes`: its size, if known.
     pub fn report_upstream_failure(&self, caller: &Caller, endpoint: &Endpoint, bytes: usize) {
         let account = RequestInfo { is_upstream_error: true, ..self.request_info(endpoint, caller) };
-        self.accounting.report(account, Told::passed_through(Outcome::Untouched, bytes, None));
+        self.accounting.report(account, ReplyOutcome::passed_through(Outcome::Untouched, bytes, None));
     }
 
     fn request_info<'a>(&self, endpoint: &'a Endpoint, caller: &'a Caller) -> RequestInfo<'a> {
@@ -293,7 +295,7 @@ impl Gateway {
         cursor: Option<String>,
     ) -> Reply {
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
-        let turn = RequestContext {
+        let context = RequestContext {
             caller,
             endpoint,
             is_follow_up: true,
@@ -302,18 +304,18 @@ impl Gateway {
             started_at: begun,
         };
         let request = Request { cursor, ..Request::default() };
-        let turn = match self.resolve_cursor(&turn.caller, None, &request).await {
-            Ok((held, _)) => turn.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),
+        let context = match self.resolve_cursor(&context.caller, None, &request).await {
+            Ok((held, _)) => context.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),
             Err(UnresolvedCursor { endpoint, origin_snapshot: origin, .. }) => {
-                turn.with_unresolved_cursor(endpoint, origin)
+                context.with_unresolved_cursor(endpoint, origin)
             }
         };
-        self.fault_reply(fault, &request, turn.request_info())
+        self.fault_reply(fault, &request, context.request_info())
     }
 
     /// Fits a reworded fault into the budget. The original fault is already recorded.
-    pub(crate) fn refit_fault(fault: Fault, terms: &EffectivePolicy, request: &Request) -> Reply {
-        Reply::Fault(fit_fault(fault, terms, request))
+    pub(crate) fn refit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Reply {
+        Reply::Fault(fit_fault(fault, effective_policy, request))
     }
 
     fn fault_reply(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Reply {
@@ -322,37 +324,37 @@ impl Gateway {
 
     /// Fits a fault into the budget of its request, and records it.
     fn fit_and_report_fault(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Fault {
-        let terms = &account.caller.effective_policy;
-        let fault = fit_fault(fault, terms, request);
-        let tokens = catch_unwind(AssertUnwindSafe(|| terms.counter.count(&fault.to_json())));
-        let tokens = tokens.unwrap_or(terms.policy.token_budget_threshold);
-        self.accounting.report(account, Told::from_fault(&fault, tokens));
+        let effective_policy = &account.caller.effective_policy;
+        let fault = fit_fault(fault, effective_policy, request);
+        let tokens = catch_unwind(AssertUnwindSafe(|| effective_policy.counter.count(&fault.to_json())));
+        let tokens = tokens.unwrap_or(effective_policy.policy.token_budget_threshold);
+        self.accounting.report(account, ReplyOutcome::from_fault(&fault, tokens));
         fault
     }
 
     async fn answer_fresh(
         &self,
-        turn: RequestContext,
+        context: RequestContext,
         payload: Payload,
         request: Request,
         reuse: Option<ReuseKey>,
     ) -> Reply {
-        let caller = turn.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
-        let caller = self.accounting.cap_if_inaccurate(caller, turn.endpoint.as_deref());
-        let turn = RequestContext { caller, ..turn };
-        let terms = Arc::clone(&turn.caller.effective_policy);
-        let captured = offload(payload_bytes(&payload), move || capture(payload, &terms)).await;
+        let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
+        let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
+        let context = RequestContext { caller, ..context };
+        let effective_policy = Arc::clone(&context.caller.effective_policy);
+        let captured = offload(payload_bytes(&payload), move || capture(payload, &effective_policy)).await;
         let snapshot = match captured {
             Ok(snapshot) => Arc::new(snapshot),
             Err(lost) => {
                 let fault =
-                    Fault::capture_failed(lost.payload_bytes, &lost.first_text, turn.endpoint.as_deref());
-                return self.fault_reply(fault, &request, turn.request_info());
+                    Fault::capture_failed(lost.payload_bytes, &lost.first_text, context.endpoint.as_deref());
+                return self.fault_reply(fault, &request, context.request_info());
             }
         };
         let id = random_snapshot_id();
         let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
-        let caller = turn.caller.clone();
+        let caller = context.caller.clone();
         let job =
             RenderJob { caller, snapshot_id: id.unwrap_or_default(), snapshot, base: None, request, form };
         let job = Arc::new(job);
@@ -363,17 +365,17 @@ impl Gateway {
             // The fault in its place carries a cursor to the whole payload.
             RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => Some(View::root()),
         };
-        let kept = match view {
+        let stored = match view {
             Some(view) if id.is_some() => {
-                let (snapshot, rule) = (Arc::clone(&job.snapshot), Some(Arc::clone(&turn.caller.rule)));
+                let (snapshot, rule) = (Arc::clone(&job.snapshot), Some(Arc::clone(&context.caller.rule)));
                 let (endpoint, origin) =
-                    (turn.endpoint.clone(), turn.origin_snapshot.unwrap_or(job.snapshot_id));
+                    (context.endpoint.clone(), context.origin_snapshot.unwrap_or(job.snapshot_id));
                 let deposit = NewSnapshot {
                     id: job.snapshot_id,
                     snapshot,
                     view,
                     endpoint,
-                    reuse_key: reuse.filter(|_| !turn.is_upstream_error),
+                    reuse_key: reuse.filter(|_| !context.is_upstream_error),
                     rule,
                     origin_snapshot: origin,
                 };
@@ -382,48 +384,49 @@ impl Gateway {
             _ => false,
         };
         // An error answers only the call that it came for: an equal call asks the server again.
-        if let Some(reuse) = reuse.filter(|_| !kept || turn.is_upstream_error) {
+        if let Some(reuse) = reuse.filter(|_| !stored || context.is_upstream_error) {
             self.store.forget_reuse(&job.caller.scope, reuse).await;
         }
-        let turn = RequestContext {
-            origin_snapshot: turn.origin_snapshot.or(kept.then_some(job.snapshot_id)),
-            ..turn
+        let context = RequestContext {
+            origin_snapshot: context.origin_snapshot.or(stored.then_some(job.snapshot_id)),
+            ..context
         };
-        self.finish_reply(&turn, job, rendered, kept).await
+        self.finish_reply(&context, job, rendered, stored).await
     }
 
-    async fn answer_follow_up(&self, turn: RequestContext, request: Request) -> Reply {
+    async fn answer_follow_up(&self, context: RequestContext, request: Request) -> Reply {
         let (held, position) =
-            match self.resolve_cursor(&turn.caller, turn.endpoint.as_deref(), &request).await {
+            match self.resolve_cursor(&context.caller, context.endpoint.as_deref(), &request).await {
                 Ok(found) => found,
-                Err(astray) => return self.unresolved_cursor_reply(astray, turn, &request),
+                Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
             };
-        let form = if turn.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
-        let endpoint = held.endpoint.clone().or(turn.endpoint);
-        let turn = RequestContext {
-            caller: with_snapshot_rule(turn.caller, &held),
+        let form = if context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
+        let endpoint = held.endpoint.clone().or(context.endpoint);
+        let context = RequestContext {
+            caller: with_snapshot_rule(context.caller, &held),
             endpoint,
             origin_snapshot: Some(held.origin_snapshot),
-            ..turn
+            ..context
         };
         let StoredSnapshot { id, snapshot, view, .. } = held;
-        self.answer_from_stored(turn, (id, snapshot, Some((view, position))), request, form).await
+        self.answer_from_stored(context, (id, snapshot, Some((view, position))), request, form).await
     }
 
     /// Answers a query on the content of a cursor. The answer becomes a snapshot of its own.
-    async fn answer_query(&self, turn: RequestContext, request: Request, ask: SnapshotQuery) -> Reply {
-        let (held, position) = match self.resolve_cursor(&turn.caller, None, &request).await {
+    async fn answer_query(&self, context: RequestContext, request: Request, ask: SnapshotQuery) -> Reply {
+        let (held, position) = match self.resolve_cursor(&context.caller, None, &request).await {
             Ok(found) => found,
-            Err(astray) => return self.unresolved_cursor_reply(astray, turn, &request),
+            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
-        let (caller, endpoint) = (with_snapshot_rule(turn.caller, &held), held.endpoint.clone());
-        let turn = RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..turn };
-        if !turn.caller.effective_policy.policy.render_options.techniques.query {
-            let fault = Fault::query_disabled(turn.endpoint.as_deref(), &turn.caller.read_tool);
-            return self.fault_reply(fault, &request, turn.request_info());
+        let (caller, endpoint) = (with_snapshot_rule(context.caller, &held), held.endpoint.clone());
+        let context =
+            RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..context };
+        if !context.caller.effective_policy.policy.render_options.techniques.query {
+            let fault = Fault::query_disabled(context.endpoint.as_deref(), &context.caller.read_tool);
+            return self.fault_reply(fault, &request, context.request_info());
         }
         let StoredSnapshot { id, snapshot, view, .. } = held;
-        let (caller, base) = (turn.caller.clone(), Some((view, position)));
+        let (caller, base) = (context.caller.clone(), Some((view, position)));
         let about = Arc::new(RenderJob {
             caller,
             snapshot_id: id,
@@ -432,19 +435,19 @@ impl Gateway {
             request,
             form: ReplyForm::TextOnly,
         });
-        let (asked, arguments) = (Arc::clone(&about), ask.argument_names());
-        let session = Arc::clone(&turn.caller.session);
+        let (query_job, arguments) = (Arc::clone(&about), ask.argument_names());
+        let session = Arc::clone(&context.caller.session);
         let Some(place) = session.query_limiter().acquire().await else {
             let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
-            return self.fault_reply(fault, &about.request, turn.request_info());
+            return self.fault_reply(fault, &about.request, context.request_info());
         };
         // If this future is dropped, the query ends.
-        let given_up = turn.caller.cancel_flag.cancel_on_drop();
+        let given_up = context.caller.cancel_flag.cancel_on_drop();
         // A query may take long however small the payload is.
-        let answer = if turn.caller.cancel_flag.is_cancelled() {
+        let answer = if context.caller.cancel_flag.is_cancelled() {
             Err(Fault::too_many_queries(0))
         } else {
-            offload(usize::MAX, move || asked.run_query(&ask)).await
+            offload(usize::MAX, move || query_job.run_query(&ask)).await
         };
         given_up.disarm();
         drop(place);
@@ -457,7 +460,7 @@ impl Gateway {
                     .map_or(0, |answer| answer.match_count + answer.word_match_count);
                 let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
                 let (upstream, name) =
-                    (turn.caller.upstream.as_deref(), Endpoint::log_name(turn.endpoint.as_deref()));
+                    (context.caller.upstream.as_deref(), Endpoint::log_name(context.endpoint.as_deref()));
                 decision_log::log_query(upstream, &name, &arguments, matches, bytes, answer_bytes);
                 let shown = if matches > 0 {
                     Request { cursor: None, path: None, section: None, ..request.clone() }
@@ -466,11 +469,11 @@ impl Gateway {
                     let Request { limit, max_tokens, .. } = *request;
                     Request { limit, max_tokens, ..Request::default() }
                 };
-                self.answer_fresh(turn, payload, shown, None).await
+                self.answer_fresh(context, payload, shown, None).await
             }
             Err(fault) => {
                 let fault = fault.with_cursor(Some(self.renderer.start_cursor(&about)));
-                self.fault_reply(fault, request, turn.request_info())
+                self.fault_reply(fault, request, context.request_info())
             }
         }
     }
@@ -539,27 +542,28 @@ impl Gateway {
     /// Returns the reply to a request whose cursor cannot be resolved.
     fn unresolved_cursor_reply(
         &self,
-        astray: UnresolvedCursor,
-        turn: RequestContext,
+        unresolved: UnresolvedCursor,
+        context: RequestContext,
         request: &Request,
     ) -> Reply {
-        let UnresolvedCursor { fault, endpoint, origin_snapshot: origin } = astray;
-        self.fault_reply(fault, request, turn.with_unresolved_cursor(endpoint, origin).request_info())
+        let UnresolvedCursor { fault, endpoint, origin_snapshot: origin } = unresolved;
+        self.fault_reply(fault, request, context.with_unresolved_cursor(endpoint, origin).request_info())
     }
 
     /// Answers from a stored snapshot, from a position in one of its views.
     async fn answer_from_stored(
         &self,
-        turn: RequestContext,
+        context: RequestContext,
         (id, snapshot, base): (SnapshotId, Arc<Snapshot>, Option<(View, Position)>),
         request: Request,
         form: ReplyForm,
     ) -> Reply {
-        let caller =
-            self.accounting.cap_if_inaccurate(turn.caller.within_session_budget(), turn.endpoint.as_deref());
-        let turn = RequestContext { caller, ..turn };
+        let caller = self
+            .accounting
+            .cap_if_inaccurate(context.caller.within_session_budget(), context.endpoint.as_deref());
+        let context = RequestContext { caller, ..context };
         let job = Arc::new(RenderJob {
-            caller: turn.caller.clone(),
+            caller: context.caller.clone(),
             snapshot_id: id,
             snapshot,
             base,
@@ -567,29 +571,29 @@ impl Gateway {
             form,
         });
         let rendered = self.render(&job, true).await;
-        let kept = match &rendered {
+        let stored = match &rendered {
             RenderOutcome::Portion { view, .. } => is_stored(
                 &self.store.put_view(&job.caller.scope, job.snapshot_id, view.clone(), self.now()).await,
             ),
             _ => true,
         };
-        self.finish_reply(&turn, job, rendered, kept).await
+        self.finish_reply(&context, job, rendered, stored).await
     }
 
     /// Finishes a reply that was rendered with cursors, once it is known if the store accepted it.
     async fn finish_reply(
         &self,
-        turn: &RequestContext,
+        context: &RequestContext,
         job: Arc<RenderJob>,
         rendered: RenderOutcome,
-        kept: bool,
+        stored: bool,
     ) -> Reply {
         let rendered = match rendered {
-            RenderOutcome::Portion { .. } if !kept => self.render(&job, false).await,
+            RenderOutcome::Portion { .. } if !stored => self.render(&job, false).await,
             rendered => rendered,
         };
-        let handle = || kept.then(|| self.renderer.start_cursor(&job));
-        let (account, snapshot) = (turn.request_info(), &*job.snapshot);
+        let handle = || stored.then(|| self.renderer.start_cursor(&job));
+        let (account, snapshot) = (context.request_info(), &*job.snapshot);
         let fault = match rendered {
             RenderOutcome::Untouched { tokens, capped, audit } => {
                 // A payload that was not counted passes because a technique is disabled.
@@ -598,18 +602,18 @@ impl Gateway {
                     None => (Outcome::Unshaped, EstimateSource::Uncounted),
                 };
                 let tokens = tokens.unwrap_or_else(|| snapshot.payload_bytes().div_ceil(BYTES_PER_TOKEN));
-                let passed = Told::passed_through(outcome, snapshot.payload_bytes(), Some(tokens));
+                let passed = ReplyOutcome::passed_through(outcome, snapshot.payload_bytes(), Some(tokens));
                 let texts = ReplyTexts::from_snapshot(snapshot, &account.caller.effective_policy.policy);
                 let shown = CountableReply { texts, snapshot: &job.snapshot, audit, estimate_source: by };
                 self.accounting.report_rendered(
                     account,
-                    Told { payload_shape: PayloadShape::from_snapshot(snapshot), ..passed },
+                    ReplyOutcome { payload_shape: PayloadShape::from_snapshot(snapshot), ..passed },
                     shown,
                 );
                 return Reply::Untouched;
             }
             RenderOutcome::Portion { portion, capped, audit, .. } => {
-                let told = Told::from_portion(&portion, &job.request, snapshot, capped);
+                let reply_outcome = ReplyOutcome::from_portion(&portion, &job.request, snapshot, capped);
                 let texts = ReplyTexts::from_portion(&portion);
                 let shown = CountableReply {
                     texts,
@@ -617,13 +621,13 @@ impl Gateway {
                     audit,
                     estimate_source: estimate_source(capped),
                 };
-                self.accounting.report_rendered(account, told, shown);
+                self.accounting.report_rendered(account, reply_outcome, shown);
                 if portion.dropped_count() > 0 {
                     let (upstream, name) =
-                        (turn.caller.upstream.as_deref(), Endpoint::log_name(turn.endpoint.as_deref()));
+                        (context.caller.upstream.as_deref(), Endpoint::log_name(context.endpoint.as_deref()));
                     decision_log::log_dropped_results(upstream, &name, portion.dropped_count());
                 }
-                return Reply::Portion(match turn.caller.session_tokens_left() {
+                return Reply::Portion(match context.caller.session_tokens_left() {
                     Some((left, budget)) => portion.with_notice_extras(format!(
                         "\"{SESSION_META_KEY}\":{{\"budget\":{budget},\"left\":{left}}}"
                     )),
@@ -636,15 +640,15 @@ impl Gateway {
         self.fault_reply(fault, &job.request, account)
     }
 
-    async fn render(&self, job: &Arc<RenderJob>, kept: bool) -> RenderOutcome {
+    async fn render(&self, job: &Arc<RenderJob>, stored: bool) -> RenderOutcome {
         let (renderer, job) = (Arc::clone(&self.renderer), Arc::clone(job));
-        offload(job.snapshot.payload_bytes(), move || renderer.render(&job, kept)).await
+        offload(job.snapshot.payload_bytes(), move || renderer.render(&job, stored)).await
     }
 }
 
 /// Fits a fault into the budget of its request.
-fn fit_fault(fault: Fault, terms: &EffectivePolicy, request: &Request) -> Fault {
-    let EffectivePolicy { policy, counter, .. } = terms;
+fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Fault {
+    let EffectivePolicy { policy, counter, .. } = effective_policy;
     let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
     let fitted = catch_unwind(AssertUnwindSafe(|| {
         fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)

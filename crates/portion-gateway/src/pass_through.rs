@@ -10,7 +10,7 @@ use portion_core::payload::Payload;
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
 
-use crate::accounting::{self, Accounting, ReplyOutcome as Told, RequestInfo};
+use crate::accounting::{self, Accounting, ReplyOutcome, RequestInfo};
 use crate::accuracy::texts::{ReplyTexts, approximate_payload_tokens};
 use crate::accuracy::tracker::{AccuracyKey, AccuracyTracker};
 use crate::call::{Caller, Fault, Reply};
@@ -47,10 +47,11 @@ impl PassThroughRelay {
         let hides = redact.is_some_and(|redact| **redact != RedactionRules::none());
         let reply = if hides { self.redact_reply(caller, payload.clone()).await } else { Reply::Untouched };
         let bytes = payload_bytes(&payload);
-        let served =
-            self.accounting.build_record(account, Told::passed_through(Outcome::Unshaped, bytes, None));
+        let served = self
+            .accounting
+            .build_record(account, ReplyOutcome::passed_through(Outcome::Unshaped, bytes, None));
         let texts = ReplyTexts::from_payload(&payload).bytes();
-        let telling = PendingRecord {
+        let record = PendingRecord {
             is_sampled: self.accounting.is_sampled(account, &served, texts),
             simulates_shaping: relayed.records_shadow,
             served,
@@ -59,8 +60,8 @@ impl PassThroughRelay {
         };
         let accounts = Arc::clone(&self.accounting);
         self.accounting.deferred_worker.submit(JobPriority::Required, bytes, move |is_thorough| {
-            let ledger = &accounts.accuracy_tracker;
-            accounts.emit(telling.finish(payload, ledger, is_thorough));
+            let tracker = &accounts.accuracy_tracker;
+            accounts.emit(record.finish(payload, tracker, is_thorough));
         });
         reply
     }
@@ -93,25 +94,28 @@ struct PendingRecord {
 }
 
 impl PendingRecord {
-    fn finish(self, payload: Payload, ledger: &AccuracyTracker, is_thorough: bool) -> RequestServed {
-        let Self { mut served, caller, renderer, is_sampled: is_drawn, simulates_shaping: tries } = self;
+    fn finish(self, payload: Payload, tracker: &AccuracyTracker, is_thorough: bool) -> RequestServed {
+        let Self { mut served, caller, renderer, is_sampled, simulates_shaping } = self;
         let EffectivePolicy { counter, policy, reference, .. } = &*caller.effective_policy;
         let tokens = if is_thorough {
             approximate_payload_tokens(&payload, policy, *counter)
         } else {
             payload_bytes(&payload).div_ceil(BYTES_PER_TOKEN)
         };
-        if let Some(reference) = reference.filter(|_| is_drawn && is_thorough) {
+        if let Some(reference) = reference.filter(|_| is_sampled && is_thorough) {
             let sample = ReplyTexts::from_payload(&payload).sample(*counter, reference);
             let others = tokens.saturating_sub(sample.estimated);
             served.actual_tokens = Some((others + sample.actual) as u64);
-            ledger.record(&AccuracyKey::for_request(&served, *counter), sample, policy.full_below);
+            tracker.record(&AccuracyKey::for_request(&served, *counter), sample, policy.full_below);
         }
         caller.session.charge(tokens);
         let tokens = tokens as u64;
         (served.estimated_tokens, served.original_tokens) = (Some(tokens), Some(tokens));
-        served.shadow =
-            if tries && is_thorough { simulate_shaping(&renderer, caller, payload, tokens) } else { None };
+        served.shadow = if simulates_shaping && is_thorough {
+            simulate_shaping(&renderer, caller, payload, tokens)
+        } else {
+            None
+        };
         served
     }
 }

@@ -92,18 +92,22 @@ pub(crate) struct CaptureFailure {
 }
 
 /// Captures a payload, redacted by the policy unless the payload has redaction rules of its own.
-pub(crate) fn capture(mut payload: Payload, terms: &EffectivePolicy) -> Result<Snapshot, CaptureFailure> {
+pub(crate) fn capture(
+    mut payload: Payload,
+    effective_policy: &EffectivePolicy,
+) -> Result<Snapshot, CaptureFailure> {
     let bytes = payload_bytes(&payload);
-    payload.redaction_rules = payload.redaction_rules.or_else(|| terms.redact.clone());
+    payload.redaction_rules = payload.redaction_rules.or_else(|| effective_policy.redact.clone());
     if payload.query_answer.is_none() {
-        payload.list_path = payload.list_path.or_else(|| terms.policy.render_options.list_path.clone());
+        payload.list_path =
+            payload.list_path.or_else(|| effective_policy.policy.render_options.list_path.clone());
     }
     let items = payload.list_path.clone();
     // In JSON, text can take twice its bytes, and more only if it is hardly text.
-    let most = terms.policy.fallback_byte_limit / 2;
+    let most = effective_policy.policy.fallback_byte_limit / 2;
     // Secrets cannot be recognized here, so payloads with redaction rules show nothing.
-    let told = payload.blocks.iter().filter(|_| payload.redaction_rules.is_none());
-    let first = told.map(|block| content_text(&block.content)).find(|text| !text.is_empty());
+    let visible = payload.blocks.iter().filter(|_| payload.redaction_rules.is_none());
+    let first = visible.map(|block| content_text(&block.content)).find(|text| !text.is_empty());
     let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
     let snapshot = catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload)));
     if let Some(items) = items.filter(|_| snapshot.as_ref().is_ok_and(Snapshot::has_missing_list_path)) {
@@ -121,19 +125,23 @@ fn warn_items_missing(items: &Arc<str>) {
 }
 
 impl Renderer {
-    /// Renders a reply. `kept`: its snapshot is stored, so it may have cursors.
-    pub(crate) fn render(&self, job: &RenderJob, kept: bool) -> RenderOutcome {
-        let terms = &*job.caller.effective_policy;
-        let attempted = |policy, counter| self.attempt_caught(job, kept, policy, counter);
-        let first = if terms.is_capped { None } else { attempted(&terms.policy, terms.counter) };
+    /// Renders a reply. `stored`: its snapshot is stored, so it may have cursors.
+    pub(crate) fn render(&self, job: &RenderJob, stored: bool) -> RenderOutcome {
+        let effective_policy = &*job.caller.effective_policy;
+        let attempted = |policy, counter| self.attempt_caught(job, stored, policy, counter);
+        let first = if effective_policy.is_capped {
+            None
+        } else {
+            attempted(&effective_policy.policy, effective_policy.counter)
+        };
         let audit = first.as_ref().and_then(|rendered| audit_rendering(job, rendered));
-        let full_below = terms.policy.full_below;
+        let full_below = effective_policy.policy.full_below;
         if let Some(rendered) = first
             && !audit.is_some_and(|sample| sample.is_far_too_low() && sample.actual > full_below)
         {
             return rendered.with_audit(false, audit);
         }
-        attempted(&terms.fallback, BYTE_COUNTER)
+        attempted(&effective_policy.fallback, BYTE_COUNTER)
             .map_or(RenderOutcome::Panicked, |rendered| rendered.with_audit(true, audit))
     }
 
@@ -141,11 +149,11 @@ impl Renderer {
     fn attempt_caught(
         &self,
         job: &RenderJob,
-        kept: bool,
+        stored: bool,
         policy: &Policy,
         counter: &dyn TokenCounter,
     ) -> Option<RenderOutcome> {
-        let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
+        let attempt = AssertUnwindSafe(|| self.attempt(job, stored, policy, counter));
         let rendered = catch_unwind(attempt).ok();
         if rendered.is_none() {
             tracing::error!(counter = counter.name(), "rendering panicked");
@@ -156,31 +164,31 @@ impl Renderer {
     fn attempt(
         &self,
         job: &RenderJob,
-        kept: bool,
+        stored: bool,
         policy: &Policy,
         counter: &dyn TokenCounter,
     ) -> RenderOutcome {
         let base = job.base.as_ref().map(|(view, position)| (view, *position));
-        let asked = match view::resolve(&job.snapshot, base, &job.request, policy) {
-            Ok(asked) => view::rank(&job.snapshot, asked, policy, counter),
+        let resolved = match view::resolve(&job.snapshot, base, &job.request, policy) {
+            Ok(resolved) => view::rank(&job.snapshot, resolved, policy, counter),
             Err(error) => return RenderOutcome::InvalidRequest(error),
         };
-        let mint = |position| kept.then(|| self.sign_cursor(job, &asked.view, position));
+        let mint = |position| stored.then(|| self.sign_cursor(job, &resolved.view, position));
         let Caller { read_tool, query_tool, read_uri, .. } = &job.caller;
         let query_tool = query_tool.as_deref().filter(|_| policy.render_options.techniques.query);
         let read_uri = *read_uri;
         let cx = Context { policy, counter, mint_cursor: &mint, read_tool, query_tool, read_uri };
         let portion = match job.form {
-            ReplyForm::TextOnly => render::follow_up_reply(&job.snapshot, &asked, &cx),
-            form => match (render::first_reply(&job.snapshot, &asked, &cx), form) {
+            ReplyForm::TextOnly => render::follow_up_reply(&job.snapshot, &resolved, &cx),
+            form => match (render::first_reply(&job.snapshot, &resolved, &cx), form) {
                 (FirstReply::Portion(portion), _) => portion,
                 (FirstReply::Untouched { tokens }, ReplyForm::AsReceived) => {
                     return RenderOutcome::Untouched { tokens, capped: false, audit: None };
                 }
-                (FirstReply::Untouched { .. }, _) => render::follow_up_reply(&job.snapshot, &asked, &cx),
+                (FirstReply::Untouched { .. }, _) => render::follow_up_reply(&job.snapshot, &resolved, &cx),
             },
         };
-        let view = render::view_with_pagination(asked.view, &portion);
+        let view = render::view_with_pagination(resolved.view, &portion);
         RenderOutcome::Portion { portion, view, capped: false, audit: None }
     }
 
@@ -210,14 +218,14 @@ impl RenderOutcome {
 
 /// Returns the actual cost of a reply, if its counter only uses the length.
 fn audit_rendering(job: &RenderJob, rendered: &RenderOutcome) -> Option<CountSample> {
-    let terms = &job.caller.effective_policy;
-    let reference = terms.reference.filter(|_| terms.audits_counts)?;
+    let effective_policy = &job.caller.effective_policy;
+    let reference = effective_policy.reference.filter(|_| effective_policy.audits_counts)?;
     let texts = match rendered {
         RenderOutcome::Portion { portion, .. } => ReplyTexts::from_portion(portion),
-        RenderOutcome::Untouched { .. } => ReplyTexts::from_snapshot(&job.snapshot, &terms.policy),
+        RenderOutcome::Untouched { .. } => ReplyTexts::from_snapshot(&job.snapshot, &effective_policy.policy),
         RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => return None,
     };
-    catch_unwind(AssertUnwindSafe(|| texts.sample(terms.counter, reference))).ok()
+    catch_unwind(AssertUnwindSafe(|| texts.sample(effective_policy.counter, reference))).ok()
 }
 
 /// Returns the size of a payload in bytes.

@@ -44,13 +44,13 @@ pub enum SnapshotQuery {
 impl SnapshotQuery {
     /// Returns the names of the arguments, the kind of the query first.
     pub(crate) fn argument_names(&self) -> Vec<&'static str> {
-        let given = match self {
+        let arguments = match self {
             Self::Sql { params, .. } => [("sql", true), ("params", !params.is_empty()), ("", false)],
             Self::Find { context, fields, .. } => {
                 [("find", true), ("context", context.is_some()), ("fields", fields.is_some())]
             }
         };
-        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+        arguments.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
     }
 
     /// Runs the query.
@@ -76,7 +76,7 @@ impl SnapshotQuery {
             Self::Find { pattern, context, fields } => {
                 let fields = fields.as_deref();
                 let stop = Some(&**stop.as_atomic());
-                let ask = find::SearchQuery {
+                let query = find::SearchQuery {
                     context_lines: *context,
                     fields,
                     stop_flag: stop,
@@ -86,15 +86,15 @@ impl SnapshotQuery {
                     items_json: json,
                     match_count: matches,
                     word_match_count: word_matches,
-                    extra_meta: also,
-                } = find::find(snapshot, view, &ask)?;
+                    extra_meta,
+                } = find::find(snapshot, view, &query)?;
                 Ok(result_payload(
                     snapshot,
                     json,
                     QueryAnswer {
                         match_count: matches,
                         word_match_count: word_matches,
-                        extra_meta: also,
+                        extra_meta,
                         ..QueryAnswer::default()
                     },
                 ))
@@ -121,17 +121,17 @@ fn run_sql(
         portion_sql::QueryLimits { cancel_flag: Some(Arc::clone(stop.as_atomic())), ..Default::default() };
     let question = portion_sql::SqlQuery { sql, params };
     let answer = portion_sql::query(snapshot, view, &question, &limits)?;
-    let mut also = Map::new();
+    let mut extra_meta = Map::new();
     if answer.is_truncated {
-        also.insert("cut".into(), Value::from("more rows than are kept: add a condition or a LIMIT"));
+        extra_meta.insert("cut".into(), Value::from("more rows than are kept: add a condition or a LIMIT"));
     }
     if !answer.rounded_columns.is_empty() {
-        also.insert("rounded".into(), answer.rounded_columns.into());
+        extra_meta.insert("rounded".into(), answer.rounded_columns.into());
     }
     Ok(result_payload(
         snapshot,
         answer.json,
-        QueryAnswer { match_count: answer.row_count, extra_meta: also, ..QueryAnswer::default() },
+        QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() },
     ))
 }
 
@@ -148,11 +148,11 @@ fn result_payload(snapshot: &Snapshot, json: String, mut answer: QueryAnswer) ->
 fn redacted_field_names(snapshot: &Snapshot) -> Option<Value> {
     let fields = snapshot.redacted();
     let named = |field: &String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());
-    let mut told: Vec<Value> = fields.iter().take(MAX_REDACTED_NAMES).map(named).collect();
+    let mut names: Vec<Value> = fields.iter().take(MAX_REDACTED_NAMES).map(named).collect();
     if fields.len() > MAX_REDACTED_NAMES {
-        told.push(format!("+{} more", fields.len() - MAX_REDACTED_NAMES).into());
+        names.push(format!("+{} more", fields.len() - MAX_REDACTED_NAMES).into());
     }
-    (!fields.is_empty()).then(|| told.into())
+    (!fields.is_empty()).then(|| names.into())
 }
 
 impl From<QueryError> for Fault {

@@ -41,10 +41,10 @@ mod tests {
         assert_eq!(mix64(0), 0);
         // The counter passes 0, which is not a valid id.
         let spans = SpanIds((u64::MAX - 500).into());
-        let mut drawn: Vec<u64> = (0..1_000).map(|_| spans.next_id()).collect();
-        drawn.sort_unstable();
-        drawn.dedup();
-        assert_eq!(drawn.len(), 1_000);
-        assert_ne!(drawn[0], 0);
+        let mut ids: Vec<u64> = (0..1_000).map(|_| spans.next_id()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 1_000);
+        assert_ne!(ids[0], 0);
     }
 }

@@ -46,17 +46,17 @@ pub(crate) struct RecountJob {
 
 impl RecountJob {
     /// Returns the record, completed if there is time.
-    pub(crate) fn finish(mut self, ledger: &AccuracyTracker, is_thorough: bool) -> RequestServed {
+    pub(crate) fn finish(mut self, tracker: &AccuracyTracker, is_thorough: bool) -> RequestServed {
         // A panic of the counter leaves the record as it is.
-        if is_thorough && catch_unwind(AssertUnwindSafe(|| self.count(ledger))).is_err() {
+        if is_thorough && catch_unwind(AssertUnwindSafe(|| self.count(tracker))).is_err() {
             tracing::error!(counter = self.effective_policy.counter.name(), "counting panicked");
         }
         self.served
     }
 
-    fn count(&mut self, ledger: &AccuracyTracker) {
-        let Self { served, effective_policy: terms, estimate_source: by, texts, snapshot } = self;
-        let EffectivePolicy { counter, reference, policy, .. } = &**terms;
+    fn count(&mut self, tracker: &AccuracyTracker) {
+        let Self { served, effective_policy, estimate_source: by, texts, snapshot } = self;
+        let EffectivePolicy { counter, reference, policy, .. } = &**effective_policy;
         let original =
             snapshot.as_ref().map(|snapshot| approximate_snapshot_tokens(snapshot, policy, *counter) as u64);
         served.original_tokens = original.or(served.original_tokens);
@@ -72,6 +72,6 @@ impl RecountJob {
             served.estimated_tokens = Some(others + sample.estimated as u64);
             served.actual_tokens = Some(others + sample.actual as u64);
         }
-        ledger.record(&AccuracyKey::for_request(served, *counter), sample, policy.full_below);
+        tracker.record(&AccuracyKey::for_request(served, *counter), sample, policy.full_below);
     }
 }

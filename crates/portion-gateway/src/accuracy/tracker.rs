@@ -67,18 +67,18 @@ impl AccuracyTracker {
     /// Records a sample. Replies of at most `least` tokens pass whatever they cost, so their errors do not
     /// count for the endpoint.
     pub(crate) fn record(&self, subject: &AccuracyKey, sample: CountSample, least: usize) {
-        let mut pages = self.state();
-        let low = pages.near_share.record(sample.is_near());
-        let turn = pages.record(subject, sample, least);
-        if turn.is_some() {
-            self.too_low_count.store(pages.count_with_status(AccuracyStatus::TooLow), Ordering::Relaxed);
+        let mut state = self.state();
+        let low = state.near_share.record(sample.is_near());
+        let status_change = state.record(subject, sample, least);
+        if status_change.is_some() {
+            self.too_low_count.store(state.count_with_status(AccuracyStatus::TooLow), Ordering::Relaxed);
         }
-        drop(pages);
+        drop(state);
         if let Some((is_low, share)) = low {
             log_near_share_change(is_low, share);
         }
-        if let Some((standing, error)) = turn {
-            log_status_change(subject, standing, error);
+        if let Some((status, error)) = status_change {
+            log_status_change(subject, status, error);
         }
     }
 
@@ -96,12 +96,12 @@ impl AccuracyTracker {
     }
 
     pub(crate) fn stats(&self) -> AccuracyStats {
-        let pages = self.state();
+        let state = self.state();
         let (in_fallback, too_high) = (
-            pages.count_with_status(AccuracyStatus::TooLow),
-            pages.count_with_status(AccuracyStatus::TooHigh),
+            state.count_with_status(AccuracyStatus::TooLow),
+            state.count_with_status(AccuracyStatus::TooHigh),
         );
-        AccuracyStats { in_fallback_count: in_fallback, too_high_count: too_high, ..pages.near_share.stats() }
+        AccuracyStats { in_fallback_count: in_fallback, too_high_count: too_high, ..state.near_share.stats() }
     }
 
     fn state(&self) -> MutexGuard<'_, TrackerState> {
@@ -138,17 +138,17 @@ impl TrackerState {
         is_known.then(|| self.endpoints.entry(subject.clone()).or_default().record(sample)).flatten()
     }
 
-    fn count_with_status(&self, standing: AccuracyStatus) -> usize {
-        self.endpoints.values().filter(|recent| recent.status == standing).count()
+    fn count_with_status(&self, status: AccuracyStatus) -> usize {
+        self.endpoints.values().filter(|recent| recent.status == status).count()
     }
 }
 
 /// Logs the new status of an endpoint, its consequence, and the remedy.
-fn log_status_change(subject: &AccuracyKey, standing: AccuracyStatus, error: f64) {
+fn log_status_change(subject: &AccuracyKey, status: AccuracyStatus, error: f64) {
     let AccuracyKey { upstream, endpoint, counter: (counter, _), .. } = subject;
     let (upstream, endpoint) = (upstream.as_deref(), &**endpoint);
     let error = format_args!("{:+.0} %", 100.0 * error).to_string();
-    match standing {
+    match status {
         AccuracyStatus::TooLow => tracing::warn!(
             endpoint,
             upstream,
@@ -194,25 +194,25 @@ mod tests {
         AccuracyKey::new(None, "tool", endpoint.into(), Tokenizer::Chars4.counter())
     }
 
-    fn low(ledger: &AccuracyTracker, endpoint: &str) -> bool {
-        ledger.is_too_low(|| subject(endpoint))
+    fn low(tracker: &AccuracyTracker, endpoint: &str) -> bool {
+        tracker.is_too_low(|| subject(endpoint))
     }
 
     const FAR: CountSample = CountSample { estimated: 1_000, actual: 2_000 };
 
     #[test]
     fn endpoints_and_counters_are_tracked_separately() {
-        let ledger = AccuracyTracker::default();
-        ledger.record(&subject("a"), FAR, 500);
-        assert!(low(&ledger, "a") && !low(&ledger, "b"));
+        let tracker = AccuracyTracker::default();
+        tracker.record(&subject("a"), FAR, 500);
+        assert!(low(&tracker, "a") && !low(&tracker, "b"));
         let factor = Factor::from_f64(1.5).expect("a factor");
         let scaled = || AccuracyKey { counter: subject_of(factor), ..subject("a") };
-        assert!(!ledger.is_too_low(scaled), "what another counter is off says nothing of this one");
-        assert!(!ledger.is_too_low(|| AccuracyKey { kind: "prompt", ..subject("a") }));
-        assert!(!ledger.is_too_low(|| AccuracyKey { upstream: Some("x".into()), ..subject("a") }));
-        assert_eq!(ledger.stats().in_fallback_count, 1);
-        ledger.clear_endpoints();
-        assert!(!low(&ledger, "a") && ledger.stats().in_fallback_count == 0);
+        assert!(!tracker.is_too_low(scaled), "what another counter is off says nothing of this one");
+        assert!(!tracker.is_too_low(|| AccuracyKey { kind: "prompt", ..subject("a") }));
+        assert!(!tracker.is_too_low(|| AccuracyKey { upstream: Some("x".into()), ..subject("a") }));
+        assert_eq!(tracker.stats().in_fallback_count, 1);
+        tracker.clear_endpoints();
+        assert!(!low(&tracker, "a") && tracker.stats().in_fallback_count == 0);
     }
 
     fn subject_of(factor: Factor) -> (&'static str, usize) {
@@ -221,19 +221,19 @@ mod tests {
 
     #[test]
     fn small_replies_only_count_in_the_statistics() {
-        let ledger = AccuracyTracker::default();
-        ledger.record(&subject("a"), CountSample { estimated: 1, actual: 400 }, 500);
-        assert!(!low(&ledger, "a"));
-        assert_eq!((ledger.stats().sampled_count, ledger.stats().near_share), (1, Some(0.0)));
+        let tracker = AccuracyTracker::default();
+        tracker.record(&subject("a"), CountSample { estimated: 1, actual: 400 }, 500);
+        assert!(!low(&tracker, "a"));
+        assert_eq!((tracker.stats().sampled_count, tracker.stats().near_share), (1, Some(0.0)));
     }
 
     #[test]
     fn the_number_of_endpoints_is_limited_and_wrong_ones_are_kept() {
-        let ledger = AccuracyTracker::default();
-        ledger.record(&subject("wrong"), FAR, 0);
+        let tracker = AccuracyTracker::default();
+        tracker.record(&subject("wrong"), FAR, 0);
         for n in 0..2 * MAX_ENDPOINTS {
-            ledger.record(&subject(&format!("file:///{n}")), CountSample { estimated: 600, actual: 600 }, 0);
+            tracker.record(&subject(&format!("file:///{n}")), CountSample { estimated: 600, actual: 600 }, 0);
         }
-        assert!(ledger.state().endpoints.len() <= MAX_ENDPOINTS && low(&ledger, "wrong"));
+        assert!(tracker.state().endpoints.len() <= MAX_ENDPOINTS && low(&tracker, "wrong"));
     }
 }

@@ -72,33 +72,34 @@ pub struct ToolLimits {
 
 impl EndpointRules {
     /// Creates the rules for a policy source, within the limits of the environment.
-    pub fn new(book: Arc<dyn PolicySource>, room: ClientLimits) -> Self {
-        let general = book.endpoint_config(None);
+    pub fn new(policy_source: Arc<dyn PolicySource>, client_limits: ClientLimits) -> Self {
+        let general = policy_source.endpoint_config(None);
         let counting = CountingConfig::from_config(&general);
-        let general = EndpointRule::new(general, book.version(), counting, room);
+        let general = EndpointRule::new(general, policy_source.version(), counting, client_limits);
         Self {
-            policy_source: book,
-            environment_room: room,
+            policy_source,
+            environment_room: client_limits,
             default_rule: Arc::new(general),
             cache: RwLock::default(),
         }
     }
 
     /// Creates rules with the same policy for everybody.
-    pub fn fixed(terms: EffectivePolicy) -> Self {
-        let limits = LimitOverrides::from(&terms.policy);
-        let written = EndpointConfig { limits, redact: terms.redact.clone(), ..EndpointConfig::default() };
-        let mut rules = Self::new(Arc::new(written.clone()), ClientLimits::UNKNOWN);
-        let terms = Arc::new(terms);
-        let known = CLIENTS.iter().map(|_| Arc::clone(&terms)).collect();
-        let (preset, room) = (Preset::None, ClientLimits::UNKNOWN);
+    pub fn fixed(effective_policy: EffectivePolicy) -> Self {
+        let limits = LimitOverrides::from(&effective_policy.policy);
+        let config =
+            EndpointConfig { limits, redact: effective_policy.redact.clone(), ..EndpointConfig::default() };
+        let mut rules = Self::new(Arc::new(config.clone()), ClientLimits::UNKNOWN);
+        let effective_policy = Arc::new(effective_policy);
+        let known = CLIENTS.iter().map(|_| Arc::clone(&effective_policy)).collect();
+        let (preset, client_limits) = (Preset::None, ClientLimits::UNKNOWN);
         rules.default_rule = Arc::new(EndpointRule {
-            config: written,
+            config,
             version: 0,
             preset,
-            environment_room: room,
+            environment_room: client_limits,
             policy_by_client: known,
-            default_policy: terms,
+            default_policy: effective_policy,
         });
         rules
     }
@@ -152,12 +153,12 @@ impl EndpointRules {
     }
 
     fn compute_rule(&self, target: EndpointTarget<'_>) -> Arc<EndpointRule> {
-        let written = self.policy_source.endpoint_config(Some(target));
-        if written == self.default_rule.config {
+        let config = self.policy_source.endpoint_config(Some(target));
+        if config == self.default_rule.config {
             return Arc::clone(&self.default_rule);
         }
         Arc::new(EndpointRule::new(
-            written,
+            config,
             self.version(),
             CountingConfig::from_config(&self.default_rule.config),
             self.environment_room,
@@ -173,26 +174,31 @@ impl CountingConfig {
 }
 
 impl EndpointRule {
-    fn new(written: EndpointConfig, version: u64, counting: CountingConfig, room: ClientLimits) -> Self {
+    fn new(
+        config: EndpointConfig,
+        version: u64,
+        counting: CountingConfig,
+        client_limits: ClientLimits,
+    ) -> Self {
         let CountingConfig { tokenizer, factor, preset } = counting;
-        let terms = |client: Option<&'static ClientProfile>| {
+        let policy_of = |client: Option<&'static ClientProfile>| {
             let family = match tokenizer {
                 Tokenizer::Auto => client.and_then(|client| client.tokenizer).unwrap_or_default(),
                 named => named,
             };
-            let policy = client_policy(&written, client, preset_room(client, preset).intersect(room));
+            let policy = client_policy(&config, client, preset_room(client, preset).intersect(client_limits));
             Arc::new(EffectivePolicy {
-                redact: written.redact.clone(),
+                redact: config.redact.clone(),
                 ..EffectivePolicy::with_tokenizer(policy, family, factor)
             })
         };
-        let known = CLIENTS.iter().map(|client| terms(Some(client))).collect();
-        let unknown = terms(None);
+        let known = CLIENTS.iter().map(|client| policy_of(Some(client))).collect();
+        let unknown = policy_of(None);
         Self {
-            config: written,
+            config,
             version,
             preset,
-            environment_room: room,
+            environment_room: client_limits,
             policy_by_client: known,
             default_policy: unknown,
         }
@@ -241,16 +247,20 @@ impl EndpointRule {
     ///
     /// If the client applies that limit, it replaces the client's own limit in characters.
     pub fn policy_for_tool(&self, client: &'static ClientProfile, characters: usize) -> Arc<EffectivePolicy> {
-        let terms = self.policy_for_client(Some(client));
+        let effective_policy = self.policy_for_client(Some(client));
         if !client.honours_tool_limits {
-            return Arc::clone(terms);
+            return Arc::clone(effective_policy);
         }
         let others = ClientLimits { max_bytes: None, ..preset_room(Some(client), self.preset) };
-        let room = others
+        let client_limits = others
             .intersect(ResultLimit::Characters(characters).reply_room())
             .intersect(self.environment_room);
-        let policy = client_policy(&self.config, Some(client), room);
-        if policy == terms.policy { Arc::clone(terms) } else { Arc::new(terms.with_policy(policy)) }
+        let policy = client_policy(&self.config, Some(client), client_limits);
+        if policy == effective_policy.policy {
+            Arc::clone(effective_policy)
+        } else {
+            Arc::new(effective_policy.with_policy(policy))
+        }
     }
 }
 
@@ -261,8 +271,12 @@ impl CachedRule {
 }
 
 /// Returns the limits for a client.
-fn client_policy(written: &EndpointConfig, client: Option<&ClientProfile>, room: ClientLimits) -> Policy {
-    let mut policy = written.limits.resolve(room);
+fn client_policy(
+    config: &EndpointConfig,
+    client: Option<&ClientProfile>,
+    client_limits: ClientLimits,
+) -> Policy {
+    let mut policy = config.limits.resolve(client_limits);
     if client.is_some_and(|client| client.shows_structured) {
         policy.render_options.structured = StructuredMode::AsText;
     }

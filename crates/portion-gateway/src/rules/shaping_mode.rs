@@ -30,8 +30,8 @@ pub struct PassThrough {
 impl EndpointRule {
     /// Returns true if controls are accepted on calls of the endpoint itself; `None` if its schema decides.
     /// Endpoints that are relayed accept only controls that were advertised before.
-    pub fn controls(&self, treatment: ShapingMode) -> Option<bool> {
-        if treatment.pass_through.is_some() { Some(false) } else { self.config.controls }
+    pub fn controls(&self, shaping_mode: ShapingMode) -> Option<bool> {
+        if shaping_mode.pass_through.is_some() { Some(false) } else { self.config.controls }
     }
 
     /// Returns true if replies are shaped in any session.

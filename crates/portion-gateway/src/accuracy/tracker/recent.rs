@@ -39,26 +39,26 @@ impl EndpointAccuracy {
         self.errors.push_back(sample.relative_error());
         let median = self.median();
         let enough = if self.status == AccuracyStatus::Near { MIN_SAMPLES } else { MAX_SAMPLES };
-        let (standing, error) = if sample.is_far_too_low() {
+        let (status, error) = if sample.is_far_too_low() {
             (AccuracyStatus::TooLow, sample.relative_error())
         } else {
             (self.status_for(median, self.errors.len() >= enough), median)
         };
-        if standing == self.status {
+        if status == self.status {
             return None;
         }
-        self.status = standing;
+        self.status = status;
         // Earlier errors say nothing about a later return to accurate counts.
         self.errors.clear();
-        Some((standing, error))
+        Some((status, error))
     }
 
     fn status_for(&self, median: f64, is_enough: bool) -> AccuracyStatus {
         match self.status {
-            standing if !is_enough => standing,
+            status if !is_enough => status,
             _ if median < -INACCURATE_MIN_ERROR => AccuracyStatus::TooLow,
             _ if median > INACCURATE_MIN_ERROR => AccuracyStatus::TooHigh,
-            standing if median.abs() >= ACCURATE_MAX_ERROR => standing,
+            status if median.abs() >= ACCURATE_MAX_ERROR => status,
             _ => AccuracyStatus::Near,
         }
     }
@@ -79,11 +79,11 @@ mod tests {
     /// positions.
     fn check(estimates: &[usize], expect: &[(usize, AccuracyStatus)]) {
         let mut recent = EndpointAccuracy::default();
-        let turns = estimates.iter().enumerate().filter_map(|(at, estimated)| {
-            let (standing, _) = recent.record(CountSample { estimated: *estimated, actual: 1_000 })?;
-            Some((at, standing))
+        let changes = estimates.iter().enumerate().filter_map(|(at, estimated)| {
+            let (status, _) = recent.record(CountSample { estimated: *estimated, actual: 1_000 })?;
+            Some((at, status))
         });
-        assert_eq!(turns.collect::<Vec<_>>(), expect, "{estimates:?}");
+        assert_eq!(changes.collect::<Vec<_>>(), expect, "{estimates:?}");
     }
 
     use AccuracyStatus::{Near, TooHigh, TooLow};

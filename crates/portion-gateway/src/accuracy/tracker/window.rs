@@ -35,9 +35,9 @@ impl NearShareWindow {
         let share = self.share()?;
         let is_low = self.recent.len() >= MIN_SAMPLES
             && share < if self.is_low { RECOVERY_SHARE } else { MIN_ACCURATE_SHARE };
-        let turns = is_low != self.is_low;
+        let changed = is_low != self.is_low;
         self.is_low = is_low;
-        turns.then_some((is_low, share))
+        changed.then_some((is_low, share))
     }
 
     pub(super) fn stats(&self) -> AccuracyStats {
@@ -64,14 +64,14 @@ mod tests {
     #[test]
     fn each_change_of_the_share_is_reported_once() {
         let mut window = NearShareWindow::default();
-        let mut note =
+        let mut record_many =
             |many: usize, is_near: bool| (0..many).filter_map(|_| window.record(is_near)).collect::<Vec<_>>();
-        assert_eq!(note(99, false), []);
-        assert_eq!(note(1, true), [(true, 0.01)]);
-        assert_eq!(note(889, true), []);
-        assert_eq!(note(1, true), [(false, 0.9)]);
+        assert_eq!(record_many(99, false), []);
+        assert_eq!(record_many(1, true), [(true, 0.01)]);
+        assert_eq!(record_many(889, true), []);
+        assert_eq!(record_many(1, true), [(false, 0.9)]);
         // At 860 of 1,000 the state does not change.
-        assert_eq!(note(9, true), []);
+        assert_eq!(record_many(9, true), []);
         assert_eq!((window.stats().recent_count, window.stats().sampled_count), (999, 999));
     }
 }

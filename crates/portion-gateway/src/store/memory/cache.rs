@@ -122,10 +122,10 @@ impl SnapshotCache {
         self.evict_for(scope, bytes, 0)?;
         // Ids are random, so this can only be a repeated write.
         self.detach(deposit.id);
-        let (turn, expires) = (self.next_tick(), now.checked_add(self.limits.ttl));
-        self.by_last_use.insert(turn, deposit.id);
+        let (tick, expires) = (self.next_tick(), now.checked_add(self.limits.ttl));
+        self.by_last_use.insert(tick, deposit.id);
         self.usage
-            .add(*scope, UsageEntry { id: deposit.id, last_used: turn, bytes, reuse_key: deposit.reuse_key });
+            .add(*scope, UsageEntry { id: deposit.id, last_used: tick, bytes, reuse_key: deposit.reuse_key });
         self.bytes += bytes;
         let NewSnapshot { id, snapshot, endpoint, reuse_key: reuse, rule, origin_snapshot: origin, .. } =
             deposit;
@@ -141,7 +141,7 @@ impl SnapshotCache {
                 origin_snapshot: origin,
                 reuse_key: reuse,
                 bytes,
-                last_used: turn,
+                last_used: tick,
                 expires_at: expires,
             },
         );
@@ -190,9 +190,9 @@ impl SnapshotCache {
     ) -> Result<StoredSnapshot, StoreLookupError> {
         let now = self.expire(now);
         let Some(slot) = self.entries.get_mut(&id).filter(|slot| slot.scope == *scope) else {
-            let gone = |grave: &Tombstone| StoreLookupError::SnapshotGone {
-                endpoint: grave.endpoint.clone(),
-                origin_snapshot: grave.origin_snapshot,
+            let gone = |tombstone: &Tombstone| StoreLookupError::SnapshotGone {
+                endpoint: tombstone.endpoint.clone(),
+                origin_snapshot: tombstone.origin_snapshot,
             };
             return Err(self.tombstones.find(scope, id).map_or(StoreLookupError::Unknown, gone));
         };
@@ -277,15 +277,15 @@ impl SnapshotCache {
     }
 
     /// Removes a snapshot. Returns true if it existed.
-    fn remove(&mut self, id: SnapshotId, why: RemovalReason) -> bool {
+    fn remove(&mut self, id: SnapshotId, reason: RemovalReason) -> bool {
         let Some(slot) = self.detach(id) else { return false };
         let (scope, endpoint, origin) = (slot.scope, slot.endpoint.clone(), slot.origin_snapshot);
         self.tombstones.add(id, Tombstone { scope, endpoint, origin_snapshot: origin });
-        match why {
+        match reason {
             RemovalReason::Evicted => self.evicted += 1,
             RemovalReason::Expired => self.expired += 1,
         }
-        self.removed.push(RemovedSnapshot { entry: slot, reason: why });
+        self.removed.push(RemovedSnapshot { entry: slot, reason });
         true
     }
 
@@ -300,12 +300,12 @@ impl SnapshotCache {
     }
 
     fn touch(&mut self, id: SnapshotId, now: Instant) {
-        let turn = self.next_tick();
+        let tick = self.next_tick();
         if let Some(slot) = self.entries.get_mut(&id) {
             self.by_last_use.remove(&slot.last_used);
-            self.by_last_use.insert(turn, id);
-            self.usage.touch(&slot.scope, slot.last_used, turn);
-            slot.last_used = turn;
+            self.by_last_use.insert(tick, id);
+            self.usage.touch(&slot.scope, slot.last_used, tick);
+            slot.last_used = tick;
             slot.expires_at = now.checked_add(self.limits.ttl);
         }
     }

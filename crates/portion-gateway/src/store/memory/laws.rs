@@ -54,7 +54,7 @@ struct Known {
 
 /// A cache, and its expected content.
 struct Trial {
-    shelf: SnapshotCache,
+    cache: SnapshotCache,
     now: Instant,
     made: Vec<(SnapshotId, Arc<Snapshot>)>,
     known: HashMap<SnapshotId, Known>,
@@ -89,8 +89,8 @@ fn reuse(id: SnapshotId) -> ReuseKey {
 
 impl Trial {
     fn new() -> Self {
-        let shelf = SnapshotCache::new(StoreLimits { memory_bytes: MEMORY, ttl: TTL });
-        Self { shelf, now: Instant::now(), made: Vec::new(), known: HashMap::new(), uses: 0 }
+        let cache = SnapshotCache::new(StoreLimits { memory_bytes: MEMORY, ttl: TTL });
+        Self { cache, now: Instant::now(), made: Vec::new(), known: HashMap::new(), uses: 0 }
     }
 
     fn act(&mut self, act: &Act) {
@@ -112,7 +112,7 @@ impl Trial {
                     rule: None,
                     origin_snapshot: id,
                 };
-                let made = self.made_room(*principal, |shelf, scope| shelf.put(scope, deposit, now));
+                let made = self.made_room(*principal, |cache, scope| cache.put(scope, deposit, now));
                 if made {
                     self.used(id, *principal);
                 }
@@ -125,13 +125,13 @@ impl Trial {
                 if theirs {
                     self.used(id, *principal);
                 }
-                let made = self.made_room(*principal, |shelf, scope| shelf.put_view(scope, id, view, now));
+                let made = self.made_room(*principal, |cache, scope| cache.put_view(scope, id, view, now));
                 assert!(theirs || !made, "a view was kept with a snapshot that is gone or of someone else");
                 assert!(!theirs || self.known.contains_key(&id), "a view drove its own snapshot out");
             }
             Act::Find { principal, nth } => {
                 let Some((id, snapshot)) = self.nth(*nth) else { return };
-                let found = self.shelf.find(&scope(*principal), id, View::root().id(), now);
+                let found = self.cache.find(&scope(*principal), id, View::root().id(), now);
                 self.departs(None, usize::MAX);
                 match (found, self.known.get(&id).filter(|known| known.owner == *principal)) {
                     (Ok(held), Some(_)) => {
@@ -144,7 +144,7 @@ impl Trial {
             }
             Act::Recall { principal, nth } => {
                 let Some((id, _)) = self.nth(*nth) else { return };
-                let found = self.shelf.find_reusable(&scope(*principal), reuse(id), now);
+                let found = self.cache.find_reusable(&scope(*principal), reuse(id), now);
                 self.departs(None, usize::MAX);
                 let theirs = self.known.get(&id).is_some_and(|known| known.owner == *principal);
                 assert_eq!(found.map(|held| held.id), theirs.then_some(id));
@@ -165,11 +165,11 @@ impl Trial {
         principal: usize,
         change: impl FnOnce(&mut SnapshotCache, &Scope) -> Result<(), StoreWriteError>,
     ) -> bool {
-        self.shelf.stats(self.now);
+        self.cache.stats(self.now);
         self.departs(None, usize::MAX);
-        let share = MEMORY / self.shelf.principals_with(&scope(principal));
-        let before: HashMap<usize, usize> = (0..4).map(|p| (p, self.shelf.held(&scope(p)))).collect();
-        let outcome = change(&mut self.shelf, &scope(principal));
+        let share = MEMORY / self.cache.principals_with(&scope(principal));
+        let before: HashMap<usize, usize> = (0..4).map(|p| (p, self.cache.held(&scope(p)))).collect();
+        let outcome = change(&mut self.cache, &scope(principal));
         let departed = self.departs(Some(principal), share);
         for owner in departed.iter().filter(|owner| **owner != principal) {
             assert!(before[owner] > share, "evicted of one who held {} of {share}", before[owner]);
@@ -188,7 +188,7 @@ impl Trial {
     /// Checks the removed snapshots: expired ones were due, and evicted ones were the least recently used of
     /// their owner. Returns the owners of evicted snapshots.
     fn departs(&mut self, by: Option<usize>, share: usize) -> Vec<usize> {
-        let departed: Vec<RemovedSnapshot> = self.shelf.take_removed();
+        let departed: Vec<RemovedSnapshot> = self.cache.take_removed();
         let mut owners = Vec::new();
         for it in departed {
             let id = it.id();
@@ -206,7 +206,7 @@ impl Trial {
     }
 
     fn forget_expired(&mut self) {
-        self.shelf.stats(self.now);
+        self.cache.stats(self.now);
         self.departs(None, usize::MAX);
     }
 
@@ -216,12 +216,12 @@ impl Trial {
     }
 
     fn check(&mut self) {
-        let figures = self.shelf.stats(self.now);
+        let figures = self.cache.stats(self.now);
         self.departs(None, usize::MAX);
         assert!(figures.bytes <= MEMORY, "{} bytes held", figures.bytes);
         assert_eq!(figures.snapshots, self.known.len());
         assert!(self.known.values().all(|known| known.expires > self.now), "held beyond its time");
-        self.shelf.assert_consistent();
+        self.cache.assert_consistent();
     }
 }
 
@@ -246,7 +246,7 @@ proptest! {
             trial.act(&Act::Put { principal: 0, filler: *filler, view: false });
         }
         let theirs = trial.known.clone();
-        prop_assume!(trial.shelf.held(&scope(0)) <= MEMORY / 2);
+        prop_assume!(trial.cache.held(&scope(0)) <= MEMORY / 2);
         for filler in burst {
             trial.act(&Act::Put { principal: 1, filler, view: false });
             trial.check();
@@ -261,11 +261,11 @@ fn idle_space_is_lent_and_given_back() {
     for _ in 0..40 {
         trial.act(&Act::Put { principal: 0, filler: 8_000, view: false });
     }
-    assert!(trial.shelf.held(&scope(0)) > MEMORY * 3 / 4, "one that is alone has it all");
+    assert!(trial.cache.held(&scope(0)) > MEMORY * 3 / 4, "one that is alone has it all");
     for _ in 0..40 {
         trial.act(&Act::Put { principal: 1, filler: 8_000, view: false });
         trial.check();
     }
-    let (lender, borrower) = (trial.shelf.held(&scope(1)), trial.shelf.held(&scope(0)));
+    let (lender, borrower) = (trial.cache.held(&scope(1)), trial.cache.held(&scope(0)));
     assert!(lender * 5 > MEMORY * 2 && borrower * 5 > MEMORY * 2, "{lender} and {borrower} of {MEMORY}");
 }

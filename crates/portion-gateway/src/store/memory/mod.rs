@@ -73,7 +73,7 @@ impl SnapshotStore for MemoryStore {
         deposit: NewSnapshot,
         now: Instant,
     ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
-        Box::pin(async move { self.with_cache(|shelf| shelf.put(scope, deposit, now)) })
+        Box::pin(async move { self.with_cache(|cache| cache.put(scope, deposit, now)) })
     }
 
     fn put_view<'a>(
@@ -83,7 +83,7 @@ impl SnapshotStore for MemoryStore {
         view: View,
         now: Instant,
     ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
-        Box::pin(async move { self.with_cache(|shelf| shelf.put_view(scope, id, view, now)) })
+        Box::pin(async move { self.with_cache(|cache| cache.put_view(scope, id, view, now)) })
     }
 
     fn find<'a>(
@@ -93,7 +93,7 @@ impl SnapshotStore for MemoryStore {
         view: ViewId,
         now: Instant,
     ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>> {
-        Box::pin(async move { self.with_cache(|shelf| shelf.find(scope, id, view, now)) })
+        Box::pin(async move { self.with_cache(|cache| cache.find(scope, id, view, now)) })
     }
 
     fn find_reusable<'a>(
@@ -102,15 +102,15 @@ impl SnapshotStore for MemoryStore {
         reuse: ReuseKey,
         now: Instant,
     ) -> StoreFuture<'a, Option<StoredSnapshot>> {
-        Box::pin(async move { self.with_cache(|shelf| shelf.find_reusable(scope, reuse, now)) })
+        Box::pin(async move { self.with_cache(|cache| cache.find_reusable(scope, reuse, now)) })
     }
 
     fn forget_reuse<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> StoreFuture<'a, ()> {
-        Box::pin(async move { self.with_cache(|shelf| shelf.forget_reuse(scope, reuse)) })
+        Box::pin(async move { self.with_cache(|cache| cache.forget_reuse(scope, reuse)) })
     }
 
     fn stats(&self, now: Instant) -> StoreStats {
-        self.with_cache(|shelf| shelf.stats(now))
+        self.with_cache(|cache| cache.stats(now))
     }
 }
 

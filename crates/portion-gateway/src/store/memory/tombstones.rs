@@ -31,22 +31,22 @@ pub(super) struct Tombstone {
 
 impl Tombstones {
     /// Adds a tombstone, and drops the oldest ones beyond the limit.
-    pub(super) fn add(&mut self, id: SnapshotId, grave: Tombstone) {
-        self.bytes += grave.bytes();
-        match self.by_id.insert(id, grave) {
+    pub(super) fn add(&mut self, id: SnapshotId, tombstone: Tombstone) {
+        self.bytes += tombstone.bytes();
+        match self.by_id.insert(id, tombstone) {
             Some(before) => self.bytes -= before.bytes(),
             None => self.order.push_back(id),
         }
         while self.bytes > MAX_BYTES
             && let Some(oldest) = self.order.pop_front()
         {
-            self.bytes -= self.by_id.remove(&oldest).map_or(0, |grave| grave.bytes());
+            self.bytes -= self.by_id.remove(&oldest).map_or(0, |tombstone| tombstone.bytes());
         }
     }
 
     /// Returns the tombstone of a snapshot of this scope, if there is one.
     pub(super) fn find(&self, scope: &Scope, id: SnapshotId) -> Option<&Tombstone> {
-        self.by_id.get(&id).filter(|grave| grave.scope == *scope)
+        self.by_id.get(&id).filter(|tombstone| tombstone.scope == *scope)
     }
 }
 
@@ -65,17 +65,17 @@ mod tests {
 
     #[test]
     fn keeps_the_latest_within_its_limit() {
-        let (scope, mut gone) = (Scope::from_principal("ada"), Tombstones::default());
+        let (scope, mut tombstones) = (Scope::from_principal("ada"), Tombstones::default());
         for n in 0..20_000_u64 {
             let name = "x".repeat(n as usize % 700);
             let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
             let id = n.to_be_bytes();
-            gone.add(id, Tombstone { scope, endpoint: Some(Arc::new(endpoint)), origin_snapshot: id });
-            assert!(gone.bytes <= MAX_BYTES);
-            assert_eq!(gone.by_id.len(), gone.order.len());
+            tombstones.add(id, Tombstone { scope, endpoint: Some(Arc::new(endpoint)), origin_snapshot: id });
+            assert!(tombstones.bytes <= MAX_BYTES);
+            assert_eq!(tombstones.by_id.len(), tombstones.order.len());
         }
-        assert!(gone.find(&scope, 0_u64.to_be_bytes()).is_none());
-        assert!(gone.find(&scope, 19_999_u64.to_be_bytes()).is_some());
-        assert!(gone.find(&Scope::from_principal("bob"), 19_999_u64.to_be_bytes()).is_none());
+        assert!(tombstones.find(&scope, 0_u64.to_be_bytes()).is_none());
+        assert!(tombstones.find(&scope, 19_999_u64.to_be_bytes()).is_some());
+        assert!(tombstones.find(&Scope::from_principal("bob"), 19_999_u64.to_be_bytes()).is_none());
     }
 }
