@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_read_as_written() {
+    fn timestamps_are_read_as_written() {
         check("1970-01-01", Some(0));
         check("1969-12-31", Some(-86_400));
         check("2024-05-01T10:20:30Z", Some(1_714_558_830));

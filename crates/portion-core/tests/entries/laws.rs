@@ -13,11 +13,11 @@ fn check(text: &str) {
     let mut starts = Vec::new();
     for entry in entries(text, &index).expect("a log") {
         count += 1;
-        let said = entry.span.slice(text);
+        let entry_text = entry.span.slice(text);
         assert_eq!((entry.number, entry.span.start as usize), (count, at));
         assert_eq!(entry.start_line, lines);
-        lines += said.matches('\n').count();
-        assert!(!said.is_empty());
+        lines += entry_text.matches('\n').count();
+        assert!(!entry_text.is_empty());
         for inner in [entry.time, entry.level].into_iter().flatten() {
             assert!(!inner.slice(text).is_empty() && !inner.slice(text).contains('\n'));
             assert!(inner.start >= entry.span.start && inner.end <= entry.span.end);

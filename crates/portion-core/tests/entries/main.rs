@@ -15,15 +15,15 @@ fn read(text: &str) -> Vec<LogEntry> {
 fn an_entry_includes_its_continuation_lines() {
     let text = "# made by hand\n2024-05-01 10:00:00 INFO up\n\n2024-05-01 10:00:01 ERROR down\njava.lang.Oh: no\n\tat a.b(C.java:1)\n\
                 2024-05-01 10:00:02 WARN still\n";
-    let told: Vec<_> = read(text)
+    let entries_read: Vec<_> = read(text)
         .into_iter()
         .map(|entry| {
-            let said = |span: Option<portion_core::span::Span>| span.map(|span| span.slice(text));
+            let shown = |span: Option<portion_core::span::Span>| span.map(|span| span.slice(text));
             (
                 entry.number,
                 entry.start_line,
-                said(entry.time),
-                said(entry.level),
+                shown(entry.time),
+                shown(entry.level),
                 entry.span.slice(text).lines().count(),
             )
         })
@@ -34,7 +34,7 @@ fn an_entry_includes_its_continuation_lines() {
         (3, 4, Some("2024-05-01 10:00:01"), Some("ERROR"), 3),
         (4, 7, Some("2024-05-01 10:00:02"), Some("WARN"), 1),
     ];
-    assert_eq!(told, expect);
+    assert_eq!(entries_read, expect);
 }
 
 #[test]

@@ -6,10 +6,10 @@ use super::read;
 fn check(line: &str, time: &str, level: &str) {
     let text = format!("{line}\n{line}\n{line}\n");
     let entries = read(&text);
-    let said = |span: Option<portion_core::span::Span>| span.map_or("-", |span| span.slice(&text));
+    let shown = |span: Option<portion_core::span::Span>| span.map_or("-", |span| span.slice(&text));
     assert_eq!(entries.len(), 3, "{line}");
     for entry in entries {
-        assert_eq!((said(entry.time), said(entry.level)), (time, level), "{line}");
+        assert_eq!((shown(entry.time), shown(entry.level)), (time, level), "{line}");
     }
 }
 

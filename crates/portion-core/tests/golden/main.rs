@@ -30,33 +30,37 @@ fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)],
     let items = policy.render_options.list_path.clone();
     let snapshot = capture(Payload { blocks, list_path: items, ..Payload::default() });
     let mut request = Request::default();
-    let mut told = String::from("call");
+    let mut transcript = String::from("call");
     for (control, json) in controls {
         request.set_control(control, json, policy).expect("a control");
-        let _ = write!(told, " {control}={json}");
+        let _ = write!(transcript, " {control}={json}");
     }
-    told.push('\n');
+    transcript.push('\n');
     let asked = resolve(&snapshot, None, &request, policy).expect("it is there");
     let asked = rank(&snapshot, asked, policy, Tokenizer::Chars4.counter());
     match render(&snapshot, &asked, policy, first_reply) {
-        FirstReply::Untouched { .. } => told.push_str("untouched\n"),
+        FirstReply::Untouched { .. } => transcript.push_str("untouched\n"),
         FirstReply::Portion(portion) => {
-            show(&portion, &mut told);
+            show(&portion, &mut transcript);
             if let Some(next) = next(&portion) {
                 let view = view_with_pagination(asked.view, &portion);
                 let asked = resolve(&snapshot, Some((&view, next)), &Request::default(), policy);
-                told.push_str("\ncall cursor=nextCursor\n");
+                transcript.push_str("\ncall cursor=nextCursor\n");
                 let portion = render(&snapshot, &asked.expect("it goes on"), policy, follow_up_reply);
-                show(&portion, &mut told);
+                show(&portion, &mut transcript);
             }
         }
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&file, &told).expect("the file can be written");
+        std::fs::write(&file, &transcript).expect("the file can be written");
     }
     let expect = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(told == expect, "{} differs; BLESS=1 writes it anew. It would be:\n{told}", file.display());
+    assert!(
+        transcript == expect,
+        "{} differs; BLESS=1 writes it anew. It would be:\n{transcript}",
+        file.display()
+    );
 }
 
 fn keyring() -> Keyring {

@@ -77,8 +77,11 @@ fn check_passing(size: usize, media: bool, passes: bool) {
     let shown: Vec<PieceBody> = replies.iter().flat_map(of_block).collect();
     match &shown[..] {
         [PieceBody::Block(whole)] => assert!(passes && whole == json, "{size} bytes"),
-        [PieceBody::Text(told)] => {
-            assert!(!passes && told.contains(&format!("{size} bytes, not shown; portion_read(")), "{told}");
+        [PieceBody::Text(placeholder)] => {
+            assert!(
+                !passes && placeholder.contains(&format!("{size} bytes, not shown; portion_read(")),
+                "{placeholder}"
+            );
         }
         other => panic!("{} times", other.len()),
     }

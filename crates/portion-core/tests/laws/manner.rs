@@ -118,7 +118,7 @@ pub(crate) fn out_of_envelope(
     let get = |key: &str| members.get(key).map(|raw| raw.get());
     let next = style.key("nextCursor");
     assert_eq!(get(&next).map(unescape), notice["nextCursor"].as_str().map(ToOwned::to_owned), "{envelope}");
-    let kept = |keys: &[&str]| {
+    let assert_keys = |keys: &[&str]| {
         let known = |key: &String| keys.contains(&key.as_str()) || *key == next;
         assert!(members.keys().all(known), "{envelope}");
     };
@@ -127,28 +127,31 @@ pub(crate) fn out_of_envelope(
     // Members beside a list are as the upstream wrote them, and may be too deep for this parser.
     let mut meta = serde_json::from_str::<Meta<'_>>(meta).expect("an object");
     let beside = meta.remove("beside").map(RawValue::get);
-    let told = camel(&format!("{{\"meta\":{}}}", serde_json::to_string(&meta).expect("JSON")), style);
+    let inner = camel(&format!("{{\"meta\":{}}}", serde_json::to_string(&meta).expect("JSON")), style);
     for (key, value) in notice["meta"].as_object().expect("an object") {
         let moved = ["chunkIndex", "totalChunks"].contains(&key.as_str()) && get("content").is_some();
-        let said = if moved {
+        let shown = if moved {
             get(&style.key(key)).map(|raw| serde_json::from_str(raw).expect("JSON"))
         } else {
-            told["meta"].get(key).cloned()
+            inner["meta"].get(key).cloned()
         };
         // Each form reports its own cost.
         let own = ["estimatedTokens", "budgetUsed", "budgetRemaining", "warning"].contains(&key.as_str());
-        assert!(own || said.as_ref() == Some(value), "{key}: {envelope}");
+        assert!(own || shown.as_ref() == Some(value), "{key}: {envelope}");
     }
     if let Some(items) = get("items") {
-        kept(&["items", "meta"]);
+        assert_keys(&["items", "meta"]);
         return page(session, part, items, beside);
     }
     if let Some(summary) = get("summary") {
-        kept(&["summary", "meta"]);
-        assert_eq!(told["meta"]["kind"], if notice["meta"]["kind"] == "query" { "query" } else { "preview" });
+        assert_keys(&["summary", "meta"]);
+        assert_eq!(
+            inner["meta"]["kind"],
+            if notice["meta"]["kind"] == "query" { "query" } else { "preview" }
+        );
         return summary.to_owned();
     }
-    kept(&["content", "metadata", &indices[0], &indices[1]]);
+    assert_keys(&["content", "metadata", &indices[0], &indices[1]]);
     let content = get("content").expect("content");
     let is_text = content.starts_with('"') && !(portion.kind() == "whole" && part.trim() == content);
     if is_text { unescape(content) } else { content.to_owned() }

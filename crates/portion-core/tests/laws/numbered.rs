@@ -36,7 +36,7 @@ impl Seen {
             self.end =
                 offset + usize::from(reply.next().is_none_or(|at| matches!(at.offset, PartOffset::Item(_))));
         }
-        let number_in = |told: &Value, key: &str| number(&told[key]).expect("it is a number");
+        let number_in = |object: &Value, key: &str| number(&object[key]).expect("it is a number");
         if let Some(cut) = notice.get("cut") {
             assert!(notice.to_string().starts_with("{\"cut\":"), "{notice}");
             assert_eq!(number_in(cut, "served"), served, "{notice}");
@@ -44,17 +44,17 @@ impl Seen {
             assert!(cut["next"].is_string(), "{notice}");
             self.mark(offset, number_in(cut, "of"));
         }
-        if let Some(told) = notice.get("notShown") {
-            self.mark(number_in(told, "offset"), number_in(told, "items"));
+        if let Some(not_shown) = notice.get("notShown") {
+            self.mark(number_in(not_shown, "offset"), number_in(not_shown, "items"));
         }
     }
 
     fn mark(&mut self, from: usize, count: usize) {
-        self.items.iter_mut().skip(from).take(count).for_each(|seen| *seen = true);
+        self.items.iter_mut().skip(from).take(count).for_each(|is_seen| *is_seen = true);
     }
 
     fn all_before(&self, end: usize) -> bool {
-        self.items.iter().take(end).all(|seen| *seen)
+        self.items.iter().take(end).all(|is_seen| *is_seen)
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn check(seed: u64) {
     let mut onward = first.next().map(|next| (first.view.clone(), next));
     let mut next_page = number(&first.notice["meta"]["nextPage"]);
     let mut turn = 1;
-    let mut told = vec![first.notice.to_string()];
+    let mut notices = vec![first.notice.to_string()];
     let mix = dice.once_in(2);
     while turn < FAR && (onward.is_some() || !mix) {
         turn += 1;
@@ -117,10 +117,10 @@ pub(crate) fn check(seed: u64) {
             }
         };
         shown.take(&reply);
-        told.push(reply.notice.to_string());
+        notices.push(reply.notice.to_string());
         let from = number(&reply.notice["meta"]["offset"]).expect("an offset");
-        let is_told = shown.all_before(from.min(list.len()));
-        assert!(is_told, "passed over before {from}: {:?}\n{}", shown.items, told.join("\n"));
+        let is_complete = shown.all_before(from.min(list.len()));
+        assert!(is_complete, "passed over before {from}: {:?}\n{}", shown.items, notices.join("\n"));
         if from >= list.len() {
             assert!(list.is_empty() || reply.notice["meta"]["pastEnd"] == true, "{reply:?}");
             break;
@@ -129,7 +129,7 @@ pub(crate) fn check(seed: u64) {
         next_page = number(&reply.notice["meta"]["nextPage"]);
     }
     if turn < FAR {
-        assert!(shown.all_before(list.len()), "not all: {:?}\n{}", shown.items, told.join("\n"));
+        assert!(shown.all_before(list.len()), "not all: {:?}\n{}", shown.items, notices.join("\n"));
     }
 }
 

@@ -49,14 +49,14 @@ fn page(body: &str) -> Vec<Value> {
 }
 
 /// Checks that the text is paged as a list, its items have paths, its bytes are exact, and the notice has
-/// `told`.
+/// `expected`.
 #[track_caller]
-fn check(text: &str, path: &str, written: &str, told: &str) {
+fn check(text: &str, path: &str, written: &str, expected: &str) {
     let session = Session::new(payload(text), Policy::default(), Tokenizer::Chars4.counter());
     let first = session.call(&Request::default()).expect("plain").expect("long");
     assert_eq!(first.notice["totalCount"], ITEMS, "{}", first.notice);
     let read_as = first.notice["meta"]["readAs"].as_str().expect("it is told");
-    assert!(read_as.starts_with(told), "{read_as}");
+    assert!(read_as.starts_with(expected), "{read_as}");
     let replies = session.walk(&Request { fields: Some("all".into()), ..Request::default() });
     let mut ids = Vec::new();
     for reply in replies.expect("plain").expect("long") {

@@ -287,10 +287,10 @@ impl Session {
 
     fn told_of(&self, view: &View) -> Told {
         *self.views.borrow_mut().entry(view.id()).or_insert_with(|| {
-            let said = format!("{view:?}");
+            let debug = format!("{view:?}");
             Told {
-                narrow: is_narrow(&said) || said.contains("is_section: true"),
-                asked_so: said.contains("field_selection: Only") || !said.contains("order: None"),
+                narrow: is_narrow(&debug) || debug.contains("is_section: true"),
+                asked_so: debug.contains("field_selection: Only") || !debug.contains("order: None"),
             }
         })
     }
@@ -353,10 +353,10 @@ impl Session {
             assert_valid(structured);
             assert!(structured.starts_with('{'), "no object: {structured}");
             let object = Json::parse(structured);
-            let told = object.is_none_or(|object| {
+            let has_notice = object.is_none_or(|object| {
                 ["meta", "portion", "metadata"].iter().any(|key| object.get(key).is_some())
             });
-            assert!(told, "no notice in {structured}");
+            assert!(has_notice, "no notice in {structured}");
         }
     }
 }
@@ -410,7 +410,7 @@ impl Reply {
     pub(crate) fn tells_of_more(&self) -> bool {
         let meta = &self.notice["meta"];
         let says = |key: &str| {
-            meta.get(key).is_some_and(|said| !matches!(said, Value::Array(all) if all.is_empty()))
+            meta.get(key).is_some_and(|value| !matches!(value, Value::Array(all) if all.is_empty()))
         };
         let past_end = says("offset") && meta["offset"] != 0;
         self.next().is_some()

@@ -18,9 +18,9 @@ fn is_ranked(record: &str, strategy: OrderStrategy, controls: &[(&str, &str)]) -
 }
 
 fn check(record: &str, auto: bool, ranked: bool) {
-    let told = [OrderStrategy::Auto, OrderStrategy::Ranked, OrderStrategy::Plain]
+    let results = [OrderStrategy::Auto, OrderStrategy::Ranked, OrderStrategy::Plain]
         .map(|how| is_ranked(record, how, &[]));
-    assert_eq!(told, [auto, ranked, false], "{record}");
+    assert_eq!(results, [auto, ranked, false], "{record}");
 }
 
 #[test]

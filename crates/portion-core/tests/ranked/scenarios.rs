@@ -70,8 +70,8 @@ fn another_budget_is_kept() {
     let snapshot = snapshot(&passages(200));
     for fill in FILLS {
         for budget in [600, 2_000, 8_192] {
-            let told = budget.to_string();
-            let reply = call(&snapshot, &[("maxTokens", &told)], &policy(fill)).expect("large");
+            let max_tokens = budget.to_string();
+            let reply = call(&snapshot, &[("maxTokens", &max_tokens)], &policy(fill)).expect("large");
             assert_eq!(reply.meta["strategy"], "ranked");
             assert!(reply.portion.tokens() <= budget);
             // A passage takes up to 500 tokens, so less than one passage of the budget remains.

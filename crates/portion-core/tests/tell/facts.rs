@@ -15,9 +15,9 @@ fn check(name: &str, values: &[&str], words: &str) {
             value => format!(r#"{{"id":"a{i}","{name}":{value}}}"#),
         })
         .collect();
-    let told = facts(&format!("[{}]", records.join(",")), ALL);
-    assert_eq!(told.get("id").and_then(|id| id.as_str()), Some("identity, all distinct"));
-    assert_eq!(told.get(name).and_then(|words| words.as_str()), Some(words), "{name} {values:?}");
+    let described = facts(&format!("[{}]", records.join(",")), ALL);
+    assert_eq!(described.get("id").and_then(|id| id.as_str()), Some("identity, all distinct"));
+    assert_eq!(described.get(name).and_then(|words| words.as_str()), Some(words), "{name} {values:?}");
 }
 
 #[test]
@@ -104,11 +104,11 @@ fn nested_fields_are_dotted_and_the_first_duplicate_counts() {
     let list = r#"[{"id":1,"price":{"total":5,"tax":{"rate":7}},"price":1},
         {"price":{"total":1},"id":2},{"id":3,"price":null},{"id":4,"price":{"total":2},"price":{"total":9,"fee":1}},
         {"id":5,"price":{"total":3}}]"#;
-    let told = facts(list, ALL);
-    assert_eq!(told["id"], "identity, all distinct");
-    assert_eq!(told["price.total"], "number 1…5 (max at 1), sum 11, 1 absent");
-    assert_eq!(told["price.tax.rate"], "7=1, 4 absent");
-    assert_eq!(told["price"], "objects, 1 null");
+    let described = facts(list, ALL);
+    assert_eq!(described["id"], "identity, all distinct");
+    assert_eq!(described["price.total"], "number 1…5 (max at 1), sum 11, 1 absent");
+    assert_eq!(described["price.tax.rate"], "7=1, 4 absent");
+    assert_eq!(described["price"], "objects, 1 null");
 }
 
 #[test]
@@ -132,8 +132,11 @@ fn every_list_layout_is_described() {
         );
         let _ = write!(rows, r#"{comma}["s{i}","{}"]"#, if i.is_multiple_of(3) { "new" } else { "sold" });
     }
-    let told = facts(&format!("{{{map}}}"), ALL);
-    assert_eq!((&told["_key"], &told["status"]), (&"identity, all distinct".into(), &"sold=6, new=3".into()));
+    let described = facts(&format!("{{{map}}}"), ALL);
+    assert_eq!(
+        (&described["_key"], &described["status"]),
+        (&"identity, all distinct".into(), &"sold=6, new=3".into())
+    );
     assert_eq!(lines(&facts(&format!(r#"{{"columns":["sku","status"],"rows":[{rows}]}}"#), ALL)), all);
 }
 
@@ -164,10 +167,10 @@ fn facts_fit_and_the_most_useful_come_first() {
     let names: Vec<&str> = all.keys().map(String::as_str).collect();
     assert_eq!(names, ["id", "total", "status", "frob", "made", "note", "c"]);
     for tokens in [0, 5, 20, 40, 80, 120] {
-        let told = facts(&list, tokens);
-        let json = serde_json::to_string(&told).expect("JSON");
+        let described = facts(&list, tokens);
+        let json = serde_json::to_string(&described).expect("JSON");
         let cost = portion_core::tokens::Tokenizer::O200k.counter().count(&json);
-        assert!(cost <= tokens || told.is_empty(), "{cost} of {tokens}: {json}");
-        assert!(told.iter().all(|(name, words)| all.get(name) == Some(words)));
+        assert!(cost <= tokens || described.is_empty(), "{cost} of {tokens}: {json}");
+        assert!(described.iter().all(|(name, words)| all.get(name) == Some(words)));
     }
 }

@@ -62,8 +62,8 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn spelled(told: &str) -> String {
-    told.parse::<f64>().map_or_else(|_| told.to_owned(), |number| number.to_string())
+fn spelled(value: &str) -> String {
+    value.parse::<f64>().map_or_else(|_| value.to_owned(), |number| number.to_string())
 }
 
 /// Checks every claim that can be recognised in these words against the values.
@@ -136,11 +136,11 @@ proptest! {
     fn facts_agree_with_reading_all_records(columns in table(), lines in any::<bool>()) {
         let records: Vec<String> = (0..columns[0].len()).map(|i| record(i, &columns).to_string()).collect();
         let text = if lines { records.join("\n") } else { format!("[{}]", records.join(", ")) };
-        let told = facts(&text, ALL);
-        prop_assert_eq!(told["id"].as_str(), Some("identity, all distinct"));
-        prop_assert_eq!(told["a.always"].as_str(), Some("always 7"));
+        let described = facts(&text, ALL);
+        prop_assert_eq!(described["id"].as_str(), Some("identity, all distinct"));
+        prop_assert_eq!(described["a.always"].as_str(), Some("always 7"));
         for (at, name) in ["total", "kind", "a.b"].into_iter().enumerate() {
-            if let Some(words) = told.get(name).and_then(Value::as_str) {
+            if let Some(words) = described.get(name).and_then(Value::as_str) {
                 hold(words, &columns[at])?;
             }
         }

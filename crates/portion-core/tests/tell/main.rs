@@ -34,8 +34,8 @@ fn outline(text: &str, tokens: usize) -> Map<String, Value> {
 }
 
 /// Formats facts, one line each: `field: words`.
-fn lines(told: &Map<String, Value>) -> String {
+fn lines(described: &Map<String, Value>) -> String {
     let line =
         |(name, words): (&String, &Value)| format!("{name}: {}\n", words.as_str().unwrap_or("no text"));
-    told.iter().map(line).collect()
+    described.iter().map(line).collect()
 }

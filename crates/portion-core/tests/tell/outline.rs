@@ -13,16 +13,16 @@ fn members_are_counted_and_the_dominant_one_outlined() {
         servers.join(","),
         paths.join(",")
     );
-    let told = lines(&outline(&text, ALL));
+    let described = lines(&outline(&text, ALL));
     let what: Vec<&str> =
-        told.lines().map(|line| line.rsplit_once(", ").map_or(line, |(what, _)| what)).collect();
+        described.lines().map(|line| line.rsplit_once(", ").map_or(line, |(what, _)| what)).collect();
     let expected = [
         "spec: object of 2 entries",
         "spec.paths: object of 30 entries",
         "servers: array of 12 objects",
         "body: string of 150 characters",
     ];
-    assert_eq!(what, expected, "{told}");
-    assert!(told.lines().all(|line| line.ends_with(" tokens")));
+    assert_eq!(what, expected, "{described}");
+    assert!(described.lines().all(|line| line.ends_with(" tokens")));
     assert_eq!(lines(&outline(&text, 0)), "");
 }

@@ -43,9 +43,9 @@ fn record() -> impl Strategy<Value = String> {
 fn log_entry() -> impl Strategy<Value = String> {
     let level = select(vec!["INFO", "WARN", "ERROR", "debug"]);
     (0_u32..86_400, level, "[a-z]{2,8}\\.[A-Z][a-zA-Z]{3,12}", "[ -~]{0,80}").prop_map(
-        |(second, level, at, said)| {
+        |(second, level, at, message)| {
             format!(
-                "2024-11-21T{:02}:{:02}.{second:06}Z {level:<5} [{at}] {said}",
+                "2024-11-21T{:02}:{:02}.{second:06}Z {level:<5} [{at}] {message}",
                 second / 3600,
                 second % 60
             )

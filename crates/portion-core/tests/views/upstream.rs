@@ -36,10 +36,10 @@ fn check(payload: &str, arguments: &str, expect: &str) {
     };
     let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
     assert_eq!(notice["totalCount"], 3, "{payload}");
-    let told = |key: &str| {
+    let shown = |key: &str| {
         notice["meta"].get(key).map_or("-".to_owned(), |value| value.to_string().replace('"', ""))
     };
-    assert_eq!(format!("{} {}", told("upstreamTotal"), told("upstreamNext")), expect, "{payload}");
+    assert_eq!(format!("{} {}", shown("upstreamTotal"), shown("upstreamNext")), expect, "{payload}");
 }
 
 #[test]
