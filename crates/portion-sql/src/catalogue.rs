@@ -1,4 +1,4 @@
-//! Which tables a view has, and what they are called.
+//! Lists the tables of a view and names them.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use crate::records::{ArraySource, ListSource, ObjectSource};
 use crate::table::{RowSource, VirtualTable};
 use crate::text::{CsvSource, EntriesSource, LinesSource, SectionsSource, looks_like_csv};
 
-/// Levels of objects that are looked through for arrays of objects.
+/// Maximum levels of objects that are searched for arrays of objects.
 const MAX_DEPTH: usize = 3;
-/// Tables at most.
+/// Maximum number of tables.
 const MAX_TABLES: usize = 100;
 
 /// The tables of a view, the main one first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
     pub(crate) tables: Vec<Arc<VirtualTable>>,
-    /// Other names of tables: a list is `items`, and what the payload calls it.
+    /// Aliases of tables: the main list is `items`, and also has its name in the payload.
     pub(crate) aliases: Vec<(String, Arc<VirtualTable>)>,
-    /// Dotted paths of fields that were redacted.
+    /// Dotted paths of redacted fields.
     pub(crate) redacted_fields: Arc<[String]>,
 }
 
-/// The tables of what a view looks at.
+/// Builds the catalogue of a view.
 pub(crate) fn for_view(snapshot: &Snapshot, view: &View) -> Catalogue {
     let mut subjects = view.subjects(snapshot);
     let size = |at: &usize| subjects.get(*at).map(|(path, subject)| (path.is_empty(), subject.text.len()));
@@ -36,16 +36,16 @@ pub(crate) fn for_view(snapshot: &Snapshot, view: &View) -> Catalogue {
         let main = subjects.remove(main);
         subjects.insert(0, main);
     }
-    let mut making = CatalogueBuilder::default();
-    making.catalogue.redacted_fields = snapshot.redacted().into();
-    // Table-valued functions keep their names.
-    for taken in ["json_each", "json_tree"] {
-        making.names.unique(taken);
+    let mut builder = CatalogueBuilder::default();
+    builder.catalogue.redacted_fields = snapshot.redacted().into();
+    // The names of table-valued functions stay reserved.
+    for reserved in ["json_each", "json_tree"] {
+        builder.names.unique(reserved);
     }
     for (path, subject) in &subjects {
-        making.add_subject(path, subject);
+        builder.add_subject(path, subject);
     }
-    making.finish()
+    builder.finish()
 }
 
 #[derive(Default)]
@@ -82,7 +82,7 @@ impl CatalogueBuilder {
         }
     }
 
-    /// The arrays of an object; without any, the object as a row.
+    /// Adds the arrays of an object, or the object as one row if it has none.
     fn add_object(&mut self, path: &str, text: &Slice, span: Span) {
         let mut arrays = Vec::new();
         collect_arrays(text, &mut JsonReader::resume(text, span.start as usize), "", MAX_DEPTH, &mut arrays);
@@ -104,7 +104,7 @@ impl CatalogueBuilder {
     }
 
     fn add_array(&mut self, text: &Slice, array: &ArrayLocation) {
-        // Of several with one name, the later ones are called by where they are.
+        // Of several arrays with one name, later ones are named by their path.
         let name = if self.names.is_free(&array.name) { &array.name } else { &array.path };
         self.add_array_table(name, text, array);
     }
@@ -141,7 +141,7 @@ impl CatalogueBuilder {
         }
     }
 
-    /// With the table of all columns, whose name gives way to what the payload has.
+    /// Adds the table of all columns, under another name if the payload has a table `fields`.
     fn finish(mut self) -> Catalogue {
         let fields = if self.names.is_free("fields") { "fields" } else { "portion_fields" };
         let name = self.names.unique(fields);
@@ -151,33 +151,33 @@ impl CatalogueBuilder {
     }
 }
 
-/// A name that SQLite takes for a table.
+/// Returns a table name that SQLite accepts.
 fn table_name(name: &str) -> String {
-    // Reserved: <https://www.sqlite.org/fileformat2.html#internal_schema_objects>
+    // Reserved prefix: <https://www.sqlite.org/fileformat2.html#internal_schema_objects>
     if name.to_ascii_lowercase().starts_with("sqlite_") { format!("_{name}") } else { name.to_owned() }
 }
 
-/// The last step of a JSON Pointer, where it is a name.
+/// Returns the last step of a JSON Pointer, if it is a name.
 fn last_step(pointer: &str) -> Option<String> {
     let (_, last) = pointer.rsplit_once('/')?;
     let name = last.replace("~1", "/").replace("~0", "~");
     (!name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
 }
 
-/// An array in an object, or what is as good as one.
+/// An array in an object, or a map that is treated as one.
 #[derive(Clone, Debug)]
 struct ArrayLocation {
     name: String,
-    /// Where it is, from the object that was looked through: `owner.pets`.
+    /// Path from the searched object: `owner.pets`.
     path: String,
     span: Span,
-    /// What its first item is.
+    /// Kind of the first item.
     first_kind: Option<JsonKind>,
-    /// Set where it is none, but a map of like objects: a list in all but its brackets.
+    /// Set for a map of similar objects, which is treated as a list.
     map_list: Option<(Slice, Arc<List>)>,
 }
 
-/// The other arrays of objects around a list.
+/// Returns the other arrays of objects around a list.
 fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
     let mut found = Vec::new();
     for (at, level) in list.enclosing_objects.iter().enumerate() {
@@ -202,7 +202,7 @@ fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
     found
 }
 
-/// The array that the reader is before, which is then behind it.
+/// Reads the array at the reader and moves past it.
 fn read_array(reader: &mut JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
     let mut inside = reader.clone();
     let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
@@ -211,7 +211,7 @@ fn read_array(reader: &mut JsonReader<'_>, name: String, path: String) -> Option
     Some(ArrayLocation { name, path, span, first_kind: first, map_list: None })
 }
 
-/// The object that the reader is before, where it is a map of like objects.
+/// Reads the object at the reader if it is a map of similar objects.
 fn read_map(text: &Slice, reader: &JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
     let mut inside = reader.clone();
     inside.enter_object().ok()?;
@@ -225,7 +225,8 @@ fn read_map(text: &Slice, reader: &JsonReader<'_>, name: String, path: String) -
     Some(ArrayLocation { name, path, span, first_kind: Some(first), map_list: Some(map) })
 }
 
-/// The arrays, and the maps of like objects, in the object that the reader is before. Bounded by `depth`, not by the input.
+/// Collects the arrays, and the maps of similar objects, in the object at the reader; recursion is
+/// bounded by `depth`.
 fn collect_arrays(
     text: &Slice,
     reader: &mut JsonReader<'_>,

@@ -1,4 +1,4 @@
-//! A value as SQL sees it.
+//! Converts JSON values to SQL values.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ impl<'a> Cell<'a> {
         Self::Integer(i64::try_from(n).unwrap_or(i64::MAX))
     }
 
-    /// What a JSON value is in SQL: objects and arrays are their text.
+    /// Converts a JSON value; objects and arrays become their text.
     pub(crate) fn from_json(value: &'a str) -> Self {
         match JsonKind::of_value(value) {
             JsonKind::Null => Self::Null,
@@ -44,7 +44,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Whether a JSON number is a whole one that 64 bits cannot hold.
+/// Returns true if a JSON number is an integer that 64 bits cannot hold.
 pub(crate) fn exceeds_i64(value: &str) -> bool {
     value.len() > 18 && !value.contains(['.', 'e', 'E']) && value.parse::<i64>().is_err()
 }

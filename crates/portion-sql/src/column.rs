@@ -1,4 +1,4 @@
-//! The columns of a table: what they are called, what they hold, how SQLite is told.
+//! Columns of a table: names, kinds of values, and SQLite declarations.
 
 use std::collections::HashSet;
 
@@ -10,36 +10,36 @@ use crate::redaction::REDACTED_COLLATION;
 /// One column.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnDef {
-    /// Its name, unlike all others of its table whatever the case.
+    /// Name, unique within the table regardless of case.
     pub(crate) name: String,
-    /// What is in it.
+    /// Kinds of its values.
     pub(crate) kinds: ValueKinds,
-    /// How many rows have it.
+    /// Number of rows with a value.
     pub(crate) present_count: usize,
-    /// Whether it must be asked for by name: `SELECT *` leaves it out.
+    /// True if `SELECT *` leaves it out.
     pub(crate) is_hidden: bool,
-    /// Whether it is the record itself.
+    /// True if it is the record itself.
     pub(crate) is_record: bool,
-    /// Whether `error` is `ERROR` in it.
+    /// True if comparisons ignore case, so that `error` equals `ERROR`.
     pub(crate) ignores_case: bool,
-    /// Whether its values were redacted.
+    /// Extent to which its values were redacted.
     pub(crate) redaction: Redaction,
 }
 
-/// How much of a column was redacted.
+/// The extent to which a column was redacted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Redaction {
-    /// Nothing.
+    /// Nothing was redacted.
     #[default]
     Unredacted,
-    /// Its values.
+    /// The values were redacted.
     Whole,
-    /// Fields of the objects in it.
+    /// Fields of the objects in it were redacted.
     Nested,
 }
 
-/// The declared types that tell the columns of a result apart. Their words also make the affinity: BLOB is none,
-/// REAL is REAL (<https://www.sqlite.org/datatype3.html#determination_of_column_affinity>).
+/// Declared types that distinguish the columns of a result. Their words also determine the affinity: BLOB
+/// has none, REAL is REAL (<https://www.sqlite.org/datatype3.html#determination_of_column_affinity>).
 pub(crate) const RECORD_TYPE: &str = "JSON RECORD BLOB";
 pub(crate) const JSON_TYPE: &str = "JSON BLOB";
 pub(crate) const BIG_INTEGER_TYPE: &str = "HUGE REAL";
@@ -65,8 +65,8 @@ impl ColumnDef {
         self
     }
 
-    /// How `CREATE TABLE` declares it. With the affinity of its kinds, `"zip" = 94105` finds texts
-    /// and `"id" = '123'` finds numbers.
+    /// Returns the declaration for `CREATE TABLE`. The affinity follows the kinds, so that `"zip" =
+    /// 94105` finds texts and `"id" = '123'` finds numbers.
     pub(crate) fn declaration(&self) -> String {
         let redacted = self.redaction == Redaction::Whole;
         let kind = match self.kinds {
@@ -90,7 +90,7 @@ impl ColumnDef {
     }
 }
 
-/// Which kinds of values were seen.
+/// A set of kinds of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ValueKinds(u8);
 
@@ -106,12 +106,12 @@ impl ValueKinds {
     pub(crate) const NUMERIC: Self = Self(1 | 2 | 4 | 8);
     pub(crate) const CONTAINER: Self = Self(32 | 64);
 
-    /// Whether any of those was seen.
+    /// Returns true if the sets have a kind in common.
     pub(crate) fn intersects(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }
 
-    /// Those and those.
+    /// Returns the union of both sets.
     pub(crate) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -120,7 +120,7 @@ impl ValueKinds {
         self.0 |= other.0;
     }
 
-    /// The kind of a JSON value.
+    /// Returns the kind of a JSON value.
     pub(crate) fn from_json(value: &str) -> Self {
         match JsonKind::of_value(value) {
             JsonKind::Object => Self::OBJECT,
@@ -134,7 +134,7 @@ impl ValueKinds {
         }
     }
 
-    /// In words: `integer|null`.
+    /// Returns the names of the kinds: `integer|null`.
     pub(crate) fn to_names(self) -> String {
         let real = self.intersects(Self::REAL) || self.intersects(Self::BIG_INTEGER);
         let words = [
@@ -151,23 +151,23 @@ impl ValueKinds {
     }
 }
 
-/// Names that differ from each other whatever the case: SQLite's own are compared so.
+/// Makes names unique regardless of case, because SQLite ignores case in names.
 #[derive(Default)]
 pub(crate) struct UniqueNames {
     taken: HashSet<String>,
 }
 
 impl UniqueNames {
-    /// The name, or the name with the first number from 2 that makes it unlike the others.
+    /// Returns the name, with the first free number from 2 appended if it is taken.
     pub(crate) fn unique(&mut self, name: &str) -> String {
-        // A name ends at a NUL for C.
+        // In C, a name ends at a NUL.
         let name = &name.replace('\0', "\u{fffd}");
         let free = |name: &str| !self.taken.contains(&name.to_lowercase());
         let name = if name.is_empty() { "_" } else { name };
         let name = if free(name) {
             name.to_owned()
         } else {
-            // One of so many is free.
+            // At least one of these is free.
             let numbered = (2..self.taken.len() + 3).map(|n| format!("{name}_{n}"));
             numbered.into_iter().find(|name| free(name)).unwrap_or_default()
         };
@@ -175,12 +175,12 @@ impl UniqueNames {
         name
     }
 
-    /// Whether nothing is called so yet.
+    /// Returns true if the name is not taken.
     pub(crate) fn is_free(&self, name: &str) -> bool {
         !self.taken.contains(&name.to_lowercase())
     }
 
-    /// The name of something that is ours, which gives way: `item`, or `_item` where a field is called so.
+    /// Returns a free name for a built-in column: `item`, or `_item` if a field has that name.
     pub(crate) fn unique_builtin(&mut self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.taken.contains(&name.to_lowercase()) {

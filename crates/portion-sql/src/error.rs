@@ -1,39 +1,39 @@
-//! What is wrong with a question, in words that name the next move.
+//! Errors of queries, with advice for the next attempt.
 
 use std::fmt::Write as _;
 
 use thiserror::Error;
 
-/// A question that has no answer as it stands.
+/// The error of a query.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QueryError {
-    /// SQLite does not understand it, or may not do what it says.
+    /// SQLite rejects the statement, or it is not permitted.
     #[error("{message}{}{}", at(.token.as_deref()), did_you_mean(.nearest.as_deref()))]
     Invalid {
-        /// What SQLite says.
+        /// Message of SQLite.
         message: String,
-        /// The token that it stumbled over.
+        /// Token at which the error occurred.
         token: Option<String>,
-        /// The most similar name there is, as it is to be written.
+        /// Most similar existing name, quoted for SQL.
         nearest: Option<String>,
-        /// The tables there are, the main one first.
+        /// Existing tables, the main one first.
         tables: Vec<TableColumns>,
     },
-    /// It computes with values that were redacted.
+    /// The statement computes with redacted values.
     #[error(
         "{fields} {}: every value is the same mark, so it cannot be counted, grouped, filtered, sorted, joined or computed by",
         if fields.contains(", ") { "are redacted" } else { "is redacted" }
     )]
     Redacted {
-        /// The fields.
+        /// Names of the fields.
         fields: String,
     },
-    /// It reached a limit before it had an answer.
+    /// The query reached a limit.
     #[error("{what}")]
     TooCostly {
-        /// Which limit.
+        /// The limit that was reached.
         what: String,
-        /// What to narrow.
+        /// Advice for a cheaper query.
         advice: String,
     },
 }
@@ -41,11 +41,11 @@ pub enum QueryError {
 /// A table and its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableColumns {
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// Its columns' names, the most telling first.
+    /// Names of the columns, the most informative first.
     pub columns: Vec<String>,
-    /// How many fields have no column, because there are too many: they are reached through `item`.
+    /// Number of fields beyond the column limit, which are reached only through `item`.
     pub unlisted_field_count: usize,
 }
 
@@ -57,11 +57,11 @@ fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
 
-/// Characters that the tables take in a piece of advice.
+/// Maximum characters of the tables in an advice.
 const MAX_ADVICE_CHARS: usize = 900;
 
 impl QueryError {
-    /// The code a program can act on.
+    /// Returns the code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } | Self::Redacted { .. } => "query_invalid",
@@ -69,13 +69,13 @@ impl QueryError {
         }
     }
 
-    /// The error of a statement that computes with redacted fields.
+    /// Creates the error of a statement that computes with redacted fields.
     pub(crate) fn redacted(fields: &[impl AsRef<str>]) -> Self {
         let fields: Vec<String> = fields.iter().map(|field| quote_identifier(field.as_ref())).collect();
         Self::Redacted { fields: fields.join(", ") }
     }
 
-    /// What to do next.
+    /// Returns advice for the next attempt.
     pub fn advice(&self) -> String {
         match self {
             Self::TooCostly { advice, .. } => advice.clone(),
@@ -119,7 +119,7 @@ fn column_list(table: &TableColumns, most: usize) -> String {
     text
 }
 
-/// A name as it is written in SQL: in quotes where it is not plain.
+/// Quotes a name for SQL if it needs quotes.
 pub(crate) fn quote_identifier(name: &str) -> String {
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -128,8 +128,8 @@ pub(crate) fn quote_identifier(name: &str) -> String {
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-/// Words that are no names unless in quotes (<https://www.sqlite.org/lang_keywords.html>), of those that fields and
-/// tables are called.
+/// SQL keywords that must be quoted as names (<https://www.sqlite.org/lang_keywords.html>), limited to
+/// those that occur as names of fields and tables.
 const RESERVED: &str = "add all alter and as between case check collate commit constraint create default delete \
     distinct drop else exists foreign from group having in index insert is join limit not null on or order primary \
     references select set table then to transaction union unique update using values when where";

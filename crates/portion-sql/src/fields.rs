@@ -1,4 +1,4 @@
-//! `fields(table_name, name, kind, present)`: all columns of all tables, to be read where others ask a pragma.
+//! The table `fields(table_name, name, kind, present)`: all columns of all tables, instead of a pragma.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::column::{ColumnDef, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{RowBuffer, RowSource, TableRows, VirtualTable};
 
-/// All columns of those tables.
+/// Source of the columns of these tables.
 pub(crate) struct FieldsSource(pub(crate) Vec<Arc<VirtualTable>>);
 
 struct FieldRows {

@@ -1,5 +1,5 @@
-//! Which rows have a value in a column: made when a join first asks, so that it takes the sum of two tables
-//! rather than their product.
+//! Indexes the rows of a table by the value of a column. An index is built at the first lookup of a join,
+//! so that the join takes the sum of two tables rather than their product.
 
 use std::collections::HashMap;
 
@@ -9,34 +9,34 @@ use crate::cell::Cell;
 use crate::limits::QueryDeadline;
 use crate::table::{ColumnSet, TableRows, should_stop_at};
 
-/// The rows by the value of one column. SQLite compares again, by its own rules: what it holds equal must have one key
-/// here, while what has one key may well differ.
+/// Rows by the value of one column. SQLite compares the rows again by its own rules: values that it
+/// considers equal must have the same key here, while different values may share a key.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnIndex {
     group_by_key: HashMap<IndexKey, usize>,
     rows_by_group: Vec<Vec<u32>>,
 }
 
-/// What a value is looked up by: a text that may be taken for a number is one.
+/// The lookup key of a value. A text that looks like a number has the key of that number.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum IndexKey {
     Number(u64),
     Text(Box<str>),
 }
 
-/// What a lookup comes to.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IndexLookup {
-    /// These rows.
+    /// The rows of this group.
     Rows(usize),
     /// No row.
     None,
-    /// It is not known: every row has to be looked at.
+    /// The index cannot decide: every row must be checked.
     Unknown,
 }
 
 impl ColumnIndex {
-    /// `None` where the clock stopped it.
+    /// Builds the index; `None` if the deadline was reached.
     pub(crate) fn build(rows: &dyn TableRows, column: usize, clock: &QueryDeadline) -> Option<Self> {
         let mut index = Self::default();
         let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
@@ -66,7 +66,8 @@ impl ColumnIndex {
         let key = match value {
             ValueRef::Null => return IndexLookup::None,
             ValueRef::Integer(n) => IndexKey::number(n as f64),
-            // A fraction as text has fewer digits than it has itself, and may equal what it is not.
+            // The text of a fraction has fewer digits than the number, so a text may equal a different
+            // number.
             ValueRef::Real(n) if n.fract() != 0.0 => return IndexLookup::Unknown,
             ValueRef::Real(n) => IndexKey::number(n),
             ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
@@ -78,7 +79,7 @@ impl ColumnIndex {
         self.group_by_key.get(&key).map_or(IndexLookup::None, |place| IndexLookup::Rows(*place))
     }
 
-    /// The `nth` row of those that were found.
+    /// Returns the `nth` row of a group.
     pub(crate) fn row(&self, found: usize, nth: usize) -> Option<usize> {
         self.rows_by_group.get(found)?.get(nth).map(|row| *row as usize)
     }
@@ -86,7 +87,7 @@ impl ColumnIndex {
 
 impl IndexKey {
     fn number(n: f64) -> Self {
-        // Of zero there are two.
+        // Positive and negative zero are equal.
         Self::Number(if n == 0.0 { 0 } else { n.to_bits() })
     }
 

@@ -1,25 +1,26 @@
-//! How much a question may cost, and the clock that tells when it is over.
+//! Limits of a query, and its deadline.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a question may cost at most.
+/// Limits of a query.
 #[derive(Clone, Debug)]
 pub struct QueryLimits {
-    /// How long it may take.
+    /// Maximum duration.
     pub timeout: Duration,
-    /// Rows of the answer; those after are left out, and [`QueryResult::is_truncated`](crate::QueryResult::is_truncated) says so.
+    /// Maximum rows of the result; the rest is left out, and
+    /// [`QueryResult::is_truncated`](crate::QueryResult::is_truncated) is set.
     pub max_rows: usize,
-    /// Bytes of the answer's JSON; rows after are left out as well.
+    /// Maximum bytes of the result's JSON; rows beyond are left out as well.
     pub max_bytes: usize,
-    /// Bytes that SQLite may hold meanwhile: sorting, grouping, joining.
+    /// Maximum bytes that SQLite may allocate, for sorting, grouping and joining.
     pub max_heap_bytes: usize,
-    /// Bytes of one value: a record, a text, the result of a function.
+    /// Maximum bytes of one value: a record, a text, the result of a function.
     pub max_value_bytes: usize,
-    /// Bytes of the question.
+    /// Maximum bytes of the statement.
     pub max_sql_bytes: usize,
-    /// Set by another thread to end the question, which then is [`TooCostly`](crate::QueryError::TooCostly).
+    /// Set by another thread to end the query with [`TooCostly`](crate::QueryError::TooCostly).
     pub cancel_flag: Option<Arc<AtomicBool>>,
 }
 
@@ -37,16 +38,16 @@ impl Default for QueryLimits {
     }
 }
 
-/// Why a question was stopped.
+/// The reason for stopping a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// Its time is over.
+    /// The deadline was reached, or the query was cancelled.
     Time,
-    /// It holds too much.
+    /// It allocated too much memory.
     Memory,
 }
 
-/// Time and memory of one question, looked at from wherever work is done for it.
+/// Deadline and stop reason of one query, checked wherever work is done for it.
 #[derive(Debug)]
 pub(crate) struct QueryDeadline {
     ends_at: Instant,
@@ -61,7 +62,7 @@ impl QueryDeadline {
         Self { ends_at: end, cancel_flag: limits.cancel_flag.clone(), stop_code: AtomicU8::new(0) }
     }
 
-    /// Whether it is over, which it then stays.
+    /// Returns true once the query must stop.
     pub(crate) fn is_over(&self) -> bool {
         let is_stopped = || self.cancel_flag.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         if self.stop_reason().is_none() && (is_stopped() || Instant::now() >= self.ends_at) {
@@ -75,7 +76,7 @@ impl QueryDeadline {
             StopReason::Time => 1,
             StopReason::Memory => 2,
         };
-        // The first reason is the one that is told.
+        // The first reason is kept.
         let _ = self.stop_code.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 

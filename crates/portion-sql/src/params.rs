@@ -1,4 +1,4 @@
-//! The values of a question's parameters.
+//! Binds the parameters of a query.
 
 use portion_core::scan::JsonReader;
 use portion_core::spelling::closest_name;
@@ -7,7 +7,7 @@ use rusqlite::types::Null;
 
 use crate::cell::Cell;
 
-/// What is wrong with the parameters.
+/// An error in the parameters.
 pub(crate) struct ParamError {
     pub(crate) message: String,
     pub(crate) token: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -
     }
 }
 
-/// A parameter's name without the sign before it.
+/// Returns the name of a parameter without its sigil.
 fn strip_sigil(name: &str) -> &str {
     name.strip_prefix([':', '@', '$']).unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! Result rows as JSON.
+//! Writes result rows as JSON.
 
 use std::collections::BTreeSet;
 
@@ -9,51 +9,51 @@ use rusqlite::{Row, Statement};
 use crate::column::{BIG_INTEGER_TYPE, JSON_TYPE, RECORD_TYPE, UniqueNames};
 use crate::limits::QueryLimits;
 
-/// What a question was answered.
+/// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryResult {
-    /// A JSON array of one object a row, its members in the order of the columns. Where the only column is the record
-    /// itself (`SELECT item FROM items`), the rows are the records, as they are written.
+    /// JSON array with one object per row, its members in the order of the columns. If the only column is
+    /// the record itself (`SELECT item FROM items`), the rows are the records, with their original bytes.
     pub json: String,
-    /// How many rows there are in it.
+    /// Number of rows.
     pub row_count: usize,
-    /// Whether rows are missing because of the limits of rows and bytes: an answer that is cut must say so.
+    /// True if rows are missing because of the limits on rows and bytes.
     pub is_truncated: bool,
-    /// Columns in which whole numbers beyond 64 bits are shown, which are rounded; `item` has them exactly.
+    /// Columns with rounded integers, which exceed 64 bits; `item` has them exactly.
     pub rounded_columns: Vec<String>,
 }
 
-/// An answer being written.
+/// A result that is being written.
 pub(crate) struct ResultWriter {
     json: String,
     row_count: usize,
     is_truncated: bool,
     columns: Vec<ResultColumn>,
-    /// Whether a row is its only column, a record.
+    /// True if a row is a single column with a record.
     is_bare_record: bool,
     rounded_columns: BTreeSet<usize>,
 }
 
-/// A column of the answer.
+/// A column of the result.
 struct ResultColumn {
     name: String,
-    /// Its name as a key, with what stands before it.
+    /// Name as a quoted key with the colon.
     json_key: String,
     declared_type: DeclaredType,
 }
 
-/// What is known of a column of the answer: it is one of a table's as it is, or else an expression.
+/// The declared type of a result column: that of a table column selected directly, or an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DeclaredType {
-    /// Whatever is JSON is embedded.
+    /// A record: JSON is embedded.
     Record,
     /// Objects and arrays are embedded.
     Json,
-    /// Whole numbers beyond 64 bits may be in it.
+    /// May contain integers that exceed 64 bits.
     BigInteger,
-    /// Text is text.
+    /// Text is never embedded.
     Scalar,
-    /// Text that is a JSON object or array is one: `json_group_array(…)`.
+    /// Text that is a JSON object or array is embedded: `json_group_array(…)`.
     Expression,
 }
 
@@ -88,7 +88,7 @@ impl ResultWriter {
         }
     }
 
-    /// Writes a row; whether there is room for it and so perhaps for more.
+    /// Writes a row; returns false if it exceeds the limits.
     pub(crate) fn write_row(&mut self, row: &Row<'_>, limits: &QueryLimits) -> rusqlite::Result<bool> {
         let before = self.json.len();
         if self.row_count > 0 {
@@ -131,7 +131,7 @@ impl ResultWriter {
         Ok(room)
     }
 
-    /// Whether not even one row was written for want of room.
+    /// Returns true if the first row exceeded the limits.
     pub(crate) fn is_too_wide(&self) -> bool {
         self.is_truncated && self.row_count == 0
     }
@@ -179,7 +179,7 @@ fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
     }
 }
 
-/// Whether a text is one JSON value, and nothing else.
+/// Returns true if a text is exactly one JSON value.
 fn is_json(text: &str) -> bool {
     let mut reader = JsonReader::new(text);
     reader.skip().is_ok() && reader.expect_end().is_ok()

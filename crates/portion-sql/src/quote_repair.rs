@@ -1,14 +1,14 @@
-//! Names that can only have been meant in double quotes.
+//! Adds missing double quotes to column names.
 //!
-//! A nested field is a column with a dot in its name: `"price.total"`. Written without quotes, SQL takes it for a
-//! column of a table, and where there is no such column, what was meant is plain.
+//! A nested field is a column with a dot in its name: `"price.total"`. Without quotes, SQL reads it as a
+//! column of a table; if that column does not exist, the meaning is unambiguous.
 
 use rusqlite::Error;
 
-/// Names in one statement that are put in quotes.
+/// Maximum names in one statement that are quoted.
 pub(crate) const MAX_REPAIRS: usize = 64;
 
-/// The statement with the name quoted that SQLite did not find, where a column is called so.
+/// Quotes the name that SQLite did not find, if there is a column of that name.
 pub(crate) fn quote_missing_column(
     error: &Error,
     sql: &str,
@@ -25,7 +25,7 @@ pub(crate) fn quote_missing_column(
     if is_column(name) {
         return Some(format!("{before}\"{name}\"{rest}"));
     }
-    // Under the name of a table, or what it was called: `i.price.total`.
+    // After the name or alias of a table: `i.price.total`.
     let (table, column) = name.split_once('.')?;
     (column.contains('.') && is_column(column)).then(|| format!("{before}{table}.\"{column}\"{rest}"))
 }

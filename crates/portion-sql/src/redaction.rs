@@ -1,7 +1,7 @@
-//! Keeps SQL from computing with values that were redacted.
+//! Prevents SQL from computing with redacted values.
 //!
-//! A redacted string is a mark, the same in every row: a count, a group or a join of marks would be a wrong answer about
-//! the values. Such a column can be selected as it is, by the outermost SELECT, and nothing else.
+//! A redacted string is the same placeholder in every row: a count, a group or a join of placeholders
+//! would be wrong about the values. Such a column can only be selected directly by the outermost SELECT.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,17 +15,17 @@ use crate::column::{ColumnDef, Redaction, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{ColumnSet, RowBuffer, TableRows, VirtualTable, should_stop_at};
 
-/// The collation of redacted columns: it tells that values were compared, sorted, grouped or made distinct.
+/// Collation of redacted columns: records that values were compared, sorted, grouped or made distinct.
 pub(crate) const REDACTED_COLLATION: &str = "redacted";
 
-/// Rows of which some columns were redacted.
+/// Rows with redacted columns.
 struct RedactedRows {
     rows: Arc<dyn TableRows>,
     columns: Vec<ColumnDef>,
 }
 
-/// Marks the columns of which something was redacted, given the dotted paths of redacted fields. `None` where the clock
-/// stopped it.
+/// Marks the columns with redacted values, given the dotted paths of redacted fields. Returns `None` if
+/// the deadline was reached.
 pub(crate) fn mark_redacted(
     rows: Arc<dyn TableRows>,
     fields: &[String],
@@ -47,7 +47,7 @@ pub(crate) fn mark_redacted(
     Some(if any { Arc::new(RedactedRows { rows, columns }) } else { rows })
 }
 
-/// Whether a column is an object in which a field was redacted.
+/// Returns true if a column is a container with a redacted field.
 fn contains_redacted(column: &str, kinds: ValueKinds, fields: &[String]) -> bool {
     kinds.intersects(ValueKinds::CONTAINER)
         && fields.iter().any(|field| {
@@ -59,12 +59,13 @@ fn contains_redacted(column: &str, kinds: ValueKinds, fields: &[String]) -> bool
         })
 }
 
-/// Whether the dotted path of a field may be that of a column, whose path begins at the record.
+/// Returns true if the dotted path of a field may be that of a column, whose path begins at the record.
 fn path_ends_with(field: &str, column: &str) -> bool {
     field.strip_suffix(column).is_some_and(|around| around.is_empty() || around.ends_with('.'))
 }
 
-/// Whether a value of a column is the mark, or it has no value at all: what was no string was left out.
+/// Returns true if the column contains the placeholder, or no value at all: values other than strings
+/// were removed.
 fn is_column_redacted(rows: &dyn TableRows, column: usize, clock: &QueryDeadline) -> Option<bool> {
     let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
     let mut empty = true;
@@ -113,24 +114,24 @@ impl TableRows for RedactedRows {
     }
 }
 
-/// What a statement does with redacted columns, gathered while it is prepared and run.
+/// The use of redacted columns by a statement, recorded while it is prepared and run.
 #[derive(Debug, Default)]
 pub(crate) struct RedactionUsage {
-    /// References to redacted columns, and to what holds redacted fields.
+    /// Number of references to redacted columns, and true if a column with redacted fields is read.
     redacted_reference_count: AtomicUsize,
     reads_nested: AtomicBool,
-    /// SELECTs, nested ones included.
+    /// Number of SELECTs, nested ones included.
     select_count: AtomicUsize,
-    /// Whether a function is named that takes JSON apart.
+    /// True if a function is named that extracts parts of JSON.
     extracts_json: AtomicBool,
-    /// Whether a redacted value was read, and whether two were compared.
+    /// True if a redacted value was read, and true if two were compared.
     was_read: AtomicBool,
     was_compared: AtomicBool,
     column_names: Mutex<BTreeSet<String>>,
 }
 
 impl RedactionUsage {
-    /// Takes note of an action of the statement that is prepared.
+    /// Records an action of the statement that is being prepared.
     pub(crate) fn record_action(&self, action: &AuthAction<'_>, tables: &[(String, Arc<VirtualTable>)]) {
         match action {
             AuthAction::Select => {
@@ -162,17 +163,17 @@ impl RedactionUsage {
         }
     }
 
-    /// Takes note that a redacted value was read.
+    /// Records that a redacted value was read.
     pub(crate) fn mark_read(&self) {
         self.was_read.store(true, Ordering::Relaxed);
     }
 
-    /// Takes note that a redacted value was compared with another value.
+    /// Records that a redacted value was compared with another value.
     pub(crate) fn mark_compared(&self) {
         self.was_compared.store(true, Ordering::Relaxed);
     }
 
-    /// Forgets what an attempt to prepare the statement named.
+    /// Clears the records of an attempt to prepare the statement.
     pub(crate) fn reset(&self) {
         self.redacted_reference_count.store(0, Ordering::Relaxed);
         self.select_count.store(0, Ordering::Relaxed);
@@ -181,15 +182,15 @@ impl RedactionUsage {
         self.column_names.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// The redacted columns that a statement computed with, given how many columns of its result are redacted ones as they
-    /// are: any other reference to one computes.
+    /// Returns the redacted columns that a statement computed with. `shown` is the number of result
+    /// columns that are redacted columns selected directly: any other reference computes.
     pub(crate) fn computed_columns(&self, shown: usize, tables: &[Arc<VirtualTable>]) -> Option<Vec<String>> {
         let whole = self.redacted_reference_count.load(Ordering::Relaxed);
         let nested = self.select_count.load(Ordering::Relaxed) > 1;
         let computes = self.was_compared.load(Ordering::Relaxed)
             || self.was_read.load(Ordering::Relaxed) && (whole > shown || nested && whole > 0);
         let names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of `JOIN … USING (field)` the field is not told.
+        // For `JOIN … USING (field)`, SQLite does not report the field.
         let all = || {
             let opened = tables.iter().filter_map(|table| table.opened_rows());
             let columns = opened.flat_map(|rows| rows.columns());
@@ -201,7 +202,8 @@ impl RedactionUsage {
         computes.then(|| if names.is_empty() { all() } else { names.iter().cloned().collect() })
     }
 
-    /// The redacted fields that a statement takes out of a record or an object, by the names in its texts.
+    /// Returns the redacted fields that a statement extracts from a record or an object, by the names in
+    /// its texts.
     pub(crate) fn extracted_fields<'f>(
         &self,
         sql: &str,
@@ -222,12 +224,12 @@ impl RedactionUsage {
     }
 }
 
-/// The texts in quotes of a statement.
+/// Returns the string literals of a statement.
 fn string_literals(sql: &str) -> Vec<&str> {
     sql.split('\'').skip(1).step_by(2).collect()
 }
 
-/// Whether a path in a text names a field.
+/// Returns true if a path in a text names a field.
 fn names_field(text: &str, field: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     text.match_indices(field)

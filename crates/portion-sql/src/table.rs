@@ -1,4 +1,4 @@
-//! What SQLite is given to read: rows of cells, wherever they are.
+//! The interface between SQLite and all tables: rows of cells, read on demand.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,53 +12,53 @@ use crate::redaction;
 
 /// Rows that can be read in any order.
 pub(crate) trait TableRows: Send + Sync {
-    /// What each row has.
+    /// Returns the columns of each row.
     fn columns(&self) -> &[ColumnDef];
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn len(&self) -> usize;
 
-    /// A row that none was read into yet, in which those columns are wanted.
+    /// Creates an empty row buffer for the wanted columns.
     fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
         RowBuffer { wanted_columns: wanted, ..RowBuffer::default() }
     }
 
-    /// Finds the cells of a row. Those that are not wanted may be left out.
+    /// Locates the cells of a row. Columns that are not wanted may be skipped.
     fn read_row(&self, at: usize, row: &mut RowBuffer) {
         row.index = at;
     }
 
-    /// A cell of the row that was read.
+    /// Returns a cell of the row that was read last.
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a>;
 
-    /// Names of columns, the most telling first; the others follow.
+    /// Returns names of columns, the most informative first; others may follow.
     fn ranked_columns(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// How many fields are no columns, because there are too many.
+    /// Returns the number of fields beyond the column limit.
     fn unlisted_field_count(&self) -> usize {
         0
     }
 }
 
-/// The cells of a row, as far as they were looked for.
+/// The cells of a row, as far as they were located.
 #[derive(Debug, Default)]
 pub(crate) struct RowBuffer {
-    /// Which row.
+    /// Index of the row.
     pub(crate) index: usize,
-    /// Where values are, by the place that each has.
+    /// Spans of the values, by tree node or cell index.
     pub(crate) spans: Vec<Span>,
-    /// Text that stands nowhere as it is.
+    /// Decoded text that is not a slice of the source.
     pub(crate) owned_text: Vec<u8>,
-    /// Which columns are wanted.
+    /// Columns that are wanted.
     pub(crate) wanted_columns: ColumnSet,
-    /// Which places are wanted for them, and how many those are.
+    /// Tree nodes that are wanted for those columns, and their number.
     pub(crate) wanted_nodes: Vec<bool>,
     pub(crate) wanted_node_count: usize,
 }
 
-/// A set of columns, as SQLite tells it: a bit each, the last one for all from the 64th on.
+/// A set of columns as SQLite passes it: one bit each, the last one for all from the 64th.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnSet(pub(crate) u64);
 
@@ -74,9 +74,9 @@ impl ColumnSet {
     }
 }
 
-/// Where the rows of a table come from. Nothing is done before they are asked for.
+/// Source of the rows of a table. Opened on first use.
 pub(crate) trait RowSource: Send + Sync {
-    /// The rows; `None` where the clock stopped it.
+    /// Prepares the rows; `None` if the deadline was reached.
     fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>>;
 }
 
@@ -94,12 +94,12 @@ impl VirtualTable {
         Self { name, source: Box::new(source), redacted_fields: redacted, rows: OnceLock::new() }
     }
 
-    /// Its rows, where they were prepared.
+    /// Returns the rows if they are prepared.
     pub(crate) fn opened_rows(&self) -> Option<&Arc<dyn TableRows>> {
         self.rows.get()
     }
 
-    /// Its rows, prepared once; `None` where the clock stopped it.
+    /// Returns the rows, prepared once; `None` if the deadline was reached.
     pub(crate) fn rows(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         if let Some(rows) = self.rows.get() {
             return Some(Arc::clone(rows));
@@ -118,7 +118,7 @@ impl fmt::Debug for VirtualTable {
     }
 }
 
-/// Whether every so many steps the clock says stop.
+/// Returns true if the query must stop; checks the deadline every 256 steps.
 pub(crate) fn should_stop_at(step: usize, clock: &QueryDeadline) -> bool {
     step.is_multiple_of(256) && clock.is_over()
 }

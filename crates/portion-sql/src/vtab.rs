@@ -1,8 +1,9 @@
-//! The bridge to SQLite: tables that it reads through callbacks.
+//! The bridge to SQLite: virtual tables that it reads through callbacks.
 //!
-//! The only `unsafe` code of Portion's. All that it promises is what rusqlite's traits ask for: that both structs
-//! begin with SQLite's own, as C does inheritance. They own what they read from (`Arc`s), so nothing
-//! is borrowed across calls. A panic must not unwind into C: every callback that does work is caught.
+//! This is the only `unsafe` code of Portion. It promises what the traits of rusqlite require: both
+//! structs begin with the base struct of SQLite, as in C inheritance. They own what they read from
+//! (`Arc`s), so nothing is borrowed across calls. A panic must not unwind into C, so every callback that
+//! does work catches panics.
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
@@ -26,7 +27,7 @@ use crate::limits::QueryDeadline;
 use crate::redaction::RedactionUsage;
 use crate::table::{ColumnSet, RowBuffer, TableRows, VirtualTable};
 
-/// Makes a table known to a connection under a name.
+/// Registers a table with a connection under a name.
 pub(crate) fn register(
     connection: &Connection,
     name: &str,
@@ -35,12 +36,12 @@ pub(crate) fn register(
     usage: &Arc<RedactionUsage>,
 ) -> Result<()> {
     const MODULE: Module<'_, TableHandle> = Module::eponymous_only_module();
-    let opening =
+    let context =
         TableContext { table: Arc::clone(table), deadline: Arc::clone(clock), usage: Arc::clone(usage) };
-    connection.create_module(name, &MODULE, Some(opening))
+    connection.create_module(name, &MODULE, Some(context))
 }
 
-/// What a table is opened with.
+/// The context with which a table is opened.
 struct TableContext {
     table: Arc<VirtualTable>,
     deadline: Arc<QueryDeadline>,
@@ -57,10 +58,10 @@ struct TableHandle {
     usage: Arc<RedactionUsage>,
 }
 
-/// Its indexes, by column, as far as they were asked for.
+/// Indexes by column, as far as they were built.
 type ColumnIndexes = Arc<Mutex<HashMap<usize, Arc<ColumnIndex>>>>;
 
-/// A walk through its rows.
+/// A cursor over the rows of a table.
 #[repr(C)]
 struct RowCursor {
     base: sqlite3_vtab_cursor,
@@ -68,18 +69,18 @@ struct RowCursor {
     indexes: ColumnIndexes,
     deadline: Arc<QueryDeadline>,
     usage: Arc<RedactionUsage>,
-    /// The rows to walk through, where not all.
+    /// Rows to visit, if not all.
     row_filter: Option<(Arc<ColumnIndex>, IndexLookup)>,
-    /// How many rows of the walk are done.
+    /// Number of rows visited.
     rows_done: usize,
     row: RefCell<CurrentRow>,
 }
 
-/// The row that cells were last asked of.
+/// The row whose cells were requested last.
 #[derive(Default)]
 struct CurrentRow {
     row: RowBuffer,
-    /// Whether it is the row that the cursor is at.
+    /// True if it is the row at the cursor.
     is_current: bool,
 }
 
@@ -90,7 +91,7 @@ unsafe impl VTab<'_> for TableHandle {
 
     fn connect(
         connection: &mut VTabConnection,
-        opening: Option<&TableContext>,
+        context: Option<&TableContext>,
         _: &[u8],
         _: &[u8],
         _: &[u8],
@@ -98,7 +99,7 @@ unsafe impl VTab<'_> for TableHandle {
     ) -> Result<(Cow<'static, CStr>, Self)> {
         catch_panic(|| {
             let TableContext { table, deadline: clock, usage } =
-                opening.ok_or_else(|| Error::ModuleError("no table".into()))?;
+                context.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
             let rows = table.rows(clock).ok_or_else(interrupted_error)?;
             let declared: Vec<String> = rows.columns().iter().map(ColumnDef::declaration).collect();
@@ -111,8 +112,8 @@ unsafe impl VTab<'_> for TableHandle {
         })
     }
 
-    /// There are two ways to read: all rows, or those that have a value in a column which is only known once the walk
-    /// through another table is under way. Either way the columns used are told.
+    /// Chooses between reading all rows, and reading those with a value in a column that is known only
+    /// during a join. Both plans pass on which columns are used.
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
         let rows = self.rows.len() as f64;
         if let Some((constraint, column)) = join_constraint(info)? {
@@ -142,12 +143,13 @@ unsafe impl VTab<'_> for TableHandle {
     }
 }
 
-// SAFETY: `Cursor` is `repr(C)` and its first field is the `sqlite3_vtab_cursor`.
+// SAFETY: `RowCursor` is `repr(C)` and its first field is the `sqlite3_vtab_cursor`.
 unsafe impl VTabCursor for RowCursor {
-    fn filter(&mut self, by: c_int, used: Option<&str>, values: &Filters<'_>) -> Result<()> {
+    fn filter(&mut self, by: c_int, used_columns: Option<&str>, values: &Filters<'_>) -> Result<()> {
         catch_panic(|| {
-            let used = used.and_then(|used| u64::from_str_radix(used, 16).ok());
-            let row = self.rows.new_row(used.map_or_else(ColumnSet::default, ColumnSet));
+            let used_columns =
+                used_columns.and_then(|used_columns| u64::from_str_radix(used_columns, 16).ok());
+            let row = self.rows.new_row(used_columns.map_or_else(ColumnSet::default, ColumnSet));
             self.row = RefCell::new(CurrentRow { row, is_current: false });
             (self.rows_done, self.row_filter) = (0, None);
             if self.deadline.is_over() {
@@ -202,7 +204,7 @@ unsafe impl VTabCursor for RowCursor {
 }
 
 impl RowCursor {
-    /// The row that the walk is at; `None` after the last.
+    /// Returns the index of the current row; `None` after the last.
     fn row_index(&self) -> Option<usize> {
         match &self.row_filter {
             None => (self.rows_done < self.rows.len()).then_some(self.rows_done),
@@ -211,7 +213,7 @@ impl RowCursor {
         }
     }
 
-    /// The index of a column, made where it is not there yet.
+    /// Returns the index of a column, built on first use.
     fn index(&self, column: usize) -> Result<Arc<ColumnIndex>> {
         let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = indexes.get(&column) {
@@ -224,7 +226,7 @@ impl RowCursor {
     }
 }
 
-/// The constraint that a column equals a value of another table, and the column.
+/// Finds a constraint that a column equals a value of another table, and the column.
 fn join_constraint(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
     for (at, constraint) in info.constraints().enumerate() {
         if constraint.is_usable()
@@ -240,18 +242,18 @@ fn join_constraint(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
     Ok(None)
 }
 
-/// What stops the statement.
+/// Returns the error that stops the statement.
 fn interrupted_error() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
-/// Does the work of a callback, a panic becoming an error of the statement.
+/// Runs a callback and converts a panic into an error of the statement.
 fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::UnwindingPanic))
 }
 
-/// Bytes that SQLite holds, in all of the process.
+/// Returns the bytes allocated by SQLite in the whole process.
 pub(crate) fn memory_used() -> i64 {
-    // SAFETY: takes nothing and gives a number; may be called at any time.
+    // SAFETY: takes no arguments and returns a number; may be called at any time.
     unsafe { ffi::sqlite3_memory_used() }
 }

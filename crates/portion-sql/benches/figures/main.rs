@@ -1,4 +1,4 @@
-//! What questions to a list of 10,000 records, 12 MB, cost: `cargo bench -p portion-sql`.
+//! Measures queries on a list of 10,000 records, 12 MB: `cargo bench -p portion-sql`.
 
 #[path = "../../../portion-core/benches/figures/measure.rs"]
 mod measure;
@@ -13,7 +13,7 @@ use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
 use portion_sql::{QueryLimits, SqlQuery, query};
 
-/// Records, their bytes being some 1.4 KB each.
+/// Bytes of the list; a record has some 1.4 KB.
 const BYTES: usize = 12_000_000;
 
 fn main() {

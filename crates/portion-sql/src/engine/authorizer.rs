@@ -1,11 +1,11 @@
-//! What a statement may do: select, read our tables, and call harmless functions.
+//! Decides what a statement may do: select, read Portion's tables, and call harmless functions.
 
 use std::collections::HashSet;
 
 use rusqlite::hooks::{AuthAction, Authorization};
 
-/// Functions that neither reach out of the statement nor take long. Not among them: whatever is random, makes blobs of
-/// any size, loads code, or takes the product of two lengths.
+/// Functions without side effects that finish quickly. Excluded are functions that are random, make blobs
+/// of any size, load code, or take the product of two lengths.
 const ALLOWED_FUNCTIONS: &str = "-> ->> abs avg ceil ceiling char coalesce concat concat_ws count cume_dist current_date current_time \
     current_timestamp date datetime dense_rank exp first_value floor format glob group_concat hex if \
     ifnull iif instr json json_array json_array_length json_each json_error_position json_extract \
@@ -16,16 +16,17 @@ const ALLOWED_FUNCTIONS: &str = "-> ->> abs avg ceil ceiling char coalesce conca
     string_agg substr substring sum time timediff total trim trunc typeof unicode unistr unixepoch \
     unlikely upper";
 
-/// Those functions.
+/// Yields the allowed functions.
 pub(super) fn allowed_functions() -> impl Iterator<Item = &'static str> {
     ALLOWED_FUNCTIONS.split(' ')
 }
 
-/// Whether a statement may do that; the tables are named in lower case.
+/// Authorizes an action of a statement; the table names are in lower case.
 pub(super) fn authorize(action: &AuthAction<'_>, tables: &HashSet<String>) -> Authorization {
     let allowed = match action {
         AuthAction::Select | AuthAction::Recursive => true,
-        // Of rows that are only counted, SQLite tells the name alone, be it that of a table or of a WITH.
+        // For rows that are only counted, SQLite gives only the name, which may be that of a table or of
+        // a WITH clause.
         AuthAction::Read { table_name, column_name: "" } => {
             !is_internal_table(&table_name.to_ascii_lowercase())
         }
@@ -38,7 +39,7 @@ pub(super) fn authorize(action: &AuthAction<'_>, tables: &HashSet<String>) -> Au
     if allowed { Authorization::Allow } else { Authorization::Deny }
 }
 
-/// Whether a table is one that SQLite has by itself.
+/// Returns true if a table is internal to SQLite.
 fn is_internal_table(name: &str) -> bool {
     let own = ["dbstat", "bytecode", "tables_used", "fts3tokenize"];
     name.starts_with("sqlite_") || name.starts_with("pragma_") || own.contains(&name)

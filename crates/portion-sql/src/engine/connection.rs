@@ -1,4 +1,4 @@
-//! A connection that can only read what it is given.
+//! Opens a connection that can only read the tables of a catalogue.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::redaction::{REDACTED_COLLATION, RedactionUsage};
 use crate::{functions, vtab};
 
-/// Steps of SQLite's machine between two looks at the clock and at the memory: few, for one may take as long as it takes to
-/// write the largest value.
+/// Steps of the SQLite machine between two checks of deadline and memory: few, because one step may take
+/// as long as writing the largest value.
 const PROGRESS_STEPS: i32 = 10;
 
-/// What a statement may be at most, beyond its length.
+/// Limits of a statement, other than its length.
 const STATEMENT_LIMITS: [(Limit, i32); 10] = [
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
     (Limit::SQLITE_LIMIT_PARSER_DEPTH, 500),
@@ -33,11 +33,11 @@ const STATEMENT_LIMITS: [(Limit, i32); 10] = [
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
 
-/// Switches, and how they are set.
+/// Settings of the connection.
 const DB_CONFIG: [(DbConfig, bool); 8] = [
     (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
     (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-    // A column that is misspelt in double quotes is an error, and no text.
+    // A misspelt column in double quotes is an error, not a text.
     (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
     (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
     (DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false),
@@ -46,22 +46,22 @@ const DB_CONFIG: [(DbConfig, bool); 8] = [
     (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
 ];
 
-/// A connection, and how many values the statements prepared on it make.
+/// A connection, and a count of the values in its prepared statements.
 pub(super) struct QueryConnection {
     pub(super) connection: Connection,
-    /// What the statement does with redacted columns.
+    /// Use of redacted columns by the statement.
     pub(super) usage: Arc<RedactionUsage>,
     value_count: Arc<AtomicUsize>,
 }
 
-/// What a value may have however many there are.
+/// Minimum bytes that a value may have, however many values there are.
 const MIN_VALUE_BYTES: usize = 16 << 10;
 
 impl QueryConnection {
-    /// Bounds what each value of a statement may have, and tells the bound.
+    /// Limits the size of each value of a statement and returns the limit.
     ///
-    /// SQLite looks at the clock and at the memory where its program goes round, never on the way: a row of a thousand
-    /// values of 16 MiB each is made at one go. So all that one pass makes together has to fit.
+    /// SQLite checks deadline and memory only between steps of its program: a row of a thousand values of
+    /// 16 MiB each is made in one step. So all values that one step can make must fit in memory together.
     pub(super) fn limit_value_bytes(&self, sql: &str, limits: &QueryLimits) -> Result<usize> {
         let made = self.value_count.load(Ordering::Relaxed) + sql.matches("||").count();
         let most = limits.max_value_bytes.min((limits.max_heap_bytes / made.max(1)).max(MIN_VALUE_BYTES));
@@ -70,7 +70,7 @@ impl QueryConnection {
     }
 }
 
-/// Opens one, in memory, with those tables.
+/// Opens a connection in memory with the tables of a catalogue.
 pub(super) fn open(
     catalogue: &Catalogue,
     clock: &Arc<QueryDeadline>,
@@ -78,7 +78,7 @@ pub(super) fn open(
 ) -> Result<QueryConnection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_in_memory_with_flags(flags)?;
-    // What is sorted and grouped stays in memory: no file is ever opened.
+    // Sorting and grouping stay in memory: no file is ever opened.
     connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = OFF")?;
     for (switch, to) in DB_CONFIG {
         connection.set_db_config(switch, to)?;
@@ -116,8 +116,8 @@ pub(super) fn open(
     Ok(QueryConnection { connection, usage, value_count: values })
 }
 
-/// Stops the connection when its time is over or it holds too much. SQLite counts for all of the process: what others
-/// take meanwhile counts as well, which only ever makes a question cheaper.
+/// Stops the connection at the deadline or when it allocates too much. SQLite counts the memory of the
+/// whole process, so other queries count as well, which can only stop a query earlier.
 fn install_progress_handler(
     connection: &mut Connection,
     clock: Arc<QueryDeadline>,

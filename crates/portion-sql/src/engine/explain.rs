@@ -1,4 +1,4 @@
-//! What SQLite says of a statement, for who wrote it.
+//! Converts errors of SQLite to query errors with suggestions.
 
 use portion_core::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
@@ -9,7 +9,7 @@ use crate::column::ValueKinds;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 
-/// An error of SQLite's as ours.
+/// Converts an error of SQLite.
 pub(super) fn map_error(
     error: Error,
     catalogue: &Catalogue,
@@ -39,20 +39,20 @@ pub(super) fn map_error(
         "not authorized" => "not authorized: only SELECT can be asked".to_owned(),
         _ => message,
     };
-    // The token is mostly told by the message.
+    // The message usually contains the token.
     let token = token.filter(|token| !message.contains(token.as_str()));
     QueryError::Invalid { message, token, nearest, tables }
 }
 
-/// The column that a message says does not exist.
+/// Returns the column that does not exist, according to a message.
 fn missing_column(message: &str) -> Option<&str> {
     let name = message.strip_prefix("no such column: ")?;
-    // Of a name in quotes SQLite asks whether it is a text.
+    // For a quoted name, SQLite suggests a string literal.
     Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
-/// Whether a name, with or without that of its table, is that of a field that was redacted: where its values were no
-/// strings, there is no column.
+/// Returns true if a name, with or without its table, is that of a redacted field: if its values were not
+/// strings, there is no such column.
 fn is_redacted(name: &str, fields: &[String]) -> bool {
     let names = |name: &str| {
         fields.iter().any(|field| {
@@ -65,7 +65,7 @@ fn is_redacted(name: &str, fields: &[String]) -> bool {
     names(name) || name.split_once('.').is_some_and(|(_, column)| names(column))
 }
 
-/// The token that a text begins with.
+/// Returns the first token of a text.
 fn leading_token(text: &str) -> String {
     let end = match text.chars().next() {
         Some(quote @ ('"' | '\'' | '`')) => text[1..].find(quote).map_or(text.len(), |at| at + 2),
@@ -78,7 +78,7 @@ fn leading_token(text: &str) -> String {
     text[..end].chars().take(60).collect()
 }
 
-/// The name that was probably meant by one that is not there, as it is written in SQL.
+/// Suggests an existing name for a missing one, quoted for SQL.
 fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     let missing = |what: &str| message.strip_prefix(what).map(str::trim);
     if let Some(name) = missing("no such table: ") {
@@ -91,9 +91,9 @@ fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     }
     let ambiguous = missing("ambiguous column name: ");
     let name = ambiguous.or_else(|| missing("no such column: "))?;
-    // Of a name in quotes SQLite asks whether it is a text.
+    // For a quoted name, SQLite suggests a string literal.
     let name = name.split(" - should this be").next().unwrap_or(name).trim_matches('"');
-    // It may stand in another table.
+    // The column may be in another table.
     let last = name.rsplit('.').next().unwrap_or(name);
     for table in tables {
         if let Some(column) = table.columns.iter().find(|column| column.eq_ignore_ascii_case(last)) {
@@ -106,7 +106,7 @@ fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
         .map(|name| quote_identifier(&name))
 }
 
-/// The tables there are with their columns, the most telling first.
+/// Returns the tables with their columns, the most informative first.
 pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<TableColumns> {
     let clock = QueryDeadline::new(limits);
     let columns = |table: &crate::table::VirtualTable| {
@@ -141,7 +141,7 @@ fn timeout_error(limits: &QueryLimits) -> QueryError {
     }
 }
 
-/// More memory than there may be.
+/// Returns the error for exceeding the memory limit.
 pub(super) fn memory_error(limits: &QueryLimits) -> QueryError {
     QueryError::TooCostly {
         what: format!("the query needed more than {} MiB of memory", limits.max_heap_bytes >> 20),
@@ -150,7 +150,7 @@ pub(super) fn memory_error(limits: &QueryLimits) -> QueryError {
     }
 }
 
-/// A row that no answer can hold.
+/// Returns the error for a row that exceeds the result limit.
 pub(super) fn row_too_large_error(limits: &QueryLimits) -> QueryError {
     QueryError::TooCostly {
         what: format!("the first row has more than {} MiB", limits.max_bytes >> 20),
@@ -158,7 +158,7 @@ pub(super) fn row_too_large_error(limits: &QueryLimits) -> QueryError {
     }
 }
 
-/// A value of more bytes than that.
+/// Returns the error for a value that exceeds `most` bytes.
 pub(super) fn value_too_large_error(most: usize) -> QueryError {
     QueryError::TooCostly {
         what: format!("a value grew beyond {} KiB", most >> 10),

@@ -1,4 +1,4 @@
-//! One question, from its text to its answer.
+//! Runs one query, from its text to its result.
 
 mod authorizer;
 mod connection;
@@ -16,19 +16,19 @@ use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::{QueryError, SqlQuery, params, quote_repair};
 
-/// Asks a question of those tables.
+/// Runs a query on the tables of a catalogue.
 pub(crate) fn run_query(
     catalogue: &Catalogue,
     question: &SqlQuery<'_>,
     limits: &QueryLimits,
 ) -> Result<QueryResult, QueryError> {
     let clock = Arc::new(QueryDeadline::new(limits));
-    let asked = QueryRun { catalogue, query: question, limits, deadline: clock };
-    // Without memory, SQLite gives texts that are none, which rusqlite does not expect.
-    catch_unwind(AssertUnwindSafe(|| asked.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
+    let run = QueryRun { catalogue, query: question, limits, deadline: clock };
+    // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
+    catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }
 
-/// A question that is being answered.
+/// A query that is being run.
 struct QueryRun<'a> {
     catalogue: &'a Catalogue,
     query: &'a SqlQuery<'a>,
@@ -89,7 +89,7 @@ impl QueryRun<'_> {
         Ok(writing.finish())
     }
 
-    /// The statement, with names in quotes that can only have been meant so.
+    /// Prepares the statement, quoting column names where that is unambiguous.
     fn prepare<'c>(&self, opened: &'c QueryConnection) -> Result<Statement<'c>, QueryError> {
         let connection = &opened.connection;
         let mut sql = self.query.sql.to_owned();
@@ -136,7 +136,7 @@ impl QueryRun<'_> {
     }
 }
 
-/// Why there are no more rows.
+/// The reason for reading no more rows.
 enum RowsError {
     Sqlite(Error),
     RowTooLarge,

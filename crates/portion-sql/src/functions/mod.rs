@@ -1,8 +1,8 @@
-//! Functions of the connection.
+//! SQL functions of the connection.
 //!
-//! SQLite looks at the clock between the steps of a statement, never inside a function; so those of its own that may
-//! take the product of two lengths (`instr`, `replace`, `trim`, `LIKE`, `GLOB`) are written anew: linear, or with an eye
-//! on the clock.
+//! SQLite checks the deadline between the steps of a statement, never inside a function. So built-in
+//! functions that may take the product of two lengths (`instr`, `replace`, `trim`, `LIKE`, `GLOB`) are
+//! replaced by functions that are linear or check the deadline.
 
 mod pattern;
 mod regexp;
@@ -17,16 +17,16 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::limits::{QueryDeadline, QueryLimits};
 
-/// Same in, same out.
+/// Deterministic and without side effects.
 const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
     .union(FunctionFlags::SQLITE_INNOCUOUS);
 
-/// A function of one number, and of two.
+/// Functions of one number, and of two.
 type UnaryFn = fn(f64) -> f64;
 type BinaryFn = fn(f64, f64) -> f64;
 
-/// What is asked of numbers and not built in.
+/// Mathematical functions that are not built in.
 const UNARY_MATH: [(&str, UnaryFn); 10] = [
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
@@ -41,7 +41,7 @@ const UNARY_MATH: [(&str, UnaryFn); 10] = [
 ];
 const BINARY_MATH: [(&str, BinaryFn); 3] = [("pow", f64::powf), ("power", f64::powf), ("mod", |a, b| a % b)];
 
-/// Makes them known to a connection.
+/// Registers the functions with a connection.
 pub(crate) fn register(
     connection: &Connection,
     clock: &Arc<QueryDeadline>,
@@ -73,7 +73,7 @@ fn number_argument(context: &Context<'_>, at: usize) -> Option<f64> {
     }
 }
 
-/// A value as text; `None` for NULL.
+/// Returns a value as text; `None` for NULL.
 fn text_value(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     match value {
         ValueRef::Null => None,

@@ -1,7 +1,8 @@
-//! `LIKE` and `GLOB`.
+//! Implements `LIKE` and `GLOB`.
 //!
-//! SQLite's own try every place where a `%` may end, inside one step of the statement. Here what stands between two
-//! of them is found leftmost, which is enough, and the clock is looked at. `LIKE` ignores case beyond ASCII too.
+//! The built-in versions try every place where a `%` may end, within one step of the statement. Here each
+//! part between two of them is matched at its leftmost place, which is sufficient, and the deadline is
+//! checked. `LIKE` ignores case beyond ASCII too.
 
 use std::sync::Arc;
 
@@ -11,21 +12,21 @@ use rusqlite::functions::Context;
 use super::{PURE, function_error, interrupted_error, text_value};
 use crate::limits::QueryDeadline;
 
-/// Bytes of a pattern.
+/// Maximum bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 10_000;
 
-/// What a character of the text must be.
+/// A condition for one character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CharMatcher {
-    /// Anything.
+    /// Any character.
     Any,
-    /// This.
+    /// This character.
     Literal(char),
-    /// In one of those ranges, or else (`true`) in none.
+    /// A character in one of the ranges, or with `true` in none of them.
     Ranges(Vec<(char, char)>, bool),
 }
 
-/// A pattern: what stands between the signs for any number of characters.
+/// A compiled pattern: the segments between `%` or `*`.
 #[derive(Debug, Default)]
 struct LikePattern {
     segments: Vec<Vec<CharMatcher>>,
@@ -73,7 +74,7 @@ impl LikePattern {
             match c {
                 c if Some(c) == escape => match signs.next() {
                     Some(c) => like.push(CharMatcher::Literal(fold_case(c))),
-                    // Nothing is escaped: nothing is like it.
+                    // Nothing follows the escape character: the pattern matches nothing.
                     None => like.push(CharMatcher::Ranges(Vec::new(), false)),
                 },
                 '%' => like.segments.push(Vec::new()),
@@ -104,7 +105,7 @@ impl LikePattern {
         }
     }
 
-    /// Whether all of a text is as the pattern says.
+    /// Returns true if the whole text matches.
     fn matches(&self, text: &str, clock: &QueryDeadline) -> Result<bool, DeadlineReached> {
         let [first, rest @ ..] = self.segments.as_slice() else { return Ok(text.is_empty()) };
         let mut steps = StepBudget { remaining: STEPS_PER_CHECK, deadline: clock };
@@ -123,7 +124,7 @@ impl LikePattern {
                 left = signs.as_str();
             }
         }
-        // The last part stands at the end: as many characters before it as it has.
+        // The last segment is at the end: it is compared with that many last characters.
         let start = match last.len().checked_sub(1) {
             None => return Ok(true),
             Some(nth) => left.char_indices().rev().nth(nth).map(|(at, _)| at),
@@ -132,7 +133,7 @@ impl LikePattern {
         Ok(self.match_prefix(last, end, &mut steps)?.is_some())
     }
 
-    /// What is left of a text that begins with a part.
+    /// Returns the rest of a text that begins with a segment.
     fn match_prefix<'a>(
         &self,
         part: &[CharMatcher],
@@ -159,13 +160,13 @@ impl LikePattern {
     }
 }
 
-/// The clock says stop.
+/// The deadline was reached.
 struct DeadlineReached;
 
-/// What is left of a text that begins with a part; `None` where it does not.
+/// The rest of a text that begins with a segment; `None` if it does not.
 type PrefixMatch<'a> = Result<Option<&'a str>, DeadlineReached>;
 
-/// Steps until the clock is looked at: well under a millisecond's.
+/// Steps between two checks of the deadline: well under a millisecond.
 const STEPS_PER_CHECK: u32 = 1 << 16;
 
 struct StepBudget<'a> {
@@ -190,7 +191,7 @@ fn fold_case(c: char) -> char {
     if c.is_ascii() { c.to_ascii_lowercase() } else { c.to_lowercase().next().unwrap_or(c) }
 }
 
-/// What stands in brackets: `a-z]`, `^a-z]`, `]a]`. A bracket that is not closed fits nothing.
+/// Parses the content of brackets: `a-z]`, `^a-z]`, `]a]`. An unclosed bracket matches nothing.
 fn parse_brackets(signs: &mut std::str::Chars<'_>) -> CharMatcher {
     let not = signs.as_str().starts_with('^');
     if not {

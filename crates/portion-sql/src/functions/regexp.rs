@@ -1,17 +1,18 @@
-//! `text REGEXP 'pattern'`, by the `regex` crate: it never goes back, so that it takes the product of both lengths
-//! at worst, and that product is bounded.
+//! Implements `text REGEXP 'pattern'` with the `regex` crate, which never backtracks: at worst it takes
+//! the product of both lengths, and that product is limited.
 
 use regex::{Regex, RegexBuilder};
 use rusqlite::{Connection, Result};
 
 use super::{PURE, function_error, text_value};
 
-/// Bytes of a compiled pattern: the first that it fits is what it counts as.
+/// Size limits for compiled patterns, in bytes: the first one that a pattern fits is taken as its size.
 const SIZE_LIMITS: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
-/// Bytes of a text times bytes of the pattern, which the slowest way to search takes some two seconds for.
+/// Maximum product of the bytes of a text and of the pattern; the slowest search takes some two seconds
+/// for it.
 const MAX_MATCH_WORK: usize = 1 << 34;
 
-/// Bytes of a pattern as it is written.
+/// Maximum bytes of a pattern as written.
 const MAX_PATTERN_BYTES: usize = 10_000;
 
 struct CompiledPattern {
@@ -47,7 +48,7 @@ fn compile(pattern: &str) -> std::result::Result<CompiledPattern, String> {
     Err("REGEXP: the pattern is too large".into())
 }
 
-/// The error without the drawing of where it is.
+/// Returns the error without the drawing of its place.
 fn last_line(error: &str) -> &str {
     let line = error.lines().last().unwrap_or_default();
     line.strip_prefix("error: ").unwrap_or(line)

@@ -1,4 +1,4 @@
-//! `instr`, `replace` and the trims, in linear time.
+//! Implements `instr`, `replace` and the trim functions in linear time.
 
 use memchr::memmem;
 use rusqlite::functions::Context;
@@ -18,7 +18,7 @@ pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
     Ok(())
 }
 
-/// The place of a part, in characters from 1; 0 where it is not there.
+/// Returns the position of a part, in characters from 1; 0 if it is not found.
 fn instr(context: &Context<'_>) -> Option<i64> {
     let (whole, part) = text_value(context.get_raw(0)).zip(text_value(context.get_raw(1)))?;
     let found = memmem::find(whole.as_bytes(), part.as_bytes()).and_then(|at| whole.get(..at));

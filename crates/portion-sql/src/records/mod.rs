@@ -1,4 +1,4 @@
-//! Lists of JSON as tables: a row an item, a column a field.
+//! JSON lists as tables: one row per item, one column per field.
 
 mod shape;
 mod source;
@@ -15,37 +15,37 @@ use crate::column::ColumnDef;
 use crate::table::{ColumnSet, RowBuffer, TableRows};
 use tree::FieldTree;
 
-/// A list whose items were looked at once: where they are, and which fields they have.
+/// The rows of a list, whose items and fields were scanned once.
 pub(crate) struct RecordRows {
     text: Slice,
-    /// The values of the items.
+    /// Values of the items.
     items: Vec<Span>,
-    /// Their keys, of a map.
+    /// Keys of the items of a map.
     keys: Vec<Span>,
-    /// The fields; of a columnar table, its columns.
+    /// Fields; for a columnar table, its columns.
     field_tree: FieldTree,
-    /// The names above the cells of a row, quoted, of a columnar table.
+    /// Quoted column names of a columnar table.
     header_names: Option<Vec<String>>,
     columns: Vec<ColumnDef>,
-    /// What each column shows.
+    /// Content of each column.
     roles: Vec<ColumnRole>,
-    /// Names of fields, the most telling first.
+    /// Names of fields, the most informative first.
     ranked_fields: Vec<String>,
     dropped_field_count: usize,
 }
 
-/// What a column shows.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ColumnRole {
     /// A field: a node of the tree.
     Field(u32),
     /// The key of an item in a map.
     Key,
-    /// An item that is no object.
+    /// An item that is not an object.
     Value,
-    /// All of an item.
+    /// The whole item.
     Record,
-    /// Its place, from 0.
+    /// The index of the item, from 0.
     Index,
 }
 
@@ -54,12 +54,12 @@ impl RecordRows {
         self.items.get(row.index).map_or("", |span| span.slice(&self.text))
     }
 
-    /// An object of a map with its key, by which it is known, before all else.
+    /// Returns an object of a map with its key as the first member.
     fn keyed_object(&self, row: &RowBuffer) -> Option<String> {
         with_key_field(self.keys.get(row.index)?.slice(&self.text), self.item(row))
     }
 
-    /// A row of a columnar table as the object that it stands for.
+    /// Returns a row of a columnar table as an object.
     fn row_as_object(&self, names: &[String], row: &RowBuffer) -> String {
         let mut object = String::from("{");
         for (name, cell) in names.iter().zip(tree::row_cells(self.item(row))) {

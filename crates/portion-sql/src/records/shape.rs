@@ -1,4 +1,4 @@
-//! From fields to columns: which are worth one, and what they are called.
+//! Derives the columns from the fields of records, and names them.
 
 use std::cmp::Reverse;
 
@@ -6,14 +6,14 @@ use super::ColumnRole;
 use super::tree::{ChildField, FieldNode, FieldTree};
 use crate::column::{ColumnDef, UniqueNames, ValueKinds};
 
-/// Fields that are columns; `SQLite` allows 2,000.
+/// Maximum fields that are columns; `SQLite` allows 2,000.
 pub(super) const MAX_COLUMNS: usize = 1_900;
-/// Fields of an object from which it may be a map, whose keys are values rather than names.
+/// Minimum fields of an object that may be a map, whose keys are values rather than names.
 const MAP_MIN_FIELDS: usize = 16;
-/// The fields of a map are in one of so many records at most, on the whole.
+/// On average, each field of a map occurs in at most one of this many objects.
 const MAP_SHARE: usize = 8;
 
-/// The columns of records, with what each shows.
+/// The columns of records and their content.
 pub(super) struct RecordShape {
     pub(super) field_tree: FieldTree,
     pub(super) columns: Vec<ColumnDef>,
@@ -21,19 +21,19 @@ pub(super) struct RecordShape {
     pub(super) dropped_field_count: usize,
 }
 
-/// What is known of the items beside their fields.
+/// Facts about the items other than their fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ItemStats {
     pub(super) item_count: usize,
-    /// Whether they have keys.
+    /// True if the items have keys.
     pub(super) has_keys: bool,
-    /// How many are no objects, and what those are.
+    /// Number of items that are not objects, and their kinds.
     pub(super) scalar_count: usize,
     pub(super) scalar_kinds: ValueKinds,
 }
 
-/// The columns for the fields of a tree. One-column objects are seen through: of `price: {total}` the column is
-/// `price.total`, and `price` is there for who asks for it.
+/// Builds the columns for the fields of a tree. Objects are flattened: for `price: {total}` the column is
+/// `price.total`, and `price` is a hidden column.
 pub(super) fn build_shape(learnt: FieldTree, others: ItemStats) -> RecordShape {
     let (tree, dropped) = trim_fields(learnt);
     let mut names = UniqueNames::default();
@@ -61,7 +61,7 @@ pub(super) fn build_shape(learnt: FieldTree, others: ItemStats) -> RecordShape {
     RecordShape { field_tree: tree, columns, roles, dropped_field_count: dropped }
 }
 
-/// The columns that every list has: the record, and its place.
+/// Adds the columns that every list has: the record and its index.
 pub(super) fn push_record_columns(
     names: &mut UniqueNames,
     items: usize,
@@ -76,8 +76,8 @@ pub(super) fn push_record_columns(
     roles.push(ColumnRole::Index);
 }
 
-/// The tree without the insides of maps and without the rarest of too many fields, its nodes in the order of columns;
-/// and how many fields that left out.
+/// Removes the fields inside maps, and the rarest fields beyond the column limit. Returns the tree, its
+/// nodes in the order of columns, and the number of fields removed for the limit.
 fn trim_fields(mut learnt: FieldTree) -> (FieldTree, usize) {
     let maps: Vec<usize> = (1..learnt.nodes.len()).filter(|at| is_map(&learnt, *at)).collect();
     for at in maps {
@@ -90,7 +90,8 @@ fn trim_fields(mut learnt: FieldTree) -> (FieldTree, usize) {
     let fields = order.len();
     if fields > MAX_COLUMNS + 1 {
         let mut kept: Vec<(usize, u32)> = order.iter().copied().enumerate().collect();
-        // A field is never rarer than one below it, and comes before it: what is kept hangs together.
+        // A field is never rarer than its children and comes before them, so the kept fields stay
+        // connected.
         kept.sort_by_key(|(place, at)| (*at != 0, Reverse(learnt.nodes[*at as usize].present_count), *place));
         kept.truncate(MAX_COLUMNS + 1);
         kept.sort_unstable();
@@ -114,7 +115,7 @@ fn is_map(tree: &FieldTree, at: usize) -> bool {
         && present.saturating_mul(MAP_SHARE) < node.children.len().saturating_mul(node.object_count)
 }
 
-/// All nodes that can be reached, each before those below it.
+/// Returns all reachable nodes, each before its children.
 fn preorder(tree: &FieldTree) -> Vec<u32> {
     let mut order = Vec::new();
     let mut open = vec![0_u32];

@@ -1,4 +1,4 @@
-//! Where records come from: the list of a subject, an array in it, or an object by itself.
+//! Sources of records: the main list, another array, or a single object.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::column::{ColumnDef, UniqueNames, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{RowSource, TableRows, should_stop_at};
 
-/// The list of a subject.
+/// The main list of a text.
 pub(crate) struct ListSource {
     pub(crate) text: Slice,
     pub(crate) list: Arc<List>,
@@ -25,7 +25,7 @@ pub(crate) struct ArraySource {
     pub(crate) span: Span,
 }
 
-/// An object without a list: one row.
+/// An object without a list, as one row.
 pub(crate) struct ObjectSource {
     pub(crate) text: Slice,
     pub(crate) span: Span,
@@ -33,7 +33,7 @@ pub(crate) struct ObjectSource {
 
 impl RowSource for ListSource {
     fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let telling = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
+        let ranked_fields = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
         let records = match &self.list.layout {
             Layout::Array => {
                 RecordScanner::new().scan_array(&self.text, self.list.span, clock)?.finish(&self.text)
@@ -46,7 +46,7 @@ impl RowSource for ListSource {
             }
             Layout::Table { columns, .. } => columnar_records(&self.text, columns, self.list.span, clock)?,
         };
-        Some(Arc::new(RecordRows { ranked_fields: telling, ..records }))
+        Some(Arc::new(RecordRows { ranked_fields, ..records }))
     }
 }
 
@@ -59,13 +59,13 @@ impl RowSource for ArraySource {
 
 impl RowSource for ObjectSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut learning = RecordScanner::new();
-        let _ = learning.add_item(&mut JsonReader::resume(&self.text, self.span.start as usize));
-        Some(Arc::new(learning.finish(&self.text).with_ranking_of_first()))
+        let mut scanner = RecordScanner::new();
+        let _ = scanner.add_item(&mut JsonReader::resume(&self.text, self.span.start as usize));
+        Some(Arc::new(scanner.finish(&self.text).with_ranking_of_first()))
     }
 }
 
-/// Records, as far as they were looked at.
+/// Records that are being scanned.
 struct RecordScanner {
     field_tree: FieldTree,
     items: Vec<Span>,
@@ -83,7 +83,7 @@ impl RecordScanner {
         }
     }
 
-    /// Takes in the item that the reader is before. `None` where there is none.
+    /// Adds the item at the reader; `None` if there is none.
     fn add_item(&mut self, reader: &mut JsonReader<'_>) -> Option<()> {
         let kind = reader.peek().ok()?;
         let start = reader.at();
@@ -164,7 +164,7 @@ impl RecordRows {
     }
 }
 
-/// The rows of a columnar table.
+/// Scans the rows of a columnar table.
 fn columnar_records(
     text: &Slice,
     header: &[String],

@@ -1,7 +1,7 @@
-//! The fields of records, as a tree that is learnt from all of them and then read by.
+//! The fields of records as a tree, which is learnt from all records and then used to read them.
 //!
 //! Records of a list mostly have the same keys in the same order, so the field after the last one found
-//! is tried first, and a key is looked up only where that guess fails.
+//! is tried first, and a key is looked up only if that guess fails.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -11,12 +11,12 @@ use portion_core::span::Span;
 
 use crate::column::ValueKinds;
 
-/// Levels of objects that are looked into for fields, as everywhere else.
+/// Maximum levels of objects that are searched for fields.
 const MAX_DEPTH: usize = 4;
-/// Fields that are remembered; of a list with more, the later ones are reached through the record alone.
+/// Maximum fields in the tree; in a list with more, the later ones are reached only through the record.
 const MAX_FIELDS: usize = 20_000;
 
-/// Fields below fields. The first node is the record.
+/// A tree of fields. The first node is the record.
 #[derive(Debug, Default)]
 pub(super) struct FieldTree {
     pub(super) nodes: Vec<FieldNode>,
@@ -25,39 +25,39 @@ pub(super) struct FieldTree {
 /// One field.
 #[derive(Debug, Default)]
 pub(super) struct FieldNode {
-    /// Its dotted path.
+    /// Dotted path.
     pub(super) path: String,
-    /// What its values are.
+    /// Kinds of its values.
     pub(super) kinds: ValueKinds,
-    /// How many records have it.
+    /// Number of records that have it.
     pub(super) present_count: usize,
-    /// In how many it is an object that was looked into.
+    /// Number of records in which it is a non-empty object.
     pub(super) object_count: usize,
-    /// The fields below it, in the order of first sight.
+    /// Child fields, in order of first occurrence.
     pub(super) children: Vec<ChildField>,
-    /// The place among those of every key, as it is spelled.
+    /// Index in `children` by key as written.
     pub(super) child_by_raw_key: HashMap<Box<str>, u32>,
-    /// The same by what the keys say, for a key may be spelled in more than one way.
+    /// Index in `children` by decoded key, because a key can be escaped in several ways.
     child_by_name: HashMap<String, u32>,
-    /// The number of the last record that had it: the first of duplicate keys is meant.
+    /// Number of the last record that had it: only the first of duplicate keys counts.
     last_record: usize,
 }
 
-/// A field below another.
+/// A child field.
 #[derive(Clone, Debug)]
 pub(super) struct ChildField {
-    /// Its key as it was first spelled, without quotes.
+    /// Key as first written, without quotes.
     pub(super) key: Box<str>,
-    /// Its node.
+    /// Index of its node.
     pub(super) node: u32,
 }
 
-/// Goes on, or ends where the text is no JSON after all or nothing more is wanted.
+/// Continues, or ends because the text is not JSON or nothing more is wanted.
 type Step = ControlFlow<()>;
 const STOP: Step = ControlFlow::Break(());
 
 impl FieldNode {
-    /// The place of a key; `next` is where it is expected, and is left behind it.
+    /// Returns the index of a key; `next` is the expected index, and is set to the one after the result.
     #[inline]
     fn child_index(&self, key: &str, next: &mut usize) -> Option<usize> {
         let place = match self.children.get(*next) {
@@ -74,7 +74,7 @@ impl FieldTree {
         Self { nodes: vec![FieldNode::default()] }
     }
 
-    /// A tree of values without names: the cells of rows.
+    /// Creates a tree of values without names: the cells of rows.
     pub(super) fn from_cells(kinds: &[ValueKinds]) -> Self {
         Self {
             nodes: kinds.iter().map(|kinds| FieldNode { kinds: *kinds, ..FieldNode::default() }).collect(),
@@ -85,7 +85,7 @@ impl FieldTree {
         self.nodes.len()
     }
 
-    /// Learns the fields of the object that the reader is before, the `number`th from 1, and passes it.
+    /// Learns the fields of the object at the reader, which is record `number` from 1, and moves past it.
     pub(super) fn add_record(&mut self, reader: &mut JsonReader<'_>, number: usize) -> Step {
         if let Some(record) = self.nodes.first_mut() {
             record.present_count += 1;
@@ -94,7 +94,7 @@ impl FieldTree {
         self.add_object(reader, 0, number, MAX_DEPTH)
     }
 
-    /// Bounded by `depth`, not by the input.
+    /// Learns an object; recursion is bounded by `depth`.
     fn add_object(&mut self, reader: &mut JsonReader<'_>, at: u32, number: usize, depth: usize) -> Step {
         if reader.enter_object().is_err() {
             return STOP;
@@ -124,7 +124,7 @@ impl FieldTree {
         Step::Continue(())
     }
 
-    /// Notes that a record has a field; whether this is the first of its keys of that name.
+    /// Records that a field occurs in a record; returns true if this is its first key of that name.
     fn mark_present(&mut self, node: u32, number: usize) -> bool {
         let Some(node) = self.nodes.get_mut(node as usize) else { return false };
         let first = node.last_record != number;
@@ -133,7 +133,7 @@ impl FieldTree {
         first
     }
 
-    /// The node of a key below another, made where it is new and there is room.
+    /// Returns the node of a key below another, created if it is new and the tree is not full.
     fn find_or_add_child(&mut self, at: u32, key: &str, next: &mut usize) -> Option<u32> {
         let made = self.nodes.len();
         let above = self.nodes.get_mut(at as usize)?;
@@ -159,7 +159,7 @@ impl FieldTree {
         Some(made as u32)
     }
 
-    /// Finds the values of fields of the record that the reader is before: those whose places are `wanted`, `count` in all.
+    /// Locates the fields of the record at the reader: `wanted` marks the nodes, `count` is their number.
     pub(super) fn read_fields(
         &self,
         reader: &mut JsonReader<'_>,
@@ -181,7 +181,7 @@ struct FieldSearch<'a> {
 }
 
 impl FieldSearch<'_> {
-    /// Bounded by `depth`, not by the input. Ends as soon as all that is wanted was found.
+    /// Searches an object; recursion is bounded by `depth`. Ends as soon as all wanted values were found.
     fn search_object(&mut self, reader: &mut JsonReader<'_>, at: u32, depth: usize) -> Step {
         let tree = self.tree;
         let Some(above) = tree.nodes.get(at as usize) else { return STOP };
@@ -222,19 +222,19 @@ impl FieldSearch<'_> {
     }
 }
 
-/// A key without its quotes.
+/// Returns a key without its quotes.
 #[inline]
 fn strip_quotes(quoted: &str) -> &str {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Whether nothing is in the object that the reader is before.
+/// Returns true if the object at the reader is empty.
 fn is_empty_object(reader: &JsonReader<'_>) -> bool {
     let mut ahead = reader.clone();
     ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
 }
 
-/// The items of an array.
+/// Yields the items of an array.
 pub(super) fn row_cells(row: &str) -> impl Iterator<Item = &str> {
     let mut reader = JsonReader::new(row);
     let mut open = reader.enter_array().is_ok();
@@ -245,7 +245,7 @@ pub(super) fn row_cells(row: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the cells are of the row that the reader is before.
+/// Locates the cells of the row at the reader.
 pub(super) fn read_cell_spans(reader: &mut JsonReader<'_>, spans: &mut [Span]) {
     if reader.enter_array().is_err() {
         return;

@@ -1,4 +1,4 @@
-//! Comma-separated values (RFC 4180) as `items`, a column each.
+//! Delimiter-separated values (RFC 4180) as the table `items`, one column per field.
 
 use std::sync::Arc;
 
@@ -12,22 +12,23 @@ use crate::column::{ColumnDef, UniqueNames, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
 
-/// The rows under the header of a text that is comma-separated, by that delimiter.
+/// Source of the rows below the header of a delimited text.
 pub(crate) struct CsvSource {
     pub(crate) text: Slice,
     pub(crate) delimiter: u8,
 }
 
-/// Rows that are looked at to tell, and bytes; and the rows that it takes.
+/// Rows and bytes that are sampled for detection, and the minimum number of rows.
 const SAMPLE_ROWS: usize = 20;
 const SAMPLE_BYTES: usize = 64 << 10;
 const MIN_ROWS: usize = 2;
-/// Cells of a row at most.
+/// Maximum cells of a row.
 const MAX_CELLS: usize = 1_900;
 
-/// The delimiter of a text whose first line names as many columns, each once, as the rows after it have cells.
+/// Detects the delimiter of a text whose first line has distinct column names, as many as the following
+/// rows have cells.
 pub(crate) fn detect_delimiter(text: &str) -> Option<u8> {
-    // Whole lines of it: a quote that is never closed must not cost all of the text.
+    // Samples whole lines only: an unclosed quote must not cause a scan of the whole text.
     let most = (0..=SAMPLE_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at))?;
     let sample = text.get(..most)?;
     let sample = if most < text.len() { &sample[..sample.rfind('\n')?] } else { sample };
@@ -54,7 +55,7 @@ pub(crate) fn detect_delimiter(text: &str) -> Option<u8> {
     })
 }
 
-/// The cells of one row, out of their quotes.
+/// The unquoted cells of one row.
 #[derive(Debug, Default)]
 struct CsvRecord {
     text: Vec<u8>,
@@ -69,7 +70,7 @@ impl CsvRecord {
 
     fn cell(&self, at: usize) -> Option<&str> {
         let start = at.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
-        // Cells are cut out at ASCII bytes, so each is text as the whole is.
+        // Cells are split at ASCII bytes, so each is valid UTF-8.
         std::str::from_utf8(self.text.get(start..*self.ends.get(at)?)?).ok()
     }
 
@@ -78,7 +79,7 @@ impl CsvRecord {
     }
 }
 
-/// One row after another.
+/// Reads one row after another.
 struct CsvScanner<'a> {
     text: &'a str,
     offset: usize,
@@ -108,7 +109,7 @@ impl CsvScanner<'_> {
                 ReadRecordResult::OutputFull => record.text.resize(record.text.len() * 2, 0),
                 ReadRecordResult::OutputEndsFull if ended > MAX_CELLS => return None,
                 ReadRecordResult::OutputEndsFull => record.ends.resize(record.ends.len() * 2, 0),
-                // The reader is told of the end by an empty input.
+                // An empty input signals the end to the reader.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::End => return None,
             }
@@ -158,7 +159,8 @@ impl RowSource for CsvSource {
     }
 }
 
-/// What a cell is: a number only where its text is what the number is written as, so that `007` stays text.
+/// Returns the kind of a cell: a number only if it is written in canonical form, so that `007` stays
+/// text.
 fn cell_kinds(cell: &str) -> ValueKinds {
     match parse_number(cell) {
         _ if cell.is_empty() => ValueKinds::NULL,
@@ -216,7 +218,7 @@ impl TableRows for CsvRows {
 }
 
 impl CsvRows {
-    /// How many columns are fields.
+    /// Returns the number of columns that are fields.
     fn field_count(&self) -> usize {
         self.columns.len().saturating_sub(2)
     }
@@ -232,7 +234,7 @@ impl CsvRows {
         }
     }
 
-    /// A row as the JSON object that it would be.
+    /// Returns a row as a JSON object.
     fn row_as_object(&self, row: &RowBuffer) -> String {
         let mut object = String::from("{");
         for (at, column) in self.columns.iter().take(self.field_count()).enumerate() {
@@ -248,7 +250,7 @@ impl CsvRows {
             match self.field_cell(row, at) {
                 Cell::Null => object.push_str("null"),
                 Cell::Text(text) => object.push_str(&quote(&text)),
-                // As it is written.
+                // Numbers keep their original text.
                 Cell::Integer(_) | Cell::Real(_) => object.push_str(cell.unwrap_or("null")),
             }
         }

@@ -1,4 +1,4 @@
-//! `entries(number, start_line, time, level, text, severity)`, of logs.
+//! The table `entries(number, start_line, time, level, text, severity)` of logs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::column::{ColumnDef, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
 
-/// The entries of a log: a stamped line with what belongs to it.
+/// Source of the entries of a log: a stamped line with its continuation lines.
 pub(crate) struct EntriesSource {
     pub(crate) text: Slice,
     pub(crate) index: Arc<LineIndex>,
@@ -22,7 +22,7 @@ struct EntryRows {
     columns: Vec<ColumnDef>,
 }
 
-/// `level` is the word that the log has, `severity` what it means: `trace` to `fatal`.
+/// `level` is the word in the log, `severity` its meaning: `trace` to `fatal`.
 const COLUMNS: [(&str, ValueKinds); 6] = [
     ("number", ValueKinds::INTEGER),
     ("start_line", ValueKinds::INTEGER),

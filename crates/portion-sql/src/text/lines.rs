@@ -1,4 +1,4 @@
-//! `lines(number, text)`.
+//! The table `lines(number, text)`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::column::{ColumnDef, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{RowBuffer, RowSource, TableRows};
 
-/// The lines of a text.
+/// Source of the lines of a text.
 pub(crate) struct LinesSource(pub(crate) Slice);
 
 struct LineRows {

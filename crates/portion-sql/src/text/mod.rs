@@ -12,7 +12,7 @@ pub(crate) use sections::SectionsSource;
 
 use portion_core::span::Span;
 
-/// Where each line is, without its end.
+/// Returns the span of each line, without its line ending.
 fn line_spans(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
@@ -24,7 +24,7 @@ fn line_spans(text: &str) -> Vec<Span> {
     spans
 }
 
-/// The number, from 1, of the line that holds a byte.
+/// Returns the number, from 1, of the line that contains a byte.
 fn line_number(lines: &[Span], byte: usize) -> usize {
     lines.partition_point(|line| line.start as usize <= byte).max(1)
 }

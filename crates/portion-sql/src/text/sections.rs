@@ -1,4 +1,4 @@
-//! `sections(number, level, title, start_line, end_line, text)`, of texts that have headings.
+//! The table `sections(number, level, title, start_line, end_line, text)` of texts with headings.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::column::{ColumnDef, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{RowBuffer, RowSource, TableRows};
 
-/// The sections of a text, each from its heading to the next one of its level or above.
+/// Source of the sections of a text, each from its heading to the next one of its level or above.
 pub(crate) struct SectionsSource(pub(crate) Slice);
 
 struct SectionRows {

@@ -1,4 +1,4 @@
-//! Functions that are written anew.
+//! Tests the replacements of SQL functions.
 
 use crate::common::check;
 

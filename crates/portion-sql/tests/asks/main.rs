@@ -1,4 +1,4 @@
-//! What questions are answered.
+//! Tests the results of queries.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -40,7 +40,7 @@ fn rows_and_columns() {
 }
 
 #[test]
-fn records_are_as_they_are_written() {
+fn records_keep_their_bytes() {
     let records = r#"[{"a": 1.50, "b":"\u00e9"},{"a":1e2}]"#;
     check(records, "SELECT item FROM items", records);
     check(r#"[{"a": 1},{"a":2}]"#, "SELECT item, a FROM items LIMIT 1", r#"[{"item":{"a": 1},"a":1}]"#);
@@ -75,7 +75,7 @@ fn every_layout_is_a_table() {
 }
 
 #[test]
-fn lists_beside_each_other_are_tables_of_their_names() {
+fn sibling_lists_are_tables_named_by_their_keys() {
     let two = r#"{"users":[{"id":1,"name":"a"},{"id":2,"name":"b"}],
         "orders":[{"user_id":1,"total":5,"more":"................................"},{"user_id":1,"total":6}]}"#;
     let join = "SELECT name, sum(total) AS t FROM users JOIN orders ON user_id = id GROUP BY name";
@@ -94,7 +94,7 @@ fn lists_beside_each_other_are_tables_of_their_names() {
 }
 
 #[test]
-fn lists_of_one_name_are_told_apart_by_where_they_are() {
+fn lists_of_the_same_name_are_named_by_their_paths() {
     let two = r#"{"a":{"result":[{"x":1,"y":"................"}]},"b":{"result":[{"x":2}]},"c":[{"x":3}]}"#;
     check(two, "SELECT x FROM result", r#"[{"x":1}]"#);
     check(two, "SELECT x FROM \"b.result\"", r#"[{"x":2}]"#);
@@ -114,7 +114,7 @@ fn maps_in_records_are_one_column() {
 }
 
 #[test]
-fn names_are_told_apart_whatever_their_case() {
+fn names_are_unique_regardless_of_case() {
     let clash = r#"[{"ID":1,"id":2,"a.b":3,"a":{"b":4}}]"#;
     check(clash, "SELECT * FROM items", r#"[{"ID":1,"id_2":2,"a.b":3,"a.b_2":4}]"#);
     check(r#"[{"a":1,"a":2}]"#, "SELECT * FROM items", r#"[{"a":1}]"#);
@@ -199,7 +199,7 @@ fn parameters_are_bound_by_name() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_name_the_cause_and_a_suggestion() {
     for (sql, expect) in [
         ("SELECT nam FROM items", "no such column: nam; did you mean name?"),
         (

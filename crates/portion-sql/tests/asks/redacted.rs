@@ -1,4 +1,4 @@
-//! What can be asked of columns whose values were redacted.
+//! Tests queries on columns with redacted values.
 
 use portion_sql::QueryLimits;
 
@@ -9,7 +9,7 @@ const BOOKINGS: &str = r#"{"result":[
   {"id":2,"doorCode":"2222","pin":20,"note":"b","wifi":{"ssid":"y","password":"p2"},"code":"v"},
   {"id":3,"doorCode":null,"pin":30,"note":"c","wifi":{"ssid":"y","password":""},"code":"v"}]}"#;
 
-/// The bookings, asked that, answer this; or with an error that begins like this.
+/// Asserts that a query on the bookings returns this JSON, or an error that begins with this text.
 #[track_caller]
 fn check(sql: &str, expect: &str) {
     let params: &[_] = if sql.contains(":path") { &[("path", "\"$.doorCode\"")] } else { &[] };
@@ -62,7 +62,7 @@ fn redacted_columns_are_not_computed_with() {
 }
 
 #[test]
-fn redacted_columns_are_shown_as_they_are() {
+fn redacted_columns_can_be_selected() {
     check("SELECT doorCode FROM items LIMIT 1", r#"[{"doorCode":"[redacted]"}]"#);
     check(
         "SELECT doorCode AS d, id FROM items WHERE id > 1 ORDER BY id DESC",

@@ -1,4 +1,4 @@
-//! One question to one payload.
+//! Helpers that run one query on one payload.
 #![allow(dead_code)]
 
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
 use portion_sql::{QueryError, QueryLimits, QueryResult, SqlQuery, query};
 
-/// A payload of one text.
+/// Creates a snapshot of one text.
 pub(crate) fn snapshot(text: &str) -> Snapshot {
     let block = Block::new("/content/0/text", Content::Text(text.into()));
     capture(Payload { blocks: vec![block], ..Payload::default() })
 }
 
-/// The same where secrets are redacted.
+/// Creates a snapshot of one text with redacted secrets.
 pub(crate) fn redacted(text: &str) -> Snapshot {
     let block = Block::new("/content/0/text", Content::Text(text.into()));
     let redact = Some(Arc::new(RedactionRules::default_secrets()));
     capture(Payload { blocks: vec![block], redaction_rules: redact, ..Payload::default() })
 }
 
-/// A question to a text.
+/// Runs a query on a text.
 pub(crate) fn answer(text: &str, sql: &str, params: &[(&str, &str)]) -> Result<QueryResult, QueryError> {
     asked(&snapshot(text), sql, params, &QueryLimits::default())
 }
 
-/// A question to a snapshot, within limits.
+/// Runs a query on a snapshot, within limits.
 pub(crate) fn asked(
     snapshot: &Snapshot,
     sql: &str,
@@ -39,7 +39,7 @@ pub(crate) fn asked(
     query(snapshot, &View::root(), &SqlQuery { sql, params: &params }, limits)
 }
 
-/// The text, asked that, answers this.
+/// Asserts the result of a query on a text.
 pub(crate) fn check(text: &str, sql: &str, expect: &str) {
     match answer(text, sql, &[]) {
         Ok(answer) => {
@@ -50,7 +50,7 @@ pub(crate) fn check(text: &str, sql: &str, expect: &str) {
     }
 }
 
-/// The text, asked that, answers with this error.
+/// Asserts the error of a query on a text.
 pub(crate) fn refused(text: &str, sql: &str, expect: &str) {
     match answer(text, sql, &[]) {
         Ok(answer) => panic!("{sql}: {}", answer.json),

@@ -1,4 +1,4 @@
-//! Statements that mean no good, or come out so: each has to end within seconds, in an answer or in an error.
+//! Tests hostile and expensive statements: each must end within seconds, with a result or an error.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,7 +11,8 @@ use portion_sql::QueryLimits;
 const RECORDS: &str =
     r#"[{"id":1,"name":"a","tags":["x"],"deep":{"b":{"c":1}}},{"id":2,"name":"b"},{"id":3,"name":null}]"#;
 
-/// Asks that of records and of a long text; the time is far beyond the limit, for a machine under load.
+/// Runs a statement on records and on a long text; the time allowed is far beyond the limit, for a
+/// machine under load.
 fn survives(sql: &str) {
     let limits = QueryLimits { timeout: Duration::from_millis(200), ..QueryLimits::default() };
     let long = format!("[{{\"id\":1,\"long\":\"{}b\"}}]", "a".repeat(3 << 20));
@@ -31,7 +32,7 @@ fn survives(sql: &str) {
     }
 }
 
-/// The statement must be refused, whatever it is asked of.
+/// Asserts that a statement is refused for every payload.
 fn denied(sql: &str) {
     let answered = asked(&snapshot(RECORDS), sql, &[], &QueryLimits::default());
     match answered {
@@ -147,7 +148,7 @@ fn nothing_is_written_and_nothing_outside_is_read() {
 }
 
 #[test]
-fn what_never_ends_is_stopped() {
+fn endless_queries_are_stopped() {
     for sql in [
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c",
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c",
@@ -175,7 +176,7 @@ fn what_never_ends_is_stopped() {
 }
 
 #[test]
-fn what_grows_is_stopped() {
+fn growing_values_are_stopped() {
     let many = |part: &str, times: usize| part.repeat(times);
     for sql in [
         "SELECT printf('%.*c', 1000000000, 'x')".to_owned(),
@@ -205,7 +206,7 @@ fn what_grows_is_stopped() {
 }
 
 #[test]
-fn what_takes_the_product_of_two_lengths_is_stopped() {
+fn quadratic_functions_are_stopped() {
     let many = |part: &str, times: usize| part.repeat(times);
     for sql in [
         format!("SELECT long LIKE '%{}c' FROM items", many("a", 900)),
@@ -240,7 +241,7 @@ fn what_takes_the_product_of_two_lengths_is_stopped() {
 }
 
 #[test]
-fn what_nests_is_stopped() {
+fn deep_nesting_is_stopped() {
     let many = |part: &str, times: usize| part.repeat(times);
     let nested =
         |open: &str, inner: &str, close: &str, times: usize| many(open, times) + inner + &many(close, times);

@@ -1,4 +1,4 @@
-//! What holds of any list.
+//! Tests properties that hold for every list.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -10,7 +10,7 @@ use portion_core::snapshot::{IndexedText, Slice};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Any value, of keys that are names and no other field's whatever the case.
+/// Any value, with keys that are unique regardless of case.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -29,7 +29,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
         .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
 }
 
-/// A list, and whether it is written with space.
+/// A list, with or without white space.
 fn list() -> impl Strategy<Value = String> {
     let items = prop::collection::vec(prop_oneof![4 => object(value()), 1 => value()], 0..12);
     (items, any::<bool>()).prop_map(|(items, spaced)| {
@@ -39,7 +39,7 @@ fn list() -> impl Strategy<Value = String> {
     })
 }
 
-/// The items of a list as they are written.
+/// Returns the items of a list as written.
 fn items(list: &str) -> Vec<&str> {
     let mut reader = JsonReader::new(list);
     let mut items = Vec::new();
@@ -56,7 +56,7 @@ fn rows(list: &str, sql: &str) -> Vec<Map<String, Value>> {
     serde_json::from_str(&answer.json).expect("an array of objects")
 }
 
-/// What SQL makes of a value.
+/// Returns a value as SQL returns it.
 fn in_sql(value: &str) -> Value {
     match JsonKind::of_value(value) {
         JsonKind::Bool => json!(i32::from(value == "true")),
@@ -68,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn records_are_as_they_were_written(list in list()) {
+    fn records_keep_their_bytes(list in list()) {
         let items = items(&list);
         let answered = answer(&list, "SELECT item FROM items", &[]).expect("an answer");
         prop_assert_eq!(answered.json, format!("[{}]", items.join(",")));
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn columns_hold_what_their_paths_lead_to(list in list()) {
+    fn columns_hold_the_values_at_their_paths(list in list()) {
         let records = items(&list);
         let named = rows(&list, "SELECT name FROM fields WHERE table_name = 'items'");
         for name in named.iter().filter_map(|row| row["name"].as_str()) {
@@ -91,7 +91,7 @@ proptest! {
             for (record, row) in records.iter().zip(&column) {
                 let subject = IndexedText::from_payload(Slice::new((*record).to_owned()));
                 let there = resolve_path(&subject, &pointer).ok().filter(|_| record.starts_with('{'));
-                // An array has no fields: what is inside it is no column.
+                // An array has no fields: values inside it are not columns.
                 let there = there.filter(|there| {
                     let steps: Vec<&str> = there.pointer.split('/').skip(1).collect();
                     steps.iter().all(|step| step.parse::<usize>().is_err())
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn a_join_finds_what_comparing_all_finds(
+    fn a_join_equals_a_full_comparison(
         left in prop::collection::vec(key(), 1..20),
         right in prop::collection::vec(key(), 1..20),
     ) {
@@ -113,12 +113,12 @@ proptest! {
             let join = format!("SELECT a._index AS i, b._index AS j FROM \"left\" a JOIN \"right\" b ON {on}");
             rows(&list, &format!("{join} ORDER BY 1, 2"))
         };
-        // `IS` looks at every pair, and NULL is NULL for it.
+        // `IS` compares every pair, and considers NULL equal to NULL.
         prop_assert_eq!(found("a.k = b.k"), found("a.k IS b.k AND a.k IS NOT NULL"));
     }
 }
 
-/// A key that may be another one's in other words.
+/// A key that may equal another one in a different spelling.
 fn key() -> impl Strategy<Value = Value> {
     prop_oneof![
         (0..6_i64).prop_map(|n| json!(n)),
