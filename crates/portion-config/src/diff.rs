@@ -1,4 +1,4 @@
-//! What is different between two configurations, key by key.
+//! Lists the differences between two configurations, key by key.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::reference::Secret;
 use crate::settings::Settings;
 use crate::value::Value;
 
-/// In place of a secret, whatever it is.
+/// Placeholder for every secret.
 const SECRET_PLACEHOLDER: &str = "\"(secret)\"";
 
-/// What was written for one key.
+/// The value of one key.
 struct FlatSetting<'a> {
     value: FlatValue<'a>,
     is_reloadable: bool,
@@ -25,13 +25,13 @@ enum FlatValue<'a> {
     Secret(&'a Secret),
 }
 
-/// Every key whose value is another one, by its place: `endpoints.list_*.pageSize`. Of secrets it is told that they
-/// changed.
+/// Returns every changed key by its path: `endpoints.list_*.pageSize`. For secrets, the values are not
+/// given.
 pub fn diff(old: &Config, new: &Config) -> Vec<ConfigChange> {
     changes_with_reload(old, new).into_iter().map(|(change, _)| change).collect()
 }
 
-/// Those that are not obeyed before a restart: commands, listeners, secrets, names of tools.
+/// Returns the changes that need a restart: commands, listeners, secrets, names of tools.
 pub fn restart_required(old: &Config, new: &Config) -> Vec<ConfigChange> {
     changes_with_reload(old, new)
         .into_iter()
@@ -52,7 +52,8 @@ fn changes_with_reload(old: &Config, new: &Config) -> Vec<(ConfigChange, bool)> 
     for (key, is) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
         changes.push((key_change(key, None, Some(is)), is.is_reloadable));
     }
-    // A default that is written down changes nothing; what is not shown may be another all the same.
+    // Writing down a default changes nothing; a value that is not shown may have changed even if it looks
+    // the same.
     let both = |key: &str| old.contains_key(key) && new.contains_key(key);
     changes.retain(|(change, _)| change.old != change.new || both(&change.key));
     changes.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
@@ -64,11 +65,16 @@ fn key_change(key: &str, old: Option<&FlatSetting<'_>>, new: Option<&FlatSetting
         FlatValue::Plain(value) => value.to_json().to_string(),
         FlatValue::Secret(..) => SECRET_PLACEHOLDER.to_owned(),
     };
-    let usual = || default_json(key);
-    ConfigChange { key: key.to_owned(), old: old.map(json).or_else(usual), new: new.map(json).or_else(usual) }
+    let default_value = || default_json(key);
+    ConfigChange {
+        key: key.to_owned(),
+        old: old.map(json).or_else(default_value),
+        new: new.map(json).or_else(default_value),
+    }
 }
 
-/// What is in force where nobody wrote anything, for what stands at the top: elsewhere, that is what was written above.
+/// Returns the default of a key at the top level; at the other levels, the default is the value of the
+/// level above.
 fn default_json(key: &str) -> Option<String> {
     let key =
         Key::by_name(key).filter(|key| key.is_allowed_at(SettingsLevel::Top) && !key.default.is_empty())?;

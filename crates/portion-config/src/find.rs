@@ -1,4 +1,4 @@
-//! The edge: looks for the file, and takes up the environment of this process.
+//! Finds the configuration file and reads the environment of this process.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -11,26 +11,25 @@ use thiserror::Error;
 use crate::document::MAX_DOCUMENT_BYTES;
 use crate::sources::{ProcessEnvironment, Sources};
 
-/// The names that a file may have, in the order in which they are looked for.
+/// Possible names of the file, in search order.
 pub const FILE_NAMES: [&str; 3] = ["portion.yaml", "portion.yml", "portion.json"];
-/// The variable that names the file where no option does.
+/// Variable that names the file if no option does.
 pub const FILE_VARIABLE: &str = "PORTION_CONFIG";
 
-/// A file that cannot be read.
+/// The error for a file that cannot be read.
 #[derive(Debug, Error)]
 #[error("cannot read {path}: {source}; name another file with --config", path = path.display())]
 pub struct UnreadableFile {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Why not.
+    /// Cause of the error.
     #[source]
     pub source: io::Error,
 }
 
-/// What configures this process: the file that is named, or else found, its environment, and these options.
+/// Collects the sources of this process: the named or found file, its environment, and these options.
 ///
-/// # Errors
-/// Where the file cannot be read.
+/// # Errors If the file cannot be read.
 pub fn find(named: Option<&Path>, options: Vec<(String, String)>) -> Result<Sources, UnreadableFile> {
     let file = locate_file(named).map(|path| read_file(&path).map(|text| (path, text))).transpose()?;
     let variables = std::env::vars_os()
@@ -40,8 +39,8 @@ pub fn find(named: Option<&Path>, options: Vec<(String, String)>) -> Result<Sour
     Ok(Sources { file, variables, options, secret_resolver: Some(Arc::new(ProcessEnvironment)) })
 }
 
-/// The file that is named by an option or by `PORTION_CONFIG`, or else the first that there is: in the working directory,
-/// then in the user's configuration directory.
+/// Returns the file named by an option or by `PORTION_CONFIG`, or else the first existing one: in the
+/// working directory, then in the user's configuration directory.
 pub fn locate_file(named: Option<&Path>) -> Option<PathBuf> {
     if let Some(named) = named {
         return Some(named.to_owned());
@@ -55,10 +54,9 @@ pub fn locate_file(named: Option<&Path>) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
-/// What is in a file.
+/// Reads a file.
 ///
-/// # Errors
-/// Where it cannot be read, is no text, or is larger than a configuration may be.
+/// # Errors If it cannot be read, is not text, or is larger than [`MAX_DOCUMENT_BYTES`].
 pub fn read_file(path: &Path) -> Result<String, UnreadableFile> {
     let unreadable = |why| UnreadableFile { path: path.to_owned(), source: why };
     let mut text = String::new();

@@ -1,9 +1,10 @@
-//! What an operator decides, and how that may change while we run: one file, environment variables, and options become a
-//! [`PolicySource`](portion_gateway::policy_source::PolicySource), or every error at once.
+//! Reads, checks and watches the operator's configuration: one file, environment variables and options
+//! become a [`PolicySource`](portion_gateway::policy_source::PolicySource), or all errors at once.
 //!
-//! Everything follows from one table, [`Key::all`](key::Key::all): what is read and how, the names of variables and
-//! options, tips for names that are none, the schema, the page of the documentation, and what is shown. Only [`mod@find`] reads files and the
-//! environment; all else is made of what it is given.
+//! Everything is derived from one table, [`Key::all`](key::Key::all): parsing, the names of variables and
+//! options, suggestions for misspelled keys, the schema, the documentation page, and `config show`. Only
+//! [`mod@find`] looks for the file and reads the environment; [`watch`] and [`history`] access files as
+//! well.
 
 pub mod config;
 pub mod diff;

@@ -1,9 +1,8 @@
-//! A configuration that is in force, and stays so until another one can be: what its file says from now on is obeyed from
-//! now on.
+//! Keeps the configuration in force and applies changes of its file.
 //!
-//! A change is read, checked as a whole, and put in place of the one before at a stroke. What cannot be obeyed changes
-//! nothing: it is told, here and to whoever asks for the [state](LiveConfig::status). What was changed is told value by value, of
-//! secrets alone that they were.
+//! A changed file is read, checked as a whole, and replaces the previous version atomically. An invalid
+//! one changes nothing: its errors are logged and available as the [status](LiveConfig::status). Changes
+//! are logged key by key, for secrets without their values.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,38 +20,38 @@ use crate::problem::{Errors, Warnings};
 use crate::sources::Sources;
 use crate::watch::{DebounceOptions, FileContent, WatchError, WatchHandle};
 
-/// What puts a configuration into force.
+/// Callback that puts a configuration into force.
 pub type ApplyConfig = Box<dyn Fn(&Arc<Config>) + Send + Sync>;
 
-/// A configuration that is in force, watched for as long as this lives.
+/// The configuration in force, watched until this value is dropped.
 pub struct LiveConfig {
     shared: Arc<LiveShared>,
     _watch: Option<WatchHandle>,
 }
 
-/// What is to be known of it.
+/// Status of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigStatus {
-    /// The number of the version in force.
+    /// Number of the version in force.
     pub version: u64,
-    /// The file, where there is one.
+    /// Path of the file, if there is one.
     pub file: Option<PathBuf>,
-    /// Since when this version is in force, microseconds since 1970.
+    /// Time since when this version is in force, in microseconds since 1970.
     pub active_since: u64,
-    /// What is wrong with what the file says now; empty where that is in force.
+    /// Errors of the current file; empty if it is in force.
     pub errors: Vec<String>,
-    /// Changes that are not obeyed before a restart.
+    /// Keys with changes that need a restart.
     pub pending_restart: Vec<String>,
-    /// How often another version came into force.
+    /// Number of versions that came into force.
     pub reload_count: u64,
-    /// How often one was refused.
+    /// Number of versions that were rejected.
     pub rejected_count: u64,
 }
 
 struct LiveShared {
-    /// Those of the start, but for the file's text.
+    /// Sources at the start; the text of the file may have changed since.
     sources: Sources,
-    /// What we were started with: commands, listeners and secrets stay those.
+    /// Configuration at the start: commands, listeners and secrets are taken from it until a restart.
     initial: Arc<Config>,
     current: ArcSwap<Config>,
     status: Mutex<ConfigStatus>,
@@ -62,27 +61,26 @@ struct LiveShared {
 }
 
 impl LiveConfig {
-    /// Loads what the sources say, as one of the versions of its file's history.
+    /// Loads the configuration from its sources and records it in the history of its file.
     ///
-    /// # Errors
-    /// Everything that is wrong with it.
+    /// # Errors Everything that is wrong with it.
     pub fn load(sources: &Sources, history: Option<&mut History>) -> Result<(Config, Warnings), Errors> {
         let (config, warnings) = Config::load(sources, 0)?;
         let version = sources.file.as_ref().map_or(0, |(path, text)| record_version(history, path, text, 1));
         Ok((config.with_version(version), warnings))
     }
 
-    /// Keeps what is in force now by what its file says. `govern` is called with each version that comes after. A version
-    /// that no process had before is told of.
+    /// Keeps the configuration up to date with its file. `apply_config` is called with each later
+    /// version. If the current version was not recorded by another process before, its changes are
+    /// reported.
     ///
-    /// # Errors
-    /// Where the file cannot be watched.
+    /// # Errors If the file cannot be watched.
     pub fn start(
         sources: Sources,
         config: Arc<Config>,
         history: Option<History>,
         observer: Arc<dyn Observer>,
-        govern: ApplyConfig,
+        apply_config: ApplyConfig,
     ) -> Result<Self, WatchError> {
         let file = sources.file.clone();
         let path = file.as_ref().map(|(path, _)| path.clone());
@@ -96,36 +94,36 @@ impl LiveConfig {
         let (first, current) = (Arc::clone(&config), ArcSwap::new(config));
         let replaced = history.as_ref().and_then(History::previous_text);
         let history = history.map(Mutex::new);
-        let kept = Arc::new(LiveShared {
+        let shared = Arc::new(LiveShared {
             sources,
             initial: first,
             current,
             status: state,
             history,
             observer,
-            apply_config: govern,
+            apply_config,
         });
         if let Some((path, replaced)) = file.as_ref().map(|(path, _)| path).zip(replaced) {
-            kept.report_change_before_start(path, replaced);
+            shared.report_change_before_start(path, replaced);
         }
         let watch = file.map(|(path, text)| {
-            let kept = Arc::clone(&kept);
+            let shared = Arc::clone(&shared);
             WatchHandle::start(&path, Some(&text), DebounceOptions::default(), move |seen| {
-                kept.on_file_change(&config_path(&kept), seen)
+                shared.on_file_change(&config_path(&shared), seen)
             })
         });
-        Ok(Self { shared: kept, _watch: watch.transpose()? })
+        Ok(Self { shared, _watch: watch.transpose()? })
     }
 
-    /// What is to be known of it.
+    /// Returns the current status.
     pub fn status(&self) -> ConfigStatus {
         self.shared.lock_status().clone()
     }
 }
 
 impl LiveShared {
-    /// The file was changed before this process began. What stood there may not be valid by now: then it is told without
-    /// what was changed.
+    /// Reports a change that was made before this process started. If the previous text is no longer
+    /// valid, the changes are not listed.
     fn report_change_before_start(&self, path: &Path, replaced: String) {
         let replaced = self.sources.with_file(path, replaced);
         let config = self.current.load();
@@ -159,18 +157,18 @@ impl LiveShared {
         let text = sources.file.map(|(_, text)| text).unwrap_or_default();
         let next = self.current.load().version() + 1;
         let mut history = self.history.as_ref().map(lock);
-        let entered = history.as_mut().map(|history| history.record_unsynced(path, &text, now_micros()));
-        let version = entered.map_or(next, |entered| unwrap_or_warn(entered, next));
+        let recorded = history.as_mut().map(|history| history.record_unsynced(path, &text, now_micros()));
+        let version = recorded.map_or(next, |recorded| unwrap_or_warn(recorded, next));
         self.activate(path, config.with_version(version));
-        // The disk may take longer than a change may.
-        let settled = history.as_mut().map_or(Ok(()), |history| history.sync());
-        unwrap_or_warn(settled, ());
+        // Writing to disk may take longer than a change of the configuration may.
+        let synced = history.as_mut().map_or(Ok(()), |history| history.sync());
+        unwrap_or_warn(synced, ());
     }
 
     fn activate(&self, path: &Path, config: Config) {
         let config = Arc::new(config);
         let changes = diff(&self.current.load(), &config);
-        let waiting = restart_required(&self.initial, &config);
+        let pending = restart_required(&self.initial, &config);
         (self.apply_config)(&config);
         self.current.store(Arc::clone(&config));
         let version = config.version();
@@ -180,10 +178,10 @@ impl LiveShared {
             state.version = version;
             state.active_since = now_micros();
             state.errors.clear();
-            state.pending_restart = waiting.iter().map(|change| change.key.clone()).collect();
+            state.pending_restart = pending.iter().map(|change| change.key.clone()).collect();
         }
         self.publish_changes(path, version, changes);
-        for ConfigChange { key, .. } in waiting {
+        for ConfigChange { key, .. } in pending {
             tracing::warn!(version, key, "obeyed only after a restart");
         }
     }
@@ -199,7 +197,7 @@ impl LiveShared {
         self.observer.observe(Event::ConfigApplied(Arc::new(configured)));
     }
 
-    /// The last good one stays.
+    /// Rejects a change; the last valid version stays in force.
     fn reject(&self, path: &Path, errors: Vec<String>) {
         let version = self.current.load().version();
         for error in &errors {
@@ -221,21 +219,21 @@ impl LiveShared {
     }
 }
 
-fn config_path(kept: &LiveShared) -> PathBuf {
-    kept.sources.file.as_ref().map(|(path, _)| path.clone()).unwrap_or_default()
+fn config_path(shared: &LiveShared) -> PathBuf {
+    shared.sources.file.as_ref().map(|(path, _)| path.clone()).unwrap_or_default()
 }
 
-/// The number of a version, by its history; `else_` where that does not work.
-fn record_version(history: Option<&mut History>, path: &Path, text: &str, else_: u64) -> u64 {
-    let Some(history) = history else { return else_ };
-    unwrap_or_warn(history.record(path, text, now_micros()), else_)
+/// Records a version and returns its number; `fallback` if that fails.
+fn record_version(history: Option<&mut History>, path: &Path, text: &str, fallback: u64) -> u64 {
+    let Some(history) = history else { return fallback };
+    unwrap_or_warn(history.record(path, text, now_micros()), fallback)
 }
 
-/// What the history says; `else_` where it does not work.
-fn unwrap_or_warn<T>(said: Result<T, HistoryError>, else_: T) -> T {
-    said.unwrap_or_else(|error| {
+/// Returns the result of the history, or logs the error and returns `fallback`.
+fn unwrap_or_warn<T>(result: Result<T, HistoryError>, fallback: T) -> T {
+    result.unwrap_or_else(|error| {
         tracing::warn!(%error, "this version of the configuration cannot be gone back to");
-        else_
+        fallback
     })
 }
 

@@ -1,10 +1,10 @@
-//! The keys as a page of the documentation has them.
+//! Generates the reference of all keys for the documentation.
 
 use std::fmt::Write as _;
 
 use crate::key::{Key, KeyGroup, Placement};
 
-/// Tables of all keys, a heading for each group, as Markdown.
+/// Returns tables of all keys as Markdown, with a heading for each group.
 pub fn manual() -> String {
     let mut out = String::new();
     for group in KeyGroup::ALL {

@@ -1,18 +1,18 @@
-//! Where a value comes from.
+//! The origin of a value.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::document::TextPosition;
 
-/// Where a value comes from. What is further down counts more.
+/// The origin of a value, in order of increasing priority.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// Nobody wrote it.
+    /// The built-in default.
     Default,
-    /// Nobody wrote it but this profile.
+    /// This profile.
     Profile(&'static str),
-    /// A file, and the place in it.
+    /// A file and the position in it.
     File(Arc<str>, FilePosition),
     /// An environment variable.
     Variable(Arc<str>),
@@ -20,18 +20,18 @@ pub enum Origin {
     Option(Arc<str>),
 }
 
-/// A place in a file: line and column, from one.
+/// A position in a file: line and column, from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePosition {
-    /// The line.
+    /// Line number.
     pub line: usize,
-    /// The column, in characters.
+    /// Column, in characters.
     pub column: usize,
 }
 
 impl From<TextPosition> for FilePosition {
-    fn from(spot: TextPosition) -> Self {
-        Self { line: spot.line, column: spot.column }
+    fn from(position: TextPosition) -> Self {
+        Self { line: position.line, column: position.column }
     }
 }
 

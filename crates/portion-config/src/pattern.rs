@@ -1,8 +1,9 @@
-//! Which endpoints a rule is for: a name, a name with `*`, the URI of a resource, a route.
+//! Matches endpoints against the pattern of a rule: a name, a name with `*`, the URI of a resource, a
+//! route.
 
 use std::cmp::Ordering;
 
-/// Which endpoints a rule is for.
+/// The pattern of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
@@ -11,26 +12,26 @@ pub struct Pattern {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Matcher {
-    /// This alone.
+    /// This name only.
     Exact,
-    /// What stands between `*`s; never fewer than two.
+    /// The pieces between `*`s; at least two.
     Glob(Vec<String>),
-    /// `GET /bookings/{id}`.
+    /// A route such as `GET /bookings/{id}`.
     Route { method: Option<String>, segments: Vec<Segment> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Segment {
-    /// One segment, whatever it is.
+    /// Any one segment.
     Any,
-    /// One that a glob of these pieces matches.
+    /// One segment that matches the glob of these pieces.
     Glob(Vec<String>),
-    /// All that follows.
+    /// All remaining segments.
     Rest,
 }
 
 impl Pattern {
-    /// Reads a pattern. Every text is one.
+    /// Parses a pattern. Every text is valid.
     pub fn new(text: &str) -> Self {
         let (method, path) = match text.split_once(' ') {
             Some((method, path)) if is_method(method) => (Some(method.to_owned()), path),
@@ -44,12 +45,13 @@ impl Pattern {
         Self { text: text.to_owned(), matcher: form }
     }
 
-    /// As it was written.
+    /// Returns the pattern as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is for the endpoint of this name: a tool's or prompt's name, a URI, a method and path.
+    /// Returns true if it matches the endpoint of this name: the name of a tool or prompt, a URI, a
+    /// method and path.
     pub fn matches(&self, name: &str) -> bool {
         match &self.matcher {
             Matcher::Exact => self.text == name,
@@ -67,7 +69,8 @@ impl Pattern {
         }
     }
 
-    /// Whether there are names that both match, of patterns with `*`; of all others nothing is known.
+    /// Returns true if some name matches both patterns. Known only for patterns with `*`; false for all
+    /// others.
     pub fn overlaps(&self, other: &Self) -> bool {
         let (Matcher::Glob(one), Matcher::Glob(other)) = (&self.matcher, &other.matcher) else {
             return false;
@@ -77,13 +80,13 @@ impl Pattern {
         else {
             return false;
         };
-        // What lies between can be written one after the other.
+        // The pieces between can be written one after the other.
         (first.starts_with(other_first.as_str()) || other_first.starts_with(first.as_str()))
             && (last.ends_with(other_last.as_str()) || other_last.ends_with(last.as_str()))
     }
 
-    /// Which of two decides where both match: the more specific is the greater. A name beats any pattern, then
-    /// more literal characters do.
+    /// Compares the specificity of two patterns; the more specific one is greater and decides where both
+    /// match. An exact name beats every pattern, then more literal characters win.
     pub fn cmp_specificity(&self, other: &Self) -> Ordering {
         (self.is_exact(), self.literal_count()).cmp(&(other.is_exact(), other.literal_count()))
     }
@@ -101,7 +104,7 @@ impl Pattern {
         }
     }
 
-    /// Characters that stand for themselves.
+    /// Counts the literal characters.
     fn literal_count(&self) -> usize {
         let count = |pieces: &[String]| pieces.iter().map(|piece| piece.chars().count()).sum::<usize>();
         match &self.matcher {
@@ -118,7 +121,7 @@ impl Pattern {
     }
 }
 
-/// Whether a text is matched by a name with `*` for any characters.
+/// Returns true if `text` matches a name with `*` for any characters.
 pub fn matches_glob(pattern: &str, text: &str) -> bool {
     let pieces: Vec<String> = pattern.split('*').map(str::to_owned).collect();
     matches_pieces(&pieces, text)
@@ -160,8 +163,8 @@ fn matches_route(segments: &[Segment], path: &str) -> bool {
     rest.is_none()
 }
 
-/// Whether the pieces stand in the text in order, the first at its beginning, the last at its end. Linear in the text:
-/// of what lies between, the first place is as good as any.
+/// Returns true if the text contains the pieces in order, the first at its start, the last at its end.
+/// Linear in the text: for the pieces between, the leftmost place is always sufficient.
 fn matches_pieces(pieces: &[String], text: &str) -> bool {
     let [first, between @ .., last] = pieces else {
         return pieces.first().is_some_and(|piece| piece == text);
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_more_specific_is_greater() {
+    fn more_specific_patterns_are_greater() {
         let rising = ["*", "list_*", "list_b*", "GET /b/{id}", "GET /b/*/longer/{x}", "a"];
         for pair in rising.windows(2) {
             let [one, other] = pair else { continue };
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_meet_where_a_name_can_be_both() {
+    fn patterns_overlap_if_a_name_matches_both() {
         let check = |one: &str, other: &str, expect| {
             assert_eq!(Pattern::new(one).overlaps(&Pattern::new(other)), expect, "{one} {other}");
         };

@@ -1,28 +1,28 @@
-//! What is wrong with a configuration: everything at once, each with its place and the way on.
+//! Errors and warnings of a configuration, each with its place and a remedy.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::origin::Origin;
 
-/// Something that is wrong.
+/// A problem in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where.
+    /// Place of the problem.
     pub origin: Origin,
-    /// What.
+    /// Description of the problem.
     pub message: String,
-    /// The way on.
+    /// Remedy.
     pub fix: String,
-    /// The line, with a mark below the place; `None` where it may hold a secret.
+    /// The line with a mark below the place; `None` if it may contain a secret.
     pub snippet: Option<String>,
 }
 
-/// Everything that is wrong, in order of place. Never empty.
+/// All errors, ordered by place. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors(pub Vec<Problem>);
 
-/// What is strange, but does not stand in the way.
+/// Problems that do not prevent the use of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warnings(pub Vec<Problem>);
 
@@ -32,7 +32,7 @@ impl Problem {
     }
 }
 
-/// One line: the place, what is wrong, the way on.
+/// Writes one line: the place, the problem, the remedy.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}; {}", self.origin, self.message, self.fix)
@@ -41,7 +41,7 @@ impl fmt::Display for Problem {
 
 impl Error for Problem {}
 
-/// Each in a line, and below it what stands there.
+/// Writes one line per error, each followed by its snippet.
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.0.iter().enumerate() {

@@ -1,6 +1,7 @@
-//! Texts that hold references to secrets: `Bearer ${TOKEN}`, `${file:/run/secrets/token}`.
+//! Expands references to secrets in texts: `Bearer ${TOKEN}`, `${file:/run/secrets/token}`.
 //!
-//! A secret is never written itself: whoever reads a configuration, or a log of its changes, learns none.
+//! Secrets themselves are rejected in a configuration, so that a configuration file, or a log of its
+//! changes, reveals none.
 
 use std::fmt;
 
@@ -9,46 +10,47 @@ use thiserror::Error;
 
 use crate::sources::SecretResolver;
 
-/// Words in the name of something secret, beside those by which payloads are [redacted](Redact::default_secrets).
+/// Words in the names of secrets, in addition to those by which payloads are
+/// [redacted](RedactionRules::default_secrets).
 const SECRET_WORDS: &[&str] =
     &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
 
-/// A text with references, and what it stands for once they were followed.
+/// A text with references, and its expansion.
 #[derive(Clone)]
 pub struct Secret {
     template: String,
-    /// What is shown in its place, where what was written may be secret itself.
+    /// Shown instead of the template if that may itself be secret.
     masked: Option<String>,
     expanded: Option<String>,
 }
 
-/// Why a text cannot be completed. What stands in it is never shown, for it may be secret.
+/// The error for a text that cannot be expanded. It never contains the text, which may be secret.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExpandError {
-    /// A variable that is not set.
+    /// A variable is not set.
     #[error("refers to the environment variable {0}, which is not set")]
     Unset(String),
-    /// A variable that is no text.
+    /// A variable is not valid Unicode.
     #[error("refers to the environment variable {0}, which is no text")]
     NotUnicode(String),
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("refers to the file {path}, which cannot be read: {reason}")]
     Unreadable {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
-    /// A dollar sign that begins no reference.
+    /// A dollar sign does not begin a reference.
     #[error("has a $ that begins no ${{NAME}}; for the character itself, write $$")]
     StrayDollar,
-    /// A secret that stands there itself.
+    /// A secret is written literally.
     #[error("holds a secret")]
     LiteralSecret,
 }
 
 impl ExpandError {
-    /// What the value of this name is.
+    /// Describes the problem with the value of this name.
     pub(crate) fn problem(&self, name: &str) -> String {
         match self {
             Self::StrayDollar => format!("has a $ in `{name}` that begins no reference"),
@@ -57,7 +59,7 @@ impl ExpandError {
         }
     }
 
-    /// The way on.
+    /// Returns the remedy.
     pub(crate) fn fix(&self) -> String {
         match self {
             Self::Unset(variable) => format!("set {variable}, or take the reference out"),
@@ -72,7 +74,7 @@ impl ExpandError {
 }
 
 impl Secret {
-    /// A text for a name: where the name is that of a secret, it holds a reference.
+    /// Creates a text for a name: if the name is that of a secret, the text must contain a reference.
     pub(crate) fn for_name(name: &str, text: &str) -> Result<Self, ExpandError> {
         let references = count_references(text)?;
         if references == 0 && is_secret(name, text) {
@@ -81,7 +83,7 @@ impl Secret {
         Ok(Self::new(text))
     }
 
-    /// A URL: passwords, and parameters with names of secrets, are references.
+    /// Creates a URL: passwords, and parameters with names of secrets, must be references.
     pub(crate) fn in_url(text: &str) -> Result<Self, ExpandError> {
         count_references(text)?;
         let after = text.split_once("://").map_or(text, |(_, after)| after);
@@ -96,7 +98,7 @@ impl Secret {
         Ok(Self::new(text))
     }
 
-    /// The same where whoever knows the URL may post there: a path without references is not shown.
+    /// Creates a URL that is itself a credential for posting: a path without references is masked.
     pub(crate) fn in_webhook(text: &str) -> Result<Self, ExpandError> {
         let secret = Self::in_url(text)?;
         let (place, path) = split_at_path(text);
@@ -104,16 +106,17 @@ impl Secret {
         Ok(Self { masked: hidden.then(|| format!("{place}/…")), ..secret })
     }
 
-    /// The words of a command: what is told by an option's name to be secret, or shows itself to be, is a reference.
+    /// Creates the words of a command: a word that is secret by its option's name or by its form must
+    /// contain a reference.
     pub(crate) fn in_command(words: Vec<String>) -> Result<Vec<Self>, ExpandError> {
         let mut option = String::new();
         for word in &words {
             if count_references(word)? == 0 {
                 let (name, value) = word.split_once('=').unwrap_or((&option, word));
-                let told = !name.is_empty()
+                let is_secret_option = !name.is_empty()
                     && !value.starts_with('-')
                     && is_redacted(name.trim_start_matches('-'), value);
-                if told || RedactionRules::default_secrets().redact_text(word).is_some() {
+                if is_secret_option || RedactionRules::default_secrets().redact_text(word).is_some() {
                     return Err(ExpandError::LiteralSecret);
                 }
             }
@@ -126,50 +129,51 @@ impl Secret {
         Self { template: text.into(), masked: None, expanded: None }
     }
 
-    /// As it was written, but for what may be secret.
+    /// Returns the text as written, without parts that may be secret.
     pub fn masked_text(&self) -> &str {
         self.masked.as_deref().unwrap_or(&self.template)
     }
 
-    /// What it stands for; as it was written, where nobody followed the references.
+    /// Returns the expansion, or the text as written if references were not followed.
     pub fn reveal(&self) -> &str {
         self.expanded.as_deref().unwrap_or(&self.template)
     }
 
     /// Follows the references.
-    pub(crate) fn expand(&mut self, outside: &dyn SecretResolver) -> Result<(), ExpandError> {
-        self.expanded = Some(expand(&self.template, outside)?);
+    pub(crate) fn expand(&mut self, resolver: &dyn SecretResolver) -> Result<(), ExpandError> {
+        self.expanded = Some(expand(&self.template, resolver)?);
         Ok(())
     }
 }
 
-/// As it was written, and as it stands for: a text without references is the same whether they were followed or not.
+/// Equal if both the template and the revealed text are equal: a text without references is the same
+/// before and after expansion.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         (&self.template, self.reveal()) == (&other.template, other.reveal())
     }
 }
 
-/// Neither what was written nor what it stands for.
+/// Hides both the template and the expansion.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
 }
 
-/// Whether a name says that its value is a secret, or the value does.
+/// Returns true if a value is a secret by its name or its form.
 fn is_secret(name: &str, text: &str) -> bool {
     let word = |word: &str| SECRET_WORDS.contains(&word.to_ascii_lowercase().as_str());
     name.split(|c: char| !c.is_ascii_alphanumeric()).any(word) || is_redacted(name, text)
 }
 
-/// Whether it would be in a payload.
+/// Returns true if the value would be redacted in a payload.
 fn is_redacted(name: &str, text: &str) -> bool {
     let redact = RedactionRules::default_secrets();
     ["=", ": "].iter().any(|between| redact.redact_text(&format!("{name}{between}{text}")).is_some())
 }
 
-/// A URL up to its path, and from there on. A slash in a reference begins none.
+/// Splits a URL before its path. A slash inside a reference does not begin the path.
 fn split_at_path(url: &str) -> (&str, &str) {
     let before = url.find("://").map_or(0, |at| at + 3);
     let is_open = |at: &usize| {
@@ -180,7 +184,7 @@ fn split_at_path(url: &str) -> (&str, &str) {
     url.split_at(ends.find(|at| !is_open(at)).unwrap_or(url.len()))
 }
 
-/// What stands between references.
+/// A part of a template.
 enum TemplatePart<'a> {
     Text(&'a str),
     Dollar,
@@ -188,7 +192,7 @@ enum TemplatePart<'a> {
     File(&'a str),
 }
 
-/// How many references there are.
+/// Counts the references.
 fn count_references(text: &str) -> Result<usize, ExpandError> {
     let mut count = 0;
     for_each_part(text, |part| {
@@ -198,19 +202,18 @@ fn count_references(text: &str) -> Result<usize, ExpandError> {
     Ok(count)
 }
 
-/// The text with each `${NAME}` replaced by what the environment has, each `${file:PATH}` by what the file has (but for
-/// a newline at its end), and each `$$` by `$`. What takes their place is not looked at again.
+/// Replaces each `${NAME}` by the environment variable, each `${file:PATH}` by the content of the file
+/// (without trailing newlines), and each `$$` by `$`. Replacements are not expanded again.
 ///
-/// # Errors
-/// The first reference that leads nowhere.
-pub fn expand(text: &str, outside: &dyn SecretResolver) -> Result<String, ExpandError> {
+/// # Errors The first reference that cannot be followed.
+pub fn expand(text: &str, resolver: &dyn SecretResolver) -> Result<String, ExpandError> {
     let mut out = String::with_capacity(text.len());
     for_each_part(text, |part| {
         match part {
             TemplatePart::Text(text) => out.push_str(text),
             TemplatePart::Dollar => out.push('$'),
-            TemplatePart::Variable(name) => out.push_str(&outside.variable(name)?),
-            TemplatePart::File(path) => out.push_str(outside.file(path)?.trim_end_matches(['\r', '\n'])),
+            TemplatePart::Variable(name) => out.push_str(&resolver.variable(name)?),
+            TemplatePart::File(path) => out.push_str(resolver.file(path)?.trim_end_matches(['\r', '\n'])),
         }
         Ok(())
     })?;

@@ -1,4 +1,4 @@
-//! The JSON Schema of a configuration file, by which editors complete and check what is written.
+//! The JSON Schema of a configuration file, for completion and validation in editors.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -6,12 +6,12 @@ use portion_core::tokens::Factor;
 
 use crate::key::{Key, SettingsLevel, ValueKind};
 
-/// A number of bytes with a unit.
+/// Pattern for a size with a unit.
 const SIZE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB]?)?|[bB])?$";
-/// A time: numbers with units.
+/// Pattern for a duration: numbers with units.
 const DURATION_PATTERN: &str = r"^([0-9]+ ?(ns|us|ms|s|sec|m|min|h|hr|d|day|w|week|M|y|year)s? ?)+$";
 
-/// The schema, draft 2020-12.
+/// Returns the schema, draft 2020-12.
 pub fn schema() -> Json {
     let mut top = properties(SettingsLevel::Top);
     top.insert("$schema".into(), json!({ "type": "string" }));
@@ -61,7 +61,7 @@ fn property_schema(key: &Key) -> Json {
     Json::Object(schema)
 }
 
-/// The default as the schema has it: where it is a value, and not a description of one.
+/// Returns the default of a key, if it is a value and not a description.
 fn default_value(key: &Key) -> Option<Json> {
     (!key.default.is_empty()).then(|| key.parse(key.default).ok()).flatten().map(|value| value.to_json())
 }

@@ -1,4 +1,4 @@
-//! What was written at one place: values by key, each with where it comes from.
+//! The settings of one level: values by key, each with its origin.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use crate::key::Key;
 use crate::origin::Origin;
 use crate::value::Value;
 
-/// What was written at one place.
+/// Values by key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// By [slot](Key::slot): `pageSize` and `defaultPageSize` are one.
+    /// Values by [slot](Key::slot): `pageSize` and `defaultPageSize` share one.
     by_slot: BTreeMap<&'static str, Setting>,
 }
 
-/// What was written for one key.
+/// The value of one key.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The key, as it was written.
+    /// The key as written.
     pub key: &'static Key,
     /// The value.
     pub value: Value,
-    /// Where it comes from.
+    /// Origin of the value.
     pub origin: Origin,
 }
 
-/// The same key and value, wherever they come from.
+/// Compares key and value, but not the origin.
 impl PartialEq for Setting {
     fn eq(&self, other: &Self) -> bool {
         self.key.name == other.key.name && self.value == other.value
@@ -32,12 +32,12 @@ impl PartialEq for Setting {
 }
 
 impl Settings {
-    /// What was written for a key.
+    /// Returns the setting of a key.
     pub fn get(&self, slot: &str) -> Option<&Setting> {
         self.by_slot.get(slot)
     }
 
-    /// Everything, by slot.
+    /// Yields all settings, by slot.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Setting)> {
         self.by_slot.iter().map(|(slot, set)| (*slot, set))
     }
@@ -46,12 +46,12 @@ impl Settings {
         self.by_slot.values_mut()
     }
 
-    /// Puts a value in, and returns the one that was there.
+    /// Inserts a setting and returns the previous one.
     pub(crate) fn insert(&mut self, set: Setting) -> Option<Setting> {
         self.by_slot.insert(set.key.slot(), set)
     }
 
-    /// What counts more, over this.
+    /// Overrides these settings by those of a higher priority.
     pub(crate) fn overlay(&mut self, above: Self) {
         self.by_slot.extend(above.by_slot);
     }

@@ -1,5 +1,5 @@
-//! A configuration as YAML: what was written, and what is in force besides, as comments, so that the same can be
-//! read from it again.
+//! Prints a configuration as YAML: configured values, and values in force by default as comments, so that
+//! the output can be read as the same configuration.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,9 @@ use crate::origin::Origin;
 use crate::settings::{Setting, Settings};
 use crate::value::yaml_scalar;
 
-/// The configuration as YAML. What nobody wrote stands there as a comment. With `origin` each line says where its value
-/// comes from. With an endpoint it is what that one is served by. Secrets are `(set)`.
+/// Returns the configuration as YAML, with defaults as comments. With `origin`, each line names the
+/// origin of its value. With `endpoint`, it shows the values in force for that endpoint. Secrets are
+/// `(set)`.
 pub fn show(config: &Config, origin: bool, endpoint: Option<EndpointTarget<'_>>) -> String {
     let mut page = YamlWriter { out: String::new(), shows_origin: origin };
     let cascade = config.cascade(endpoint);

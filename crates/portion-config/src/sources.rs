@@ -1,4 +1,4 @@
-//! Where a configuration comes from: a file, variables, options, in rising rank.
+//! Sources of a configuration: a file, variables, options, in order of increasing priority.
 
 use std::collections::BTreeMap;
 use std::env::VarError;
@@ -8,42 +8,42 @@ use std::sync::Arc;
 
 use crate::reference::ExpandError;
 
-/// Where a configuration comes from. What comes later here counts more; what is in none is the profile's, or the default.
+/// The sources of a configuration. Later ones override earlier ones; keys in none of them come from the
+/// profile or the default.
 #[derive(Clone, Default)]
 pub struct Sources {
-    /// The file's path and what is in it.
+    /// Path and content of the file.
     pub file: Option<(PathBuf, String)>,
-    /// Variables of the environment; those that begin with `PORTION_` count.
+    /// Environment variables; only those that begin with `PORTION_` are used.
     pub variables: Vec<(String, String)>,
-    /// Keys and texts from the command line, in its order. A key of a list may come several times.
+    /// Keys and texts from the command line, in order. A key with a list may occur several times.
     pub options: Vec<(String, String)>,
-    /// What references to secrets lead to; `None` where they are not to be followed, as when only the form is checked.
+    /// Resolver of references to secrets; `None` if they are not followed, as when only the form is
+    /// checked.
     pub secret_resolver: Option<Arc<dyn SecretResolver>>,
 }
 
 impl Sources {
-    /// The same with that file.
+    /// Returns the sources with another file.
     pub(crate) fn with_file(&self, path: &Path, text: String) -> Self {
         Self { file: Some((path.to_owned(), text)), ..self.clone() }
     }
 }
 
-/// What references lead to.
+/// Resolves references.
 pub trait SecretResolver: Send + Sync {
-    /// The value of an environment variable.
+    /// Returns the value of an environment variable.
     ///
-    /// # Errors
-    /// Where it is not set, or is no text.
+    /// # Errors If it is not set or is not valid Unicode.
     fn variable(&self, name: &str) -> Result<String, ExpandError>;
 
-    /// What is in a file.
+    /// Returns the content of a file.
     ///
-    /// # Errors
-    /// Where it cannot be read.
+    /// # Errors If it cannot be read.
     fn file(&self, path: &str) -> Result<String, ExpandError>;
 }
 
-/// The environment and the files of this process.
+/// Resolves references with the environment and the files of this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessEnvironment;
 
@@ -61,7 +61,7 @@ impl SecretResolver for ProcessEnvironment {
     }
 }
 
-/// Variables alone.
+/// Resolves variables only.
 impl SecretResolver for BTreeMap<String, String> {
     fn variable(&self, name: &str) -> Result<String, ExpandError> {
         self.get(name).cloned().ok_or_else(|| ExpandError::Unset(name.to_owned()))
@@ -72,7 +72,7 @@ impl SecretResolver for BTreeMap<String, String> {
     }
 }
 
-/// Names alone: values may be secret.
+/// Shows names only, because values may be secret.
 impl fmt::Debug for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names =

@@ -1,14 +1,14 @@
-//! Where things are kept that belong to a user: by the conventions of the system.
+//! Directories for the data of a user, by the conventions of the system.
 
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
 use sha2::{Digest as _, Sha256};
 
-/// Our folder in each place.
+/// Name of Portion's directory in each of them.
 const APP_DIR: &str = "portion";
 
-/// The folder for the versions of a configuration file.
+/// Returns the directory for the versions of a configuration file.
 pub fn history_dir(file: &Path) -> Option<PathBuf> {
     let file = std::path::absolute(file).ok()?;
     let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
@@ -18,7 +18,7 @@ pub fn history_dir(file: &Path) -> Option<PathBuf> {
     Some(state.join(APP_DIR).join("config").join(format!("{name:016x}")))
 }
 
-/// The file that requests are recorded in.
+/// Returns the file in which requests are recorded.
 pub fn telemetry_file() -> Option<PathBuf> {
     let places = etcetera::choose_base_strategy().ok()?;
     Some(places.data_dir().join(APP_DIR).join("telemetry.db"))

@@ -1,4 +1,4 @@
-//! What was written for a key.
+//! The parsed value of a key.
 
 use std::fmt::{self, Write as _};
 use std::time::Duration;
@@ -8,39 +8,39 @@ use serde_json::{Map, Value as Json};
 
 use crate::reference::Secret;
 
-/// What was written for a key.
+/// The parsed value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A whole number.
+    /// An integer.
     Integer(u64),
     /// A number.
     Number(f64),
-    /// Bytes.
+    /// A size in bytes.
     Size(u64),
-    /// A time.
+    /// A duration.
     Duration(Duration),
-    /// Yes or no.
+    /// A boolean.
     Boolean(bool),
-    /// One of the words that the key knows.
+    /// One of the choices of the key.
     Choice(&'static str),
     /// Text.
     Text(String),
     /// Several texts.
     Names(Vec<String>),
-    /// Names, and what is under each.
+    /// Names, each with its fields.
     Sections(Vec<(String, Vec<String>)>),
-    /// An experiment between so many per cent and the rest.
+    /// A split experiment between this percentage of sessions and the rest.
     Split(f64),
-    /// A text with references to what is secret.
+    /// A text with references to secrets.
     Reference(Secret),
-    /// Several such texts.
+    /// Several texts with references.
     Command(Vec<Secret>),
-    /// Names, and such a text for each.
+    /// Names, each with a text with references.
     Secrets(Vec<(String, Secret)>),
 }
 
 impl Value {
-    /// As JSON. In place of secrets it is told that they are set.
+    /// Returns the value as JSON. Secrets are replaced by `(set)`.
     pub fn to_json(&self) -> Json {
         let texts = |texts: &[String]| Json::Array(texts.iter().cloned().map(Json::String).collect());
         match self {
@@ -63,18 +63,18 @@ impl Value {
         }
     }
 
-    /// Whether it is not to be shown.
+    /// Returns true if it must not be shown.
     pub fn is_secret(&self) -> bool {
         matches!(self, Self::Secrets(_))
     }
 }
 
-/// A number as it is usually written: 25, not 25.0.
+/// Returns a number as JSON, without a fraction if it is whole: 25, not 25.0.
 fn number_json(number: f64) -> Json {
     if number.fract() == 0.0 && number.abs() < 1e15 { Json::from(number as i64) } else { Json::from(number) }
 }
 
-/// As it may be written in YAML, in one line.
+/// Writes the value as YAML in one line.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,7 +125,7 @@ fn write_list<'a>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'a st
     f.write_char(']')
 }
 
-/// A text as a YAML scalar: plain where that cannot be taken for anything else, else as JSON writes it.
+/// Returns a text as a YAML scalar: plain if that is unambiguous, else as JSON.
 pub(crate) fn yaml_scalar(text: &str) -> String {
     let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '/'));
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');

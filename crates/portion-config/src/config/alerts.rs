@@ -1,4 +1,4 @@
-//! When our operator is to be told, and where.
+//! Settings of alerts: their threshold and destination.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::origin::Origin;
 use crate::read::ConfigReader;
 use crate::value::Value;
 
-/// When our operator is to be told, and where.
+/// Settings of alerts.
 #[derive(Clone, PartialEq)]
 pub struct AlertSettings {
-    /// Per cent of the calls that may be oversized; `None` where any may.
+    /// Percentage of calls that may be oversized; `None` for no alert.
     pub oversized_percent: Option<f64>,
-    /// How far back is looked.
+    /// Length of the window.
     pub window: Duration,
-    /// Where alerts are posted, references followed.
+    /// URL to which alerts are posted, with references followed.
     pub webhook_url: Option<String>,
 }
 
-/// Where they are posted may be secret.
+/// Hides the URL, which may be secret.
 impl std::fmt::Debug for AlertSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { oversized_percent: oversized, window, webhook_url: webhook } = self;
@@ -31,7 +31,7 @@ impl std::fmt::Debug for AlertSettings {
 }
 
 impl Config {
-    /// When our operator is to be told, and where.
+    /// Returns the settings of alerts.
     pub fn alerts(&self) -> AlertSettings {
         AlertSettings {
             oversized_percent: match self.value("alertOversized") {
@@ -50,13 +50,13 @@ impl Config {
         }
     }
 
-    /// Whether alerts can be posted there. A URL with references that nobody followed cannot be told yet.
-    pub(super) fn check_alerts(&self, reading: &mut ConfigReader) {
+    /// Checks the URL for alerts. A URL with references that were not followed cannot be checked.
+    pub(super) fn check_alerts(&self, reader: &mut ConfigReader) {
         let Some(url) = self.alerts().webhook_url.filter(|url| !url.contains('$')) else { return };
         if UpstreamTarget::new(&url).is_err() {
             let origin = self.top.get("alertWebhook").map_or(Origin::Default, |set| set.origin.clone());
             let fix = "write the whole URL, such as https://hooks.example.com/portion, or none";
-            reading.report(origin, "alertWebhook is no URL", fix);
+            reader.report(origin, "alertWebhook is no URL", fix);
         }
     }
 }

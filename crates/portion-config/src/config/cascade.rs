@@ -1,4 +1,5 @@
-//! Which settings are in force for an endpoint: key by key, those of the most specific rule that matches it.
+//! Determines the settings in force for an endpoint: key by key, those of the most specific matching
+//! rule.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,22 +12,22 @@ use crate::pattern::Pattern;
 use crate::read::PatternSettings;
 use crate::settings::{Setting, Settings};
 
-/// Settings for what a pattern matches.
+/// Settings for the endpoints that match a pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct PatternRule {
     pub(crate) pattern: Pattern,
     pub(crate) settings: Settings,
-    /// What sessions are told apart by: the pattern.
+    /// Salt for assigning sessions to groups: the pattern.
     pub(crate) salt: Arc<str>,
 }
 
-/// What is in force for an endpoint.
+/// The settings in force for an endpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cascade<'a> {
     settings: BTreeMap<&'static str, (&'a Setting, Arc<str>)>,
 }
 
-/// The limits that have to be valid together.
+/// Limits that must be valid together.
 const INTERDEPENDENT_LIMITS: &[&str] = &[
     "tokenBudgetThreshold",
     "replyTarget",
@@ -37,7 +38,8 @@ const INTERDEPENDENT_LIMITS: &[&str] = &[
     "maxPageSize",
 ];
 
-/// Rules from the least to the most specific: those for any server, and those for this one, which win a tie.
+/// Sorts rules from the least to the most specific: those for all servers, and those for this one, which
+/// win a tie.
 pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSettings>) -> Vec<PatternRule> {
     let rules = any.0.iter().chain(own.into_iter().flat_map(|own| &own.0));
     let mut rules: Vec<PatternRule> = rules
@@ -47,18 +49,18 @@ pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSe
             salt: text.as_str().into(),
         })
         .collect();
-    // Stable: of equals the later one wins.
+    // The sort is stable: of equal rules, the later one wins.
     rules.sort_by(|one, other| one.pattern.cmp_specificity(&other.pattern));
     rules
 }
 
-/// Whether there is something among them that has to agree with others.
+/// Returns true if the settings contain limits that must be consistent with others.
 pub(super) fn has_limits(settings: &Settings) -> bool {
     settings.iter().any(|(slot, _)| slot == "profile" || INTERDEPENDENT_LIMITS.contains(&slot))
 }
 
 impl Config {
-    /// What is in force for an endpoint, or for everything where none is named.
+    /// Returns the settings in force for an endpoint, or for everything without a target.
     pub(crate) fn cascade(&self, target: Option<EndpointTarget<'_>>) -> Cascade<'_> {
         let Some(target) = target else { return self.base_cascade(None) };
         let upstream = self.upstream(target.upstream);
@@ -70,7 +72,7 @@ impl Config {
         cascade
     }
 
-    /// What is in force for all that a server offers.
+    /// Returns the settings in force for all endpoints of a server.
     pub(crate) fn base_cascade(&self, upstream: Option<&str>) -> Cascade<'_> {
         let mut cascade = Cascade::default();
         cascade.overlay(&self.top, &global_salt());
@@ -87,30 +89,30 @@ impl Config {
 }
 
 impl<'a> Cascade<'a> {
-    /// What was written for a key, and the salt of where.
+    /// Returns the setting of a key, and the salt of its level.
     pub(crate) fn get(&self, slot: &str) -> Option<(&'a Setting, &Arc<str>)> {
         self.settings.get(slot).map(|(set, salt)| (*set, salt))
     }
 
-    /// Puts settings over what is in force.
+    /// Overrides the settings in force.
     pub(crate) fn overlay(&mut self, settings: &'a Settings, salt: &Arc<str>) {
         self.settings.extend(settings.iter().map(|(slot, set)| (slot, (set, Arc::clone(salt)))));
     }
 
-    /// Puts a rule over what is in force. Two rules that nobody thought of together may have limits that contradict
-    /// each other: then those of the less specific one stand, and of the other all the rest.
+    /// Applies a rule. Two overlapping rules may have contradictory limits: then the limits of the less
+    /// specific rule stay, and the other settings of the new rule apply.
     fn apply_rule(&mut self, rule: &'a PatternRule) {
         if !has_limits(&rule.settings) {
             return self.overlay(&rule.settings, &rule.salt);
         }
         let mut next = self.clone();
         next.overlay(&rule.settings, &rule.salt);
-        // A profile hides secrets, too, so it goes last.
-        for kept in [INTERDEPENDENT_LIMITS, &["profile"]] {
+        // A profile also hides secrets, so it is reverted last.
+        for reverted in [INTERDEPENDENT_LIMITS, &["profile"]] {
             if next.is_valid() {
                 break;
             }
-            for slot in kept {
+            for slot in reverted {
                 match self.settings.get(slot) {
                     Some(set) => drop(next.settings.insert(slot, set.clone())),
                     None => drop(next.settings.remove(slot)),

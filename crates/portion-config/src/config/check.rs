@@ -1,4 +1,5 @@
-//! What can only be told of settings together: limits that contradict each other, for everything and for each pattern.
+//! Checks settings that depend on each other: limits that contradict each other, for everything and for
+//! each pattern.
 
 use std::collections::BTreeSet;
 
@@ -11,35 +12,36 @@ use crate::problem::Problem;
 use crate::read::ConfigReader;
 use crate::value::Value;
 
-/// Two keys with where their values come from: what was told once is not told for each pattern that inherits it.
+/// Two keys with the origins of their values: a conflict is reported once, not for each pattern that
+/// inherits it.
 type ReportedConflicts = BTreeSet<(&'static str, Origin, &'static str, Origin)>;
 
-/// Rules of which each two are looked at; of more than these, each alone.
+/// Maximum rules that are checked in pairs; further ones are checked only alone.
 const MAX_PAIRED_RULES: usize = 200;
 
 impl Config {
-    pub(super) fn check(&self, reading: &mut ConfigReader) {
-        let mut told = ReportedConflicts::new();
+    pub(super) fn check(&self, reader: &mut ConfigReader) {
+        let mut reported = ReportedConflicts::new();
         let general = self.base_cascade(None);
-        reading.problems.extend(conflicting_limits(&general, "", &mut told));
-        reading.problems.extend(duplicate_tool_names(&general));
-        self.check_rules(None, &self.rules, &mut told, reading);
-        reading.problems.extend(self.invalid_otlp_url());
-        reading.problems.extend(self.invalid_principal_header());
+        reader.problems.extend(conflicting_limits(&general, "", &mut reported));
+        reader.problems.extend(duplicate_tool_names(&general));
+        self.check_rules(None, &self.rules, &mut reported, reader);
+        reader.problems.extend(self.invalid_otlp_url());
+        reader.problems.extend(self.invalid_principal_header());
         for upstream in &self.upstreams {
             let name = Some(&*upstream.name);
             let general = self.base_cascade(name);
-            reading.problems.extend(conflicting_limits(
+            reader.problems.extend(conflicting_limits(
                 &general,
                 &format!(" for the upstream {}", upstream.name),
-                &mut told,
+                &mut reported,
             ));
-            reading.problems.extend(duplicate_tool_names(&general));
-            self.check_rules(name, &upstream.rules, &mut told, reading);
+            reader.problems.extend(duplicate_tool_names(&general));
+            self.check_rules(name, &upstream.rules, &mut reported, reader);
         }
     }
 
-    /// Where metrics would be sent to what is no URL. One with references that nobody followed cannot be told yet.
+    /// Finds an invalid URL for metrics. A URL with references that were not followed cannot be checked.
     fn invalid_otlp_url(&self) -> Option<Problem> {
         let OtlpTarget::Collector(url) = self.otlp() else { return None };
         let set = self.top.get("otlp").filter(|_| !url.contains('$') && UpstreamTarget::new(url).is_err())?;
@@ -47,7 +49,7 @@ impl Config {
         Some(Problem::new(set.origin.clone(), "otlp is no URL", fix))
     }
 
-    /// A header that is to tell callers apart and has a name that none can have, so that it never would.
+    /// Finds an invalid header name in `principalHeaders`, which could never identify a caller.
     fn invalid_principal_header(&self) -> Option<Problem> {
         let token = |name: &String| {
             let odd = |byte: u8| !byte.is_ascii_alphanumeric() && !b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -68,17 +70,17 @@ impl Config {
         &self,
         upstream: Option<&str>,
         rules: &[PatternRule],
-        told: &mut ReportedConflicts,
-        reading: &mut ConfigReader,
+        reported: &mut ReportedConflicts,
+        reader: &mut ConfigReader,
     ) {
         let rules: Vec<&PatternRule> =
             rules.iter().filter(|rule| cascade::has_limits(&rule.settings)).collect();
         for (i, rule) in rules.iter().enumerate() {
-            let whose = format!(" for the endpoint {}", rule.pattern.text());
-            reading.problems.extend(conflicting_limits(
+            let scope = format!(" for the endpoint {}", rule.pattern.text());
+            reader.problems.extend(conflicting_limits(
                 &self.cascade_with_rules(upstream, &rules[..i], &[rule]),
-                &whose,
-                told,
+                &scope,
+                reported,
             ));
         }
         for (i, rule) in rules.iter().enumerate().take(MAX_PAIRED_RULES) {
@@ -90,9 +92,9 @@ impl Config {
                 let met = conflicting_limits(
                     &self.cascade_with_rules(upstream, &rules[..j], &[other, rule]),
                     &both,
-                    told,
+                    reported,
                 );
-                reading.warnings.extend(met.into_iter().map(|problem| Problem {
+                reader.warnings.extend(met.into_iter().map(|problem| Problem {
                     fix: format!("{}; until then limits of the latter are left aside there", problem.fix),
                     ..problem
                 }));
@@ -100,7 +102,8 @@ impl Config {
         }
     }
 
-    /// What rules decide, with all that is in force for whatever the last of them matches.
+    /// Returns the settings of the given rules, with everything else in force for the endpoints that
+    /// match the last one.
     fn cascade_with_rules<'a>(
         &'a self,
         upstream: Option<&str>,
@@ -111,7 +114,7 @@ impl Config {
         let all = |name: &str| {
             wider.iter().copied().filter(move |rule| rule.pattern.matches(name)).collect::<Vec<_>>()
         };
-        // A pattern that matches the text of another one matches whatever that one does.
+        // A pattern that matches the text of another pattern matches everything that the other one does.
         let covering = rules.last().map(|last| all(last.pattern.text())).unwrap_or_default();
         for rule in covering.into_iter().chain(rules.iter().copied()) {
             cascade.overlay(&rule.settings, &rule.salt);
@@ -120,29 +123,29 @@ impl Config {
     }
 }
 
-fn conflicting_limits(cascade: &Cascade<'_>, whose: &str, told: &mut ReportedConflicts) -> Vec<Problem> {
+fn conflicting_limits(cascade: &Cascade<'_>, scope: &str, reported: &mut ReportedConflicts) -> Vec<Problem> {
     let mut problems = Vec::new();
     for fault in cascade.limit_overrides().resolve(ClientLimits::UNKNOWN).violations() {
-        // Each value alone was checked where it was read.
+        // Single values were checked when they were read.
         let PolicyError::Contradictory { lower, low, upper, high } = fault else { continue };
         let (lower, lower_at) = key_and_origin(cascade, lower);
         let (upper, upper_at) = key_and_origin(cascade, upper);
-        if !told.insert((lower, lower_at.clone(), upper, upper_at.clone())) {
+        if !reported.insert((lower, lower_at.clone(), upper, upper_at.clone())) {
             continue;
         }
         let fix = format!("raise {upper} or lower {lower}");
         problems.push(if lower_at > upper_at {
-            let message = format!("{lower} is {low}{whose}, above {upper}, which is {high} ({upper_at})");
+            let message = format!("{lower} is {low}{scope}, above {upper}, which is {high} ({upper_at})");
             Problem::new(lower_at, message, fix)
         } else {
-            let message = format!("{upper} is {high}{whose}, below {lower}, which is {low} ({lower_at})");
+            let message = format!("{upper} is {high}{scope}, below {lower}, which is {low} ({lower_at})");
             Problem::new(upper_at, message, fix)
         });
     }
     problems
 }
 
-/// Tools of ours are told apart by their names.
+/// Portion's own tools must have different names.
 fn duplicate_tool_names(cascade: &Cascade<'_>) -> Vec<Problem> {
     let listing = cascade.listing();
     let tools = [
@@ -162,7 +165,7 @@ fn duplicate_tool_names(cascade: &Cascade<'_>) -> Vec<Problem> {
     problems
 }
 
-/// The key as it was written, and where.
+/// Returns the key as written, and its origin.
 fn key_and_origin(cascade: &Cascade<'_>, slot: &'static str) -> (&'static str, Origin) {
     match cascade.get(slot) {
         Some((set, _)) => (set.key.name, set.origin.clone()),
@@ -171,7 +174,7 @@ fn key_and_origin(cascade: &Cascade<'_>, slot: &'static str) -> (&'static str, O
 }
 
 impl Cascade<'_> {
-    /// Where the value comes from of a limit that nobody wrote.
+    /// Returns the origin of a limit that was not configured.
     pub(crate) fn default_origin(&self, slot: &str) -> Origin {
         let Some((profile, _)) = self.get("profile") else { return Origin::Default };
         let mut given = self.limit_overrides();

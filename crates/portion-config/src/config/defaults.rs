@@ -1,4 +1,4 @@
-//! What is in force where nothing was written.
+//! Values in force for keys that were not configured.
 
 use portion_core::policy::{ClientLimits, Policy, PolicyProfile, RowStyle};
 
@@ -8,7 +8,8 @@ use crate::origin::Origin;
 use crate::value::Value;
 
 impl Cascade<'_> {
-    /// What is in force for a key that nobody wrote, as YAML, and where it comes from; `None` where there is no such thing.
+    /// Returns the value in force for a key that was not configured, as YAML, and its origin; `None` if
+    /// there is no such value.
     pub(crate) fn effective_default(&self, key: &Key) -> Option<(String, Origin)> {
         if key.name == "redact" && self.profile() == PolicyProfile::Lean {
             return Some(("secrets".into(), Origin::Profile("lean")));
@@ -20,7 +21,7 @@ impl Cascade<'_> {
     }
 }
 
-/// A limit of a policy by its key.
+/// Returns a limit of a policy by its key.
 pub(super) fn policy_limit(policy: &Policy, key: &str) -> Option<Value> {
     let whole = |number: usize| Some(Value::Integer(number as u64));
     let size = |bytes: usize| Some(Value::Size(bytes as u64));

@@ -1,4 +1,5 @@
-//! What the settings in force mean: the one place where keys become limits and the manner of replies.
+//! Converts the settings in force into limits and options for replies. This is the only place that
+//! interprets keys of endpoints.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use super::Cascade;
 use crate::value::Value;
 
 impl Cascade<'_> {
-    /// What is obeyed.
+    /// Returns the configuration of the endpoint.
     pub(super) fn endpoint_config(&self) -> EndpointConfig {
         EndpointConfig {
             limits: self.limit_overrides(),
@@ -41,7 +42,7 @@ impl Cascade<'_> {
         }
     }
 
-    /// The limits.
+    /// Returns the limits.
     pub(super) fn limit_overrides(&self) -> LimitOverrides {
         LimitOverrides {
             token_budget_threshold: self.integer("tokenBudgetThreshold"),
@@ -77,7 +78,7 @@ impl Cascade<'_> {
         }
     }
 
-    /// What is in force where nothing more precise was written.
+    /// Returns the profile, which applies where no limit is configured.
     pub(crate) fn profile(&self) -> PolicyProfile {
         match self.choice("profile") {
             Some("lean") => PolicyProfile::Lean,
@@ -140,7 +141,8 @@ impl Cascade<'_> {
         }
     }
 
-    /// What was asked for, or secrets where nothing was and replies are to be lean.
+    /// Returns the configured redaction, or that of secrets if none is configured and the profile is
+    /// lean.
     fn redact(&self) -> Option<Arc<RedactionRules>> {
         match self.value("redact") {
             Some(Value::Names(names)) if !names.is_empty() => Some(Arc::new(
@@ -170,23 +172,23 @@ impl Cascade<'_> {
         }
     }
 
-    /// How tools are listed.
+    /// Returns the options for listing tools.
     pub(super) fn listing(&self) -> ListingOptions {
-        let usual = ListingOptions::default();
+        let defaults = ListingOptions::default();
         ListingOptions {
-            style: self.choice("catalog").and_then(|name| name.parse().ok()).unwrap_or(usual.style),
-            read_tool: self.text("readTool").map_or(usual.read_tool, str::to_owned),
+            style: self.choice("catalog").and_then(|name| name.parse().ok()).unwrap_or(defaults.style),
+            read_tool: self.text("readTool").map_or(defaults.read_tool, str::to_owned),
             query_tool: match self.value("queryTool") {
                 Some(Value::Text(name)) => Some(name.clone()),
                 Some(_) => None,
-                None => usual.query_tool,
+                None => defaults.query_tool,
             },
-            describe_tool: self.text("describeTool").map_or(usual.describe_tool, str::to_owned),
+            describe_tool: self.text("describeTool").map_or(defaults.describe_tool, str::to_owned),
             advertise: self.advertise(),
         }
     }
 
-    /// Which tools are listed with our controls.
+    /// Returns the tools that are listed with Portion's controls.
     fn advertise(&self) -> AdvertisePolicy {
         match self.value("advertise") {
             Some(Value::Names(names)) => AdvertisePolicy::Named(names.clone()),

@@ -1,4 +1,4 @@
-//! One version of what an operator wrote: checked as a whole, never changed.
+//! One version of the configuration: checked as a whole, immutable.
 
 mod alerts;
 mod cascade;
@@ -27,7 +27,7 @@ use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::value::Value;
 
-/// One version of what an operator wrote.
+/// One version of the configuration.
 #[derive(Debug)]
 pub struct Config {
     version: u64,
@@ -35,35 +35,34 @@ pub struct Config {
     top: Settings,
     /// Rules for endpoints, from the least to the most specific.
     rules: Vec<PatternRule>,
-    /// The same as they were written.
+    /// The same rules, as written.
     declared_rules: Vec<(String, Settings)>,
     upstreams: Vec<Upstream>,
 }
 
-/// Where metrics and traces are sent.
+/// Destination of metrics and traces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OtlpTarget<'a> {
-    /// Nowhere.
+    /// No export.
     Off,
-    /// Where the variables of OpenTelemetry say, if they do.
+    /// The destination in the variables of OpenTelemetry, if they are set.
     Auto,
-    /// To the collector of that URL, references followed.
+    /// The collector at this URL, with references followed.
     Collector(&'a str),
 }
 
 impl Config {
-    /// What the sources say, if it can be obeyed.
+    /// Loads a configuration from its sources.
     ///
-    /// # Errors
-    /// Everything that is wrong.
+    /// # Errors Everything that is wrong with it.
     pub fn load(sources: &Sources, version: u64) -> Result<(Self, Warnings), Errors> {
-        let mut reading = ConfigReader::default();
-        let mut layer = reading.read_sources(sources);
+        let mut reader = ConfigReader::default();
+        let mut layer = reader.read_sources(sources);
         if let Some(outside) = sources.secret_resolver.as_deref() {
-            reading.expand_references(&mut layer.top, outside);
+            reader.expand_references(&mut layer.top, outside);
         }
         let upstreams =
-            reading.resolve_upstreams(layer.upstreams, &layer.rules, sources.secret_resolver.as_deref());
+            reader.resolve_upstreams(layer.upstreams, &layer.rules, sources.secret_resolver.as_deref());
         let config = Self {
             version,
             file: sources.file.as_ref().map(|(path, _)| path.clone()),
@@ -72,10 +71,10 @@ impl Config {
             declared_rules: layer.rules.0,
             upstreams,
         };
-        config.check(&mut reading);
-        config.check_alerts(&mut reading);
+        config.check(&mut reader);
+        config.check_alerts(&mut reader);
         let ConfigReader { mut problems, mut warnings, secret_ranges: hidden, is_file_parsed: is_whole } =
-            reading;
+            reader;
         if let Some((_, text)) = sources.file.as_ref().filter(|_| is_whole) {
             let lines = SourceLines::new(text, &hidden);
             problems.iter_mut().chain(&mut warnings).for_each(|problem| lines.add_snippet(problem));
@@ -86,33 +85,33 @@ impl Config {
         if problems.is_empty() { Ok((config, Warnings(warnings))) } else { Err(Errors(problems)) }
     }
 
-    /// The same as another version.
+    /// Returns the configuration with another version number.
     #[must_use]
     pub fn with_version(self, version: u64) -> Self {
         Self { version, ..self }
     }
 
-    /// The file that it was read from.
+    /// Returns the file that it was read from.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// What was written for everything.
+    /// Returns the settings for everything.
     pub fn top(&self) -> &Settings {
         &self.top
     }
 
-    /// The servers, in the order in which they were written.
+    /// Returns the servers, in order.
     pub fn upstreams(&self) -> &[Upstream] {
         &self.upstreams
     }
 
-    /// What was written for endpoints of any server: patterns with their settings, in the order in which they were written.
+    /// Yields the patterns of endpoints of all servers with their settings, in order.
     pub fn endpoints(&self) -> impl Iterator<Item = (&str, &Settings)> {
         self.declared_rules.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
     }
 
-    /// How long a payload is kept after the last cursor to it.
+    /// Returns how long a payload is kept after its last cursor was issued.
     pub fn snapshot_ttl(&self) -> Duration {
         match self.value("snapshotTtl") {
             Some(Value::Duration(time)) => *time,
@@ -120,22 +119,22 @@ impl Config {
         }
     }
 
-    /// Bytes for payloads that are kept.
+    /// Returns the memory for stored payloads, in bytes.
     pub fn snapshot_memory(&self) -> usize {
         self.size("snapshotMemory", 512 << 20)
     }
 
-    /// Bytes of the largest message that is taken from a server.
+    /// Returns the maximum size of a message from a server, in bytes.
     pub fn upstream_message_limit(&self) -> usize {
         self.size("upstreamMessageLimit", 256 << 20)
     }
 
-    /// Bytes of the largest message that is taken from a client.
+    /// Returns the maximum size of a message from a client, in bytes.
     pub fn client_message_limit(&self) -> usize {
         self.size("clientMessageLimit", 64 << 20)
     }
 
-    /// How long running requests may take to finish after a signal to end.
+    /// Returns how long running requests may take to finish after a termination signal.
     pub fn drain_timeout(&self) -> Duration {
         match self.value("drainTimeout") {
             Some(Value::Duration(time)) => *time,
@@ -143,18 +142,18 @@ impl Config {
         }
     }
 
-    /// What counts tokens.
+    /// Returns the token counter.
     pub fn tokenizer(&self) -> Tokenizer {
         self.choice("tokenizer").and_then(|name| name.parse().ok()).unwrap_or_default()
     }
 
-    /// Where to listen.
+    /// Returns the address to listen at.
     pub fn listen(&self) -> SocketAddr {
         self.address("listen").unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)))
     }
 
-    /// Where health, metrics and records are served; `None`: nowhere. `wrap` serves them only where an address
-    /// [was written](Self::top).
+    /// Returns the address for health, metrics and records; `None` if they are not served. `wrap` serves
+    /// them only if an address [is configured](Self::explicit_admin).
     pub fn admin(&self) -> Option<SocketAddr> {
         match self.value("admin") {
             Some(Value::Choice(_)) => None,
@@ -162,57 +161,57 @@ impl Config {
         }
     }
 
-    /// The address that was written for that, and no other.
+    /// Returns the configured address for health, metrics and records, without the default.
     pub fn explicit_admin(&self) -> Option<SocketAddr> {
         self.address("admin")
     }
 
-    /// Further hosts by which we may be asked.
+    /// Returns additional host names that requests may use.
     pub fn allow_hosts(&self) -> Vec<String> {
         self.names("allowHosts")
     }
 
-    /// Origins whose pages may ask.
+    /// Returns origins whose pages may send requests.
     pub fn allow_origins(&self) -> Vec<String> {
         self.names("allowOrigins")
     }
 
-    /// Whether to listen where other machines can ask without being authenticated.
+    /// Returns true if Portion may listen where other machines can connect without authentication.
     pub fn insecure(&self) -> bool {
         matches!(self.value("insecure"), Some(Value::Boolean(true)))
     }
 
-    /// The headers that carry credentials, where any were written.
+    /// Returns the headers that carry credentials, if they are configured.
     pub fn principal_headers(&self) -> Option<Vec<String>> {
         self.value("principalHeaders").map(|_| self.names("principalHeaders"))
     }
 
-    /// The level of the log, where one was written.
+    /// Returns the log level, if it is configured.
     pub fn log_level(&self) -> Option<&'static str> {
         self.choice("logLevel")
     }
 
-    /// Whether the log is JSON.
+    /// Returns true if the log is JSON.
     pub fn has_json_log(&self) -> bool {
         self.choice("logFormat") == Some("json")
     }
 
-    /// How the tools of a server are listed.
+    /// Returns the options for listing the tools of a server.
     pub fn listing(&self, upstream: Option<&str>) -> ListingOptions {
         self.base_cascade(upstream).listing()
     }
 
-    /// The file that requests are recorded in; `None` where they are not. `usual` is where that is unless something else
-    /// was written.
-    pub fn telemetry(&self, usual: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
+    /// Returns the file in which requests are recorded; `None` if they are not recorded. `default_file`
+    /// supplies the path if none is configured.
+    pub fn telemetry(&self, default_file: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
         match self.value("telemetry") {
             Some(Value::Choice("off")) => None,
             Some(Value::Text(path)) => Some(path.into()),
-            _ => usual(),
+            _ => default_file(),
         }
     }
 
-    /// Where metrics and traces are sent.
+    /// Returns the destination of metrics and traces.
     pub fn otlp(&self) -> OtlpTarget<'_> {
         match self.value("otlp") {
             Some(Value::Choice("off")) => OtlpTarget::Off,
@@ -265,7 +264,7 @@ impl PolicySource for Config {
     }
 }
 
-/// The salt of what was written for everything.
+/// Returns the salt of the settings for everything.
 pub(crate) fn global_salt() -> Arc<str> {
     Arc::from("")
 }

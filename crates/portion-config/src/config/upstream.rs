@@ -1,4 +1,4 @@
-//! The servers that a configuration names.
+//! The servers in a configuration.
 
 use std::sync::Arc;
 
@@ -13,43 +13,43 @@ use crate::settings::Settings;
 use crate::sources::SecretResolver;
 use crate::value::Value;
 
-/// A server that a configuration names.
+/// A server in a configuration.
 #[derive(Clone, Debug)]
 pub struct Upstream {
-    /// By which it is told apart, and under which it is served.
+    /// Name that identifies it, and under which it is served.
     pub name: Arc<str>,
-    /// What it is.
+    /// Connection to it.
     pub server: ServerConfig,
-    /// What was written for all that it offers.
+    /// Settings for all of its endpoints.
     pub settings: Settings,
-    /// Those for any server among them, from the least to the most specific.
+    /// Its rules and those for all servers, from the least to the most specific.
     pub(crate) rules: Vec<PatternRule>,
-    /// The patterns that were written for it alone.
+    /// Its own rules, as written.
     pub(crate) declared_rules: Vec<(String, Settings)>,
 }
 
-/// What a server is.
+/// The connection to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ServerConfig {
-    /// It is there already.
+    /// A running server.
     Url {
-        /// Where, references followed.
+        /// URL, with references followed.
         url: String,
-        /// What each request carries, `Name: value`, references followed.
+        /// Headers of each request, `Name: value`, with references followed.
         headers: Vec<String>,
-        /// How it speaks.
+        /// Transport.
         transport: Transport,
     },
-    /// We start it.
+    /// A server that Portion starts.
     Command {
-        /// The program and its arguments.
+        /// Program and arguments.
         argv: Vec<String>,
-        /// Variables that it gets beside ours, references followed.
+        /// Environment variables in addition to Portion's own, with references followed.
         environment: Vec<(String, String)>,
     },
 }
 
-/// Values may be secret.
+/// Hides the values, which may be secret.
 impl std::fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -60,24 +60,24 @@ impl std::fmt::Debug for ServerConfig {
 }
 
 impl Upstream {
-    /// What was written for its endpoints alone, in the order in which it was.
+    /// Yields its own patterns of endpoints with their settings, in order.
     pub fn endpoints(&self) -> impl Iterator<Item = (&str, &Settings)> {
         self.declared_rules.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
     }
 }
 
 impl ConfigReader {
-    /// The servers, references followed where they can be.
+    /// Builds the servers, following references if a resolver is given.
     pub(super) fn resolve_upstreams(
         &mut self,
         named: Vec<(String, UpstreamLayer)>,
         any: &PatternSettings,
-        outside: Option<&dyn SecretResolver>,
+        resolver: Option<&dyn SecretResolver>,
     ) -> Vec<Upstream> {
         let mut upstreams = Vec::new();
         for (name, mut served) in named {
-            if let Some(outside) = outside {
-                self.expand_references(&mut served.settings, outside);
+            if let Some(resolver) = resolver {
+                self.expand_references(&mut served.settings, resolver);
             }
             let Some(server) = self.resolve_server(&name, &served) else { continue };
             let rules = cascade::rules_by_specificity(any, Some(&served.rules));
@@ -87,8 +87,8 @@ impl ConfigReader {
         upstreams
     }
 
-    /// Follows the references of settings.
-    pub(super) fn expand_references(&mut self, settings: &mut Settings, outside: &dyn SecretResolver) {
+    /// Follows the references in settings.
+    pub(super) fn expand_references(&mut self, settings: &mut Settings, resolver: &dyn SecretResolver) {
         for set in settings.values_mut() {
             let secrets: Vec<_> = match &mut set.value {
                 Value::Reference(secret) => vec![(set.key.name, secret)],
@@ -99,7 +99,7 @@ impl ConfigReader {
                 _ => Vec::new(),
             };
             for (name, secret) in secrets {
-                if let Err(error) = secret.expand(outside) {
+                if let Err(error) = secret.expand(resolver) {
                     let message = format!("{} {}", set.key.name, error.problem(name));
                     self.problems.push(Problem::new(set.origin.clone(), message, error.fix()));
                 }
@@ -121,7 +121,7 @@ impl ConfigReader {
                 None
             }
             (None, None) => {
-                // Whatever stands for one of them and is wrong has been told already.
+                // If one of them was invalid, that has been reported already.
                 if self.problems.is_empty() {
                     let message = format!("the upstream {name} has neither url nor command");
                     self.report(origin.clone(), message, "write where it is, or what starts it");
@@ -159,7 +159,7 @@ impl ConfigReader {
         }
     }
 
-    /// Keys that mean nothing without another one.
+    /// Reports keys that have no effect without another key.
     fn reject_unused_keys(&mut self, name: &str, settings: &Settings, keys: &[&str], other: &str) {
         for set in keys.iter().filter_map(|key| settings.get(key)) {
             let message = format!("{} of the upstream {name} means nothing without {other}", set.key.name);
@@ -167,7 +167,7 @@ impl ConfigReader {
         }
     }
 
-    /// Whether URL and headers are some. Those with references that nobody followed cannot be told yet.
+    /// Checks the URL and headers. Those with references that were not followed cannot be checked.
     fn check_target(&mut self, name: &str, server: &ServerConfig, settings: &Settings) {
         let ServerConfig::Url { url, headers, .. } = server else { return };
         let at = |key: &str| settings.get(key).map_or(Origin::Default, |set| set.origin.clone());

@@ -1,4 +1,4 @@
-//! Values in force, by key, as what they are.
+//! Typed access to the values in force.
 
 use super::Cascade;
 use crate::value::Value;

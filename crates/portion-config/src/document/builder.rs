@@ -1,97 +1,93 @@
-//! Puts a tree together from what a reader meets, without recursion, within bounds.
+//! Builds a document tree from the events of a parser, without recursion and within limits.
 
 use std::collections::HashMap;
 
 use super::{Document, DocumentError, MapKey, Node, NodeValue, TextPosition};
 
-/// The most levels of a document; what can be written needs seven.
+/// Maximum levels of a document; a valid configuration needs seven.
 const MAX_DEPTH: usize = 16;
-/// The most values of a document, those of anchors counted wherever they are referred to.
+/// Maximum values of a document; the values of an anchor count at every reference.
 const MAX_VALUES: usize = 20_000;
 
-/// A tree that grows.
+/// A tree that is being built.
 #[derive(Default)]
 pub(super) struct TreeBuilder {
     open_containers: Vec<OpenContainer>,
     root: Option<Node>,
     value_count: usize,
     errors: Vec<DocumentError>,
-    /// Finished values that can be referred to, and how many values each is.
+    /// Completed values with anchors, each with its number of values.
     anchors: HashMap<usize, (Node, usize)>,
 }
 
-/// A list or map that has begun.
+/// A list or map that is still open.
 struct OpenContainer {
     value: NodeValue,
     position: TextPosition,
     key: Option<MapKey>,
     anchor_id: usize,
-    /// How many values there were before.
+    /// Number of values before it.
     value_count_before: usize,
 }
 
 impl TreeBuilder {
-    /// A list or map begins.
+    /// Begins a list or map.
     pub(super) fn begin(
         &mut self,
         tree: NodeValue,
-        spot: TextPosition,
+        position: TextPosition,
         anchor: usize,
     ) -> Result<(), DocumentError> {
         if self.open_containers.len() >= MAX_DEPTH {
             let fix = format!("{MAX_DEPTH} levels are the most");
-            return Err(DocumentError::new(spot, "this is nested too deep", fix));
+            return Err(DocumentError::new(position, "this is nested too deep", fix));
         }
-        self.reject_container_key(spot)?;
+        self.reject_container_key(position)?;
         self.open_containers.push(OpenContainer {
             value: tree,
-            position: spot,
+            position,
             key: None,
             anchor_id: anchor,
             value_count_before: self.value_count,
         });
-        self.add_value_count(1, spot)
+        self.add_value_count(1, position)
     }
 
-    /// The list or map that began last ends.
+    /// Ends the innermost list or map.
     pub(super) fn end(&mut self, last_line: usize) -> Result<(), DocumentError> {
         let Some(OpenContainer {
-            value: tree,
-            position: spot,
-            anchor_id: anchor,
-            value_count_before: before,
-            ..
+            value: tree, position, anchor_id: anchor, value_count_before: before, ..
         }) = self.open_containers.pop()
         else {
             return Ok(());
         };
-        let node = Node { value: tree, position: spot, last_line };
+        let node = Node { value: tree, position, last_line };
         self.store_anchor(anchor, &node, self.value_count - before);
         self.attach(node)
     }
 
-    /// A value that is neither.
+    /// Adds a scalar.
     pub(super) fn scalar(&mut self, node: Node, anchor: usize) -> Result<(), DocumentError> {
         self.add_value_count(1, node.position)?;
         self.store_anchor(anchor, &node, 1);
         self.attach(node)
     }
 
-    /// A value that stood somewhere before.
-    pub(super) fn alias(&mut self, anchor: usize, spot: TextPosition) -> Result<(), DocumentError> {
+    /// Adds a reference to an anchor.
+    pub(super) fn alias(&mut self, anchor: usize, position: TextPosition) -> Result<(), DocumentError> {
         let Some((node, values)) = self.anchors.get(&anchor).cloned() else {
-            return Err(DocumentError::new(spot, "this refers to what it is a part of", "write it out"));
+            return Err(DocumentError::new(position, "this refers to what it is a part of", "write it out"));
         };
-        self.add_value_count(values, spot)?;
-        self.attach(Node { position: spot, last_line: spot.line, ..node })
+        self.add_value_count(values, position)?;
+        self.attach(Node { position, last_line: position.line, ..node })
     }
 
-    /// The whole.
+    /// Returns the document.
     pub(super) fn finish(self) -> Option<Document> {
         self.root.map(|root| Document { root, errors: self.errors })
     }
 
-    /// Whether there is something already.
+    /// Returns true if the document has a root.
     pub(super) fn has_root(&self) -> bool {
         self.root.is_some()
     }
@@ -102,20 +98,20 @@ impl TreeBuilder {
         }
     }
 
-    fn add_value_count(&mut self, values: usize, spot: TextPosition) -> Result<(), DocumentError> {
+    fn add_value_count(&mut self, values: usize, position: TextPosition) -> Result<(), DocumentError> {
         self.value_count = self.value_count.saturating_add(values);
         if self.value_count > MAX_VALUES {
             let fix = format!("{MAX_VALUES} are the most, each reference to an anchor counted in full");
-            return Err(DocumentError::new(spot, "there are too many values", fix));
+            return Err(DocumentError::new(position, "there are too many values", fix));
         }
         Ok(())
     }
 
-    /// Lists and maps are no names.
-    fn reject_container_key(&self, spot: TextPosition) -> Result<(), DocumentError> {
+    /// Rejects lists and maps as keys.
+    fn reject_container_key(&self, position: TextPosition) -> Result<(), DocumentError> {
         match self.open_containers.last() {
             Some(OpenContainer { value: NodeValue::Map(_), key: None, .. }) => Err(DocumentError::new(
-                spot,
+                position,
                 "this stands where a key is expected",
                 "write a name, a colon and a value",
             )),

@@ -1,4 +1,5 @@
-//! JSON: whether it is, and what is wrong with it, says `serde_json`; where everything stands, our own reader.
+//! Parses JSON. `serde_json` validates the text and describes errors; our own reader supplies the
+//! positions.
 
 use portion_core::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_core::span::Span;
@@ -8,10 +9,9 @@ use super::builder::TreeBuilder;
 use super::yaml::empty_document;
 use super::{Document, DocumentError, MAX_DOCUMENT_BYTES, Node, NodeValue, TextPosition};
 
-/// Reads a document.
+/// Parses a document.
 ///
-/// # Errors
-/// Where it is none; the first thing that makes it so.
+/// # Errors The first syntax error.
 pub fn parse(text: &str) -> Result<Document, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let start = TextPosition { line: 1, column: 1 };
@@ -26,11 +26,11 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
         return Err(empty_document(start));
     }
     serde_json::from_str::<Value>(text).map_err(|error| {
-        let told = error.to_string();
-        // The place stands before the message.
-        let told = told.split(" at line ").next().unwrap_or_default();
-        let spot = TextPosition { line: error.line().max(1), column: error.column().max(1) };
-        DocumentError::new(spot, format!("this is no JSON: {told}"), "mend it there or just before")
+        let message = error.to_string();
+        // The position comes after the message.
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let position = TextPosition { line: error.line().max(1), column: error.column().max(1) };
+        DocumentError::new(position, format!("this is no JSON: {message}"), "mend it there or just before")
     })?;
     let mut build = TreeBuilder::default();
     build_tree(text, &LineIndex::new(text), &mut build)?;
@@ -94,11 +94,11 @@ fn scalar_node(kind: JsonKind, span: Span, text: &str, lines: &LineIndex<'_>) ->
         JsonKind::String => NodeValue::Scalar { text: unescape(written), is_plain: false },
         _ => NodeValue::Scalar { text: written.to_owned(), is_plain: true },
     };
-    let spot = lines.position(span.start as usize);
-    Node { value: tree, position: spot, last_line: spot.line }
+    let position = lines.position(span.start as usize);
+    Node { value: tree, position, last_line: position.line }
 }
 
-/// Where lines begin.
+/// Offsets of the line starts.
 struct LineIndex<'a> {
     text: &'a str,
     line_starts: Vec<usize>,

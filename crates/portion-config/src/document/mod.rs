@@ -1,90 +1,90 @@
-//! What a file says, with the place of everything in it. YAML and JSON become the same tree.
+//! Parses a file into a tree with the position of every value. YAML and JSON give the same tree.
 
 mod builder;
 pub mod json;
 pub mod yaml;
 
-/// The most bytes of a document.
+/// Maximum bytes of a document.
 pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 
-/// A document that could be read.
+/// A parsed document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What is in it.
+    /// Root value.
     pub root: Node,
-    /// What is wrong with it although it could be read: keys that are given twice.
+    /// Errors that did not prevent parsing: duplicate keys.
     pub errors: Vec<DocumentError>,
 }
 
-/// What is said of a file in which nothing stands but comments.
+/// Message for a file that contains only comments.
 pub(crate) const EMPTY_MESSAGE: &str = "the file says nothing: the defaults are in force";
 
-/// What is wrong with a document, and where.
+/// An error in a document, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentError {
-    /// Where.
+    /// Position of the error.
     pub position: TextPosition,
-    /// What is wrong. Nothing of what stands there is repeated, for it may be secret.
+    /// Description of the error. It never repeats the content, which may be secret.
     pub message: String,
-    /// The way on.
+    /// Remedy.
     pub fix: String,
 }
 
-/// A place in a text: both count from one, columns in characters.
+/// A position in a text: line and column from one, columns in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextPosition {
-    /// The line.
+    /// Line number.
     pub line: usize,
-    /// The column.
+    /// Column.
     pub column: usize,
 }
 
-/// A value with its place.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The value.
     pub value: NodeValue,
-    /// Where it begins.
+    /// Position of its start.
     pub position: TextPosition,
-    /// The line in which it ends.
+    /// Line in which it ends.
     pub last_line: usize,
 }
 
-/// What a value is. Trees are never deep: a document that is deeper is refused.
+/// The value of a node. Trees are never deep: deeper documents are rejected.
 #[derive(Clone, Debug)]
 pub enum NodeValue {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A text; numbers and truths are plain ones, whose meaning the key decides.
+    /// A scalar. Numbers and booleans are plain text, which the key interprets.
     Scalar {
-        /// The text.
+        /// Text of the scalar.
         text: String,
-        /// Whether it stands without quotes.
+        /// True if it is written without quotes.
         is_plain: bool,
     },
-    /// Several values.
+    /// A list.
     List(Vec<Node>),
-    /// Values by name, in order.
+    /// A map, in order.
     Map(Vec<(MapKey, Node)>),
 }
 
-/// The name of a value in a map.
+/// The key of a value in a map.
 #[derive(Clone, Debug)]
 pub struct MapKey {
-    /// The name.
+    /// Text of the key.
     pub text: String,
-    /// Where it begins.
+    /// Position of its start.
     pub position: TextPosition,
 }
 
 impl Node {
-    /// A text that stands nowhere.
+    /// Creates a scalar without a position.
     pub(crate) fn plain_scalar(text: &str) -> Self {
         let tree = NodeValue::Scalar { text: text.to_owned(), is_plain: true };
         Self { value: tree, position: TextPosition::default(), last_line: 0 }
     }
 
-    /// What it is, in words.
+    /// Returns the name of its kind.
     pub(crate) fn kind_name(&self) -> &'static str {
         match &self.value {
             NodeValue::Null => "nothing",
@@ -96,7 +96,7 @@ impl Node {
 }
 
 impl DocumentError {
-    fn new(spot: TextPosition, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { position: spot, message: message.into(), fix: fix.into() }
+    fn new(position: TextPosition, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { position, message: message.into(), fix: fix.into() }
     }
 }

@@ -1,14 +1,13 @@
-//! YAML 1.2, from the events of a parser.
+//! Parses YAML 1.2 from the events of a parser.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 
 use super::builder::TreeBuilder;
 use super::{Document, DocumentError, EMPTY_MESSAGE, MAX_DOCUMENT_BYTES, Node, NodeValue, TextPosition};
 
-/// Reads a document.
+/// Parses a document.
 ///
-/// # Errors
-/// Where it is none; the first thing that makes it so.
+/// # Errors The first syntax error.
 pub fn parse(text: &str) -> Result<Document, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let start = TextPosition { line: 1, column: 1 };
@@ -30,7 +29,7 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
     build.finish().ok_or_else(|| empty_document(start))
 }
 
-/// A document without anything in it.
+/// Returns the error for a document without content.
 pub(super) fn empty_document(spot: TextPosition) -> DocumentError {
     DocumentError::new(spot, EMPTY_MESSAGE, "write {} to mean that")
 }

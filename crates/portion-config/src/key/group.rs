@@ -1,32 +1,32 @@
-//! What a key belongs to, as help and documentation sort them.
+//! Groups of keys, for help and documentation.
 
-/// What a key belongs to.
+/// The group of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyGroup {
-    /// How tools are listed.
+    /// Listing of tools.
     Tools,
-    /// How much a reply may be.
+    /// Size limits of replies.
     Limits,
-    /// How long, and how much, is kept for follow-ups.
+    /// Retention of payloads for follow-ups.
     Retention,
-    /// What is known of payloads, and done to them.
+    /// Knowledge about payloads, and their treatment.
     Payloads,
-    /// How replies are written.
+    /// Format of replies.
     Replies,
-    /// For whom replies are shaped.
+    /// Selection of the sessions whose replies are shaped.
     Rollout,
-    /// Where we listen.
+    /// Addresses to listen at.
     Listeners,
-    /// What we tell our operator.
+    /// Logs and records for the operator.
     Log,
-    /// When our operator is to be told, and where.
+    /// Alerts for the operator.
     Alerts,
-    /// The servers that we stand in front of, and rules for what they offer.
+    /// Upstream servers, and rules for their endpoints.
     Servers,
 }
 
 impl KeyGroup {
-    /// Every group, in the order in which it is shown.
+    /// All groups, in display order.
     pub const ALL: [Self; 10] = [
         Self::Limits,
         Self::Retention,
@@ -40,7 +40,7 @@ impl KeyGroup {
         Self::Alerts,
     ];
 
-    /// Its heading.
+    /// Returns the heading.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Tools => "Tools",

@@ -1,4 +1,4 @@
-//! What may be written: every key, with all that is known of it.
+//! All configuration keys with their properties.
 
 mod definitions;
 mod group;
@@ -16,93 +16,94 @@ pub use shorthand::{SHORTHANDS, Shorthand};
 use crate::document::Node;
 use crate::value::Value;
 
-/// Something that may be written.
+/// A configuration key.
 #[derive(Debug)]
 pub struct Key {
-    /// As it is written in files.
+    /// Name in files.
     pub name: &'static str,
-    /// What its value is.
+    /// Kind of its value.
     pub kind: ValueKind,
-    /// Words that may stand in place of such a value: `none`, `auto`.
+    /// Keywords that are allowed instead of a value of that kind: `none`, `auto`.
     pub keywords: &'static [&'static str],
-    /// What is in force where nothing was written, as text; empty where there is no such thing.
+    /// Default as text; empty if there is none.
     pub default: &'static str,
-    /// What stands for the value in help: `TOKENS`.
+    /// Placeholder for the value in help: `TOKENS`.
     pub value_name: &'static str,
-    /// What it decides.
+    /// Description of its effect.
     pub doc: &'static str,
-    /// What it belongs to.
+    /// Group for help and documentation.
     pub group: KeyGroup,
-    /// Where it may stand.
+    /// Levels at which it is allowed.
     pub placement: Placement,
-    /// Whether another value is obeyed without a restart.
+    /// True if a change takes effect without a restart.
     pub is_reloadable: bool,
-    /// How it is written on the command line.
+    /// Form of its command-line option.
     pub flag: CliFlag,
 }
 
-/// How a key is written on the command line.
+/// The command-line option of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CliFlag {
-    /// By its name, as `--hard-cap`.
+    /// Named after the key, as `--hard-cap`.
     FromName,
-    /// By another name.
+    /// With another name.
     Renamed(&'static str),
-    /// By its name; without a value it means this one.
+    /// Named after the key; without a value it means this one.
     OptionalValue(&'static str),
-    /// Not at all: its value is too large for that, or the name means something else there.
+    /// No option: its value is too complex, or the name has another meaning there.
     Disabled,
 }
 
-/// Where a key may stand.
+/// The levels at which a key is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// At the top, at an upstream, at an endpoint.
+    /// At the top, in an upstream, in an endpoint.
     Everywhere,
-    /// At the top and at an upstream.
+    /// At the top and in an upstream.
     TopOrUpstream,
     /// At the top.
     Top,
-    /// At an upstream.
+    /// In an upstream.
     Upstream,
-    /// At an endpoint.
+    /// In an endpoint.
     Endpoint,
 }
 
-/// What settings are written for.
+/// A level of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsLevel {
-    /// Everything.
+    /// For everything.
     Top,
-    /// What one server offers.
+    /// For one server.
     Upstream,
-    /// What a pattern matches.
+    /// For the endpoints that match a pattern.
     Endpoint,
 }
 
 impl Key {
-    /// Every key, group by group.
+    /// Yields all keys, group by group.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         definitions::all()
     }
 
-    /// The key of this name.
+    /// Returns the key of this name.
     pub fn by_name(name: &str) -> Option<&'static Self> {
         Key::all().find(|key| key.name == name)
     }
 
-    /// The key that a variable is for.
+    /// Returns the key of an environment variable.
     pub fn from_variable(variable: &str) -> Option<&'static Self> {
         Key::all().find(|key| key.variable().as_deref() == Some(variable))
     }
 
-    /// The name of its variable: `PORTION_HARD_CAP`. What is for upstreams or endpoints alone has none.
+    /// Returns the name of its environment variable: `PORTION_HARD_CAP`. Keys for upstreams or endpoints
+    /// only have none.
     pub fn variable(&self) -> Option<String> {
         self.is_allowed_at(SettingsLevel::Top)
             .then(|| format!("PORTION_{}", split_camel_case(self.name, '_').to_ascii_uppercase()))
     }
 
-    /// The name of its option, without dashes: `hard-cap`.
+    /// Returns the name of its option, without dashes: `hard-cap`.
     pub fn option(&self) -> Option<String> {
         match self.flag {
             _ if !self.is_allowed_at(SettingsLevel::Top) => None,
@@ -112,7 +113,7 @@ impl Key {
         }
     }
 
-    /// What its option means without a value.
+    /// Returns the value that its option has when it is given without one.
     pub fn bare_value(&self) -> Option<&'static str> {
         match self.flag {
             CliFlag::OptionalValue(value) => Some(value),
@@ -120,12 +121,12 @@ impl Key {
         }
     }
 
-    /// Whether its option may be given several times, each adding to the list.
+    /// Returns true if its option may be repeated, each one adding to the list.
     pub fn is_repeatable(&self) -> bool {
         matches!(self.kind, ValueKind::Names | ValueKind::Redact)
     }
 
-    /// What it decides, and what is in force where nothing is written.
+    /// Returns the help text: its effect and its default.
     pub fn help(&self) -> String {
         match self.default {
             "" => self.doc.to_owned(),
@@ -133,7 +134,7 @@ impl Key {
         }
     }
 
-    /// Whether it may stand there.
+    /// Returns true if it is allowed at this level.
     pub fn is_allowed_at(&self, level: SettingsLevel) -> bool {
         match self.placement {
             Placement::Everywhere => true,
@@ -144,7 +145,8 @@ impl Key {
         }
     }
 
-    /// The key that decides the same: `defaultPageSize` for `pageSize`, for all others themselves.
+    /// Returns the name of the setting that it belongs to: `defaultPageSize` for `pageSize`, for most
+    /// keys their own name.
     pub fn slot(&self) -> &'static str {
         match self.name {
             "pageSize" => "defaultPageSize",
@@ -153,10 +155,9 @@ impl Key {
         }
     }
 
-    /// The value of a text from an option or a variable.
+    /// Parses a text from an option or a variable.
     ///
-    /// # Errors
-    /// Where it is none of the kind: what is wrong, and the way on.
+    /// # Errors The problem and its remedy, if the text is not valid.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let node = self.parse_node(text)?;
         self.parse_value(&node).map_err(|wrong| {
@@ -164,7 +165,7 @@ impl Key {
         })
     }
 
-    /// A text from an option or a variable as a document would have it.
+    /// Converts a text from an option or a variable to a document node.
     pub(crate) fn parse_node(&self, text: &str) -> Result<Node, String> {
         let flows = text.trim_start().starts_with(['[', '{']);
         if !flows || !self.kind.is_structured() {
@@ -177,7 +178,7 @@ impl Key {
         }
     }
 
-    /// The value that a document has for it.
+    /// Parses the value of a document node.
     pub(crate) fn parse_value(&self, node: &Node) -> Result<Value, Vec<InvalidValue>> {
         self.kind.parse(node, self.keywords, self.default).map(|value| match (self.name, value) {
             ("split", Value::Number(percent)) => Value::Split(percent),
@@ -185,12 +186,12 @@ impl Key {
         })
     }
 
-    /// The names of all keys that may stand there.
+    /// Yields the names of all keys that are allowed at this level.
     pub(crate) fn names(level: SettingsLevel) -> impl Iterator<Item = &'static str> {
         Key::all().filter(move |key| key.is_allowed_at(level)).map(|key| key.name)
     }
 
-    /// The key that was probably meant by a name that is none.
+    /// Returns the key that an unknown name probably means.
     pub(crate) fn nearest(name: &str, level: SettingsLevel) -> Option<String> {
         closest_name(name, Self::names(level))
     }
@@ -206,7 +207,7 @@ impl fmt::Display for SettingsLevel {
     }
 }
 
-/// `hardCap` in words, between which this stands.
+/// Splits a camel-case name into words, with `between` between them.
 fn split_camel_case(name: &str, between: char) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     for c in name.chars() {

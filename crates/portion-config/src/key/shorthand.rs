@@ -3,17 +3,17 @@
 /// An option that stands for a value of a key.
 #[derive(Debug)]
 pub struct Shorthand {
-    /// Its name, without dashes.
+    /// Name without dashes.
     pub option: &'static str,
-    /// The key.
+    /// Name of the key.
     pub key: &'static str,
-    /// The value.
+    /// Value of the key.
     pub value: &'static str,
-    /// What it does.
+    /// Description of its effect.
     pub doc: &'static str,
 }
 
-/// Options that stand for values of keys.
+/// All shorthands.
 pub const SHORTHANDS: &[Shorthand] = &[Shorthand {
     option: "lean",
     key: "profile",

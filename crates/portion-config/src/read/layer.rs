@@ -1,4 +1,4 @@
-//! What one source says: settings for everything, for patterns, for servers.
+//! Reads the settings of one source: for everything, for patterns, for servers.
 
 use super::{ConfigReader, DocumentSource};
 use crate::document::{MapKey, Node, NodeValue};
@@ -6,7 +6,7 @@ use crate::key::{Key, SettingsLevel, ValueKind};
 use crate::origin::Origin;
 use crate::settings::Settings;
 
-/// What one source says.
+/// The settings of one source.
 #[derive(Default)]
 pub(crate) struct Layer {
     pub(crate) top: Settings,
@@ -14,7 +14,7 @@ pub(crate) struct Layer {
     pub(crate) upstreams: Vec<(String, UpstreamLayer)>,
 }
 
-/// What is said of one server.
+/// The settings of one server.
 pub(crate) struct UpstreamLayer {
     pub(crate) origin: Origin,
     pub(crate) settings: Settings,
@@ -26,7 +26,7 @@ pub(crate) struct UpstreamLayer {
 pub(crate) struct PatternSettings(pub(crate) Vec<(String, Settings)>);
 
 impl Layer {
-    /// What counts more, over this, key by key.
+    /// Overrides this layer by one of a higher priority, key by key.
     pub(super) fn overlay(&mut self, above: Self) {
         self.top.overlay(above.top);
         self.rules.overlay(above.rules);
@@ -57,12 +57,11 @@ impl ConfigReader {
     pub(super) fn read_layer(&mut self, from: &DocumentSource, entries: &[(MapKey, Node)]) -> Layer {
         let mut rules = PatternSettings::default();
         let mut upstreams = Vec::new();
-        let top = self.read_settings(from, entries, SettingsLevel::Top, true, |reading, key, node| match key
-            .kind
-        {
-            ValueKind::Endpoints => rules = reading.read_rules(from, key, node, true),
-            _ => upstreams = reading.read_upstreams(from, key, node),
-        });
+        let top =
+            self.read_settings(from, entries, SettingsLevel::Top, true, |reader, key, node| match key.kind {
+                ValueKind::Endpoints => rules = reader.read_rules(from, key, node, true),
+                _ => upstreams = reader.read_upstreams(from, key, node),
+            });
         Layer { top, rules, upstreams }
     }
 
@@ -99,15 +98,15 @@ impl ConfigReader {
             let Some(entries) = self.expect_map(from, &name.text, node) else { continue };
             let mut rules = PatternSettings::default();
             let settings =
-                self.read_settings(from, entries, SettingsLevel::Upstream, false, |reading, key, node| {
-                    rules = reading.read_rules(from, key, node, false);
+                self.read_settings(from, entries, SettingsLevel::Upstream, false, |reader, key, node| {
+                    rules = reader.read_rules(from, key, node, false);
                 });
             upstreams.push((name.text.clone(), UpstreamLayer { origin, settings, rules }));
         }
         upstreams
     }
 
-    /// The entries of a key's map.
+    /// Returns the entries of a key's map.
     fn map_entries<'n>(&mut self, from: &DocumentSource, key: &Key, node: &'n Node) -> &'n [(MapKey, Node)] {
         self.expect_map(from, key.name, node).unwrap_or_default()
     }

@@ -1,9 +1,9 @@
-//! The lines of a file, to show what stands at a place: never one that may hold a secret.
+//! Shows the source line of a problem, but never a line that may contain a secret.
 
 use crate::origin::{FilePosition, Origin};
 use crate::problem::Problem;
 
-/// The most characters of a line that are shown.
+/// Maximum characters of a line that are shown.
 const MAX_SNIPPET_CHARS: usize = 120;
 
 /// The lines of a file that may be shown.
@@ -13,12 +13,12 @@ pub(crate) struct SourceLines<'a> {
 }
 
 impl<'a> SourceLines<'a> {
-    /// Those of a text without some, first and last.
+    /// Creates the lines of a text; `hidden` holds the first and last line of each secret range.
     pub(crate) fn new(text: &'a str, hidden: &'a [(usize, usize)]) -> Self {
         Self { lines: text.lines().collect(), secret_ranges: hidden }
     }
 
-    /// Adds to a problem what stands at its place.
+    /// Adds the line at the place of a problem to it.
     pub(crate) fn add_snippet(&self, problem: &mut Problem) {
         if let Origin::File(_, place) = &problem.origin {
             problem.snippet = self.snippet(*place);
@@ -33,7 +33,7 @@ impl<'a> SourceLines<'a> {
         if column > MAX_SNIPPET_CHARS {
             return None;
         }
-        // Tabs keep their width, so that the mark stands below its place.
+        // Tabs keep their width, so that the mark is below its place.
         let shown: String = text
             .chars()
             .take(MAX_SNIPPET_CHARS)

@@ -1,4 +1,4 @@
-//! From what was written to settings, gathering everything that is wrong on the way.
+//! Reads the sources into settings and collects all errors.
 
 mod layer;
 mod lines;
@@ -18,24 +18,24 @@ use crate::problem::Problem;
 use crate::settings::{Setting, Settings};
 use crate::sources::Sources;
 
-/// By which a document names its schema, for editors.
+/// Key with which a document names its schema, for editors.
 const SCHEMA_KEY: &str = "$schema";
 
-/// Unknown keys for which the one that was probably meant is looked for.
+/// Maximum unknown keys for which a suggestion is searched.
 const MAX_SUGGESTIONS: usize = 100;
 
-/// What is read, and what was wrong with it so far.
+/// Collects the problems found while reading.
 #[derive(Default)]
 pub(crate) struct ConfigReader {
     pub(crate) problems: Vec<Problem>,
     pub(crate) warnings: Vec<Problem>,
-    /// Lines of the file that may hold secrets, first and last.
+    /// First and last line of each range of the file that may contain secrets.
     pub(crate) secret_ranges: Vec<(usize, usize)>,
-    /// Whether the file could be read as a whole.
+    /// True if the file was parsed completely.
     pub(crate) is_file_parsed: bool,
 }
 
-/// Where a document stands.
+/// The source of a document.
 #[derive(Clone)]
 pub(super) enum DocumentSource {
     File(Arc<str>),
@@ -54,7 +54,7 @@ impl DocumentSource {
 }
 
 impl ConfigReader {
-    /// Everything that the sources say, what counts more over what counts less.
+    /// Reads all sources, those of higher priority over the others.
     pub(crate) fn read_sources(&mut self, sources: &Sources) -> Layer {
         self.is_file_parsed = true;
         let mut layer = match &sources.file {
@@ -112,7 +112,7 @@ impl ConfigReader {
         }
     }
 
-    /// The settings of a map; what has a meaning of its own is given to `other`.
+    /// Reads the settings of a map; keys that hold rules or servers are passed to `other`.
     fn read_settings(
         &mut self,
         from: &DocumentSource,
@@ -171,7 +171,7 @@ impl ConfigReader {
                 "give each its settings, or one pattern for all of them",
             );
         } else {
-            // Whoever has so many keys wrong has another kind of file.
+            // A file with that many unknown keys is probably not a configuration.
             let nearest =
                 (self.problems.len() < MAX_SUGGESTIONS).then(|| Key::nearest(&name.text, level)).flatten();
             let fix = match nearest {

@@ -1,4 +1,4 @@
-//! Variables and options: each is a document with one key.
+//! Reads variables and options: each is a document with one key.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use crate::key::{Key, SHORTHANDS};
 use crate::origin::Origin;
 use crate::problem::Problem;
 
-/// What the names of all our variables begin with.
+/// Prefix of all variables of Portion.
 const VARIABLE_PREFIX: &str = "PORTION_";
-/// Variables that are no keys: where the file is, and what only the program or its tests look at.
+/// Variables that are not keys: the path of the file, and those used only by the program or its tests.
 const NON_KEY_VARIABLES: &[&str] = &["PORTION_CONFIG", "PORTION_LOG", "PORTION_BIN"];
 
 impl ConfigReader {
     pub(super) fn read_variables(&mut self, variables: &[(String, String)]) -> Layer {
         let mut variables: Vec<_> =
             variables.iter().filter(|(name, _)| name.starts_with(VARIABLE_PREFIX)).collect();
-        // The environment has no order; what is said of it has.
+        // The environment has no order; the messages should have one.
         variables.sort();
         let mut layer = Layer::default();
         for (name, text) in variables {
@@ -79,7 +79,7 @@ impl ConfigReader {
                 let hidden = self.secret_ranges.len();
                 let layer =
                     self.read_layer(from, &[(MapKey { text: key.name.to_owned(), position: spot }, node)]);
-                // Lines of a variable are none of the file.
+                // Lines of a variable are not lines of the file.
                 self.secret_ranges.truncate(hidden);
                 layer
             }

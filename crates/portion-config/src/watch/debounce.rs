@@ -1,70 +1,71 @@
-//! When a file that is being changed may be believed: what was noticed and when, and what a look at it found, decide
-//! when to look next and whether to tell. Time is an argument (since any beginning), so that tests own it.
+//! Decides when a changing file has settled: from the changes observed, their times, and the results of
+//! reads, it derives when to read next and whether to report. Time is an argument (relative to any
+//! start), so that tests control it.
 
 #[cfg(test)]
 mod laws;
 
 use std::time::Duration;
 
-/// How long a file has to be left alone.
+/// Intervals for which a file must be left alone before it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebounceOptions {
-    /// After the last sign of a change: several of them are one, and are told once.
+    /// Interval after the last change: several changes within it are reported as one.
     pub quiet_interval: Duration,
-    /// The same for what looks cut off: nothing in it, no end to its last line, or the beginning of what was there
-    /// before. Files that are written in two goes look so in between.
+    /// Interval after the last change for text that looks incomplete: empty, without a final newline, or
+    /// a prefix of the previous text. Files that are written in two steps look like that in between.
     pub incomplete_interval: Duration,
-    /// After the last write of a writer that has not closed the file: some never do. Ten times as long for what looks
-    /// cut off.
+    /// Interval after the last write by a writer that has not closed the file, because some never do. Ten
+    /// times as long for text that looks incomplete.
     pub open_writer_timeout: Duration,
-    /// How long a change has to last that nothing told of, found by looking: who makes it may be at it still.
+    /// Interval after a change that was found by polling, because its writer may not have finished.
     pub polled_change_interval: Duration,
-    /// How often a file that is watched is looked at all the same, for changes that nothing tells of.
+    /// Interval between polls of a watched file, for changes that cause no event.
     pub poll_interval: Duration,
 }
 
-/// A sign that the file may be another one.
+/// An observation that the file may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileChange {
-    /// Somebody writes in it, and it will be told when the file is closed.
+    /// A writer is writing to it; an event will follow when it closes the file.
     Writing,
     /// A writer has closed it.
     Closed,
-    /// Another file stands in its place, or none; who writes in the old one is nobody's business.
+    /// Another file, or none, is in its place; writes to the old file are irrelevant.
     Replaced,
-    /// Something else, as its permissions or its times.
+    /// Another change, such as of its permissions or times.
     MetadataChanged,
-    /// It is in another state than at the last look, and nothing told of that.
+    /// A poll found it in another state, and no event was received.
     FoundByPolling,
 }
 
-/// What a look at the file found.
+/// The result of reading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadAssessment {
-    /// What was told last.
+    /// The content that was reported last.
     Unchanged,
-    /// It was changed during the look.
+    /// The file changed during the read.
     Torn,
-    /// Something that looks cut off, or nothing to read.
+    /// Content that looks incomplete, or no readable content.
     Incomplete,
-    /// A text that looks complete.
+    /// Content that looks complete.
     Complete,
 }
 
-/// What is known of a change that has not been told.
+/// A change that has not been reported yet.
 #[derive(Clone, Copy, Debug)]
 struct PendingChange {
-    /// When the first sign came since which nobody is known to write.
+    /// Time of the first change since the file was last being written.
     first_at: Duration,
     last_at: Duration,
     is_being_written: bool,
-    /// Nothing tells of what happens to the file.
+    /// True if no events are received for the file.
     is_polled: bool,
-    /// A look has been taken since the last sign, and it was not convincing.
+    /// True if the file looked incomplete when it was read after the last change.
     looked_incomplete: bool,
 }
 
-/// Follows one file from sign to sign.
+/// Tracks the changes of one file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Debouncer {
     options: DebounceOptions,
@@ -72,8 +73,8 @@ pub(super) struct Debouncer {
 }
 
 impl Default for DebounceOptions {
-    /// Text that looks complete is told 15 ms after its writer is done, other text after 50 ms: within the 100 ms
-    /// that a change may take, with room for a busy machine.
+    /// Text that looks complete is reported 15 ms after its writer has finished, other text after 50 ms:
+    /// within the 100 ms that a change may take, with a margin for a busy machine.
     fn default() -> Self {
         Self {
             quiet_interval: Duration::from_millis(15),
@@ -86,29 +87,30 @@ impl Default for DebounceOptions {
 }
 
 impl Debouncer {
-    pub(super) fn new(settle: DebounceOptions) -> Self {
-        Self { options: settle, pending: None }
+    pub(super) fn new(options: DebounceOptions) -> Self {
+        Self { options, pending: None }
     }
 
-    /// Whether nothing is under way.
+    /// Returns true if no change is pending.
     pub(super) fn is_idle(&self) -> bool {
         self.pending.is_none()
     }
 
-    /// Whether a look has to find the file as the last one did, for nothing else tells that it is left alone.
+    /// Returns true if the next read must find the file as the last one did, because no events are
+    /// received.
     pub(super) fn is_polled(&self) -> bool {
         self.pending.is_some_and(|pending| pending.is_polled)
     }
 
-    /// How long ago the last sign was.
+    /// Returns the time since the last change.
     pub(super) fn time_since_change(&self, now: Duration) -> Duration {
         self.pending.map_or(Duration::ZERO, |pending| now.saturating_sub(pending.last_at))
     }
 
-    /// Takes a sign in.
-    pub(super) fn record_change(&mut self, notice: FileChange, now: Duration) {
+    /// Records a change.
+    pub(super) fn record_change(&mut self, change: FileChange, now: Duration) {
         let before = self.pending;
-        let writing = match notice {
+        let writing = match change {
             FileChange::Writing => true,
             FileChange::Closed | FileChange::Replaced => false,
             FileChange::MetadataChanged | FileChange::FoundByPolling => {
@@ -120,7 +122,7 @@ impl Debouncer {
             _ => now,
         };
         let last = before.map_or(now, |pending| pending.last_at.max(now));
-        let blind = notice == FileChange::FoundByPolling;
+        let blind = change == FileChange::FoundByPolling;
         self.pending = Some(PendingChange {
             first_at: first,
             last_at: last,
@@ -130,12 +132,13 @@ impl Debouncer {
         });
     }
 
-    /// When to look at the file next; never, where nothing is under way.
+    /// Returns when to read the file next; `None` if no change is pending.
     pub(super) fn next_read_at(&self) -> Option<Duration> {
         self.pending.map(|pending| pending.next_read_at(&self.options))
     }
 
-    /// Takes in what a look found. Whether that is to be told; if not, [`due`](Self::due) says when to look again.
+    /// Records the result of a read. Returns true if the content is to be reported; otherwise
+    /// [`next_read_at`](Self::next_read_at) gives the next read.
     pub(super) fn record_read(&mut self, found: ReadAssessment, now: Duration) -> bool {
         let Some(pending) = &mut self.pending else { return false };
         match found {
@@ -159,16 +162,16 @@ impl Debouncer {
 }
 
 impl PendingChange {
-    fn next_read_at(&self, settle: &DebounceOptions) -> Duration {
+    fn next_read_at(&self, options: &DebounceOptions) -> Duration {
         let wait = match (self.is_being_written, self.is_polled, self.looked_incomplete) {
-            (true, _, false) => settle.open_writer_timeout,
-            (true, _, true) => settle.open_writer_timeout.saturating_mul(10),
-            (false, true, _) => settle.polled_change_interval,
-            (false, false, true) => settle.incomplete_interval,
+            (true, _, false) => options.open_writer_timeout,
+            (true, _, true) => options.open_writer_timeout.saturating_mul(10),
+            (false, true, _) => options.polled_change_interval,
+            (false, false, true) => options.incomplete_interval,
             (false, false, false) => {
-                // One change after the other, each of them whole, must not keep all of them from being told.
-                let patience = self.first_at.saturating_add(settle.quiet_interval.saturating_mul(3));
-                return patience.min(self.last_at.saturating_add(settle.quiet_interval));
+                // A sequence of complete changes must not delay the report forever.
+                let patience = self.first_at.saturating_add(options.quiet_interval.saturating_mul(3));
+                return patience.min(self.last_at.saturating_add(options.quiet_interval));
             }
         };
         self.last_at.saturating_add(wait)

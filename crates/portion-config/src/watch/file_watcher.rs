@@ -1,4 +1,4 @@
-//! What the system tells of the directories that a path goes through, as signs for `settle`.
+//! Watches the directories on the way of a path and converts file system events for `debounce`.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -10,57 +10,57 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use super::debounce::FileChange;
 use super::resolved_path::ResolvedPath;
 
-/// Whether the system tells that a writer has closed a file: inotify does.
+/// True if the system reports that a writer has closed a file: inotify does.
 const REPORTS_CLOSE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// How often a file is looked at that is not watched.
+/// Interval between polls of a file that cannot be watched.
 pub(super) const DEGRADED_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What wakes the thread.
+/// A message to the watch thread.
 #[derive(Debug)]
 pub(super) enum WatchMessage {
-    /// Something happened in a directory at this time, or could not be told.
+    /// An event or an error, with the time at which it was received.
     FsEvent(notify::Result<Event>, Instant),
-    /// The watch is no longer wanted.
+    /// A request to stop.
     Stop,
 }
 
-/// Sees what happens along a route.
+/// Watches the directories on the way of a path.
 pub(super) struct FileWatcher {
     watcher: Option<RecommendedWatcher>,
     resolved_path: ResolvedPath,
     watched_dirs: Vec<PathBuf>,
-    /// Whether everything that should be watched is, as far as was told.
+    /// True if all directories are watched, as far as is known.
     healthy: bool,
 }
 
 impl FileWatcher {
-    /// Watches along a path; what is seen goes to `signs`.
-    pub(super) fn open(path: &Path, signs: Sender<WatchMessage>) -> Self {
+    /// Watches the directories of a path and sends events to `messages`.
+    pub(super) fn open(path: &Path, messages: Sender<WatchMessage>) -> Self {
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            // That somebody opens or reads a file is told as well, ourselves included.
+            // Opening and reading cause events as well, including those of this process.
             let read =
                 matches!(&event, Ok(Event { kind: EventKind::Access(of), .. }) if !is_write_close(*of));
             if !read {
-                // It fails only when nobody listens any more.
-                let _ = signs.send(WatchMessage::FsEvent(event, Instant::now()));
+                // Fails only if the receiver is gone.
+                let _ = messages.send(WatchMessage::FsEvent(event, Instant::now()));
             }
         });
         match watcher {
             Ok(watcher) => {
-                let mut eyes = Self { watcher: Some(watcher), ..Self::disabled() };
-                eyes.update_watches(path);
-                eyes
+                let mut file_watcher = Self { watcher: Some(watcher), ..Self::disabled() };
+                file_watcher.update_watches(path);
+                file_watcher
             }
             Err(error) => {
-                let mut eyes = Self::disabled();
-                eyes.mark_degraded(path, &error);
-                eyes
+                let mut file_watcher = Self::disabled();
+                file_watcher.mark_degraded(path, &error);
+                file_watcher
             }
         }
     }
 
-    /// Sees nothing.
+    /// Creates a watcher that receives no events.
     pub(super) fn disabled() -> Self {
         Self {
             watcher: None,
@@ -70,23 +70,24 @@ impl FileWatcher {
         }
     }
 
-    /// Whether signs can be expected of every change, as far as is known.
+    /// Returns true if every change is expected to cause an event.
     pub(super) fn is_healthy(&self) -> bool {
         self.healthy
     }
 
-    /// Follows the path anew, for what it goes through may be other links and directories now, and watches these.
+    /// Resolves the path again, because its links and directories may have changed, and watches the new
+    /// directories.
     pub(super) fn update_watches(&mut self, path: &Path) {
         let Some(watcher) = &mut self.watcher else { return };
         let mut failed = None;
-        // What comes into being while the watches are set up is seen by following once more.
+        // Resolving again detects changes that were made while the watches were set up.
         for _ in 0..4 {
             let route = ResolvedPath::resolve(path);
             let folders = route.watch_dirs();
             self.watched_dirs.retain(|folder| {
                 let stays = folders.contains(folder);
                 if !stays {
-                    // It fails where the directory is gone, and its watch with it.
+                    // Fails if the directory, and with it the watch, is gone.
                     let _ = watcher.unwatch(folder);
                 }
                 stays
@@ -117,15 +118,15 @@ impl FileWatcher {
         }
     }
 
-    /// Watches everything anew: something happened that was not seen.
+    /// Replaces all watches, after a change that caused no event.
     pub(super) fn reset_watches(&mut self, path: &Path) {
         self.unwatch_where(|_| true);
         self.update_watches(path);
     }
 
-    /// What an event means for the file, if anything.
+    /// Returns the meaning of an event for the file, if it has one.
     pub(super) fn classify_event(&mut self, event: &notify::Result<Event>) -> Option<FileChange> {
-        // Events that were lost, and trouble: nothing is known, so everything is looked at.
+        // Lost events and errors: the state is unknown, so everything is checked.
         let Ok(event) = event else { return Some(FileChange::Replaced) };
         if event.need_rescan() || event.paths.is_empty() {
             self.unwatch_where(|_| true);
@@ -133,7 +134,7 @@ impl FileWatcher {
         }
         let of_folder = |folder: &PathBuf| event.paths.contains(folder);
         if self.watched_dirs.iter().any(of_folder) && affects_directory(event.kind) {
-            // Its name may stand for another directory now; the watch stays with the old one.
+            // The name may refer to another directory now; the watch stays with the old one.
             self.unwatch_where(of_folder);
             return Some(FileChange::Replaced);
         }
@@ -144,7 +145,7 @@ impl FileWatcher {
         self.resolved_path.watch_points.iter().any(|place| at(place)).then_some(FileChange::Replaced)
     }
 
-    /// Gives watches up, so that [`follow`](Self::follow) sets them up anew.
+    /// Removes watches, so that [`update_watches`](Self::update_watches) sets them up again.
     fn unwatch_where(&mut self, which: impl Fn(&PathBuf) -> bool) {
         let Some(watcher) = &mut self.watcher else { return };
         self.watched_dirs.retain(|folder| {
@@ -156,7 +157,7 @@ impl FileWatcher {
         });
     }
 
-    /// Says once that the file is looked at rather than watched.
+    /// Logs once that the file is polled instead of watched.
     pub(super) fn mark_degraded(&mut self, path: &Path, error: &notify::Error) {
         if self.healthy {
             self.healthy = false;
@@ -186,7 +187,7 @@ fn is_write_close(of: AccessKind) -> bool {
     of == AccessKind::Close(AccessMode::Write)
 }
 
-/// Whether a directory itself may be another one.
+/// Returns true if a directory may have been replaced.
 fn affects_directory(kind: EventKind) -> bool {
     matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) | EventKind::Create(_))
 }
@@ -201,11 +202,11 @@ mod tests {
     use super::*;
 
     fn check(event: &Event, expect: Option<FileChange>) {
-        let mut eyes = FileWatcher::disabled();
-        eyes.resolved_path.watch_points =
+        let mut file_watcher = FileWatcher::disabled();
+        file_watcher.resolved_path.watch_points =
             ["/etc/p.yaml", "/etc/..data", "/etc/d1/p.yaml"].map(PathBuf::from).to_vec();
-        eyes.watched_dirs = eyes.resolved_path.watch_dirs();
-        assert_eq!(eyes.classify_event(&Ok(event.clone())), expect, "{event:?}");
+        file_watcher.watched_dirs = file_watcher.resolved_path.watch_dirs();
+        assert_eq!(file_watcher.classify_event(&Ok(event.clone())), expect, "{event:?}");
     }
 
     fn event(kind: EventKind, path: &str) -> Event {
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_the_file_are_told_apart() {
+    fn events_of_the_file_are_classified() {
         let check = |kind, expect| check(&event(kind, "/etc/d1/p.yaml"), Some(expect));
         let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
         check(data, if REPORTS_CLOSE { FileChange::Writing } else { FileChange::MetadataChanged });
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_nobodys_business() {
+    fn other_files_are_ignored() {
         let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
         check(&event(data, "/etc/p.yaml.swp"), None);
         check(&event(EventKind::Create(CreateKind::Folder), "/etc/d2"), None);
@@ -241,39 +242,42 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_may_have_been_anything() {
+    fn lost_events_count_as_a_replacement() {
         check(&Event::new(EventKind::Other).set_flag(Flag::Rescan), Some(FileChange::Replaced));
-        let mut eyes = FileWatcher::disabled();
-        assert_eq!(eyes.classify_event(&Err(notify::Error::generic("trouble"))), Some(FileChange::Replaced));
+        let mut file_watcher = FileWatcher::disabled();
+        assert_eq!(
+            file_watcher.classify_event(&Err(notify::Error::generic("trouble"))),
+            Some(FileChange::Replaced)
+        );
     }
 
-    /// Replaces a directory on the way, with others below it or not, has that noticed, and expects the file in the new
-    /// one to be watched.
+    /// Replaces a directory on the way, with or without others below it, lets `notice` handle that, and
+    /// asserts that the file in the new one is watched.
     #[cfg(unix)]
     fn check_replaced(folder: &str, notice: impl Fn(&mut FileWatcher, &Path, &Receiver<WatchMessage>)) {
-        let (signs, root) = (mpsc::channel(), tempfile::tempdir().expect("a directory"));
+        let (messages, root) = (mpsc::channel(), tempfile::tempdir().expect("a directory"));
         let path = root.path().join("above/etc/p.yaml");
         let make = || {
             fs::create_dir_all(root.path().join("above/etc")).expect("a directory");
             fs::write(&path, "a: 1\n").expect("a file");
         };
         make();
-        let mut eyes = FileWatcher::open(&path, signs.0);
+        let mut file_watcher = FileWatcher::open(&path, messages.0);
         fs::rename(root.path().join(folder), root.path().join("old")).expect("it can be moved");
         make();
-        notice(&mut eyes, &path, &signs.1);
-        while signs.1.try_recv().is_ok() {}
+        notice(&mut file_watcher, &path, &messages.1);
+        while messages.1.try_recv().is_ok() {}
         fs::remove_file(&path).expect("it was there");
-        next(&mut eyes, &signs.1);
+        next(&mut file_watcher, &messages.1);
     }
 
-    /// Waits for a sign that means something for the file.
+    /// Waits for an event that concerns the file.
     #[cfg(unix)]
-    fn next(eyes: &mut FileWatcher, signs: &Receiver<WatchMessage>) -> FileChange {
+    fn next(file_watcher: &mut FileWatcher, messages: &Receiver<WatchMessage>) -> FileChange {
         loop {
-            let sign = signs.recv_timeout(Duration::from_mins(1)).expect("something stirs");
+            let sign = messages.recv_timeout(Duration::from_mins(1)).expect("something stirs");
             let WatchMessage::FsEvent(event, _) = sign else { panic!("nobody stops it") };
-            if let Some(notice) = eyes.classify_event(&event) {
+            if let Some(notice) = file_watcher.classify_event(&event) {
                 return notice;
             }
         }
@@ -282,10 +286,10 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn another_directory_of_the_same_name_is_watched() {
-        check_replaced("above/etc", |eyes, path, signs| {
-            assert_eq!(next(eyes, signs), FileChange::Replaced);
-            eyes.update_watches(path);
+        check_replaced("above/etc", |file_watcher, path, messages| {
+            assert_eq!(next(file_watcher, messages), FileChange::Replaced);
+            file_watcher.update_watches(path);
         });
-        check_replaced("above", |eyes, path, _| eyes.reset_watches(path));
+        check_replaced("above", |file_watcher, path, _| file_watcher.reset_watches(path));
     }
 }

@@ -1,21 +1,19 @@
-//! Notices that a file is another one now, and hands over its text once that is whole.
+//! Watches a file and reports its text after each change, once the text is complete.
 //!
-//! # What is watched
-//! Never the file itself: editors and mounted configuration put another one in its place, and then the old one
-//! would be watched for ever. `route` follows the path through every symbolic link; the directories that it
-//! comes by are watched, so that a link that points elsewhere is seen as well (Kubernetes flips `..data`), and the
-//! nearest one above where a directory is missing. What notices nothing (a network share, a directory above that
-//! was renamed) is found by a look at the file's identity every two seconds; where no watch can be had at all,
-//! every half second.
+//! # What is watched Never the file itself: editors and mounted configurations replace it by another one,
+//! and the watch would stay with the old one. `resolved_path` follows the path through every symbolic
+//! link and lists the directories on the way. These are watched, so that a change of a link is seen as
+//! well (Kubernetes changes `..data`); if a directory is missing, the nearest existing one above it is
+//! watched. Changes without events (a network share, a renamed directory further up) are found by polling
+//! the identity of the file every two seconds, or every half second if no watch is possible.
 //!
-//! # When it is whole
-//! A file says nothing of being complete. `settle` decides, from what was noticed and when: a writer that has not
-//! closed the file is waited for, several changes at once are one, and a text that looks cut off has to last longer
-//! before it is believed. A text during whose reading the file changed is never handed over, nor is one that is newer than
-//! the last sign of a change: then a sign is still to come.
+//! # When it is complete A file does not indicate that it is complete. `debounce` decides, from the
+//! changes and their times: it waits for a writer that has not closed the file, reports several changes
+//! as one, and waits longer for a text that looks incomplete. A text is never reported if the file
+//! changed while it was read, or if it is newer than the last event: then another event is still to come.
 //!
-//! What cannot be known: a writer that closes a file in the middle, at the end of a line, and goes on in it later than
-//! [`DebounceOptions::quiet_interval`] looks like one that is done.
+//! One case cannot be detected: a writer that closes a file in the middle, at the end of a line, and
+//! continues later than [`DebounceOptions::quiet_interval`], looks like one that has finished.
 
 mod debounce;
 mod file_watcher;
@@ -35,86 +33,87 @@ pub use debounce::DebounceOptions;
 use self::file_watcher::{FileWatcher, WatchMessage};
 use self::watch_loop::WatchLoop;
 
-/// The longest configuration that is read, in bytes.
+/// Maximum bytes of a configuration file.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Watches one path for as long as it lives, in a thread of its own.
+/// Watches one path in a thread of its own, until this value is dropped.
 #[derive(Debug)]
 pub struct WatchHandle {
     messages: Sender<WatchMessage>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the path means now. The same is never told twice running.
+/// Content of the path. The same content is never reported twice in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileContent {
-    /// A whole text, not that of the last time.
+    /// A complete text that differs from the last one.
     Text(String),
-    /// A file that says nothing: blank lines and comments, or no byte at all.
+    /// A file without content: only blank lines and comments, or no bytes.
     Empty,
     /// No file.
     Missing,
-    /// Something that cannot be read as text, and why.
+    /// Something that cannot be read as text, and the reason.
     Unreadable(String),
 }
 
-/// Why a path cannot be watched.
+/// The error for a path that cannot be watched.
 #[derive(Debug, Error)]
 pub enum WatchError {
-    /// It ends in no name.
+    /// It does not end in a file name.
     #[error("`{}` names no file to watch", .0.display())]
     NoFileName(PathBuf),
-    /// The path is relative, and where to is not known.
+    /// The path is relative, and the working directory is unknown.
     #[error("`{}` has no place to start from: {source}; give an absolute path", path.display())]
     NoBaseDirectory {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
-    /// There can be no further thread.
+    /// No thread can be started.
     #[error("no thread to watch the configuration with: {0}")]
     SpawnThread(io::Error),
 }
 
 impl WatchHandle {
-    /// Watches `path` from now on and calls `heed`, in the watch's own thread, with what it means each time that this
-    /// changes. `known` is the text that the caller has of it already, if any: what is different from it at the start is
-    /// told too, so that nothing is missed between that reading and this call. The file need not be there.
+    /// Starts to watch `path` and calls `on_change` in the thread of the watch with the new content after
+    /// each change. `known` is the text that the caller has already read, if any: a difference at the
+    /// start is reported as well, so that no change between that read and this call is missed. The file
+    /// need not exist.
     ///
-    /// The thread waits while `heed` works, and ends with the value.
+    /// The thread waits while `on_change` runs, and ends when the returned value is dropped.
     ///
-    /// # Errors
-    /// See [`WatchError`]. That the system cannot watch directories is none: the file is looked at instead, and a
-    /// warning logged.
+    /// # Errors See [`WatchError`]. It is no error if the system cannot watch directories: then the file
+    /// is polled, and a warning is logged.
     pub fn start(
         path: &Path,
         known: Option<&str>,
-        settle: DebounceOptions,
-        heed: impl FnMut(FileContent) + Send + 'static,
+        options: DebounceOptions,
+        on_change: impl FnMut(FileContent) + Send + 'static,
     ) -> Result<Self, WatchError> {
         if path.file_name().is_none() {
             return Err(WatchError::NoFileName(path.to_owned()));
         }
         let path = std::path::absolute(path)
             .map_err(|source| WatchError::NoBaseDirectory { path: path.to_owned(), source })?;
-        // Watched before this returns: a change from now on is seen.
-        Self::start_with(path, known, settle, heed, FileWatcher::open)
+        // Watches are set up before this returns: a change from now on is seen.
+        Self::start_with(path, known, options, on_change, FileWatcher::open)
     }
 
     fn start_with(
         path: PathBuf,
         known: Option<&str>,
-        settle: DebounceOptions,
-        heed: impl FnMut(FileContent) + Send + 'static,
+        options: DebounceOptions,
+        on_change: impl FnMut(FileContent) + Send + 'static,
         open: impl FnOnce(&Path, Sender<WatchMessage>) -> FileWatcher,
     ) -> Result<Self, WatchError> {
-        let (stop, signs) = mpsc::channel();
-        let eyes = open(&path, stop.clone());
-        let mut round = WatchLoop::new(path, known.map(probe::content_from_str), settle, eyes, heed);
+        let (stop, messages) = mpsc::channel();
+        let file_watcher = open(&path, stop.clone());
+        let mut watch_loop =
+            WatchLoop::new(path, known.map(probe::content_from_str), options, file_watcher, on_change);
         let thread = thread::Builder::new()
             .name("portion-config".to_owned())
-            .spawn(move || round.run(&signs))
+            .spawn(move || watch_loop.run(&messages))
             .map_err(WatchError::SpawnThread)?;
         Ok(Self { messages: stop, thread: Some(thread) })
     }
@@ -122,10 +121,10 @@ impl WatchHandle {
 
 impl Drop for WatchHandle {
     fn drop(&mut self) {
-        // It fails only where the thread has ended, which is what is wanted.
+        // Fails only if the thread has ended, which is the goal.
         let _ = self.messages.send(WatchMessage::Stop);
         if let Some(thread) = self.thread.take() {
-            // A `heed` that owns its watch may drop it: a thread cannot wait for itself.
+            // An `on_change` that owns the watch may drop it: a thread cannot wait for itself.
             if thread.thread().id() != thread::current().id() {
                 let _ = thread.join();
             }
@@ -138,21 +137,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_looked_at_where_it_cannot_be_watched() {
+    fn a_file_that_cannot_be_watched_is_polled() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("portion.yaml");
         std::fs::write(&path, "a: 1\n").expect("there is room");
         let (tell, told) = mpsc::channel();
-        let heed = move |seen| {
+        let on_change = move |seen| {
             let _ = tell.send(seen);
         };
         let blind = |path: &Path, _| {
-            let mut eyes = FileWatcher::disabled();
-            eyes.mark_degraded(path, &notify::Error::new(notify::ErrorKind::MaxFilesWatch));
-            eyes
+            let mut file_watcher = FileWatcher::disabled();
+            file_watcher.mark_degraded(path, &notify::Error::new(notify::ErrorKind::MaxFilesWatch));
+            file_watcher
         };
-        let watch =
-            WatchHandle::start_with(path.clone(), Some("a: 1\n"), DebounceOptions::default(), heed, blind);
+        let watch = WatchHandle::start_with(
+            path.clone(),
+            Some("a: 1\n"),
+            DebounceOptions::default(),
+            on_change,
+            blind,
+        );
         let _watch = watch.expect("there can be a thread");
         let next = || told.recv_timeout(std::time::Duration::from_mins(1)).expect("something is told");
         for text in ["a: 2\n", "a: 1\n"] {

@@ -1,4 +1,4 @@
-//! Reads a file within bounds, and tells whether it stayed the same meanwhile.
+//! Reads a file within limits and detects changes during the read.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -8,30 +8,30 @@ use std::time::{Duration, SystemTime};
 use super::debounce::ReadAssessment;
 use super::{FileContent, MAX_FILE_BYTES};
 
-/// What tells one state of a file from another without reading it.
+/// The state of a file, as far as it is known without reading the content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     bytes: u64,
     modified_at: Option<SystemTime>,
-    /// When it was last changed in any way; where there is no such time, `modified`.
+    /// Time of the last change of any kind; where the system has none, the modification time.
     changed_at: Option<SystemTime>,
-    /// The device and the number on it.
+    /// Device and inode number.
     #[cfg(unix)]
     inode: (u64, u64),
     readonly: bool,
 }
 
-/// What a look at a file found.
+/// The result of reading a file.
 #[derive(Debug)]
 pub(super) struct FileProbe {
-    /// What the path means; `None` where it changed while it was read.
+    /// Content of the path; `None` if it changed during the read.
     pub(super) content: Option<FileContent>,
-    /// In what state the file was.
+    /// State of the file.
     pub(super) identity: Option<FileIdentity>,
 }
 
 impl FileProbe {
-    /// Reads what there is at a path.
+    /// Reads the file at a path.
     pub(super) fn read(path: &Path) -> Self {
         match Self::try_read(path) {
             Ok(reading) => reading,
@@ -46,7 +46,7 @@ impl FileProbe {
     }
 
     fn try_read(path: &Path) -> io::Result<Self> {
-        // Opening a pipe would wait for who writes into it.
+        // Opening a pipe would wait for its writer.
         let metadata = fs::metadata(path)?;
         let refused = |why: String| {
             let identity = Some(FileIdentity::from(&metadata));
@@ -77,12 +77,12 @@ impl FileProbe {
         Ok(Self { content: seen, identity: Some(after) })
     }
 
-    /// What to make of it, given what was told last.
-    pub(super) fn assess(&self, told: Option<&FileContent>) -> ReadAssessment {
+    /// Assesses the content, given the content that was reported last.
+    pub(super) fn assess(&self, last_reported: Option<&FileContent>) -> ReadAssessment {
         match &self.content {
             None => ReadAssessment::Torn,
-            seen if seen.as_ref() == told => ReadAssessment::Unchanged,
-            Some(FileContent::Text(text)) if is_complete(text) && !is_prefix_of_last(told, text) => {
+            seen if seen.as_ref() == last_reported => ReadAssessment::Unchanged,
+            Some(FileContent::Text(text)) if is_complete(text) && !is_prefix_of_last(last_reported, text) => {
                 ReadAssessment::Complete
             }
             Some(_) => ReadAssessment::Incomplete,
@@ -91,12 +91,13 @@ impl FileProbe {
 }
 
 impl FileIdentity {
-    /// The state of what there is at a path, if there is anything.
+    /// Returns the state of the file at a path, if it exists.
     pub(super) fn from_path(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().as_ref().map(Self::from)
     }
 
-    /// Whether the file was changed so lately. Times to come are of clocks that go wrong, and tell nothing.
+    /// Returns true if the file changed within `lately`. Times in the future come from wrong clocks and
+    /// are ignored.
     pub(super) fn changed_within(&self, lately: Duration, now: SystemTime) -> bool {
         self.changed_at.and_then(|at| now.duration_since(at).ok()).is_some_and(|ago| ago < lately)
     }
@@ -126,7 +127,7 @@ impl From<&Metadata> for FileIdentity {
     }
 }
 
-/// What a text means to whoever waits for a configuration.
+/// Returns the content of a text.
 pub(super) fn content_from_str(text: &str) -> FileContent {
     content_from_string(text.to_owned())
 }
@@ -143,28 +144,32 @@ fn content_from_string(text: String) -> FileContent {
     }
 }
 
-/// Whether a text has its end: that of a line, or of the object that it is as a whole.
+/// Returns true if a text looks complete: it ends with a newline, or it is one whole object.
 fn is_complete(text: &str) -> bool {
     let object = || text.trim_start_matches('\u{feff}').trim_start().starts_with('{') && text.ends_with('}');
     text.ends_with('\n') || object()
 }
 
-/// Whether the text is the beginning of the one before.
-fn is_prefix_of_last(told: Option<&FileContent>, text: &str) -> bool {
-    matches!(told, Some(FileContent::Text(before)) if before.starts_with(text))
+/// Returns true if the text is a prefix of the previous one.
+fn is_prefix_of_last(last_reported: Option<&FileContent>, text: &str) -> bool {
+    matches!(last_reported, Some(FileContent::Text(before)) if before.starts_with(text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(text: &str, told: Option<&str>, expect: ReadAssessment) {
+    fn check(text: &str, last_reported: Option<&str>, expect: ReadAssessment) {
         let reading = FileProbe { content: Some(content_from_str(text)), identity: None };
-        assert_eq!(reading.assess(told.map(content_from_str).as_ref()), expect, "{text:?} after {told:?}");
+        assert_eq!(
+            reading.assess(last_reported.map(content_from_str).as_ref()),
+            expect,
+            "{text:?} after {last_reported:?}"
+        );
     }
 
     #[test]
-    fn a_text_is_believed_by_its_end() {
+    fn a_complete_text_has_a_final_newline_or_brace() {
         check("hardCap: 8000\n", None, ReadAssessment::Complete);
         check("hardCap: 8000", None, ReadAssessment::Incomplete);
         check("", None, ReadAssessment::Incomplete);
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_what_was_there_is_doubtful() {
+    fn a_prefix_of_the_previous_text_looks_incomplete() {
         check("a: 1\n", Some("a: 1\nb: 2\n"), ReadAssessment::Incomplete);
         check("a: 1\nb: 2\n", Some("a: 1\n"), ReadAssessment::Complete);
         check("a: 1\n", Some("a: 1\n"), ReadAssessment::Unchanged);

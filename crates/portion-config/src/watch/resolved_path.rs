@@ -1,23 +1,24 @@
-//! Which places decide what file a path means: every symbolic link on the way, wherever it stands, and the end.
+//! Resolves a path and lists the places that determine its file: every symbolic link on the way, and the
+//! end.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// As many links as Linux follows (`path_resolution(7)`); a ring of them ends here.
+/// Maximum symbolic links, as in Linux (`path_resolution(7)`); a cycle of links ends here.
 const MAX_SYMLINKS: usize = 40;
 
-/// The way of a path to its file.
+/// The places on the way of a path to its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResolvedPath {
-    /// Places that decide: links, and as the last one the file, or what is missing on the way to it. No link is left in
-    /// the directories above each.
+    /// Symbolic links, and as the last element the file, or the first missing place on the way to it. The
+    /// parent directories of each are free of links.
     pub(super) watch_points: Vec<PathBuf>,
 }
 
 impl ResolvedPath {
-    /// Follows an absolute path.
+    /// Resolves an absolute path.
     pub(super) fn resolve(path: &Path) -> Self {
         let mut ahead: VecDeque<PathStep> = path_steps(path).collect();
         let (mut places, mut real, mut links) = (Vec::new(), PathBuf::new(), 0);
@@ -54,7 +55,7 @@ impl ResolvedPath {
         Self { watch_points: places }
     }
 
-    /// What has to be watched to see a change of any place. There is none above a missing place that is missing too.
+    /// Returns the directories to watch for a change of any place. All of them exist.
     pub(super) fn watch_dirs(&self) -> Vec<PathBuf> {
         let mut folders: Vec<_> =
             self.watch_points.iter().filter_map(|place| place.parent()).map(Path::to_owned).collect();
@@ -63,7 +64,7 @@ impl ResolvedPath {
         folders
     }
 
-    /// The file, or what is missing on the way to it.
+    /// Returns the file, or the first missing place on the way to it.
     pub(super) fn target(&self) -> Option<&Path> {
         self.watch_points.last().map(PathBuf::as_path)
     }
@@ -90,7 +91,8 @@ mod tests {
 
     use super::*;
 
-    /// Makes links (name, target) and files (name, no target), and expects the places that a path goes by.
+    /// Creates links (name, target) and files (name, no target), and asserts the places on the way of a
+    /// path.
     fn check(there: &[(&str, Option<&str>)], path: &str, expect: &[&str]) {
         let folder = tempfile::tempdir().expect("a directory");
         let root = folder.path().canonicalize().expect("it is there");
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_on_the_way_is_a_place() {
+    fn every_link_on_the_way_is_a_watch_point() {
         check(&[("etc/p.yaml", None)], "etc/p.yaml", &["etc/p.yaml"]);
         let mounted = [("d1/p.yaml", None), ("..data", Some("d1")), ("p.yaml", Some("..data/p.yaml"))];
         check(&mounted, "p.yaml", &["p.yaml", "..data", "d1/p.yaml"]);
@@ -121,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_waited_for() {
+    fn the_first_missing_place_is_a_watch_point() {
         check(&[("etc/other", None)], "etc/not/yet/p.yaml", &["etc/not"]);
         check(&[("p.yaml", Some("away/p.yaml"))], "p.yaml", &["p.yaml", "away"]);
         check(&[("file", None)], "file/p.yaml", &["file"]);
     }
 
     #[test]
-    fn a_ring_of_links_ends() {
+    fn a_cycle_of_links_ends() {
         let ring = [("a", Some("b")), ("b", Some("a"))];
         let expect: Vec<_> = ["a", "b"].into_iter().cycle().take(MAX_SYMLINKS + 1).collect();
         check(&ring, "a", &expect);

@@ -1,4 +1,4 @@
-//! The watch's thread: takes signs in, looks at the file when that is due, and tells what it found.
+//! The watch thread: receives events, reads the file when that is due, and reports its content.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,15 +11,15 @@ use super::file_watcher::{DEGRADED_POLL_INTERVAL, FileWatcher, WatchMessage};
 use super::probe::{FileIdentity, FileProbe};
 use super::{DebounceOptions, FileContent};
 
-/// Everything that the thread knows.
+/// State of the watch thread.
 pub(super) struct WatchLoop<F> {
     path: PathBuf,
     watcher: FileWatcher,
     debouncer: Debouncer,
-    /// How often to look unasked, while there are signs.
+    /// Interval between polls while events are received.
     poll_interval: Duration,
     last_reported: Option<FileContent>,
-    /// The state of the file at the last look.
+    /// State of the file at the last read.
     identity: Option<FileIdentity>,
     on_change: F,
     started_at: Instant,
@@ -29,35 +29,35 @@ impl<F: FnMut(FileContent)> WatchLoop<F> {
     pub(super) fn new(
         path: PathBuf,
         told: Option<FileContent>,
-        settle: DebounceOptions,
-        eyes: FileWatcher,
-        heed: F,
+        options: DebounceOptions,
+        file_watcher: FileWatcher,
+        on_change: F,
     ) -> Self {
-        let mut settling = Debouncer::new(settle);
-        // What is there now may be another file than the one that the caller has read.
-        settling.record_change(
-            if eyes.is_healthy() { FileChange::Replaced } else { FileChange::FoundByPolling },
+        let mut debouncer = Debouncer::new(options);
+        // The file may have changed since the caller has read it.
+        debouncer.record_change(
+            if file_watcher.is_healthy() { FileChange::Replaced } else { FileChange::FoundByPolling },
             Duration::ZERO,
         );
         let identity = FileIdentity::from_path(&path);
         Self {
             path,
-            watcher: eyes,
-            debouncer: settling,
-            poll_interval: settle.poll_interval,
+            watcher: file_watcher,
+            debouncer,
+            poll_interval: options.poll_interval,
             last_reported: told,
             identity,
-            on_change: heed,
+            on_change,
             started_at: Instant::now(),
         }
     }
 
-    /// Goes on until it is told to stop.
-    pub(super) fn run(&mut self, signs: &Receiver<WatchMessage>) {
-        let mut glance = self.next_poll_at();
+    /// Runs until it is stopped.
+    pub(super) fn run(&mut self, messages: &Receiver<WatchMessage>) {
+        let mut next_poll = self.next_poll_at();
         loop {
-            let next = self.debouncer.next_read_at().unwrap_or(glance);
-            match signs.recv_timeout(next.saturating_sub(self.elapsed())) {
+            let next = self.debouncer.next_read_at().unwrap_or(next_poll);
+            match messages.recv_timeout(next.saturating_sub(self.elapsed())) {
                 Ok(WatchMessage::FsEvent(event, at)) => {
                     self.handle_event(&event, at);
                     continue;
@@ -67,25 +67,25 @@ impl<F: FnMut(FileContent)> WatchLoop<F> {
             }
             if self.debouncer.is_idle() {
                 self.poll();
-            } else if !self.read_and_report(signs) {
+            } else if !self.read_and_report(messages) {
                 return;
             }
-            glance = self.next_poll_at();
+            next_poll = self.next_poll_at();
         }
     }
 
-    /// Takes in what happened; whether the file may be another one for it.
+    /// Handles an event; returns true if the file may have changed.
     fn handle_event(&mut self, event: &notify::Result<Event>, at: Instant) -> bool {
-        let Some(notice) = self.watcher.classify_event(event) else { return false };
-        // When it happened counts, however late this thread comes to hear of it.
-        self.debouncer.record_change(notice, at.saturating_duration_since(self.started_at));
-        if notice == FileChange::Replaced {
+        let Some(change) = self.watcher.classify_event(event) else { return false };
+        // The time of the event counts, even if this thread handles it later.
+        self.debouncer.record_change(change, at.saturating_duration_since(self.started_at));
+        if change == FileChange::Replaced {
             self.watcher.update_watches(&self.path);
         }
         true
     }
 
-    /// Looks whether the file is another one without anything having been noticed.
+    /// Checks if the file has changed without an event.
     fn poll(&mut self) {
         let identity = FileIdentity::from_path(&self.path);
         if identity == self.identity {
@@ -97,26 +97,27 @@ impl<F: FnMut(FileContent)> WatchLoop<F> {
         }
     }
 
-    /// Reads the file, and tells what it says if that is to be believed. `false` where it was told to stop meanwhile.
-    fn read_and_report(&mut self, signs: &Receiver<WatchMessage>) -> bool {
-        let reading = FileProbe::read(&self.path);
-        let found = if self.is_changing(&reading) {
+    /// Reads the file and reports its content once it has settled. Returns false if a request to stop was
+    /// received.
+    fn read_and_report(&mut self, messages: &Receiver<WatchMessage>) -> bool {
+        let probe = FileProbe::read(&self.path);
+        let found = if self.is_changing(&probe) {
             ReadAssessment::Torn
         } else {
-            reading.assess(self.last_reported.as_ref())
+            probe.assess(self.last_reported.as_ref())
         };
-        self.identity = reading.identity;
-        let mut stirred = false;
-        while let Ok(sign) = signs.try_recv() {
-            let WatchMessage::FsEvent(event, at) = sign else { return false };
-            stirred |= self.handle_event(&event, at);
+        self.identity = probe.identity;
+        let mut changed = false;
+        while let Ok(message) = messages.try_recv() {
+            let WatchMessage::FsEvent(event, at) = message else { return false };
+            changed |= self.handle_event(&event, at);
         }
-        // What happened during the reading, or just before, asks for another one.
-        if stirred {
+        // After an event during the read, or just before it, the file must be read again.
+        if changed {
             return true;
         }
         if self.debouncer.record_read(found, self.elapsed())
-            && let Some(seen) = reading.content
+            && let Some(seen) = probe.content
         {
             self.last_reported = Some(seen.clone());
             (self.on_change)(seen);
@@ -124,18 +125,18 @@ impl<F: FnMut(FileContent)> WatchLoop<F> {
         true
     }
 
-    /// Whether the file is being changed, though no sign of that has come: signs take their time, too.
-    fn is_changing(&self, reading: &FileProbe) -> bool {
+    /// Returns true if the file is being changed although no event has arrived yet: events are delayed.
+    fn is_changing(&self, probe: &FileProbe) -> bool {
         if self.debouncer.is_polled() {
-            return reading.identity != self.identity;
+            return probe.identity != self.identity;
         }
-        // In this order, so that a pause in between makes for another look rather than for none.
+        // In this order, so that a pause between the two causes another read rather than none.
         let wall = SystemTime::now();
         let calm = self.debouncer.time_since_change(self.elapsed());
-        reading.identity.as_ref().is_some_and(|file| file.changed_within(calm, wall))
+        probe.identity.as_ref().is_some_and(|file| file.changed_within(calm, wall))
     }
 
-    /// When to look at the file unasked.
+    /// Returns when to poll the file next.
     fn next_poll_at(&self) -> Duration {
         let every = if self.watcher.is_healthy() { self.poll_interval } else { DEGRADED_POLL_INTERVAL };
         self.elapsed().saturating_add(every)
@@ -156,40 +157,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stirs_during_a_reading_asks_for_another() {
+    fn an_event_during_a_read_causes_another_read() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("portion.yaml");
         fs::write(&path, "a: 1\n").expect("there is room");
-        let ((tell, told), (send, signs)) = (mpsc::channel(), mpsc::channel());
-        let heed = |seen| tell.send(seen).expect("it is heard");
-        let settle = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
-        let mut round = WatchLoop::new(path, None, settle, FileWatcher::disabled(), heed);
-        let stirred = Ok(Event::new(EventKind::Any));
-        send.send(WatchMessage::FsEvent(stirred, Instant::now())).expect("it is heard");
-        assert!(round.read_and_report(&signs), "nothing said to stop");
+        let ((tell, told), (send, messages)) = (mpsc::channel(), mpsc::channel());
+        let on_change = |seen| tell.send(seen).expect("it is heard");
+        let options = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
+        let mut watch_loop = WatchLoop::new(path, None, options, FileWatcher::disabled(), on_change);
+        let changed = Ok(Event::new(EventKind::Any));
+        send.send(WatchMessage::FsEvent(changed, Instant::now())).expect("it is heard");
+        assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
         assert!(told.try_recv().is_err(), "it may have changed while it was read");
-        assert!(round.read_and_report(&signs), "nothing said to stop");
+        assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
         assert_eq!(told.try_recv(), Ok(FileContent::Text("a: 1\n".to_owned())));
-        assert!(round.debouncer.is_idle());
+        assert!(watch_loop.debouncer.is_idle());
         send.send(WatchMessage::Stop).expect("it is heard");
-        assert!(!round.read_and_report(&signs), "it is to stop");
+        assert!(!watch_loop.read_and_report(&messages), "it is to stop");
     }
 
     #[test]
-    fn what_is_newer_than_the_last_sign_is_not_believed() {
+    fn a_change_newer_than_the_last_event_is_not_reported() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("portion.yaml");
         fs::write(&path, "a: 1\n").expect("there is room");
-        let ((tell, told), (_send, signs)) = (mpsc::channel(), mpsc::channel());
-        let heed = |seen| tell.send(seen).expect("it is heard");
-        let settle = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
-        let mut round = WatchLoop::new(path.clone(), None, settle, FileWatcher::disabled(), heed);
-        // Longer than what systems round the times of files to.
+        let ((tell, told), (_send, messages)) = (mpsc::channel(), mpsc::channel());
+        let on_change = |seen| tell.send(seen).expect("it is heard");
+        let options = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
+        let mut watch_loop = WatchLoop::new(path.clone(), None, options, FileWatcher::disabled(), on_change);
+        // Longer than the resolution of file times.
         std::thread::sleep(Duration::from_millis(30));
         fs::write(&path, "a: 2\n").expect("there is room");
-        assert!(round.read_and_report(&signs), "nothing said to stop");
+        assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
         assert!(told.try_recv().is_err(), "a sign of the change is still to come");
-        assert!(round.read_and_report(&signs), "nothing said to stop");
+        assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
         assert_eq!(told.try_recv(), Ok(FileContent::Text("a: 2\n".to_owned())));
     }
 }

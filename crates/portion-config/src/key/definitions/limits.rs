@@ -1,4 +1,4 @@
-//! How much a reply may be, and how long payloads are kept.
+//! Keys for the size of replies and the retention of payloads.
 
 use super::{KEY_DEFAULTS, MAX_COUNT, MIN_BUDGET, MIN_BYTES};
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
@@ -6,9 +6,9 @@ use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 const LIMITS: Key = Key { group: KeyGroup::Limits, ..KEY_DEFAULTS };
 const RETENTION: Key =
     Key { group: KeyGroup::Retention, placement: Placement::Top, is_reloadable: false, ..KEY_DEFAULTS };
-/// Seconds.
+/// Seconds in a year.
 const YEAR_SECONDS: u64 = 365 * 24 * 60 * 60;
-/// Held against the table of clients by a test.
+/// Names of client presets; a test compares them with the client table.
 const PRESETS: &[&str] = &[
     "none",
     "auto",

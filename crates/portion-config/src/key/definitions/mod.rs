@@ -1,5 +1,6 @@
-//! The table of all keys. A key is added here, and given its meaning where [`config`](crate::config) makes a
-//! [`EndpointConfig`](portion_gateway::policy_source::EndpointConfig) of it; all else follows.
+//! The table of all keys. A new key is added here and interpreted in [`config`](crate::config), which
+//! makes an [`EndpointConfig`](portion_gateway::policy_source::EndpointConfig) of it; everything else is
+//! derived.
 
 mod limits;
 mod payloads;
@@ -13,10 +14,10 @@ use super::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const MIN_BUDGET: u64 = policy::MIN_BUDGET as u64;
 const MIN_BYTES: u64 = policy::MIN_BYTE_LIMIT as u64;
-/// The most of anything that is counted: far above what any model takes.
+/// Upper bound for all counts: far above what any model accepts.
 const MAX_COUNT: u64 = 1_000_000_000;
 
-/// What most keys are.
+/// Properties that most keys share.
 const KEY_DEFAULTS: Key = Key {
     name: "",
     kind: ValueKind::Boolean,
@@ -30,7 +31,7 @@ const KEY_DEFAULTS: Key = Key {
     flag: CliFlag::FromName,
 };
 
-/// Every key, group by group.
+/// Yields all keys, group by group.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> {
     [limits::KEYS, payloads::KEYS, replies::KEYS, servers::KEYS, program::KEYS].into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! What is known of payloads, and done to them.
+//! Keys for knowledge about payloads and their treatment.
 
 use super::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, ValueKind};
@@ -76,7 +76,7 @@ pub(super) static KEYS: &[Key] = &[
         value_name: "ORDER",
         doc: "The order of a list that nobody asked to be in any, such as `created desc`; none: \
               as strategy says",
-        // As an option it is what a caller asks for: `portion shape --sort`.
+        // The option of that name is a control of the request: `portion shape --sort`.
         flag: CliFlag::Disabled,
         ..PAYLOADS
     },

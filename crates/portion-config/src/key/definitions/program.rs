@@ -1,4 +1,4 @@
-//! What is of the program alone: where it listens, what it tells.
+//! Keys for the program only: listeners, logs, records and alerts.
 
 use super::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};

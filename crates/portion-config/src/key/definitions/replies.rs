@@ -1,4 +1,4 @@
-//! How replies are written, and for whom they are shaped.
+//! Keys for the format of replies and the sessions that are shaped.
 
 use super::{KEY_DEFAULTS, MIN_BYTES};
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};

@@ -1,4 +1,4 @@
-//! The servers that we stand in front of, and how their tools are listed.
+//! Keys for upstream servers and the listing of their tools.
 
 use super::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};

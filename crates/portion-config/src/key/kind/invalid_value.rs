@@ -1,17 +1,17 @@
-//! Why a value is not one of a key.
+//! The error for an invalid value of a key.
 
 use crate::document::{Node, NodeValue, TextPosition};
 
-/// Why a value is not one of the key.
+/// The error for an invalid value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidValue {
-    /// Where.
+    /// Position of the value.
     pub position: TextPosition,
-    /// What was given, where it can be shown.
+    /// The given value, if it may be shown.
     pub raw_value: Option<String>,
-    /// What it is: `is no whole number`.
+    /// Description of the problem: `is no whole number`.
     pub problem: String,
-    /// The way on.
+    /// Remedy.
     pub fix: String,
 }
 
@@ -24,7 +24,7 @@ impl InvalidValue {
         Self { position: node.position, raw_value: given, problem: is.into(), fix: fix.into() }
     }
 
-    /// In words, with what was given where that may be shown.
+    /// Returns the message, with the given value if `shown` is true.
     pub fn message(&self, key: &str, shown: bool) -> String {
         match &self.raw_value {
             Some(given) if shown => format!("{key} is `{}`, which {}", given.escape_debug(), self.problem),
@@ -32,7 +32,7 @@ impl InvalidValue {
         }
     }
 
-    /// The same with the way on.
+    /// Returns the message with the remedy.
     pub(crate) fn message_with_fix(&self, key: &str, shown: bool) -> String {
         format!("{}; {}", self.message(key, shown), self.fix)
     }

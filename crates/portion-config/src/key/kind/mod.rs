@@ -1,4 +1,4 @@
-//! What the value of a key may be.
+//! Parses the values of keys, by kind.
 
 mod invalid_value;
 mod scalar;
@@ -16,23 +16,23 @@ use scalar::{
     parse_address, parse_choice, parse_command_line, parse_duration, parse_size, parse_tool_name, parse_url,
 };
 
-/// What is so large that it need not be told.
+/// Maximum above which a limit is not mentioned in a description.
 const UNBOUNDED_FROM: u64 = 1_000_000_000;
 
-/// What the value of a key may be.
+/// The kind of value of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueKind {
-    /// A whole number from the first to the second.
+    /// An integer in this range.
     Integer(u64, u64),
     /// A share, above 0 and up to 1.
     Fraction,
-    /// Per cent, from 0 to 100.
+    /// A percentage from 0 to 100.
     Percent,
-    /// A factor on what is counted.
+    /// A factor for token counts.
     Factor,
-    /// Bytes, from the first to the second.
+    /// A size in bytes, in this range.
     Size(u64, u64),
-    /// A time, seconds from the first to the second.
+    /// A duration, in seconds, in this range.
     Duration(u64, u64),
     /// `true` or `false`.
     Boolean,
@@ -40,25 +40,25 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// Text.
     Text,
-    /// A name that every client takes for a tool's: `[a-zA-Z0-9_-]{1,64}`.
+    /// A tool name that every client accepts: `[a-zA-Z0-9_-]{1,64}`.
     ToolName,
     /// Several texts: a list, or one text with commas.
     Names,
     /// Names of fields whose values are hidden.
     Redact,
-    /// Names of fields, by the name of the section that they are.
+    /// Names of sections, each with the names of its fields.
     Sections,
-    /// `{split: 50}`.
+    /// An experiment such as `{split: 50}`.
     Experiment,
     /// An address to listen at: `127.0.0.1:8765`.
     Address,
-    /// A URL, in which secrets stand as references.
+    /// A URL in which secrets are references.
     Url,
-    /// The same where the path may be secret, and is not shown.
+    /// A URL whose path may be secret and is not shown.
     Webhook,
-    /// A command: a list of words, or a line of them.
+    /// A command: a list of words, or a command line.
     Command,
-    /// Texts by name, secrets as references.
+    /// Texts by name, with secrets as references.
     Secrets,
     /// Settings by pattern.
     Endpoints,
@@ -67,7 +67,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// Whether its values may be written as flow text: `{a: [b, c]}`.
+    /// Returns true if its values may be written as YAML flow text: `{a: [b, c]}`.
     pub(crate) fn is_structured(self) -> bool {
         matches!(
             self,
@@ -82,7 +82,7 @@ impl ValueKind {
         )
     }
 
-    /// What it is, in a few words.
+    /// Describes the kind in a few words.
     pub fn description(self) -> String {
         match self {
             Self::Integer(least, most) if most >= UNBOUNDED_FROM => format!("a whole number from {least}"),
@@ -112,7 +112,7 @@ impl ValueKind {
         }
     }
 
-    /// What the node stands for; one of the words `or` is always taken.
+    /// Parses the value of a node; the keywords in `or` are always accepted.
     pub(crate) fn parse(
         self,
         node: &Node,
@@ -152,7 +152,7 @@ impl ValueKind {
             Self::Text => one(self.parse_text(node, text)),
             Self::ToolName => one(parse_tool_name(node, text)),
             Self::Names | Self::Redact => {
-                // A word that misspells one of the key's own would be a name that matches nothing.
+                // A misspelled keyword would be a name that matches nothing.
                 if let Some(meant) = find_misspelled(text.trim(), or.iter().copied()) {
                     let fix =
                         format!("did you mean {meant}? A name like that is written as a list: [{text}]");
@@ -174,7 +174,7 @@ impl ValueKind {
     }
 }
 
-/// Words to choose between: `a, b or c`.
+/// Joins choices for a message: `a, b or c`.
 fn join_choices(some: &[&str], more: &[&str]) -> String {
     let all: Vec<&str> = some.iter().chain(more).copied().collect();
     match all.split_last() {

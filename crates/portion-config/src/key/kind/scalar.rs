@@ -1,4 +1,4 @@
-//! Values that are one text: numbers, sizes, times, words.
+//! Parses values that are one text: numbers, sizes, durations, words.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::document::{Node, NodeValue};
 use crate::reference::{ExpandError, Secret};
 use crate::value::Value;
 
-/// The most characters of a text.
+/// Maximum characters of a text.
 const MAX_TEXT_CHARS: usize = 4_096;
 
 impl ValueKind {
@@ -94,7 +94,7 @@ pub(super) fn parse_choice(
     Err(InvalidValue::new(node, "is not known", fix))
 }
 
-/// A size in bytes: `65536`, `64KiB`, `5MiB`.
+/// Parses a size in bytes: `65536`, `64KiB`, `5MiB`.
 pub(super) fn parse_size(node: &Node, text: &str, least: u64, most: u64) -> Result<Value, InvalidValue> {
     let fix = || format!("write {}, such as 64KiB or 5MiB", ValueKind::Size(least, most).description());
     let parsed = text.parse::<bytesize::ByteSize>().ok().filter(|_| !text.trim().is_empty());
@@ -106,7 +106,7 @@ pub(super) fn parse_size(node: &Node, text: &str, least: u64, most: u64) -> Resu
     }
 }
 
-/// A time: `90s`, `10m`, `1h`.
+/// Parses a duration: `90s`, `10m`, `1h`.
 pub(super) fn parse_duration(node: &Node, text: &str, least: u64, most: u64) -> Result<Value, InvalidValue> {
     let fix = "write a number with a unit, such as 90s, 10m or 1h";
     match humantime::parse_duration(text) {
@@ -149,7 +149,7 @@ pub(super) fn parse_command_line(node: &Node, text: &str) -> Result<Value, Inval
     parse_command(node, shlex::split(text).ok_or_else(odd)?)
 }
 
-/// A program and its arguments.
+/// Parses a program with its arguments.
 pub(super) fn parse_command(node: &Node, words: Vec<String>) -> Result<Value, InvalidValue> {
     if words.is_empty() {
         return Err(InvalidValue {

@@ -1,4 +1,4 @@
-//! Values that are lists or maps.
+//! Parses values that are lists or maps.
 
 use portion_core::redact::RedactionRules;
 
@@ -103,7 +103,7 @@ impl ValueKind {
     }
 }
 
-/// The text of a scalar, else none at all.
+/// Returns the text of a scalar, or an empty text for other nodes.
 fn scalar_text(node: &Node) -> &str {
     match &node.value {
         NodeValue::Scalar { text, .. } => text,
@@ -111,7 +111,7 @@ fn scalar_text(node: &Node) -> &str {
     }
 }
 
-/// What is right, and everything that is wrong.
+/// Separates valid values and errors.
 fn partition_results<T>(
     results: impl Iterator<Item = Result<T, Vec<InvalidValue>>>,
 ) -> (Vec<T>, Vec<InvalidValue>) {

@@ -1,4 +1,4 @@
-//! Files that are changed in every way that is waited for, against a clock that is a number.
+//! Tests the debouncer with files that are changed in every supported way, with a simulated clock.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use proptest::prelude::*;
 
 use super::{DebounceOptions, Debouncer, FileChange, ReadAssessment};
 
-/// What somebody does to the file.
+/// A way to change the file.
 #[derive(Clone, Debug)]
 enum Change {
     /// Writes it in place, with a pause before each piece.
     InPlace { pauses: Vec<u64>, ended: bool },
-    /// Puts another one in its place.
+    /// Replaces it by another file.
     Rename { ended: bool },
     /// Writes half of it, which ends within a line, closes it, and adds the rest.
     InTwoGoes { pause: u64 },
-    /// Removes it and creates it anew.
+    /// Removes it and creates it again.
     Recreate { pause: u64 },
     /// Changes its times.
     Touch,
 }
 
-/// What the file holds from a moment on, and the sign of that.
+/// The content of the file from a time on, and the change that led to it.
 struct Moment {
     at: Duration,
     notice: FileChange,
     content: Option<String>,
 }
 
-/// Everything that is done to a file.
+/// A sequence of changes to a file.
 struct Story {
     moments: Vec<Moment>,
     whole: Vec<String>,
@@ -100,7 +100,7 @@ impl Story {
         self.moments.push(Moment { at: self.now, notice, content: content.map(str::to_owned) });
     }
 
-    /// What is told of it, and when.
+    /// Returns the reported contents and their times.
     fn told(&self, settle: DebounceOptions) -> Vec<(Duration, Option<String>)> {
         let mut settling = Debouncer::new(settle);
         let mut told: Vec<(Duration, Option<String>)> = Vec::new();
@@ -146,17 +146,17 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_told_that_is_not_whole(changes in changes(0..300)) {
+    fn only_complete_texts_are_reported(changes in changes(0..300)) {
         let story = Story::of(&changes);
         for (at, text) in story.told(DebounceOptions::default()) {
-            // That it is gone may be told, but no more of a text than all of it.
+            // A missing file may be reported, but never a part of a text.
             let whole = text.as_ref().is_none_or(|text| story.whole.contains(text));
             prop_assert!(whole, "{text:?} at {at:?}");
         }
     }
 
     #[test]
-    fn the_last_text_is_told_in_time(changes in changes(0..300)) {
+    fn the_last_text_is_reported_in_time(changes in changes(0..300)) {
         let (story, settle) = (Story::of(&changes), DebounceOptions::default());
         let told = story.told(settle);
         let Some(expect) = story.whole.last() else { return Ok(()) };
@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn every_change_is_told_once(changes in changes(100..300)) {
+    fn every_change_is_reported_once(changes in changes(100..300)) {
         let (story, settle) = (Story::of(&changes), DebounceOptions::default());
         let told = story.told(settle);
         let texts: Vec<_> = told.iter().filter_map(|(_, text)| text.as_ref()).collect();
@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn changes_without_a_pause_are_told_all_the_same(count in 20_usize..200, gap in 1_u64..15) {
+    fn changes_without_a_pause_are_reported(count in 20_usize..200, gap in 1_u64..15) {
         let story = Story::of(&vec![(gap, Change::Rename { ended: true }); count]);
         let settle = DebounceOptions::default();
         let told = story.told(settle);
@@ -186,7 +186,7 @@ proptest! {
 }
 
 #[test]
-fn a_writer_that_never_closes_is_not_waited_for_for_ever() {
+fn the_wait_for_an_open_writer_ends() {
     let settle = DebounceOptions::default();
     let mut settling = Debouncer::new(settle);
     settling.record_change(FileChange::Writing, Duration::ZERO);
@@ -203,7 +203,7 @@ fn a_writer_that_never_closes_is_not_waited_for_for_ever() {
 }
 
 #[test]
-fn a_torn_look_is_taken_again() {
+fn a_torn_read_is_repeated() {
     let settle = DebounceOptions::default();
     let mut settling = Debouncer::new(settle);
     settling.record_change(FileChange::FoundByPolling, Duration::ZERO);
