@@ -1,4 +1,5 @@
-//! How long after the end of a change its text is handed over, with every core busy: 200 changes of each kind.
+//! Measures the time from the end of a change to the report of its text, with every core busy: 200
+//! changes of each kind.
 //!
 //! `cargo bench -p portion-config --bench reload`
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
@@ -43,14 +44,14 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// What the machine itself adds: how long it takes to be woken from a sleep as long as a change has to settle.
+/// Measures the delay of the machine itself: the time to wake from a sleep of the quiet interval.
 fn slept() -> io::Result<()> {
     let sleep = || {
         let began = Instant::now();
         thread::sleep(DebounceOptions::default().quiet_interval);
         began.elapsed().as_secs_f64() * 1_000.0
     };
-    // In a thread of its own, as the watch.
+    // In a thread of its own, like the watch.
     let slept = thread::spawn(move || (0..CHANGES).map(|_| sleep()).collect()).join();
     print("(asleep for 15 ms)", slept.map_err(|_| io::ErrorKind::Other)?, 0, 0);
     Ok(())
@@ -86,7 +87,7 @@ fn print(name: &str, mut times: Vec<f64>, missed: usize, mixed: usize) {
     println!("{name:<30} {p50:>8.1} {p99:>8.1} {max:>8.1} {missed:>8} {mixed:>8}");
 }
 
-/// When a text was told, and when its writing had been done.
+/// Returns the time of the report, and the time when the write was finished.
 fn await_text(
     told: &Receiver<(Instant, FileContent)>,
     expect: &str,

@@ -29,7 +29,8 @@ pub struct UnreadableFile {
 
 /// Collects the sources of this process: the named or found file, its environment, and these options.
 ///
-/// # Errors If the file cannot be read.
+/// # Errors
+/// If the file cannot be read.
 pub fn find(named: Option<&Path>, options: Vec<(String, String)>) -> Result<Sources, UnreadableFile> {
     let file = locate_file(named).map(|path| read_file(&path).map(|text| (path, text))).transpose()?;
     let variables = std::env::vars_os()
@@ -56,7 +57,8 @@ pub fn locate_file(named: Option<&Path>) -> Option<PathBuf> {
 
 /// Reads a file.
 ///
-/// # Errors If it cannot be read, is not text, or is larger than [`MAX_DOCUMENT_BYTES`].
+/// # Errors
+/// If it cannot be read, is not text, or is larger than [`MAX_DOCUMENT_BYTES`].
 pub fn read_file(path: &Path) -> Result<String, UnreadableFile> {
     let unreadable = |why| UnreadableFile { path: path.to_owned(), source: why };
     let mut text = String::new();

@@ -63,7 +63,8 @@ struct LiveShared {
 impl LiveConfig {
     /// Loads the configuration from its sources and records it in the history of its file.
     ///
-    /// # Errors Everything that is wrong with it.
+    /// # Errors
+    /// Everything that is wrong with it.
     pub fn load(sources: &Sources, history: Option<&mut History>) -> Result<(Config, Warnings), Errors> {
         let (config, warnings) = Config::load(sources, 0)?;
         let version = sources.file.as_ref().map_or(0, |(path, text)| record_version(history, path, text, 1));
@@ -74,7 +75,8 @@ impl LiveConfig {
     /// version. If the current version was not recorded by another process before, its changes are
     /// reported.
     ///
-    /// # Errors If the file cannot be watched.
+    /// # Errors
+    /// If the file cannot be watched.
     pub fn start(
         sources: Sources,
         config: Arc<Config>,

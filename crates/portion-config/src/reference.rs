@@ -205,7 +205,8 @@ fn count_references(text: &str) -> Result<usize, ExpandError> {
 /// Replaces each `${NAME}` by the environment variable, each `${file:PATH}` by the content of the file
 /// (without trailing newlines), and each `$$` by `$`. Replacements are not expanded again.
 ///
-/// # Errors The first reference that cannot be followed.
+/// # Errors
+/// The first reference that cannot be followed.
 pub fn expand(text: &str, resolver: &dyn SecretResolver) -> Result<String, ExpandError> {
     let mut out = String::with_capacity(text.len());
     for_each_part(text, |part| {

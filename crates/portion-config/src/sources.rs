@@ -34,12 +34,14 @@ impl Sources {
 pub trait SecretResolver: Send + Sync {
     /// Returns the value of an environment variable.
     ///
-    /// # Errors If it is not set or is not valid Unicode.
+    /// # Errors
+    /// If it is not set or is not valid Unicode.
     fn variable(&self, name: &str) -> Result<String, ExpandError>;
 
     /// Returns the content of a file.
     ///
-    /// # Errors If it cannot be read.
+    /// # Errors
+    /// If it cannot be read.
     fn file(&self, path: &str) -> Result<String, ExpandError>;
 }
 

@@ -1,7 +1,8 @@
-//! Every kind of change to a configuration file is told: once, and only when the text is whole.
+//! Tests that every kind of change to a configuration file is reported: once, and only when the text is
+//! complete.
 //!
-//! Nothing here depends on how fast that is. That nothing else was told is seen from a last change, which has to be what
-//! comes next. Where a file must not be believed in between, the time that it would have to last is an hour.
+//! No test depends on speed. A last change shows that nothing else was reported, because it has to be the
+//! next report. Where a file must not be reported in between, the debounce interval is an hour.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -32,7 +33,8 @@ impl Place {
         Self { folder, path }
     }
 
-    /// As Kubernetes mounts it: the file is a link through a link to a directory that others will follow.
+    /// Creates the layout of Kubernetes: the file is a link through a link to a directory that is
+    /// replaced later.
     fn mounted() -> Self {
         let place = Self::new();
         let volume = place.path.parent().expect("a directory");
@@ -49,9 +51,9 @@ impl Place {
     }
 }
 
-/// Watches while `act` is done, and expects to be told this, and nothing more until the last change.
-fn check(place: &Place, settle: DebounceOptions, act: impl FnOnce(&Place), expect: &[FileContent]) {
-    let (_watch, told) = watch(&place.path, Some(FIRST), settle);
+/// Runs `act` while watching, and expects these reports and no others until the last change.
+fn check(place: &Place, options: DebounceOptions, act: impl FnOnce(&Place), expect: &[FileContent]) {
+    let (_watch, told) = watch(&place.path, Some(FIRST), options);
     act(place);
     for seen in expect {
         assert_eq!(&next(&told), seen);
@@ -60,10 +62,10 @@ fn check(place: &Place, settle: DebounceOptions, act: impl FnOnce(&Place), expec
     assert_eq!(next(&told), text(LAST), "more was told than expected");
 }
 
-/// What is told of a path from now on.
-fn watch(path: &Path, known: Option<&str>, settle: DebounceOptions) -> (WatchHandle, Receiver<FileContent>) {
+/// Starts a watch and returns its reports.
+fn watch(path: &Path, known: Option<&str>, options: DebounceOptions) -> (WatchHandle, Receiver<FileContent>) {
     let (tell, told) = mpsc::channel();
-    let watch = WatchHandle::start(path, known, settle, move |seen| {
+    let watch = WatchHandle::start(path, known, options, move |seen| {
         let _ = tell.send(seen);
     });
     (watch.expect("it is watched"), told)
@@ -90,12 +92,12 @@ fn link(to: &str, at: &Path) {
     panic!("no link from {} to {to} on this system", at.display());
 }
 
-/// Only what the system tells of is seen, not what a look would find.
+/// Only events are used, no polls.
 fn usual() -> DebounceOptions {
     DebounceOptions { poll_interval: HOUR, ..DebounceOptions::default() }
 }
 
-/// What looks cut off, or is being written, is never believed.
+/// Incomplete or open files are never reported.
 fn patient() -> DebounceOptions {
     DebounceOptions { incomplete_interval: HOUR, open_writer_timeout: HOUR, ..usual() }
 }
@@ -105,14 +107,14 @@ fn pause() {
 }
 
 #[test]
-fn a_write_in_place_is_told() {
+fn a_write_in_place_is_reported() {
     let act = |place: &Place| fs::write(&place.path, SECOND).expect("it can be written");
     check(&Place::new(), usual(), act, &[text(SECOND)]);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn slow_writes_of_one_writer_are_told_when_it_is_done() {
+fn slow_writes_are_reported_when_the_writer_is_done() {
     let act = |place: &Place| {
         let mut file = File::create(&place.path).expect("it can be written");
         for line in SECOND.split_inclusive('\n') {
@@ -125,19 +127,19 @@ fn slow_writes_of_one_writer_are_told_when_it_is_done() {
 }
 
 #[test]
-fn a_file_renamed_over_it_is_told() {
+fn a_renamed_file_is_reported() {
     check(&Place::new(), patient(), |place| place.replace(SECOND), &[text(SECOND)]);
 }
 
 #[test]
-fn a_text_without_an_end_of_line_is_told() {
+fn a_text_without_a_final_newline_is_reported() {
     let text_of = SECOND.trim_end();
     check(&Place::new(), usual(), |place| place.replace(text_of), &[text(text_of)]);
 }
 
 #[test]
 #[cfg(unix)]
-fn a_link_that_leads_elsewhere_is_told() {
+fn a_changed_link_is_reported() {
     let flip = |place: &Place, day: &str, content: &str| {
         let volume = place.path.parent().expect("a directory");
         fs::create_dir(volume.join(day)).expect("a directory");
@@ -151,7 +153,7 @@ fn a_link_that_leads_elsewhere_is_told() {
         flip(&place, day, content);
         assert_eq!(next(&told), text(content));
     }
-    // What the link leads to now is watched as well.
+    // The new target of the link is watched as well.
     let target = place.path.canonicalize().expect("it is there");
     rename_over(&target, LAST);
     assert_eq!(next(&told), text(LAST));
@@ -178,7 +180,7 @@ fn a_directory_on_the_way_that_is_a_link_is_followed() {
 }
 
 #[test]
-fn a_file_that_is_deleted_and_made_anew_is_told_once() {
+fn a_recreated_file_is_reported_once() {
     let act = |place: &Place| {
         fs::remove_file(&place.path).expect("it was there");
         fs::write(&place.path, SECOND).expect("it can be made");
@@ -187,7 +189,7 @@ fn a_file_that_is_deleted_and_made_anew_is_told_once() {
 }
 
 #[test]
-fn a_file_that_is_gone_is_told_and_so_is_its_return() {
+fn a_missing_file_and_its_return_are_reported() {
     let place = Place::new();
     let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     fs::remove_file(&place.path).expect("it was there");
@@ -196,9 +198,10 @@ fn a_file_that_is_gone_is_told_and_so_is_its_return() {
     assert_eq!(next(&told), text(FIRST));
 }
 
-/// V3.4, as far as it is the watch's: what is half-written is no configuration, and does not take its place.
+/// V3.4, as far as it concerns the watch: a half-written file is not a configuration and does not replace
+/// one.
 #[test]
-fn v3_4_half_a_file_is_not_told() {
+fn v3_4_half_a_file_is_not_reported() {
     let act = |place: &Place| {
         let (half, rest) = SECOND.split_at(SECOND.len() / 2);
         fs::write(&place.path, half).expect("it can be written");
@@ -209,9 +212,10 @@ fn v3_4_half_a_file_is_not_told() {
     check(&Place::new(), patient(), act, &[text(SECOND)]);
 }
 
-/// The same for what is cut at the end of a line: the beginning of what was there is not taken for something new.
+/// The same for a file that is truncated at the end of a line: a prefix of the previous text is not
+/// reported.
 #[test]
-fn v3_4_a_file_that_is_cut_off_is_not_told() {
+fn v3_4_a_truncated_file_is_not_reported() {
     let act = |place: &Place| {
         fs::write(&place.path, "limits:\n").expect("it can be written");
         pause();
@@ -222,7 +226,7 @@ fn v3_4_a_file_that_is_cut_off_is_not_told() {
     check(&Place::new(), patient(), act, &[text(SECOND)]);
 }
 
-/// Tells that every text is told whole while one follows the other, made by `write` in whatever way.
+/// Asserts that every text is reported completely while `write` replaces one by the next.
 fn check_storm(write: impl Fn(&Place, &str)) {
     let place = Place::new();
     let (_watch, told) = watch(&place.path, Some(FIRST), patient());
@@ -241,13 +245,13 @@ fn check_storm(write: impl Fn(&Place, &str)) {
 }
 
 #[test]
-fn v3_4_files_in_the_place_of_each_other_are_never_mixed() {
+fn v3_4_replaced_files_are_never_mixed() {
     check_storm(Place::replace);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn v3_4_texts_written_over_each_other_are_never_mixed() {
+fn v3_4_overwritten_texts_are_never_mixed() {
     check_storm(|place, text| {
         let mut file = File::create(&place.path).expect("it can be written");
         for lines in text.as_bytes().chunks("name: v00\n".len() * 2_000) {
@@ -258,7 +262,7 @@ fn v3_4_texts_written_over_each_other_are_never_mixed() {
 }
 
 #[test]
-fn a_touch_is_not_told() {
+fn a_touch_is_not_reported() {
     let act = |place: &Place| {
         let file = File::options().append(true).open(&place.path).expect("it is there");
         file.set_modified(SystemTime::UNIX_EPOCH).expect("times can be set");
@@ -272,14 +276,14 @@ fn a_touch_is_not_told() {
 
 #[test]
 #[cfg(unix)]
-fn a_file_that_may_not_be_read_is_told_and_so_is_that_it_may() {
+fn a_file_without_permission_is_reported_until_it_is_readable() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     let chmod =
         |mode| fs::set_permissions(&place.path, fs::Permissions::from_mode(mode)).expect("it is ours");
     chmod(0o000);
-    // Root may read everything: then there is nothing to tell.
+    // Root may read everything: then there is nothing to test.
     if File::open(&place.path).is_err() {
         assert!(matches!(next(&told), FileContent::Unreadable(_)));
         chmod(0o600);
@@ -290,7 +294,7 @@ fn a_file_that_may_not_be_read_is_told_and_so_is_that_it_may() {
 }
 
 #[test]
-fn what_is_no_text_is_told_as_unreadable() {
+fn binary_content_is_reported_as_unreadable() {
     let unreadable = |make: &dyn Fn(&Path), why: &str| {
         let place = Place::new();
         let (_watch, told) = watch(&place.path, Some(FIRST), usual());
@@ -316,12 +320,12 @@ fn what_is_no_text_is_told_as_unreadable() {
 }
 
 #[test]
-fn a_file_that_says_nothing_is_told_as_empty() {
+fn a_file_without_content_is_reported_as_empty() {
     check(&Place::new(), usual(), |place| place.replace("# all gone\n"), &[FileContent::Empty]);
 }
 
 #[test]
-fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
+fn a_recreated_directory_is_watched_again() {
     let place = Place::new();
     let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     let folder = place.path.parent().expect("a directory");
@@ -332,7 +336,7 @@ fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
         fs::write(&place.path, content).expect("it can be made");
         assert_eq!(next(&told), text(content));
     }
-    // Renamed away, with another one in its place.
+    // Renamed, with another one in its place.
     let other = place.folder.path().join("other");
     fs::create_dir(&other).expect("a directory");
     fs::write(other.join("portion.yaml"), SECOND).expect("a file");
@@ -348,7 +352,7 @@ fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
 }
 
 #[test]
-fn a_file_that_was_never_there_is_told_when_it_comes() {
+fn a_file_created_later_is_reported() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("not/yet/portion.yaml");
     let (_watch, told) = watch(&path, None, usual());
@@ -359,7 +363,7 @@ fn a_file_that_was_never_there_is_told_when_it_comes() {
 }
 
 #[test]
-fn what_nothing_told_of_is_found() {
+fn changes_without_events_are_found() {
     let place = Place::new();
     let (above, old) = (place.folder.path().join("above"), place.folder.path().join("old"));
     let place = Place { path: above.join("etc/portion.yaml"), ..place };
@@ -368,7 +372,7 @@ fn what_nothing_told_of_is_found() {
         fs::write(above.join("etc/portion.yaml"), text).expect("a file");
     };
     make(FIRST);
-    // A directory above the one that is watched tells nothing.
+    // A directory above the watched one causes no event.
     let act = |_: &Place| {
         fs::rename(&above, old).expect("it can be moved");
         make(SECOND);
@@ -377,19 +381,19 @@ fn what_nothing_told_of_is_found() {
 }
 
 #[test]
-fn a_change_before_the_watch_is_told() {
+fn a_change_before_the_watch_is_reported() {
     let place = Place::new();
     place.replace(SECOND);
     check(&place, usual(), |_| {}, &[text(SECOND)]);
 }
 
 #[test]
-fn nothing_is_told_after_its_end() {
+fn nothing_is_reported_after_the_watch_ends() {
     let place = Place::new();
     let (watch, told) = watch(&place.path, None, usual());
     assert_eq!(next(&told), text(FIRST));
     drop(watch);
     place.replace(SECOND);
-    // The thread has ended, and `heed` with it.
+    // The thread has ended, and `on_change` with it.
     assert!(told.recv().is_err());
 }

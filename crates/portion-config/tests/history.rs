@@ -1,4 +1,4 @@
-//! Versions of a configuration: numbered alike by every process, kept whole, and brought back.
+//! Tests the versions of a configuration: numbered alike by every process, kept intact, and restored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const SOURCE: &str = "/etc/portion/portion.yaml";
 
-/// A directory for histories and files.
+/// A directory for histories and configuration files.
 struct Place(TempDir);
 
 impl Place {
@@ -25,7 +25,7 @@ impl Place {
         self.0.path().join("state/portion/config")
     }
 
-    /// A configuration file in a directory of its own.
+    /// Creates a configuration file in a directory of its own.
     fn file(&self, text: &str) -> PathBuf {
         let folder = self.0.path().join("etc");
         fs::create_dir_all(&folder).expect("a directory");
@@ -39,7 +39,7 @@ fn record(history: &mut History, text: &str) -> u64 {
     history.record(Path::new(SOURCE), text, 1_795_312_121_000_000).expect("there is room")
 }
 
-/// Records texts one after the other and expects these numbers.
+/// Records texts one after another and expects these numbers.
 fn check(texts: &[&str], expect: &[u64]) {
     let place = Place::new();
     let mut history = place.history();
@@ -51,13 +51,13 @@ fn check(texts: &[&str], expect: &[u64]) {
 }
 
 #[test]
-fn a_text_is_a_version_until_another_comes() {
+fn a_text_keeps_its_version_until_another_is_recorded() {
     check(&["a: 1\n", "a: 1\n", "a: 2\n", "a: 1\n"], &[1, 1, 2, 3]);
     check(&["", "\r\n", "no end", "# portion {}\n"], &[1, 2, 3, 4]);
 }
 
 #[test]
-fn what_is_known_of_a_version_is_told() {
+fn versions_are_listed_with_their_metadata() {
     let place = Place::new();
     let mut history = place.history();
     record(&mut history, "a: 1\n");
@@ -87,7 +87,7 @@ fn processes_agree_on_numbers() {
 }
 
 #[test]
-fn who_comes_late_gets_the_number_that_others_have() {
+fn a_late_process_gets_the_existing_number() {
     let place = Place::new();
     let (mut early, mut late) = (place.history(), place.history());
     assert_eq!(["a", "b", "c"].map(|text| record(&mut early, text)), [1, 2, 3]);
@@ -96,7 +96,7 @@ fn who_comes_late_gets_the_number_that_others_have() {
 }
 
 #[test]
-fn the_newest_are_kept() {
+fn the_newest_versions_are_kept() {
     let place = Place::new();
     let mut history = place.history();
     for n in 1..=MAX_VERSIONS + 5 {
@@ -110,13 +110,13 @@ fn the_newest_are_kept() {
 }
 
 #[test]
-fn what_is_no_version_is_passed_over() {
+fn files_that_are_no_versions_are_skipped() {
     let place = Place::new();
     let mut history = place.history();
     record(&mut history, "a: 1\n");
     record(&mut history, "a: 2\n");
     let path = |name: &str| place.folder().join(name);
-    // Cut off, changed by hand, taken over from elsewhere, and things that nobody knows.
+    // Truncated, edited, copied from elsewhere, and unrelated files.
     fs::copy(path("00000001.yaml"), path("00000007.yaml")).expect("there is room");
     let cut = fs::read(path("00000002.yaml")).expect("it is there");
     fs::write(path("00000002.yaml"), &cut[..cut.len() - 1]).expect("there is room");
@@ -135,7 +135,7 @@ fn what_is_no_version_is_passed_over() {
 }
 
 #[test]
-fn a_text_that_was_changed_by_hand_is_damaged() {
+fn an_edited_version_is_damaged() {
     let place = Place::new();
     let mut history = place.history();
     record(&mut history, "hardCap: 4000\n");
@@ -149,7 +149,7 @@ fn a_text_that_was_changed_by_hand_is_damaged() {
 }
 
 #[test]
-fn the_version_before_is_one_with_another_text() {
+fn the_previous_version_has_another_text() {
     let place = Place::new();
     let mut history = place.history();
     let previous = |history: &History, present: &str| {
@@ -166,7 +166,7 @@ fn the_version_before_is_one_with_another_text() {
 
 #[test]
 #[cfg(unix)]
-fn nobody_else_may_read_them() {
+fn only_the_owner_may_read_versions() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     record(&mut place.history(), "a: 1\n");
@@ -176,7 +176,7 @@ fn nobody_else_may_read_them() {
 }
 
 #[test]
-fn a_history_that_cannot_be_is_an_error() {
+fn an_unusable_directory_is_an_error() {
     let place = Place::new();
     let file = place.file("a: 1\n");
     let error = History::open(&file.join("history")).expect_err("a file is no directory");
@@ -187,7 +187,7 @@ fn a_history_that_cannot_be_is_an_error() {
 }
 
 #[test]
-fn a_version_is_put_back() {
+fn a_version_is_restored() {
     let place = Place::new();
     let file = place.file("a: 2\n");
     let mut history = place.history();
@@ -205,7 +205,7 @@ fn a_version_is_put_back() {
 
 #[test]
 #[cfg(unix)]
-fn a_version_is_put_where_the_link_leads_with_the_same_permissions() {
+fn a_version_is_restored_through_a_link_with_its_permissions() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let place = Place::new();
     let file = place.file("a: 2\n");
@@ -214,7 +214,7 @@ fn a_version_is_put_where_the_link_leads_with_the_same_permissions() {
     symlink("etc/portion.yaml", &link).expect("a link");
     let mut history = place.history();
     record(&mut history, "a: 1\n");
-    // The second time, what the link leads to is missing: then nobody else may read it.
+    // The second time, the target of the link is missing: then only the owner may read the new file.
     for expect in [0o640, 0o600] {
         history.restore(&link, 1).expect("it can be replaced");
         assert_eq!(fs::read_link(&link).expect("it still is one"), Path::new("etc/portion.yaml"));
@@ -227,11 +227,11 @@ fn a_version_is_put_where_the_link_leads_with_the_same_permissions() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_file_that_cannot_be_replaced_says_where_to_go() {
+fn the_error_for_an_irreplaceable_file_names_a_remedy() {
     let place = Place::new();
     let mut history = place.history();
     record(&mut history, "a: 1\n");
-    // In a directory in which nobody can make a file, root included.
+    // In a directory where nobody can create a file, including root.
     let fixed = Path::new("/sys/kernel/uevent_seqnum");
     if !fixed.exists() {
         return;

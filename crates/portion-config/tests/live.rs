@@ -1,4 +1,4 @@
-//! A configuration that is in force, and stays so until another one can be.
+//! Tests that a configuration stays in force until a valid one replaces it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Observer for Ear {
     }
 }
 
-/// A file that is watched, what is heard of it, and what it has put in force.
+/// A watched file, the events it causes, and the threshold in force.
 struct Scene {
     folder: tempfile::TempDir,
     heard: Receiver<Event>,
@@ -43,7 +43,7 @@ impl Scene {
         Self::within(tempfile::tempdir().expect("a directory"), text)
     }
 
-    /// As another process finds the file.
+    /// Starts like another process with the same file.
     fn within(folder: tempfile::TempDir, text: &str) -> Self {
         let file = file(folder.path());
         fs::write(&file, text).expect("written");
@@ -62,7 +62,7 @@ impl Scene {
         Self { folder, heard, threshold: kept, live }
     }
 
-    /// What is heard once the file says something else.
+    /// Replaces the file and returns the next event.
     fn says(&self, text: &str) -> Event {
         let new = self.folder.path().join("new");
         fs::write(&new, text).expect("written");
@@ -98,7 +98,7 @@ fn v3_1_a_change_is_in_force_and_on_record() {
 }
 
 #[test]
-fn a_change_before_the_start_is_told_by_the_first_who_finds_it() {
+fn a_change_before_the_start_is_reported_by_the_first_process() {
     let heard = |scene: Scene| {
         let Scene { folder, heard, live, .. } = scene;
         drop(live);
@@ -117,7 +117,7 @@ fn a_change_before_the_start_is_told_by_the_first_who_finds_it() {
     let (folder, told) = heard(Scene::within(folder, "hardCap: 5000\nhardByteLimit: 60000\n"));
     assert!(matches!(&told[..], [Event::ConfigApplied(told)] if told.version == 3), "{told:?}");
 
-    // What was valid for another version of this program may be no more.
+    // Text that was valid for another version of this program may be invalid now.
     let mut history = History::open(&folder.path().join("history")).expect("a history");
     history.record(&file(folder.path()), "nonsense: 1\n", 1).expect("there is room");
     let (_, told) = heard(Scene::within(folder, "hardCap: 6000\n"));
@@ -126,7 +126,7 @@ fn a_change_before_the_start_is_told_by_the_first_who_finds_it() {
 }
 
 #[test]
-fn v3_4_what_is_invalid_changes_nothing_and_is_told_until_it_is_mended() {
+fn v3_4_an_invalid_file_changes_nothing_and_is_reported_until_fixed() {
     let scene = Scene::new("tokenBudgetThreshold: 4000\n");
     for broken in ["tokenBudgetThreshold: 8000\nhardCap: 10\nnonsense: 1\n", "[", "# nothing\n"] {
         let Event::ConfigRejected(told) = scene.says(broken) else { panic!("{broken} is invalid") };
@@ -143,7 +143,7 @@ fn v3_4_what_is_invalid_changes_nothing_and_is_told_until_it_is_mended() {
 }
 
 #[test]
-fn a_version_that_comes_back_is_a_version_of_its_own() {
+fn a_repeated_text_is_a_new_version() {
     let scene = Scene::new("tokenBudgetThreshold: 4000\n");
     scene.says("tokenBudgetThreshold: 8000\n");
     let history = History::open(&scene.folder.path().join("history")).expect("a history");

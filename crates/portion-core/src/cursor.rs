@@ -190,7 +190,8 @@ impl Keyring {
 
     /// Returns the target of a token, if it was signed with this key for this scope.
     ///
-    /// # Errors [`InvalidCursor`] for every other token.
+    /// # Errors
+    /// [`InvalidCursor`] for every other token.
     pub fn verify(&self, token: &str, scope: &Scope) -> Result<CursorTarget, InvalidCursor> {
         let mut bytes = [0; BODY_BYTES + TAG_BYTES];
         let written = URL_SAFE_NO_PAD.decode_slice(token.trim(), &mut bytes).map_err(|_| InvalidCursor)?;

@@ -33,7 +33,8 @@ pub struct UnresolvedPath {
 /// `/a/0/b` is a JSON Pointer; `a.0.b` and `a[0].b` are the dotted form, which also finds keys that
 /// contain dots. Of duplicate keys, the first one counts.
 ///
-/// # Errors [`UnresolvedPath`] where the path leads nowhere.
+/// # Errors
+/// [`UnresolvedPath`] where the path leads nowhere.
 pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, UnresolvedPath> {
     let text: &str = &subject.text;
     let mut at = trimmed_span(text);

@@ -65,7 +65,8 @@ pub struct SqlQuery<'a> {
 /// integers, only `item` has every digit, and [`QueryResult::rounded_columns`] lists the columns that
 /// show rounded ones. `'now'` is the machine's clock; apart from it, the same query has the same answer.
 ///
-/// # Errors [`QueryError::Invalid`] if SQLite rejects the statement or it is not permitted;
+/// # Errors
+/// [`QueryError::Invalid`] if SQLite rejects the statement or it is not permitted;
 /// [`QueryError::Redacted`] if it computes with redacted values; [`QueryError::TooCostly`] if it reaches
 /// a limit.
 pub fn query(

@@ -1,4 +1,4 @@
-//! The ways in which the file of a configuration is changed.
+//! The ways to change a configuration file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// Makes the file at a path say a text.
+/// Replaces the content of the file at a path.
 pub(crate) type Change = fn(&Path, &str) -> io::Result<()>;
 
 /// All of them.
@@ -37,7 +37,7 @@ fn anew(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)
 }
 
-/// By a writer that comes back, after a half that ends within a line.
+/// Writes half of the text, which ends within a line, and later the rest.
 fn in_halves(path: &Path, text: &str) -> io::Result<()> {
     let half = text.get(..text.len() / 2).unwrap_or_default().trim_end();
     fs::write(path, half)?;
@@ -46,7 +46,7 @@ fn in_halves(path: &Path, text: &str) -> io::Result<()> {
     File::options().append(true).open(path)?.write_all(rest.as_bytes())
 }
 
-/// By a writer that pauses after a whole line: what is there in between is a configuration, too.
+/// Pauses after a complete line: the text before it is a valid configuration, too.
 fn in_one_go(path: &Path, text: &str) -> io::Result<()> {
     let half = text.get(..text.len() / 2).and_then(|half| half.rfind('\n')).map_or(0, |end| end + 1);
     let (half, rest) = text.split_at(half);
@@ -62,7 +62,7 @@ fn renamed(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(beside, path)
 }
 
-/// As Kubernetes does: a link to a directory is flipped, and the old directory goes after that.
+/// Changes a link to a directory and then removes the old directory, as Kubernetes does.
 #[cfg(unix)]
 fn flipped(path: &Path, text: &str) -> io::Result<()> {
     use std::os::unix::fs::symlink;

@@ -54,7 +54,8 @@ pub enum OtlpTarget<'a> {
 impl Config {
     /// Loads a configuration from its sources.
     ///
-    /// # Errors Everything that is wrong with it.
+    /// # Errors
+    /// Everything that is wrong with it.
     pub fn load(sources: &Sources, version: u64) -> Result<(Self, Warnings), Errors> {
         let mut reader = ConfigReader::default();
         let mut layer = reader.read_sources(sources);

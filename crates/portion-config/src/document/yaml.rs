@@ -7,7 +7,8 @@ use super::{Document, DocumentError, EMPTY_MESSAGE, MAX_DOCUMENT_BYTES, Node, No
 
 /// Parses a document.
 ///
-/// # Errors The first syntax error.
+/// # Errors
+/// The first syntax error.
 pub fn parse(text: &str) -> Result<Document, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let start = TextPosition { line: 1, column: 1 };

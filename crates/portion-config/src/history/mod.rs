@@ -1,12 +1,14 @@
-//! The versions of a configuration file that were in force, so that one can be gone back to.
+//! Keeps the versions of a configuration file that were in force, so that one can be restored.
 //!
-//! One directory for each configuration file, one file in it for each version: `00000012.yaml`, a line about it and then
-//! the text, byte for byte. That line is a comment to YAML, so that a version can be read and used as it lies there.
-//! Texts refer to secrets and hold none but the URL of a webhook; nobody but their owner may read them.
+//! There is one directory per configuration file, with one file per version: `00000012.yaml`, a header
+//! line and then the text, byte for byte. The header line is a YAML comment, so that a version can be
+//! used as it is. Texts refer to secrets and contain none, except the URL of a webhook; only their owner
+//! may read them.
 //!
-//! Several processes may watch one configuration and record what they see in one directory. There is no lock to be left
-//! behind: a version is written beside, and gets its name only if nobody else has taken it, else the directory is looked
-//! at once more. What was cut off, or is no version at all, is passed over.
+//! Several processes may watch one configuration and record versions in one directory. There is no lock
+//! that could be left behind: a version is written to a temporary file and then renamed, unless another
+//! process has taken its number; in that case the directory is read again. Truncated and unknown files
+//! are skipped.
 
 mod restore;
 mod version_file;
@@ -21,91 +23,91 @@ use thiserror::Error;
 
 pub use version_file::Version;
 
-/// How many versions are kept.
+/// Maximum number of versions.
 pub const MAX_VERSIONS: usize = 100;
 
-/// How often a number is tried to be had, if other processes keep taking it.
+/// Maximum attempts to get a number while other processes take numbers.
 const MAX_ATTEMPTS: usize = 100;
 
 /// The versions of one configuration file.
 #[derive(Debug)]
 pub struct History {
     dir: PathBuf,
-    /// The version that this process is known to have: what it records next is that one or later.
+    /// Version that this process had last: the next one that it records has this number or a higher one.
     latest_known: u64,
-    /// The last version that this process was the first to record.
+    /// Last version that this process was the first to record.
     latest_recorded: Option<u64>,
-    /// What was written last, until it is on the disk.
+    /// Path and file of the last version, until it is synced to disk.
     unsynced: Option<(PathBuf, fs::File)>,
 }
 
-/// Why a version cannot be kept, found, or put back.
+/// The error for a version that cannot be recorded, found or restored.
 #[derive(Debug, Error)]
 pub enum HistoryError {
     /// The directory cannot be used.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Action that failed.
         action: &'static str,
-        /// With what.
+        /// Path of the action.
         path: PathBuf,
-        /// Why not.
+        /// Cause of the error.
         source: io::Error,
     },
     /// There is no such version.
     #[error("there is no version {number} of the configuration; {}", describe_available(*.oldest, *.newest))]
     UnknownVersion {
-        /// What was asked for.
+        /// Requested number.
         number: u64,
-        /// The oldest that there is.
+        /// Oldest existing version.
         oldest: Option<u64>,
-        /// The newest that there is.
+        /// Newest existing version.
         newest: Option<u64>,
     },
-    /// Its file is not what was written.
+    /// The file of the version was changed.
     #[error("version {number} is damaged: `{}` is not what was recorded; choose another version", path.display())]
     Damaged {
-        /// Its number.
+        /// Number of the version.
         number: u64,
-        /// Its file.
+        /// File of the version.
         path: PathBuf,
     },
-    /// Others record so fast that there is no number to be had.
+    /// Other processes record so fast that no number is available.
     #[error("other processes keep recording versions in `{}`; try again", .0.display())]
     Contended(PathBuf),
-    /// The configuration file cannot be replaced where it is.
+    /// The configuration file cannot be replaced.
     #[error(
         "`{}` cannot be replaced, for `{}` cannot be written to ({source}). Put version {number} (`{}`) where that file comes \
          from: in Kubernetes its ConfigMap, else its package, image or deployment",
         target.display(), folder.display(), version.display()
     )]
     NotReplaceable {
-        /// The configuration file, all links followed.
+        /// Configuration file, with links resolved.
         target: PathBuf,
         /// Its directory.
         folder: PathBuf,
-        /// The version that was to be put back.
+        /// Version that was to be restored.
         number: u64,
-        /// Where it is kept.
+        /// File of that version.
         version: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
-    /// Whoever owns the configuration file could not read it any more.
+    /// The owner of the configuration file could no longer read it.
     #[error("`{}` belongs to somebody else and would not any more: go back to version {number} as its owner", target.display())]
     OwnerMismatch {
-        /// The configuration file, all links followed.
+        /// Configuration file, with links resolved.
         target: PathBuf,
-        /// The version that was to be put back.
+        /// Version that was to be restored.
         number: u64,
     },
 }
 
 impl History {
-    /// The history in a directory, which is made (for its owner alone) where it is missing.
+    /// Opens the history in a directory, which is created (for its owner only) if it is missing.
     ///
     /// # Errors
-    /// [`HistoryError::Io`] where it cannot be made or read.
+    /// [`HistoryError::Io`] if the directory cannot be created or read.
     pub fn open(folder: &Path) -> Result<Self, HistoryError> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -118,23 +120,24 @@ impl History {
         Ok(history)
     }
 
-    /// Keeps a text that is in force since `at` (microseconds since 1970) and came from `source`, and says its number:
-    /// that of an equal text that another process recorded since, or that is the newest; else the next.
-    /// Beyond [`MAX_VERSIONS`] versions the oldest go.
+    /// Records a text that is in force since `at` (microseconds since 1970) and came from `source`.
+    /// Returns its number: that of an equal text that another process has recorded since, or that is the
+    /// newest version; else the next number. Beyond [`MAX_VERSIONS`] versions the oldest are removed.
     ///
     /// # Errors
-    /// [`HistoryError::Io`], as of a full disk, and [`HistoryError::Contended`]. Nothing is left half-written.
+    /// [`HistoryError::Io`], for example if the disk is full, and [`HistoryError::Contended`]. Nothing is
+    /// left half-written.
     pub fn record(&mut self, source: &Path, text: &str, at: u64) -> Result<u64, HistoryError> {
         let number = self.record_unsynced(source, text, at)?;
         self.sync()?;
         Ok(number)
     }
 
-    /// The same without waiting for the disk, which may take long: [`sync`](Self::sync) does. If the system fails before
-    /// that, the version may be cut off, and is passed over.
+    /// Does the same without waiting for the disk, which may take long; [`sync`](Self::sync) waits. If
+    /// the system fails in between, the version may be truncated, and is skipped.
     ///
     /// # Errors
-    /// As of [`record`](Self::record).
+    /// As for [`record`](Self::record).
     pub fn record_unsynced(&mut self, source: &Path, text: &str, at: u64) -> Result<u64, HistoryError> {
         let sha256 = sha256_hex(text);
         for _ in 0..MAX_ATTEMPTS {
@@ -161,10 +164,10 @@ impl History {
         Err(HistoryError::Contended(self.dir.clone()))
     }
 
-    /// Waits until what was entered last is on the disk.
+    /// Waits until the last recorded version is on disk.
     ///
     /// # Errors
-    /// [`HistoryError::Io`] where it does not get there: then it is gone.
+    /// [`HistoryError::Io`] if it cannot be written: then it is removed.
     pub fn sync(&mut self) -> Result<(), HistoryError> {
         let Some((path, file)) = self.unsynced.take() else { return Ok(()) };
         if let Err(source) = file.sync_all() {
@@ -175,22 +178,23 @@ impl History {
         Ok(())
     }
 
-    /// Every version that is whole, as far as can be told without reading all of it; the oldest first.
+    /// Returns all versions that are intact, as far as that is known without reading their whole text;
+    /// the oldest first.
     ///
     /// # Errors
-    /// [`HistoryError::Io`] where the directory cannot be read.
+    /// [`HistoryError::Io`] if the directory cannot be read.
     pub fn list(&self) -> Result<Vec<Version>, HistoryError> {
         Ok(self.version_numbers()?.into_iter().filter_map(|number| self.read_version(number)).collect())
     }
 
-    /// The text of a version, as it was.
+    /// Returns the text of a version.
     ///
     /// # Errors
     /// [`HistoryError::UnknownVersion`] and [`HistoryError::Damaged`].
     pub fn text(&self, number: u64) -> Result<String, HistoryError> {
         let path = self.version_path(number);
-        let kept = match fs::read(&path) {
-            Ok(kept) => kept,
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let numbers = self.version_numbers()?;
                 let (oldest, newest) = (numbers.first().copied(), numbers.last().copied());
@@ -198,24 +202,24 @@ impl History {
             }
             Err(source) => return Err(HistoryError::Io { action: "read", path, source }),
         };
-        let text = version_file::verified_text(&kept, number).map(str::to_owned);
+        let text = version_file::verified_text(&bytes, number).map(str::to_owned);
         text.ok_or(HistoryError::Damaged { number, path })
     }
 
-    /// The text that was in force before what was entered last: `None` where another process entered that, or nothing was
-    /// before.
+    /// Returns the text that was in force before the last recorded version; `None` if another process
+    /// recorded that version, or if there was none before.
     pub fn previous_text(&self) -> Option<String> {
-        let entered = self.latest_recorded.filter(|first| *first == self.latest_known)?;
+        let recorded = self.latest_recorded.filter(|first| *first == self.latest_known)?;
         let numbers = self.version_numbers().ok()?;
-        let mut before = numbers.into_iter().rev().filter(|number| *number < entered);
+        let mut before = numbers.into_iter().rev().filter(|number| *number < recorded);
         before.find_map(|number| self.text(number).ok())
     }
 
-    /// The version to go back to where the file says `present`: the newest one with another text. A file that was never
-    /// in force goes back to what was last.
+    /// Returns the version to restore if the file contains `present`: the newest one with another text.
+    /// If the file was never in force, this is the last version in force.
     ///
     /// # Errors
-    /// [`HistoryError::Io`] where the directory cannot be read.
+    /// [`HistoryError::Io`] if the directory cannot be read.
     pub fn previous(&self, present: &str) -> Result<Option<Version>, HistoryError> {
         let sha256 = sha256_hex(present);
         let numbers = self.version_numbers()?;
@@ -223,7 +227,8 @@ impl History {
         Ok(versions.find(|version| version.sha256 != sha256 && self.text(version.number).is_ok()))
     }
 
-    /// The newest version with this text that others recorded since, or the newest of all if it has it.
+    /// Returns the newest version with this text that others have recorded since, or the newest of all if
+    /// it has this text.
     fn find_recorded(&self, numbers: &[u64], sha256: &str) -> Option<u64> {
         let newest = numbers.last()?;
         numbers
@@ -235,12 +240,12 @@ impl History {
             .map(|version| version.number)
     }
 
-    /// Writes a version; `false` where its number has been taken meanwhile.
+    /// Writes a version; false if its number is already taken.
     fn write(&mut self, version: &Version, text: &str) -> Result<bool, HistoryError> {
         let path = self.version_path(version.number);
         let failed =
             |source| HistoryError::Io { action: "keep the configuration as", path: path.clone(), source };
-        // Readable for its owner alone, and gone if anything fails.
+        // Readable for its owner only, and removed if anything fails.
         let mut file = Builder::new().prefix(".recording-").tempfile_in(&self.dir).map_err(failed)?;
         file.write_all(version_file::header_line(version).as_bytes()).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
@@ -254,7 +259,7 @@ impl History {
         }
     }
 
-    /// Lets the oldest go. That one cannot be removed is no reason to fail: the next time it is tried again.
+    /// Removes the oldest versions. A failure is ignored: the next call tries again.
     fn prune(&self, before: &[u64]) {
         let surplus = (before.len() + 1).saturating_sub(MAX_VERSIONS);
         for number in before.iter().take(surplus) {
@@ -262,7 +267,7 @@ impl History {
         }
     }
 
-    /// The numbers that are taken, rising.
+    /// Returns the numbers in use, ascending.
     fn version_numbers(&self) -> Result<Vec<u64>, HistoryError> {
         let failed = HistoryError::io_error("read the directory", &self.dir);
         let entries = fs::read_dir(&self.dir).map_err(failed)?;
@@ -290,7 +295,7 @@ impl HistoryError {
     }
 }
 
-/// SHA-256 of a text, in hexadecimal digits.
+/// Returns the SHA-256 of a text, in hexadecimal digits.
 fn sha256_hex(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))
 }

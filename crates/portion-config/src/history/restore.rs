@@ -1,4 +1,4 @@
-//! Puts a version back in the place of the configuration file, for every process that watches it to find.
+//! Restores a version to the configuration file, so that every process that watches it finds the change.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
@@ -9,13 +9,14 @@ use tempfile::Builder;
 use super::{History, HistoryError};
 
 impl History {
-    /// Makes the configuration file at `path` say what a version said. Links stay what they are; the file that they lead
-    /// to is replaced at once, with its permissions and its owner. It is made where it is missing.
+    /// Replaces the content of the configuration file at `path` by that of a version. Links stay; the
+    /// file that they lead to is replaced atomically, with its permissions and owner. It is created if it
+    /// is missing.
     ///
     /// # Errors
-    /// [`HistoryError::UnknownVersion`] and [`HistoryError::Damaged`] of the version; [`HistoryError::NotReplaceable`] where the file's
-    /// directory cannot be written to, [`HistoryError::OwnerMismatch`] where its owner would lose it. The file is then as it
-    /// was.
+    /// [`HistoryError::UnknownVersion`] and [`HistoryError::Damaged`] for the version;
+    /// [`HistoryError::NotReplaceable`] if the directory of the file is not writable,
+    /// [`HistoryError::OwnerMismatch`] if the owner would change. The file is then unchanged.
     pub fn restore(&self, path: &Path, number: u64) -> Result<(), HistoryError> {
         let text = self.text(number)?;
         let target = resolve_target(path).map_err(HistoryError::io_error("find", path))?;
@@ -44,7 +45,7 @@ impl History {
             Err(error) => return Err(failed(error)),
         }
         file.as_file().sync_all().map_err(failed)?;
-        // A file that is a mount of its own cannot be replaced either.
+        // A file that is a mount point cannot be replaced either.
         file.persist(&target).map_err(|error| match error.error.kind() {
             io::ErrorKind::ResourceBusy | io::ErrorKind::PermissionDenied => fixed(error.error),
             _ => failed(error.error),
@@ -54,13 +55,13 @@ impl History {
     }
 }
 
-/// Where a path leads, or would if the file were there.
+/// Resolves the links of a path, even if the file does not exist.
 fn resolve_target(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         found => return found,
     }
-    // A link to what is missing is itself left alone: the file is made where it leads to.
+    // A link to a missing file stays: the file is created at its target.
     let to = match fs::read_link(path) {
         Ok(to) => path.parent().map_or_else(|| to.clone(), |parent| parent.join(&to)),
         Err(_) => path.to_owned(),
@@ -85,7 +86,7 @@ fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Has a directory's names on disk, where it can be had: a name that is lost with the power is no damage.
+/// Syncs a directory to disk where possible: a file name lost in a power failure does no harm.
 pub(super) fn sync_dir(folder: &Path) {
     #[cfg(unix)]
     let _ = File::open(folder).and_then(|folder| folder.sync_all());

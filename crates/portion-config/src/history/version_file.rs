@@ -1,4 +1,4 @@
-//! A version as it lies on disk: its name, the line about it, its text.
+//! Reads and writes the file of a version: its name, header line and text.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -8,48 +8,48 @@ use serde::{Deserialize, Serialize};
 
 use super::sha256_hex;
 
-/// What the line about a version begins with.
+/// Start of the header line.
 const HEADER_PREFIX: &str = "# portion ";
 
-/// The longest such line; paths are at most 4 KiB on Linux, and written with escapes.
+/// Maximum bytes of the header line; paths are at most 4 KiB on Linux, and are escaped.
 const MAX_HEADER_BYTES: u64 = 1 << 15;
 
 /// One version of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
-    /// Its number, rising from 1.
+    /// Number, rising from 1.
     #[serde(rename = "version")]
     pub number: u64,
-    /// Since when it was in force, in microseconds since 1970.
+    /// Time since when it was in force, in microseconds since 1970.
     pub at: u64,
-    /// The configuration file.
+    /// Path of the configuration file.
     #[serde(with = "path")]
     pub source: PathBuf,
-    /// The SHA-256 of its text, in hexadecimal digits.
+    /// SHA-256 of the text, in hexadecimal digits.
     pub sha256: String,
-    /// How long its text is.
+    /// Length of the text in bytes.
     pub bytes: usize,
 }
 
-/// The name of a version's file.
+/// Returns the file name of a version.
 pub(super) fn file_name(number: u64) -> String {
     format!("{number:08}.yaml")
 }
 
-/// The number that a name stands for.
+/// Parses the number of a version from its file name.
 pub(super) fn parse_file_name(of: &str) -> Option<u64> {
     let number = of.strip_suffix(".yaml")?.parse().ok()?;
     (file_name(number) == of && number > 0).then_some(number)
 }
 
-/// The line about a version, with its end.
+/// Returns the header line of a version, with a line feed.
 pub(super) fn header_line(version: &Version) -> String {
-    // Numbers and strings always can be written.
+    // Serializing numbers and strings cannot fail.
     let about = serde_json::to_string(version).unwrap_or_default();
     format!("{HEADER_PREFIX}{about}\n")
 }
 
-/// Reads what is said about a version, if its file is as long as that says.
+/// Reads the header of a version, if its file has the length that the header gives.
 pub(super) fn read_version(path: &Path, number: u64) -> Option<Version> {
     let file = File::open(path).ok()?;
     let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
@@ -59,10 +59,10 @@ pub(super) fn read_version(path: &Path, number: u64) -> Option<Version> {
     (length == (line.len() as u64).checked_add(version.bytes as u64)?).then_some(version)
 }
 
-/// The text in a version's file, if it is what was written.
-pub(super) fn verified_text(kept: &[u8], number: u64) -> Option<&str> {
-    let end = kept.iter().position(|byte| *byte == b'\n')?.checked_add(1)?;
-    let (line, text) = kept.split_at_checked(end)?;
+/// Returns the text in the file of a version, if its hash matches.
+pub(super) fn verified_text(bytes: &[u8], number: u64) -> Option<&str> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?.checked_add(1)?;
+    let (line, text) = bytes.split_at_checked(end)?;
     let version = parse_header(line, number)?;
     let text = std::str::from_utf8(text).ok()?;
     (version.sha256 == sha256_hex(text)).then_some(text)
@@ -73,7 +73,7 @@ fn parse_header(line: &[u8], number: u64) -> Option<Version> {
     serde_json::from_slice(about).ok().filter(|version: &Version| version.number == number)
 }
 
-/// Paths as texts: one that is not Unicode is shown as well as can be, it is only told.
+/// Serializes paths as text, lossily if they are not Unicode: they are only displayed.
 mod path {
     use std::path::{Path, PathBuf};
 

@@ -157,7 +157,8 @@ impl Key {
 
     /// Parses a text from an option or a variable.
     ///
-    /// # Errors The problem and its remedy, if the text is not valid.
+    /// # Errors
+    /// The problem and its remedy, if the text is not valid.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let node = self.parse_node(text)?;
         self.parse_value(&node).map_err(|wrong| {

@@ -1,16 +1,18 @@
 //! Watches a file and reports its text after each change, once the text is complete.
 //!
-//! # What is watched Never the file itself: editors and mounted configurations replace it by another one,
-//! and the watch would stay with the old one. `resolved_path` follows the path through every symbolic
-//! link and lists the directories on the way. These are watched, so that a change of a link is seen as
-//! well (Kubernetes changes `..data`); if a directory is missing, the nearest existing one above it is
-//! watched. Changes without events (a network share, a renamed directory further up) are found by polling
-//! the identity of the file every two seconds, or every half second if no watch is possible.
+//! # What is watched
+//! Never the file itself: editors and mounted configurations replace it by another one, and the watch
+//! would stay with the old one. `resolved_path` follows the path through every symbolic link and lists
+//! the directories on the way. These are watched, so that a change of a link is seen as well (Kubernetes
+//! changes `..data`); if a directory is missing, the nearest existing one above it is watched. Changes
+//! without events (a network share, a renamed directory further up) are found by polling the identity of
+//! the file every two seconds, or every half second if no watch is possible.
 //!
-//! # When it is complete A file does not indicate that it is complete. `debounce` decides, from the
-//! changes and their times: it waits for a writer that has not closed the file, reports several changes
-//! as one, and waits longer for a text that looks incomplete. A text is never reported if the file
-//! changed while it was read, or if it is newer than the last event: then another event is still to come.
+//! # When it is complete
+//! A file does not indicate that it is complete. `debounce` decides, from the changes and their times: it
+//! waits for a writer that has not closed the file, reports several changes as one, and waits longer for
+//! a text that looks incomplete. A text is never reported if the file changed while it was read, or if it
+//! is newer than the last event: then another event is still to come.
 //!
 //! One case cannot be detected: a writer that closes a file in the middle, at the end of a line, and
 //! continues later than [`DebounceOptions::quiet_interval`], looks like one that has finished.
@@ -83,8 +85,9 @@ impl WatchHandle {
     ///
     /// The thread waits while `on_change` runs, and ends when the returned value is dropped.
     ///
-    /// # Errors See [`WatchError`]. It is no error if the system cannot watch directories: then the file
-    /// is polled, and a warning is logged.
+    /// # Errors
+    /// See [`WatchError`]. It is no error if the system cannot watch directories: then the file is
+    /// polled, and a warning is logged.
     pub fn start(
         path: &Path,
         known: Option<&str>,

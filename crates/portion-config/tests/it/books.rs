@@ -1,4 +1,4 @@
-//! What is obeyed.
+//! Tests which settings take effect.
 
 use portion_config::{Config, ServerConfig, Sources};
 use portion_core::policy::{ClientLimits, EnvelopeMode, MetadataStyle, Policy, PolicyProfile};
@@ -33,7 +33,7 @@ fn v3_2_paging_switched_on_for_one_endpoint_leaves_others_unchanged() {
 }
 
 #[test]
-fn what_is_more_specific_counts_key_by_key() {
+fn the_most_specific_rule_wins_key_by_key() {
     let config = loaded(&yaml(
         "
 defaultPageSize: 10
@@ -129,7 +129,7 @@ fn options_beat_variables_beat_the_file() {
 }
 
 #[test]
-fn a_profile_is_below_what_is_written() {
+fn configured_keys_override_a_profile() {
     let lean = loaded(&with_options(yaml("hardCap: 6000"), &[("lean", "")]));
     let written = lean.endpoint_config(None);
     assert_eq!(written.limits.profile, PolicyProfile::Lean);
@@ -160,7 +160,7 @@ fn experiments_and_dry_runs() {
 }
 
 #[test]
-fn what_is_for_everything() {
+fn settings_for_everything() {
     let config = loaded(&yaml(
         "{tokenizer: chars4, snapshotTtl: 90s, snapshotMemory: 1MiB, listen: '0.0.0.0:80', admin: off, stripFields: [a, b*]}",
     ));
@@ -176,7 +176,7 @@ fn what_is_for_everything() {
 }
 
 #[test]
-fn limits_that_meet_by_chance_never_contradict_each_other() {
+fn overlapping_rules_never_give_contradictory_limits() {
     let text =
         "endpoints: {list_*: {tokenBudgetThreshold: 20000}, '*_all_of_them': {hardCap: 5000, pageSize: 7}}";
     let written = loaded(&yaml(text)).endpoint_config(tool("list_all_of_them"));
@@ -185,7 +185,7 @@ fn limits_that_meet_by_chance_never_contradict_each_other() {
 }
 
 #[test]
-fn patterns_whose_limits_contradict_each_other_where_they_meet_are_told_of() {
+fn overlapping_rules_with_contradictory_limits_are_reported() {
     let text = "endpoints:\n  list_*: {tokenBudgetThreshold: 20000}\n  '*_all': {hardCap: 5000}\n  get_*: {hardCap: 5000}\n";
     let (_, warnings) = Config::load(&yaml(text), 1).expect("strange, not wrong");
     let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();

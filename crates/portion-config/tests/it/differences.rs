@@ -1,4 +1,4 @@
-//! What changed from one version to the next.
+//! Tests the differences between two versions.
 
 use portion_config::diff;
 
@@ -12,7 +12,7 @@ fn check(old: &str, new: &str, expect: &[(&str, Option<&str>, Option<&str>)]) {
 }
 
 #[test]
-fn changes_are_told_key_by_key() {
+fn changes_are_reported_key_by_key() {
     check("{hardCap: 5000, rows: auto}", "{rows: auto, hardCap: 5000}", &[]);
     check("{}", "{hardCap: 12000, rows: objects}", &[]);
     check(
@@ -38,7 +38,7 @@ fn changes_are_told_key_by_key() {
 }
 
 #[test]
-fn what_waits_for_a_restart_is_told_apart() {
+fn changes_that_need_a_restart_are_separate() {
     let (old, new) =
         (loaded(&yaml("{hardCap: 5000}")), loaded(&yaml("{hardCap: 6000, listen: '127.0.0.1:1'}")));
     let waiting = diff::restart_required(&old, &new);

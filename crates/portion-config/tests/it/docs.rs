@@ -1,4 +1,4 @@
-//! The page on configuration has the table as it is. `UPDATE_DOCS=1` writes it anew.
+//! Tests that the documentation contains the generated table of keys. `UPDATE_DOCS=1` rewrites it.
 
 use std::path::Path;
 use std::{env, fs};
@@ -31,7 +31,7 @@ fn the_page_has_every_key() {
 }
 
 #[test]
-fn defaults_are_those_that_are_obeyed() {
+fn documented_defaults_are_in_force() {
     let options: Vec<(&str, &str)> = Key::all()
         .filter(|key| {
             key.is_allowed_at(SettingsLevel::Top) && !key.default.is_empty() && key.name != "replyTarget"
@@ -40,7 +40,7 @@ fn defaults_are_those_that_are_obeyed() {
         .collect();
     let config = loaded(&with_options(yaml("{}"), &options));
     let written = config.endpoint_config(None);
-    // A page size that is written is one that pages keep.
+    // A configured page size is one that pages keep.
     let manner = RenderOptions {
         has_fixed_page_size: true,
         ..loaded(&yaml("{}")).endpoint_config(None).limits.render_options
@@ -58,7 +58,7 @@ fn defaults_are_those_that_are_obeyed() {
 }
 
 #[test]
-fn names_follow_from_names() {
+fn variables_and_options_are_named_after_keys() {
     let key = Key::by_name("hardByteLimit").expect("a key");
     assert_eq!(key.option().as_deref(), Some("hard-byte-limit"));
     assert_eq!(key.variable().as_deref(), Some("PORTION_HARD_BYTE_LIMIT"));
@@ -74,14 +74,14 @@ fn names_follow_from_names() {
 }
 
 #[test]
-fn words_are_those_that_are_known() {
+fn documented_choices_are_complete() {
     let words = |name: &str| Key::by_name(name).expect("a key").kind.description();
     let presets = ["none", "auto", "code"].into_iter().chain(CLIENTS.iter().map(|client| client.preset));
     assert_eq!(words("preset"), presets.collect::<Vec<_>>().join(", "));
     assert_eq!(words("tokenizer"), Tokenizer::ALL.map(|tokenizer| tokenizer.to_string()).join(", "));
 }
 
-/// A value that is none of the defaults, for each key.
+/// Returns a value other than the default for each key.
 fn other(key: &Key) -> &'static str {
     match key.name {
         "profile" => "soft",

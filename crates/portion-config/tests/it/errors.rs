@@ -1,4 +1,4 @@
-//! What is said of a configuration that cannot be obeyed: everything at once, each with its place and the way on.
+//! Tests the errors of an invalid configuration: all at once, each with its place and a remedy.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,8 @@ use portion_config::{Config, Sources};
 
 use super::{file, load, refused, with_options, with_variables, yaml};
 
-/// Each error of the sources is in a line of `expect`, in this order, and there is no other.
+/// Asserts that the errors of the sources contain the lines of `expect`, in this order, and that there
+/// are no others.
 #[track_caller]
 fn check(sources: &Sources, expect: &[&str]) {
     let errors = refused(sources);
@@ -15,7 +16,7 @@ fn check(sources: &Sources, expect: &[&str]) {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     check(
         &yaml(
             "hardcap: 1\nhardCap: lots\nrollout: 130\nendpoints:\n  list_*:\n    pagSize: 5\n    rows: table\n    listen: x\n",
@@ -32,7 +33,7 @@ fn everything_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
-fn headers_that_tell_callers_apart_have_names_of_headers() {
+fn principal_headers_must_be_valid_names() {
     let fix = "list names of headers, such as Authorization and X-API-Key";
     let odd = "portion.yaml:1:1: principalHeaders has `X Key`, which is no name of a header";
     check(&yaml("principalHeaders: [Authorization, X Key]\n"), &[&format!("{odd}; {fix}")]);
@@ -40,7 +41,7 @@ fn headers_that_tell_callers_apart_have_names_of_headers() {
 }
 
 #[test]
-fn types_are_told_apart() {
+fn values_of_the_wrong_type_are_errors() {
     check(
         &yaml(
             "hardCap: '4000'\nchunkLines: [1]\npagination: yes\nsnapshotTtl: 600\nhardByteLimit: 5\nquery:\nsort: {}\nwarnAt: 2\n\
@@ -69,7 +70,7 @@ fn types_are_told_apart() {
 }
 
 #[test]
-fn presets_that_do_not_exist_are_told_wherever_they_are_given() {
+fn unknown_presets_are_errors_in_every_form() {
     let told = |place: &str, given: &str, meant: &str| {
         format!(
             "{place}: redact cannot be obeyed: `{given}` is not a preset; did you mean `{meant}`? A field of that name is \
@@ -88,7 +89,7 @@ fn presets_that_do_not_exist_are_told_wherever_they_are_given() {
     check_all(&yaml("redact: [none]"), &[told("portion.yaml:1:9", "none", "none")]);
     check_all(&with_options(yaml("{}"), &[("redact", "secret")]), &[named("--redact")]);
     check_all(&with_variables(yaml("{}"), &[("PORTION_REDACT", "secret")]), &[named("PORTION_REDACT")]);
-    // The words of other keys are held against what is written likewise.
+    // The keywords of other keys are checked for misspellings in the same way.
     let list = |given: &str, meant: &str| {
         format!(
             "`{given}`, which is not known; did you mean {meant}? A name like that is written as a list: [{given}]"
@@ -105,7 +106,7 @@ fn presets_that_do_not_exist_are_told_wherever_they_are_given() {
 }
 
 #[test]
-fn limits_that_contradict_each_other_are_told_with_both_places() {
+fn contradictory_limits_are_reported_with_both_places() {
     check(
         &yaml(
             "hardCap: 3000\nmaxPageSize: 20\nendpoints:\n  list_*:\n    hardCap: 5000\n  list_all:\n    tokenBudgetThreshold: 6000\n    pageSize: 10\n    fallbackByteLimit: 70000\n",
@@ -133,7 +134,7 @@ fn limits_that_contradict_each_other_are_told_with_both_places() {
 }
 
 #[test]
-fn a_file_that_says_nothing_means_the_defaults() {
+fn a_file_without_content_means_the_defaults() {
     for (sources, name) in [
         (yaml(""), "portion.yaml"),
         (yaml("# nothing\n"), "portion.yaml"),
@@ -149,7 +150,7 @@ fn a_file_that_says_nothing_means_the_defaults() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_says_where() {
+fn syntax_errors_have_a_position() {
     check(
         &yaml("[a]"),
         &["portion.yaml:1:1: the file is a list, not a map; write keys and values, such as hardCap: 12000"],
@@ -184,7 +185,7 @@ fn a_file_that_cannot_be_read_says_where() {
 }
 
 #[test]
-fn bombs_end() {
+fn alias_bombs_are_rejected() {
     let mut bomb = String::from("a: &a0 [x]\n");
     for i in 1..40 {
         let _ = writeln!(bomb, "b{i}: &a{i} [*a{0}, *a{0}, *a{0}]", i - 1);
@@ -216,7 +217,7 @@ fn variables_and_options_are_named() {
 }
 
 #[test]
-fn strange_variables_are_told_of() {
+fn unknown_variables_are_reported() {
     let variables =
         [("PORTION_HARDCAP", "5000"), ("PORTION_CHUNK_SIZE", ""), ("PORTION_LOG", "x"), ("PORTION_BIN", "x")];
     let (_, warnings) = Config::load(&with_variables(yaml("{}"), &variables), 1).expect("strange, not wrong");

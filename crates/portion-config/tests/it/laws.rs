@@ -1,4 +1,4 @@
-//! Whatever is written: it is obeyed, or it is told where it is wrong.
+//! Tests that every text is either accepted or rejected with a position.
 
 use portion_config::key::{Key, SettingsLevel, ValueKind};
 use portion_config::origin::Origin;
@@ -13,7 +13,7 @@ fn key() -> impl Strategy<Value = &'static Key> {
     proptest::sample::select(Key::all().collect::<Vec<_>>())
 }
 
-/// Something like a configuration.
+/// Text that resembles a configuration.
 fn document() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => key().prop_map(|key| key.name.to_owned()),
@@ -29,7 +29,7 @@ fn document() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-fn is_told(sources: &Sources) -> Result<(), TestCaseError> {
+fn check_errors(sources: &Sources) -> Result<(), TestCaseError> {
     if let Err(errors) = load(sources) {
         prop_assert!(!errors.0.is_empty());
         for problem in &errors.0 {
@@ -44,7 +44,7 @@ fn is_told(sources: &Sources) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A value for each of some keys that may stand anywhere.
+/// A value for each of some keys that are allowed at every level.
 fn settings() -> impl Strategy<Value = String> {
     let keys: Vec<_> =
         Key::all().filter(|key| key.is_allowed_at(SettingsLevel::Endpoint) && key.name != "split").collect();
@@ -79,17 +79,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_obeyed_or_told_where_it_is_wrong(text in document(), json: bool) {
-        is_told(&file(if json { "a.json" } else { "a.yaml" }, &text))?;
+    fn any_text_is_accepted_or_rejected_with_a_position(text in document(), json: bool) {
+        check_errors(&file(if json { "a.json" } else { "a.yaml" }, &text))?;
     }
 
     #[test]
-    fn any_bytes_are(bytes in proptest::collection::vec(any::<u8>(), 0..200), json: bool) {
-        is_told(&file(if json { "a.json" } else { "a.yaml" }, &String::from_utf8_lossy(&bytes)))?;
+    fn any_bytes_are_accepted_or_rejected_with_a_position(bytes in proptest::collection::vec(any::<u8>(), 0..200), json: bool) {
+        check_errors(&file(if json { "a.json" } else { "a.yaml" }, &String::from_utf8_lossy(&bytes)))?;
     }
 
     #[test]
-    fn what_is_shown_is_read_as_the_same(some in settings(), other in settings(), origin: bool) {
+    fn shown_text_reads_as_the_same_configuration(some in settings(), other in settings(), origin: bool) {
         let text = format!("endpoints: {{list_*: {some}, 'a: b': {other}}}\nupstreams: {{x: {{command: 'y z', hardCap: 30000}}}}\n");
         let variables = Key::all().filter(|key| key.name == "chunkLines").filter_map(Key::variable);
         let sources = Sources { variables: variables.map(|name| (name, "77".to_owned())).collect(), ..yaml(&text) };
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_patterns_means_nothing_but_for_ties(a in settings(), b in settings(), c in settings()) {
+    fn the_order_of_patterns_matters_only_for_ties(a in settings(), b in settings(), c in settings()) {
         let (one, other) = (
             format!("endpoints: {{list_*: {a}, '*': {b}, list_x: {c}}}"),
             format!("endpoints: {{list_x: {c}, list_*: {a}, '*': {b}}}"),
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_most_specific_wins(sizes in proptest::array::uniform4(1_usize..100), present in any::<[bool; 4]>()) {
+    fn the_most_specific_pattern_wins(sizes in proptest::array::uniform4(1_usize..100), present in any::<[bool; 4]>()) {
         let patterns = ["'*'", "list_*", "list_b*", "list_bookings"];
         let rules = patterns.iter().zip(sizes).zip(present).filter(|(_, present)| *present);
         let rules: Vec<String> = rules.map(|((pattern, size), _)| format!("{pattern}: {{pageSize: {size}}}")).collect();
@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn limits_are_valid_together_for_whatever_is_asked(a in settings(), b in settings(), c in settings()) {
+    fn limits_are_valid_for_every_endpoint(a in settings(), b in settings(), c in settings()) {
         let text = format!("endpoints: {{list_*: {a}, '*_x': {b}, '*_*': {c}}}");
         if let Ok(config) = load(&yaml(&text)) {
             for name in ["list_x", "list_y", "a_x", "z"] {
@@ -135,12 +135,12 @@ proptest! {
     }
 
     #[test]
-    fn a_slip_of_a_name_is_told_with_what_was_meant(key in key(), at: prop::sample::Index, c in "[a-z]") {
+    fn a_misspelled_key_gets_a_suggestion(key in key(), at: prop::sample::Index, c in "[a-z]") {
         prop_assume!(key.is_allowed_at(SettingsLevel::Top) && key.name.len() > 6);
         let mut name = key.name.to_owned();
         let at = at.index(name.len());
         name.replace_range(at..=at, &c);
-        // What contains a whole name may be taken for that one.
+        // A name that contains a whole key may be taken for that key.
         prop_assume!(!Key::all().any(|key| name.to_lowercase().contains(&key.name.to_lowercase())));
         if let Err(errors) = load(&yaml(&format!("{name}: 5"))) && !Key::all().any(|key| key.name == name) {
             let told = errors.to_string();

@@ -1,4 +1,4 @@
-//! What a configuration says, and what is said of one that cannot be.
+//! Tests loading of configurations, valid and invalid.
 
 mod books;
 mod differences;
@@ -17,7 +17,7 @@ use portion_config::{Config, Errors, Sources};
 use portion_gateway::call::EndpointKind;
 use portion_gateway::policy_source::EndpointTarget;
 
-/// The sources that are this file alone.
+/// Returns sources with this file only.
 fn file(name: &str, text: &str) -> Sources {
     Sources { file: Some((PathBuf::from(name), text.to_owned())), ..Sources::default() }
 }
@@ -26,7 +26,7 @@ fn yaml(text: &str) -> Sources {
     file("portion.yaml", text)
 }
 
-/// With variables, which references lead to, too.
+/// Adds variables, which references can use too.
 fn with_variables(sources: Sources, variables: &[(&str, &str)]) -> Sources {
     let variables: Vec<_> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -53,7 +53,7 @@ fn refused(sources: &Sources) -> Errors {
     load(sources).expect_err("it cannot be obeyed")
 }
 
-/// A tool of a server that has no name.
+/// Returns a tool of a server without a name.
 #[expect(clippy::unnecessary_wraps, reason = "books are asked with an option")]
 fn tool(name: &str) -> Option<EndpointTarget<'_>> {
     Some(EndpointTarget { upstream: None, kind: EndpointKind::Tool, name })

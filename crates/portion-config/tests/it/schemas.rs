@@ -1,4 +1,4 @@
-//! The schema takes what we take, and refuses what we refuse.
+//! Tests that the schema accepts and rejects the same files as the parser.
 
 use portion_config::key::{Key, SettingsLevel};
 use portion_config::schema;
@@ -17,12 +17,12 @@ fn check(document: &Value, expect: bool) {
 }
 
 #[test]
-fn the_schema_is_one() {
+fn the_schema_is_valid() {
     jsonschema::meta::validate(&schema()).expect("a schema");
 }
 
 #[test]
-fn a_rich_example_is_taken() {
+fn a_rich_example_is_accepted() {
     let rich: Value = serde_json::from_str(RICH).expect("JSON");
     for key in Key::all().filter(|key| key.is_allowed_at(SettingsLevel::Top) && key.name != "split") {
         assert!(rich.get(key.name).is_some(), "{} is missing in the example", key.name);
@@ -32,7 +32,7 @@ fn a_rich_example_is_taken() {
 }
 
 #[test]
-fn what_is_strange_is_taken() {
+fn unusual_files_are_accepted() {
     for strange in [
         json!({ "sections": { "a": 5, "b": "c,d" } }),
         json!({ "summaryFields": [5, "a b"], "items": 5 }),
@@ -46,7 +46,7 @@ fn what_is_strange_is_taken() {
 }
 
 #[test]
-fn what_is_wrong_is_refused() {
+fn invalid_files_are_rejected() {
     for wrong in [
         json!([]),
         json!({ "hardcap": 1 }),
@@ -85,7 +85,7 @@ fn what_is_wrong_is_refused() {
 }
 
 #[test]
-fn keys_that_are_promised_are_in_it() {
+fn documented_keys_are_in_the_schema() {
     let schema = schema();
     let promised = "tokenBudgetThreshold replyTarget hardCap hardByteLimit fallbackByteLimit mediaByteLimit mediaTokens fullBelow \
         defaultPageSize maxPageSize summarizeAbove chunkAbove chunkSize chunkLines snapshotTtl snapshotMemory \

@@ -1,4 +1,4 @@
-//! Secrets are referred to, never written, never told.
+//! Tests that secrets are referred to, and never written or shown.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn references_are_followed() {
 }
 
 #[test]
-fn a_collector_may_be_referred_to() {
+fn a_collector_url_may_be_a_reference() {
     let otlp = |text: &str, expect: OtlpTarget<'_>| {
         let config = loaded(&outside(text));
         assert!(config.otlp() == expect, "{text}");
@@ -61,7 +61,7 @@ fn check(text: &str, expect: &str) {
 }
 
 #[test]
-fn what_is_written_itself_is_refused_and_not_told() {
+fn literal_secrets_are_rejected_and_not_shown() {
     let refer = "refer to it: ${NAME} for an environment variable";
     check("upstreams:\n  a:\n    url: http://x/\n    headers:\n      Authorization: hunter2\n", refer);
     check("upstreams: {a: {url: 'http://x/', headers: {Cookie: hunter2}}}", "holds a secret in `Cookie`");
@@ -80,7 +80,7 @@ fn what_is_written_itself_is_refused_and_not_told() {
 }
 
 #[test]
-fn where_alerts_are_posted_is_told_by_its_host_alone() {
+fn only_the_host_of_a_webhook_is_shown() {
     let webhook = |url: &str| loaded(&outside(&format!("alertWebhook: '{url}'")));
     let told = |url: &str, expect: &str| {
         let config = webhook(url);
@@ -105,7 +105,7 @@ fn where_alerts_are_posted_is_told_by_its_host_alone() {
 }
 
 #[test]
-fn alerts_go_where_a_secret_leads() {
+fn a_webhook_may_be_a_reference() {
     let config = loaded(&outside("alertWebhook: 'https://x/${TOKEN}'"));
     assert_eq!(config.alerts().webhook_url, Some(format!("https://x/{SECRET}")));
     assert!(!format!("{:?} {}", config.alerts(), show(&config, true, None)).contains(SECRET));
@@ -116,7 +116,7 @@ fn alerts_go_where_a_secret_leads() {
 }
 
 #[test]
-fn references_that_lead_nowhere_are_named() {
+fn unresolved_references_are_named() {
     check(
         "upstreams: {a: {url: 'http://x/', headers: {A: '${NONE}'}}}",
         "variable NONE, which is not set, for `A`",
@@ -127,7 +127,7 @@ fn references_that_lead_nowhere_are_named() {
 }
 
 #[test]
-fn references_need_not_be_followed() {
+fn references_may_stay_unresolved() {
     let sources = yaml("upstreams: {a: {url: 'http://x/', headers: {A: '${NONE}'}}}");
     assert!(Config::load(&sources, 1).is_ok());
 }
@@ -151,7 +151,7 @@ fn lines_that_may_hold_secrets_are_not_shown() {
 }
 
 #[test]
-fn servers_are_one_thing() {
+fn a_server_is_either_a_url_or_a_command() {
     check("upstreams: {a: {}}", "the upstream a has neither url nor command");
     check("upstreams: {a: {url: 'http://x/', command: x}}", "the upstream a has both url and command");
     check(
@@ -168,7 +168,7 @@ fn servers_are_one_thing() {
 }
 
 #[test]
-fn secrets_that_change_are_told_without_their_values() {
+fn changed_secrets_are_reported_without_their_values() {
     let text = "upstreams: {a: {url: 'http://x/', headers: {Authorization: '${TOKEN}', B: '${TOKEN}'}}}";
     let one = loaded(&with_variables(yaml(text), &[("TOKEN", SECRET)]));
     let other = loaded(&with_variables(yaml(text), &[("TOKEN", "hunter3")]));

@@ -1,11 +1,11 @@
-//! What `config show` prints.
+//! Tests the output of `config show`.
 
 use portion_config::show;
 
 use super::{loaded, tool, with_options, with_variables, yaml};
 
 #[test]
-fn each_value_says_where_it_comes_from() {
+fn each_value_names_its_origin() {
     let text = "hardCap: 6000\nendpoints:\n  list_*:\n    pageSize: 20\n";
     let sources = with_variables(yaml(text), &[("PORTION_ROWS", "auto")]);
     let config = loaded(&with_options(sources, &[("lean", ""), ("warnAt", "0.5")]));

@@ -193,7 +193,8 @@ impl Policy {
 
     /// Checks that the limits are consistent.
     ///
-    /// # Errors The first violation.
+    /// # Errors
+    /// The first violation.
     pub fn validate(&self) -> Result<(), PolicyError> {
         self.violations().next().map_or(Ok(()), Err)
     }

@@ -92,7 +92,8 @@ impl RedactionRules {
     /// the `phone` of any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not
     /// matter.
     ///
-    /// # Errors If a name is empty, matches all names, or misspells a preset.
+    /// # Errors
+    /// If a name is empty, matches all names, or misspells a preset.
     pub fn parse(patterns: &str) -> Result<Self, RedactError> {
         let mut redact = Self::none();
         for name in patterns.split(',').map(str::trim) {
