@@ -1,4 +1,4 @@
-//! What the relay promises to a lane that does more than pass messages through.
+//! Tests of the relay with processors that do more than forward messages.
 #![cfg(target_os = "linux")]
 
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 const LIMIT: usize = 1 << 20;
 
-/// Runs `python3 -c SCRIPT` behind the lane; the client says what `client` does, then ends.
+/// Runs `python3 -c SCRIPT` behind the processor; `client` writes the input of the client, which then ends.
 fn run<L: MessageProcessor + 'static>(
     lane: Arc<L>,
     script: &str,
@@ -48,7 +48,7 @@ fn pipe_pair() -> (PipeReader, PipeWriter) {
     pipe().expect("a pipe")
 }
 
-/// Answers each message of the server, to the server.
+/// Sends a response to the server for each of its messages.
 struct Retort;
 
 impl MessageProcessor for Retort {
@@ -76,7 +76,7 @@ impl MessageProcessor for Retort {
 }
 
 #[test]
-fn a_server_that_does_not_read_while_it_writes_is_still_heard() {
+fn a_server_that_does_not_read_while_it_writes_causes_no_deadlock() {
     let mut held = None;
     let script = r"
 import sys
@@ -84,12 +84,12 @@ for n in range(400): print('x' * 20000)
 sys.stdout.flush()
 print('done', sum(len(sys.stdin.readline()) for n in range(400)))
 ";
-    // The client says nothing and stays until the server leaves.
+    // The client sends nothing and stays until the server exits.
     let (heard, exit) = run(Arc::new(Retort), script, |input| held = Some(input));
     assert_eq!((heard.as_str(), exit), ("done 8000400\n", 0));
 }
 
-/// Holds the client's messages back until the server has said something.
+/// Holds the client's messages until the first message of the server.
 #[derive(Default)]
 struct Patience {
     met: AtomicBool,
@@ -134,7 +134,7 @@ impl MessageProcessor for Patience {
 }
 
 #[test]
-fn what_is_held_back_reaches_the_server_although_the_client_has_left() {
+fn held_messages_reach_the_server_after_the_client_has_left() {
     let script = r"
 import sys, time
 time.sleep(0.3)
@@ -149,14 +149,14 @@ sys.exit(9)
 }
 
 #[test]
-fn what_is_held_back_is_answered_when_the_server_never_speaks() {
+fn held_requests_are_answered_if_the_server_sends_nothing() {
     let (heard, exit) = run(Arc::new(Patience::default()), "raise SystemExit(2)", |mut input| {
         input.write_all(b"one\n").expect("a pipe holds that");
     });
     assert_eq!((heard.as_str(), exit), ("the server `python3` exited with code 2\n", 2));
 }
 
-/// Answers what is `slow` once it has heard what came after it.
+/// Answers `slow` messages after a later message has arrived.
 struct Aside {
     heard: Semaphore,
 }
@@ -195,7 +195,7 @@ impl MessageProcessor for Aside {
 }
 
 #[test]
-fn what_takes_long_holds_nobody_up_and_is_answered_although_the_client_has_left() {
+fn deferred_messages_delay_no_others_and_are_answered_after_the_client_has_left() {
     let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
     let (heard, exit) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
         input.write_all(b"slow\nslow\none\ntwo\n").expect("a pipe holds that");
@@ -206,10 +206,10 @@ fn what_takes_long_holds_nobody_up_and_is_answered_although_the_client_has_left(
 }
 
 #[test]
-fn however_many_take_long_the_reader_itself_never_does() {
+fn the_reader_never_processes_deferred_messages_itself() {
     let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
     let (heard, exit) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
-        // Forty wait for what is said after them.
+        // Forty messages wait for a later one.
         let line = |n: usize| format!("{n}\n");
         let after: String = (0..40).map(line).collect();
         input.write_all("slow\n".repeat(40).as_bytes()).expect("a pipe holds that");
@@ -221,7 +221,7 @@ fn however_many_take_long_the_reader_itself_never_does() {
 }
 
 #[test]
-fn what_takes_long_is_refused_where_too_many_wait() {
+fn deferred_messages_are_rejected_if_too_many_are_queued() {
     let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
     let (heard, _) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
         input.write_all("slow\n".repeat(100).as_bytes()).expect("a pipe holds that");
@@ -233,7 +233,7 @@ fn what_takes_long_is_refused_where_too_many_wait() {
     assert_eq!(count("got x"), 100);
 }
 
-/// Loses its head at the first message of the server.
+/// Panics at the first message of the server.
 struct Panics;
 
 impl MessageProcessor for Panics {
@@ -255,7 +255,7 @@ impl MessageProcessor for Panics {
 }
 
 #[test]
-fn a_lane_that_panics_ends_the_session_instead_of_hanging_it() {
+fn a_panicking_processor_ends_the_session() {
     let mut held = None;
     let script = "print('x', flush=True); input()";
     let (heard, _) = run(Arc::new(Panics), script, |input| held = Some(input));

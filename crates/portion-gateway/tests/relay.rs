@@ -1,5 +1,5 @@
-//! The relay with real processes on both sides: what comes through, who leaves when, with which code, and that
-//! nobody stays behind.
+//! Tests of the relay with real processes on both sides: relayed messages, shutdown, exit codes, and that no process
+//! remains.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -30,14 +30,14 @@ fn messages_keep_their_bytes_and_order() {
 }
 
 #[test]
-fn a_last_message_without_newline_is_one() {
+fn a_last_message_without_newline_is_relayed() {
     let mut client = Client::with(&["cat"]);
     client.stdin.as_mut().expect("open").write_all(b"[1]\n[2]").expect("read");
     assert_eq!(client.leave(), (vec!["[1]".into(), "[2]".into()], 0));
 }
 
 #[test]
-fn a_message_that_is_too_large_is_answered_and_the_connection_lives_on() {
+fn a_too_large_message_is_answered_and_the_connection_continues() {
     let mut client = Client::around_python(
         r#"
 import sys
@@ -66,7 +66,7 @@ for line in sys.stdin:
 }
 
 #[test]
-fn a_server_that_dies_has_said_what_it_said_and_pending_requests_get_one_answer_each() {
+fn messages_of_a_dead_server_are_relayed_and_pending_requests_get_one_answer_each() {
     let mut client = Client::around(
         r#"read a; read b; echo '{"method":"last"}'; echo '{"result":[],"id":1}'; printf '{"res'; exit 3"#,
     );
@@ -82,7 +82,7 @@ fn a_server_that_dies_has_said_what_it_said_and_pending_requests_get_one_answer_
 }
 
 #[test]
-fn a_server_that_is_killed_gives_128_and_its_signal() {
+fn a_killed_server_exits_with_128_plus_its_signal() {
     let mut client = Client::around("read a; kill -9 $$");
     client.say(CALL_1);
     let heard = client.rest();
@@ -91,7 +91,7 @@ fn a_server_that_is_killed_gives_128_and_its_signal() {
 }
 
 #[test]
-fn a_mebibyte_said_before_death_arrives() {
+fn a_mebibyte_written_before_the_exit_arrives() {
     let mut client = Client::around_python(
         r"
 import os
@@ -114,7 +114,7 @@ fn garbage_is_dropped_and_the_rest_relayed() {
 }
 
 #[test]
-fn a_flood_waits_for_its_reader_in_bounded_memory() {
+fn unread_messages_take_bounded_memory() {
     let mut client = Client::around(r#"echo $$; exec yes '{"method":"notifications/message"}'"#);
     let group = client.group();
     let mut reader = client.stdout.take().expect("open");
@@ -123,7 +123,7 @@ fn a_flood_waits_for_its_reader_in_bounded_memory() {
         reader.read_exact(&mut some).expect("there is always more");
     }
     assert!(client.peak_mib() < 32, "{} MiB", client.peak_mib());
-    // Nobody reads any more, and the client's end of input still ends it all.
+    // The client does not read any more, and its end of input still ends the relay.
     client.stdin = None;
     std::thread::spawn(move || reader.read_to_end(&mut Vec::new()));
     assert_eq!(client.code(), 0);
@@ -131,8 +131,8 @@ fn a_flood_waits_for_its_reader_in_bounded_memory() {
 }
 
 #[test]
-fn full_pipes_in_both_directions_do_not_stop_each_other() {
-    // It writes 4 MiB before it reads anything.
+fn full_pipes_in_both_directions_cause_no_deadlock() {
+    // The server writes 4 MiB before it reads anything.
     let mut client = Client::around_python(
         r"
 import sys
@@ -153,7 +153,7 @@ print([got])
 }
 
 #[test]
-fn end_of_input_reaches_the_server_and_its_late_answer_the_client() {
+fn end_of_input_reaches_the_server_and_a_late_response_the_client() {
     let mut client = Client::around(r#"read a; cat >/dev/null; sleep 2; echo '{"result":1,"id":1}'; exit 5"#);
     client.say(CALL_1);
     assert_eq!(client.leave(), (vec![r#"{"result":1,"id":1}"#.into()], 5));
@@ -168,7 +168,7 @@ fn a_server_that_ignores_both_end_of_input_and_sigterm_is_killed() {
 }
 
 #[test]
-fn a_grandchild_neither_holds_our_pipe_nor_stays() {
+fn a_grandchild_does_not_hold_our_pipe_and_is_killed() {
     let mut client = Client::around("echo $$; sleep 1000 & exit 4");
     let group = client.group();
     assert_eq!((client.rest(), client.code()), (vec![], 4));
@@ -176,13 +176,13 @@ fn a_grandchild_neither_holds_our_pipe_nor_stays() {
 }
 
 #[test]
-fn a_grandchild_may_finish_what_it_was_saying() {
+fn a_grandchild_may_finish_its_message() {
     let mut client = Client::around(r#"trap '' TERM; (echo '{"method":"late"}') & exit 4"#);
     assert_eq!((client.rest(), client.code()), (vec![r#"{"method":"late"}"#.into()], 4));
 }
 
 #[test]
-fn one_who_left_the_group_holds_nothing_up() {
+fn a_process_that_left_the_group_does_not_delay_the_exit() {
     for says in ["sleep 1000", "yes [1]"] {
         let mut client = Client::around(&format!("setsid sh -c 'echo $$; exec {says}' & read a; exit 6"));
         let escaped = client.group();
@@ -195,7 +195,7 @@ fn one_who_left_the_group_holds_nothing_up() {
 }
 
 #[test]
-fn a_server_that_closes_its_stdout_is_gone() {
+fn a_server_that_closes_its_stdout_has_ended() {
     let mut client = Client::around("trap '' TERM; echo $$; read a; exec >&-; while :; do sleep 100; done");
     let group = client.group();
     client.say(CALL_1);
@@ -216,7 +216,7 @@ fn a_client_that_closes_our_stdout_has_left() {
 }
 
 #[test]
-fn a_signal_to_us_ends_the_server_even_one_that_ignores_it() {
+fn a_signal_to_us_ends_a_server_that_ignores_it() {
     for (signal, trap) in [(Signal::TERM, ""), (Signal::INT, ""), (Signal::HUP, "trap '' TERM;")] {
         let mut client = Client::around(&format!("{trap} echo $$; while :; do sleep 100; done"));
         let group = client.group();
@@ -227,7 +227,7 @@ fn a_signal_to_us_ends_the_server_even_one_that_ignores_it() {
 }
 
 #[test]
-fn a_signal_to_us_is_heard_while_the_client_does_not_read() {
+fn a_signal_to_us_works_while_the_client_does_not_read() {
     let mut client = Client::around(r#"echo $$; exec yes '{"method":"m"}'"#);
     let group = client.group();
     client.say(CALL_1);
@@ -237,7 +237,7 @@ fn a_signal_to_us_is_heard_while_the_client_does_not_read() {
 }
 
 #[test]
-fn a_shared_socket_that_somebody_made_non_blocking_loses_nothing() {
+fn a_shared_non_blocking_socket_loses_nothing() {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let keep = theirs.try_clone().expect("a handle");
     let mut relay = command()
@@ -260,7 +260,7 @@ fn a_shared_socket_that_somebody_made_non_blocking_loses_nothing() {
 }
 
 #[test]
-fn what_cannot_be_started_says_why() {
+fn an_error_of_starting_is_reported() {
     for (program, why) in [
         ("no-such-server", "cannot start `no-such-server`: not found on PATH"),
         ("./no/such/server", "cannot start `./no/such/server`: no such file"),

@@ -216,13 +216,13 @@ mod tests {
 
     #[test]
     fn accept_headers_are_parsed() {
-        let check = |said: &[&'static str], json: bool, stream: bool| {
+        let check = |values: &[&'static str], json: bool, stream: bool| {
             let mut headers = HeaderMap::new();
-            said.iter().for_each(|value| {
+            values.iter().for_each(|value| {
                 headers.append(ACCEPT, HeaderValue::from_static(value));
             });
             let accept = AcceptedTypes::from_headers(&headers);
-            assert_eq!((accept.accepts_json, accept.accepts_stream), (json, stream), "{said:?}");
+            assert_eq!((accept.accepts_json, accept.accepts_stream), (json, stream), "{values:?}");
             accept.prefer_listed_first()
         };
         assert!(check(&[], true, true).accepts_json);

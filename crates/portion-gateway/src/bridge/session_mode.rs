@@ -98,8 +98,8 @@ mod tests {
             headers.insert(super::PROTOCOL_VERSION_HEADER, HeaderValue::from_static(version));
         }
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-        let heard = ParsedBatch::parse(&text).expect("a message");
-        assert_eq!(from_post(&headers, &heard).ok(), expect, "{header:?} {text}");
+        let batch = ParsedBatch::parse(&text).expect("a message");
+        assert_eq!(from_post(&headers, &batch).ok(), expect, "{header:?} {text}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Answers the requests of a client whose server could not be started with the reason.
+//! Answers the requests of a client with the reason that its server could not be started.
 
 use std::sync::Arc;
 use std::thread;

@@ -1,4 +1,4 @@
-//! The bridge with a real server and clients over real connections.
+//! Tests of the bridge with a real server and clients over real connections.
 #![cfg(target_os = "linux")]
 
 mod principals;

@@ -1,10 +1,10 @@
-//! Who can read what was kept for whom, and who may go on with a session.
+//! Tests that principals read only their own data and use only their own sessions.
 
 use serde_json::Value;
 
 use crate::scene::{Answer, Scene, modern, request};
 
-/// A JSON Web Token of this subject, which nobody has signed.
+/// Returns an unsigned JSON Web Token of this subject.
 fn token(subject: &str, signature: &str) -> String {
     let claims = match subject {
         "ada" => "eyJpc3MiOiJpIiwic3ViIjoiYWRhIn0",
@@ -23,7 +23,7 @@ fn call_modern(scene: &Scene, lines: &str, name: &str, arguments: &str) -> Strin
     scene.post(&format!("{head}Mcp-Name: {name}\r\n{lines}"), &body).body
 }
 
-/// The call whose result a reply shows.
+/// Returns the mark of the call whose result a reply shows.
 fn mark(reply: &str) -> Option<&str> {
     reply.split_once("guest-of-").and_then(|(_, rest)| rest.split_once('-')).map(|(mark, _)| mark)
 }
@@ -52,13 +52,13 @@ fn callers_without_sessions_share_a_process_but_no_data() {
         }
         let again = call_modern(&scene, key(n), "list_guests", r#"{"page":2}"#);
         let seen = kept.iter().position(|reply| mark(reply) == mark(&again));
-        // Nobody can tell callers without a credential apart.
+        // Callers without a credential cannot be distinguished.
         assert_eq!(seen, (n > 0).then_some(n), "{again:.300}");
     }
 }
 
 #[test]
-fn a_made_up_session_is_none_where_there_are_none() {
+fn a_made_up_session_id_is_ignored_without_sessions() {
     let scene = Scene::new();
     let lines = "Mcp-Session-Id: 1\r\n";
     let first = call_modern(&scene, lines, "list_guests", "{}");
@@ -80,7 +80,7 @@ fn sessions_without_a_credential_share_nothing() {
 }
 
 #[test]
-fn a_session_goes_on_with_the_credentials_that_began_it() {
+fn a_session_requires_the_credentials_that_began_it() {
     let scene = Scene::new();
     let begin = |lines: &str| {
         let answer = scene.post(lines, &request("1", "initialize", r#""protocolVersion":"2025-06-18""#));
@@ -114,7 +114,7 @@ fn a_session_goes_on_with_the_credentials_that_began_it() {
 }
 
 #[test]
-fn a_refreshed_token_keeps_its_session_and_opens_no_other() {
+fn a_refreshed_token_keeps_its_session_and_grants_no_other() {
     let scene = Scene::new();
     let (old, new) = (token("ada", "x"), token("ada", "refreshed"));
     let initialize = request("1", "initialize", r#""protocolVersion":"2025-06-18""#);
@@ -123,7 +123,7 @@ fn a_refreshed_token_keeps_its_session_and_opens_no_other() {
     let kept = call(&scene, &format!("{old}{id}\r\n"), "list_guests", "{}");
     let read = call(&scene, &format!("{new}{id}\r\n"), "portion_read", &cursor(&kept));
     assert_eq!(mark(&read), mark(&kept), "{read:.300}");
-    // The subject is what anybody can write: without the id of the session it opens nothing.
+    // The subject can be forged: without the session id it grants no access.
     let other = scene.post(&new, &initialize);
     let other = other.head.lines().find(|line| line.starts_with("mcp-session-id: ")).expect("an id");
     let lines = format!("{new}{other}\r\n");
@@ -132,7 +132,7 @@ fn a_refreshed_token_keeps_its_session_and_opens_no_other() {
 }
 
 #[test]
-fn a_revision_that_is_not_spoken_is_refused() {
+fn an_unsupported_revision_is_rejected() {
     let scene = Scene::new();
     let session = scene.begin();
     let check = |version: &str, expect: u16| {

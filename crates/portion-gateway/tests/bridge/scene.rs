@@ -1,4 +1,4 @@
-//! A real server behind the bridge, and clients that see every byte.
+//! A bridge in front of a real server, with clients that check every byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,28 +21,28 @@ use portion_gateway::upstream::link::ChildConnector;
 use portion_gateway::upstream::stdio::Program;
 use serde_json::Value;
 
-/// Far beyond what anything here takes: reaching it means a hang.
+/// Far longer than any step takes: reaching it means a hang.
 const HANG: Duration = Duration::from_secs(30);
-/// Of any message.
+/// Largest message, in bytes.
 const LIMIT: usize = 2 << 20;
 
-/// A bridge to a server.
+/// A bridge and its server.
 pub(crate) struct Scene {
     address: SocketAddr,
     leave: Arc<OneShotFlag>,
     serving: Option<JoinHandle<()>>,
 }
 
-/// What a request got.
+/// Response to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// In lines, names in lower case.
+    /// Header lines, with names in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-/// A stream of events that is being heard.
+/// An open stream of events.
 pub(crate) struct Events {
     reader: BufReader<TcpStream>,
     pub(crate) head: String,
@@ -50,7 +50,7 @@ pub(crate) struct Events {
 }
 
 impl Scene {
-    /// In front of the test server.
+    /// Starts a bridge in front of the test server.
     pub(crate) fn new() -> Self {
         let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bridge/server.py");
         Self::around("python3", &[server], BridgeLimits::default())
@@ -96,7 +96,7 @@ impl Scene {
         self.ask("POST", lines, body)
     }
 
-    /// Sends a request and reads the answer to its end.
+    /// Sends a request and reads the whole response.
     pub(crate) fn ask(&self, method: &str, lines: &str, body: &str) -> Answer {
         let mut events = self.hear(method, lines, body);
         let (head, mut body) = (std::mem::take(&mut events.head), String::new());
@@ -111,7 +111,7 @@ impl Scene {
         Answer { status, head, body }
     }
 
-    /// Sends a request and hears the answer as it comes.
+    /// Sends a request and returns its stream of events.
     pub(crate) fn hear(&self, method: &str, lines: &str, body: &str) -> Events {
         let length = body.len();
         let head = format!("{method} /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}");
@@ -127,7 +127,7 @@ impl Scene {
         Events { reader, head, chunk: Vec::new() }
     }
 
-    /// Sends a request without waiting for its answer.
+    /// Sends a request without waiting for the response.
     pub(crate) fn send(&self, lines: &str, body: &str) -> TcpStream {
         let head = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {}", body.len());
         let mut stream = TcpStream::connect(self.address).expect("it listens");
@@ -135,7 +135,7 @@ impl Scene {
         stream
     }
 
-    /// Begins a session, and returns the line that names it.
+    /// Begins a session, and returns its header line.
     pub(crate) fn begin(&self) -> String {
         let answer = self.post("", &request("1", "initialize", r#""protocolVersion":"2025-06-18""#));
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -143,7 +143,7 @@ impl Scene {
         format!("Mcp-Session-Id: {id}\r\n")
     }
 
-    /// Lets everybody leave, and waits until they have.
+    /// Shuts the bridge down, and waits until its servers have ended.
     pub(crate) fn close(&mut self) {
         self.leave.set();
         if let Some(serving) = self.serving.take() {
@@ -163,7 +163,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The data of its events.
+    /// Returns the data of its events.
     pub(crate) fn events(&self) -> Vec<Value> {
         let data =
             self.body.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
@@ -172,7 +172,7 @@ impl Answer {
 }
 
 impl Events {
-    /// The next event, its fields in lines; `None` at the end.
+    /// Returns the lines of the next event; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<String> {
         loop {
             let event = String::from_utf8(self.chunk()?).expect("UTF-8");
@@ -182,14 +182,14 @@ impl Events {
         }
     }
 
-    /// The id and the data of the next event.
+    /// Returns id and data of the next event.
     pub(crate) fn message(&mut self) -> (String, Value) {
         let event = self.next().expect("an event");
         let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
         (field("id: ").to_owned(), serde_json::from_str(field("data: ")).expect("JSON"))
     }
 
-    /// What came at once.
+    /// Returns the next chunk.
     fn chunk(&mut self) -> Option<Vec<u8>> {
         let mut size = String::new();
         self.reader.read_line(&mut size).expect("a size");
@@ -200,19 +200,19 @@ impl Events {
     }
 }
 
-/// A request with these params, the inside of an object.
+/// Returns a request with these params, given without the braces.
 pub(crate) fn request(id: &str, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
 }
 
-/// A request of 2026-07-28, and the lines that its head needs.
+/// Returns a request of 2026-07-28, and its header lines.
 pub(crate) fn modern(id: &str, method: &str, params: &str) -> (String, String) {
     let meta = r#""_meta":{"progressToken":"t","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let params = if params.is_empty() { meta.to_owned() } else { format!("{params},{meta}") };
     (format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n"), request(id, method, &params))
 }
 
-/// Waits until so; far longer than it takes.
+/// Waits until a condition is met, and panics after a timeout.
 pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {
@@ -221,7 +221,7 @@ pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a process is there, dead and not reaped or alive.
+/// Returns true if a process exists, alive or not yet reaped.
 pub(crate) fn runs(process: u64) -> bool {
     std::path::Path::new(&format!("/proc/{process}")).exists()
 }

@@ -1,4 +1,4 @@
-//! Clients with sessions, 2024-11-05 to 2025-11-25.
+//! Tests of clients with sessions, 2024-11-05 to 2025-11-25.
 
 use portion_gateway::bridge::BridgeLimits;
 use serde_json::json;
@@ -13,7 +13,7 @@ fn pid(scene: &Scene, session: &str) -> u64 {
 }
 
 #[test]
-fn a_session_is_a_server_of_its_own_until_it_ends() {
+fn each_session_has_a_server_of_its_own_until_it_ends() {
     let scene = Scene::new();
     let (a, b) = (scene.begin(), scene.begin());
     let (server, other) = (pid(&scene, &a), pid(&scene, &b));
@@ -32,7 +32,7 @@ fn a_session_is_a_server_of_its_own_until_it_ends() {
 }
 
 #[test]
-fn a_session_that_the_server_refuses_is_none() {
+fn a_session_that_the_server_rejects_does_not_exist() {
     let scene = Scene::new();
     let answer = scene.post("", &request("1", "initialize", r#""refuse":true"#));
     assert_eq!((answer.status, &answer.json()["error"]["message"]), (200, &json!("refused")));
@@ -40,7 +40,7 @@ fn a_session_that_the_server_refuses_is_none() {
 }
 
 #[test]
-fn what_comes_first_decides_the_form_of_an_answer() {
+fn the_first_message_decides_the_form_of_a_response() {
     let scene = Scene::new();
     let session = scene.begin();
     let echo = "{\"jsonrpc\":\"2.0\", \"id\":1.0,\n\"method\":\"x/echo\",\"v\":1e400,\"params\":{}}";
@@ -61,13 +61,13 @@ fn what_comes_first_decides_the_form_of_an_answer() {
     let neither = scene.post(&format!("{session}Accept: text/html\r\n"), &request("5", "x/echo", ""));
     assert_eq!(neither.status, 406);
     assert_eq!(scene.ask("GET", &format!("{session}{JSON}"), "").status, 406);
-    // What the post that took no stream could not hear.
+    // The message that the post without a stream could not receive.
     let mut listening = scene.hear("GET", &format!("{session}{STREAM}"), "");
     assert_eq!(listening.message().1["params"]["data"], "before");
 }
 
 #[test]
-fn a_server_asks_its_client() {
+fn a_server_sends_a_request_to_its_client() {
     let scene = Scene::new();
     let session = scene.begin();
     let answer = r#"{"jsonrpc":"2.0","id":"roots","result":{"roots":[]}}"#;
@@ -82,7 +82,7 @@ fn a_server_asks_its_client() {
 }
 
 #[test]
-fn the_newer_listener_takes_over() {
+fn the_newer_listener_replaces_the_older() {
     let scene = Scene::new();
     let session = scene.begin();
     let tell = r#"{"jsonrpc":"2.0","method":"x/tell"}"#;
@@ -95,7 +95,7 @@ fn the_newer_listener_takes_over() {
     assert!(first.next().is_none());
     scene.post(&session, tell);
     second.message();
-    // The connection broke, and the client names the last that it saw on the first.
+    // The connection broke, and the client resumes after the last event of the first stream.
     drop(second);
     let mut third = scene.hear("GET", &format!("{get}Last-Event-ID: {id}\r\n"), "");
     assert_eq!(third.message().1["params"]["data"], "unasked");
@@ -121,7 +121,7 @@ fn a_post_that_lost_its_stream_is_answered_on_another() {
 }
 
 #[test]
-fn a_client_that_knows_priming_can_come_back_before_it_has_heard_anything() {
+fn a_client_with_priming_support_can_resume_before_the_first_event() {
     let scene = Scene::new();
     let session = scene.begin() + "MCP-Protocol-Version: 2025-11-25\r\n";
     let mut post = scene.hear("POST", &format!("{session}{STREAM}"), &request("1", "x/wait", ""));
@@ -135,7 +135,7 @@ fn a_client_that_knows_priming_can_come_back_before_it_has_heard_anything() {
 }
 
 #[test]
-fn a_batch_is_answered_as_one() {
+fn a_batch_is_answered_by_a_batch() {
     let scene = Scene::new();
     let session = scene.begin();
     let batch = format!("[{},{}]", request("1", "x/pid", ""), request("2", "x/nothing", ""));
@@ -144,7 +144,7 @@ fn a_batch_is_answered_as_one() {
 }
 
 #[test]
-fn an_id_that_waits_is_refused_and_a_request_can_be_cancelled() {
+fn a_pending_id_is_rejected_and_a_request_can_be_cancelled() {
     let scene = Scene::new();
     let session = scene.begin();
     let mut first = scene.hear("POST", &format!("{session}{STREAM}"), &request("1", "x/wait", ""));
@@ -166,7 +166,7 @@ fn an_id_that_waits_is_refused_and_a_request_can_be_cancelled() {
 }
 
 #[test]
-fn a_server_that_dies_is_one_error_for_each_and_ends_the_session() {
+fn a_dead_server_is_one_error_per_request_and_ends_the_session() {
     let scene = Scene::new();
     let session = scene.begin();
     let get = format!("{session}{STREAM}");
@@ -186,14 +186,14 @@ fn a_server_that_dies_is_one_error_for_each_and_ends_the_session() {
 }
 
 #[test]
-fn what_cannot_be_started_says_what_to_mend() {
+fn an_error_of_starting_says_what_to_fix() {
     let scene = Scene::around("no-such-server", &[], BridgeLimits::default());
     let answer = scene.post("", &request("1", "initialize", ""));
     assert!(answer.status == 200 && answer.body.contains("not found on PATH"), "{answer:?}");
 }
 
 #[test]
-fn there_are_only_so_many_sessions() {
+fn the_number_of_sessions_is_limited() {
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bridge/server.py");
     let scene =
         Scene::around("python3", &[server], BridgeLimits { max_sessions: 1, ..BridgeLimits::default() });
@@ -205,7 +205,7 @@ fn there_are_only_so_many_sessions() {
 }
 
 #[test]
-fn nobody_stays_when_we_leave() {
+fn no_process_remains_after_shutdown() {
     let mut scene = Scene::new();
     let session = scene.begin();
     let server = pid(&scene, &session);

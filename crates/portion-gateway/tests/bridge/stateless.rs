@@ -1,4 +1,4 @@
-//! Clients without sessions, since 2026-07-28.
+//! Tests of clients without sessions, since 2026-07-28.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn line(answer: &Answer) -> Value {
 }
 
 #[test]
-fn all_share_a_server_that_sees_other_ids_than_they_gave() {
+fn clients_share_a_server_which_gets_other_ids_than_theirs() {
     let scene = Scene::new();
     let (a, b) = (post(&scene, "a", "7", "x/echo", ""), post(&scene, "b", "7", "x/echo", ""));
     assert_eq!((&a.json()["id"], &b.json()["id"]), (&json!(7), &json!(7)));
@@ -27,7 +27,7 @@ fn all_share_a_server_that_sees_other_ids_than_they_gave() {
 }
 
 #[test]
-fn everybody_hears_its_own_progress_and_answer() {
+fn each_client_gets_its_own_progress_and_response() {
     let scene = Scene::new();
     let (lines, body) = modern("1", "x/wait", "");
     let mut streams = [scene.hear("POST", &lines, &body), scene.hear("POST", &lines, &body)];
@@ -42,7 +42,7 @@ fn everybody_hears_its_own_progress_and_answer() {
 }
 
 #[test]
-fn a_client_that_leaves_cancels() {
+fn a_client_that_disconnects_cancels_its_request() {
     let scene = Scene::new();
     let (lines, body) = modern("1", "x/wait", "");
     let known = || post(&scene, "a", "2", "x/cancelled", "").json()["result"].clone();
@@ -72,7 +72,7 @@ fn a_subscription_is_a_stream_with_the_ids_of_its_client() {
 }
 
 #[test]
-fn what_the_head_says_must_be_what_the_body_says() {
+fn header_fields_must_equal_the_body() {
     let scene = Scene::new();
     let (lines, body) = modern("1", "tools/call", r#""name":"echo","arguments":{"region":"eu"}"#);
     let check = |lines: &str, status: u16, code: i64| {
@@ -89,7 +89,7 @@ fn what_the_head_says_must_be_what_the_body_says() {
     check(&named.replace("tools/call", "tools/list"), 400, -32020);
     check(&named.replace("2026-07-28", "2026-07-29"), 400, -32020);
     check(&named, 200, 0);
-    // From here on it is known what the tool wants repeated.
+    // From here on the parameters that the tool wants repeated are known.
     post(&scene, "", "1", "tools/list", "");
     let as_anonymous = |more: &str| format!("{named}Authorization: \r\n{more}");
     check(&as_anonymous(""), 400, -32020);
@@ -118,14 +118,14 @@ fn errors_have_the_status_of_their_kind() {
 }
 
 #[test]
-fn a_server_may_ask_nothing() {
+fn requests_of_the_server_are_rejected() {
     let scene = Scene::new();
     let answer = post(&scene, "a", "1", "x/ask", "").json();
     assert_eq!(answer["result"]["error"]["code"], -32601);
 }
 
 #[test]
-fn after_a_death_the_next_request_starts_another() {
+fn the_next_request_after_an_exit_starts_another_server() {
     let scene = Scene::new();
     let pid = || post(&scene, "a", "1", "x/pid", "").json()["result"]["pid"].as_u64().expect("a number");
     let first = pid();
@@ -142,7 +142,7 @@ fn after_a_death_the_next_request_starts_another() {
 }
 
 #[test]
-fn nobody_stays_when_we_leave() {
+fn no_process_remains_after_shutdown() {
     let mut scene = Scene::new();
     let server = post(&scene, "a", "1", "x/pid", "").json()["result"]["pid"].as_u64().expect("a number");
     scene.close();

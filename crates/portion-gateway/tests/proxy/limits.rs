@@ -1,4 +1,4 @@
-//! What clients may use up of a listener, and how it ends.
+//! Tests of the limits and the shutdown of a listener.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,14 +13,14 @@ use crate::peers::{Scene, json, say};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-/// Far beyond what anything here takes.
+/// Far longer than any step takes.
 const HANG: Duration = Duration::from_secs(30);
 
 fn ponging(limits: HttpLimits) -> Scene {
     Scene::within(limits, |_, stream| say(stream, json(PONG)))
 }
 
-/// Slow clients are given up after a second, idle ones never here.
+/// Returns limits that disconnect slow clients after a second, and idle ones never within a test.
 fn short() -> HttpLimits {
     HttpLimits {
         stall_timeout: Duration::from_secs(1),
@@ -37,7 +37,7 @@ fn whole() -> String {
     request(PING.len()) + PING
 }
 
-/// The head and what has come of the body of the next answer.
+/// Returns the head of the next response, and the received part of its body.
 fn heard(stream: &mut TcpStream) -> String {
     let mut all = vec![0; 64 << 10];
     let read = stream.read(&mut all).expect("an answer");
@@ -45,12 +45,12 @@ fn heard(stream: &mut TcpStream) -> String {
 }
 
 #[test]
-fn a_head_that_is_slow_is_cut_off_and_an_idle_connection_is_not() {
+fn a_slow_head_is_disconnected_and_an_idle_connection_is_not() {
     let scene = ponging(short());
     let mut idle = scene.says(whole().as_bytes());
     assert!(heard(&mut idle).ends_with(PONG));
     let began = Instant::now();
-    // It goes on, but it does not get anywhere.
+    // It keeps sending, but too slowly.
     let mut slow = scene.says(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
     slow.set_read_timeout(Some(Duration::from_millis(50))).expect("a socket");
     let mut some = [0; 64];
@@ -65,7 +65,7 @@ fn a_head_that_is_slow_is_cut_off_and_an_idle_connection_is_not() {
 }
 
 #[test]
-fn a_body_that_makes_no_progress_is_refused() {
+fn a_body_without_progress_is_rejected() {
     let scene = ponging(short());
     let mut slow = scene.says((request(100) + "{").as_bytes());
     let answer = heard(&mut slow);
@@ -74,7 +74,7 @@ fn a_body_that_makes_no_progress_is_refused() {
 }
 
 #[test]
-fn idle_connections_lock_nobody_out() {
+fn idle_connections_are_evicted_for_new_ones() {
     let scene = ponging(HttpLimits { max_connections: 8, ..short() });
     let mut idle: Vec<TcpStream> = (0..8).map(|_| scene.says(whole().as_bytes())).collect();
     idle.iter_mut().for_each(|stream| assert!(heard(stream).ends_with(PONG)));
@@ -83,7 +83,7 @@ fn idle_connections_lock_nobody_out() {
         assert!(heard(&mut next).ends_with(PONG));
         idle.push(next);
     }
-    // The oldest have made room, the latest are still there.
+    // The oldest connections were evicted, the latest are still open.
     let last = idle.last_mut().expect("many");
     last.write_all(whole().as_bytes()).expect("it lives");
     assert!(heard(last).ends_with(PONG));
@@ -91,7 +91,7 @@ fn idle_connections_lock_nobody_out() {
 }
 
 #[test]
-fn where_all_are_busy_a_connection_is_turned_away() {
+fn a_connection_is_rejected_if_all_others_are_busy() {
     let answer = Arc::new(OneShotFlag::default());
     let until = Arc::clone(&answer);
     let scene = Scene::within(HttpLimits { max_connections: 2, ..short() }, move |_, stream| {
@@ -115,7 +115,7 @@ fn unfinished_bodies_stay_within_one_budget() {
     let scene = ponging(limits);
     let unfinished: Vec<TcpStream> =
         (0..3).map(|_| scene.says((request(1 << 20) + &" ".repeat(300 << 10)).as_bytes())).collect();
-    // What they hold is held once it has arrived.
+    // The budget is reserved as bytes arrive.
     let start = Instant::now();
     let large = request(900 << 10) + &" ".repeat(900 << 10);
     let mut refusal = String::new();
@@ -123,7 +123,7 @@ fn unfinished_bodies_stay_within_one_budget() {
         assert!(start.elapsed() < HANG, "{refusal}");
         let mut stream = scene.says(large.as_bytes());
         let mut all = Vec::new();
-        // Whoever is refused while it sends may hear nothing but the end of the connection.
+        // A client that is rejected while it sends may only see the end of the connection.
         let _ = stream.read_to_end(&mut all);
         refusal = String::from_utf8_lossy(&all).into_owned();
     }
@@ -134,7 +134,7 @@ fn unfinished_bodies_stay_within_one_budget() {
 }
 
 #[test]
-fn a_batch_of_too_many_messages_is_refused() {
+fn a_batch_of_too_many_messages_is_rejected() {
     let scene = ponging(HttpLimits::default());
     let (head, body) = scene.post("", &format!("[{}]", vec![PING; 1001].join(",")));
     assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("at most 1000"), "{head}{body}");
@@ -142,11 +142,11 @@ fn a_batch_of_too_many_messages_is_refused() {
 }
 
 #[test]
-fn what_runs_is_finished_and_nothing_new_begins() {
+fn shutdown_finishes_running_requests_and_rejects_new_ones() {
     let answer = Arc::new(OneShotFlag::default());
     let until = Arc::clone(&answer);
     let scene = Scene::within(short(), move |request, stream| {
-        // Only the ping is held: what gets through before the proxy has seen that it is to stop is answered.
+        // Only the ping is held: requests that arrive before the proxy sees the shutdown are answered.
         if request.body.contains("\"ping\"") {
             wait(&until);
         }
@@ -167,7 +167,7 @@ fn what_runs_is_finished_and_nothing_new_begins() {
         assert!(start.elapsed() < HANG, "{head}");
     };
     assert!(refused.contains("retry-after: 1") && refused.contains("connection: close"), "{refused}");
-    // So is one on a connection that is open already. What may belong to what runs passes.
+    // So is a request on an open connection. Messages about running requests pass.
     idle.write_all(whole().as_bytes()).expect("it is open");
     assert!(heard(&mut idle).starts_with("HTTP/1.1 503 "));
     let (head, _) = scene.post("", r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#);
@@ -178,7 +178,7 @@ fn what_runs_is_finished_and_nothing_new_begins() {
 }
 
 #[test]
-fn what_does_not_finish_in_time_gets_an_answer_all_the_same() {
+fn requests_that_do_not_finish_in_time_get_an_error() {
     let scene = Scene::within(HttpLimits { drain_timeout: Duration::from_millis(200), ..short() }, |_, _| {
         thread::sleep(2 * HANG);
     });

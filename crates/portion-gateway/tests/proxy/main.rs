@@ -1,4 +1,4 @@
-//! The proxy between a real client and a real server, both of which watch every byte.
+//! Tests of the proxy between a real client and a real server, both of which check every byte.
 
 mod limits;
 mod paths;
@@ -14,7 +14,7 @@ use serde_json::Value;
 const CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"log","arguments":{}}}"#;
 const SESSION: &str = "Mcp-Session-Id: s1\r\n";
 
-/// A result of so many lines of text.
+/// Returns a result with this number of lines of text.
 fn result(id: &str, lines: usize) -> String {
     let text: Vec<String> =
         (0..lines).map(|n| format!("line {n} of a long text that goes on and on")).collect();
@@ -33,7 +33,7 @@ fn notice(answer: &Value) -> &Value {
 }
 
 #[test]
-fn small_answers_and_all_fields_pass_as_they_came() {
+fn small_responses_and_all_fields_pass_unchanged() {
     let answer = r#"{"jsonrpc":"2.0", "id":7,"vendor":1e400, "result":{"content":[],"z":1,"a":-0.0}}"#;
     let scene = Scene::new(move |_, stream| {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nX-Vendor: a\r\nX-Vendor: b\r\n\
@@ -64,7 +64,7 @@ fn small_answers_and_all_fields_pass_as_they_came() {
 }
 
 #[test]
-fn a_large_answer_is_served_in_portions_that_need_no_server() {
+fn a_large_response_is_served_in_portions_without_the_server() {
     let scene = Scene::new(|request, stream| {
         let id = parsed(&request.body)["id"].to_string();
         let tools = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#);
@@ -81,7 +81,7 @@ fn a_large_answer_is_served_in_portions_that_need_no_server() {
         let read = format!(
             r#"{{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{"name":"portion_read","arguments":{{"cursor":"{cursor}"}}}}}}"#
         );
-        // Another principal has no use for it.
+        // Another principal cannot use the cursor.
         let (_, foreign) = scene.post("Authorization: Bearer other\r\n", &read);
         assert!(foreign.contains("cursor_invalid"), "{foreign}");
         let answer = parsed(&scene.post("", &read).1);
@@ -95,7 +95,7 @@ fn a_large_answer_is_served_in_portions_that_need_no_server() {
 }
 
 #[test]
-fn events_pass_as_they_came_and_keep_their_ids() {
+fn events_pass_unchanged_and_keep_their_ids() {
     let scene = Scene::new(|_, stream| {
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1.50}}"#;
         say(stream, format!("{EVENTS}: hello\r\nretry: 5\r\n\r\nid: 1\r\ndata: {progress}\r\n\r\n"));
@@ -111,7 +111,7 @@ fn events_pass_as_they_came_and_keep_their_ids() {
 }
 
 #[test]
-fn an_answer_on_a_resumed_stream_is_reshaped_too() {
+fn a_response_on_a_resumed_stream_is_reshaped_too() {
     let scene = Scene::new(|request, stream| {
         if request.head.starts_with("GET") {
             assert!(request.head.contains("last-event-id: 1\r\n"), "{}", request.head);
@@ -129,7 +129,7 @@ fn an_answer_on_a_resumed_stream_is_reshaped_too() {
 }
 
 #[test]
-fn who_must_prove_who_he_is_is_told_how() {
+fn an_authentication_challenge_passes() {
     let scene = Scene::new(|request, stream| {
         let body = if request.head.starts_with("GET /.well-known/") {
             &request.head[4..60]
@@ -154,7 +154,7 @@ fn who_must_prove_who_he_is_is_told_how() {
 }
 
 #[test]
-fn what_is_no_request_never_reaches_the_server() {
+fn invalid_requests_never_reach_the_server() {
     let scene = Scene::new(|_, stream| say(stream, json("{}")));
     let check = |request: &str, status: &str, code: &str| {
         let (head, body) = scene.ask(request);
@@ -179,7 +179,7 @@ fn what_is_no_request_never_reaches_the_server() {
         [("nonsense\r\n\r\n", "400"), ("POST /mcp HTTP/1.1\r\nbad field\r\n\r\n", "400"), (&long, "431")]
     {
         let mut said = Vec::new();
-        // What is too long need not be read to its end, and then the connection is reset.
+        // A body that is too long need not be read to its end; the connection is then reset.
         let _ = scene.says(raw.as_bytes()).read_to_end(&mut said);
         let said = String::from_utf8_lossy(&said);
         assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{said}");
@@ -202,7 +202,7 @@ fn a_server_that_cannot_be_reached_is_one_error() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_ends_with_an_error() {
+fn a_truncated_stream_ends_with_an_error() {
     let scene = Scene::new(|_, stream| {
         say(
             stream,
@@ -218,7 +218,7 @@ fn a_stream_that_breaks_off_ends_with_an_error() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_one_error() {
+fn a_truncated_body_is_one_error() {
     let scene = Scene::new(|_, stream| {
         say(
             stream,
@@ -230,7 +230,7 @@ fn a_body_that_breaks_off_is_one_error() {
 }
 
 #[test]
-fn a_body_that_is_not_read_breaks_off_for_the_client_too() {
+fn a_truncated_relayed_body_is_truncated_for_the_client_too() {
     let scene = Scene::new(|_, stream| {
         say(
             stream,
@@ -242,7 +242,7 @@ fn a_body_that_is_not_read_breaks_off_for_the_client_too() {
 }
 
 #[test]
-fn a_compressed_answer_is_read_and_a_bomb_is_not() {
+fn a_compressed_response_is_read_and_a_bomb_is_rejected() {
     let check = |lines: usize, expect: &str| {
         let scene = Scene::new(move |_, stream| {
             let packed = gzip(result("7", lines).as_bytes());
@@ -265,7 +265,7 @@ fn a_compressed_answer_is_read_and_a_bomb_is_not() {
 }
 
 #[test]
-fn an_id_in_flight_is_refused_within_its_session() {
+fn a_pending_id_is_rejected_within_its_session() {
     let (go, wait) = channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let scene = Scene::new(move |request, stream| {
@@ -292,7 +292,7 @@ fn an_id_in_flight_is_refused_within_its_session() {
 }
 
 #[test]
-fn what_must_be_known_of_a_tool_is_asked_before_it_is_called() {
+fn tools_are_listed_before_an_unknown_tool_is_called() {
     let scene = Scene::new(|request, stream| {
         if request.body.contains("tools/list") {
             let id = parsed(&request.body)["id"].to_string();
@@ -313,7 +313,7 @@ fn what_must_be_known_of_a_tool_is_asked_before_it_is_called() {
 }
 
 #[test]
-fn a_client_that_leaves_is_missed_by_the_server() {
+fn the_server_notices_a_client_that_disconnects() {
     let (left, heard) = channel();
     let left = std::sync::Mutex::new(left);
     let scene = Scene::new(move |_, stream| {

@@ -1,11 +1,11 @@
-//! Which requests reach the server, at which of its paths, and with whose credentials.
+//! Tests which requests reach the server, at which path, and with which credentials.
 
 use crate::peers::{Scene, json, say};
 use crate::{CALL, result};
 
 const OPERATOR: &str = "X-Operator: operator-secret";
 
-/// A server at `/srv/mcp` that answers every request, whatever it asks for.
+/// Returns a server at `/srv/mcp` that answers every request.
 fn open_server() -> Scene {
     Scene::at("/srv/mcp", &[OPERATOR, "Authorization: Bearer operator-secret"], |request, stream| {
         let body = if request.body.is_empty() { "{}".to_owned() } else { result("7", 1) };
@@ -13,7 +13,7 @@ fn open_server() -> Scene {
     })
 }
 
-/// The request line and the fields that the server saw, unless none came.
+/// Returns the response, and request line and header fields at the server if the request reached it.
 fn ask(scene: &Scene, method: &str, target: &str) -> (String, Option<String>) {
     let before = scene.seen().len();
     let head = scene.ask(&format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\n\r\n")).0;
@@ -23,7 +23,7 @@ fn ask(scene: &Scene, method: &str, target: &str) -> (String, Option<String>) {
 }
 
 #[test]
-fn well_known_documents_are_asked_for_at_the_paths_of_the_server() {
+fn well_known_documents_are_requested_at_the_paths_of_the_server() {
     let scene = open_server();
     let check = |target: &str, expect: &str| {
         let (head, seen) = ask(&scene, "GET", target);
@@ -112,7 +112,7 @@ fn no_other_path_reaches_the_server() {
 }
 
 #[test]
-fn a_method_that_shows_the_credentials_is_refused() {
+fn a_method_that_echoes_credentials_is_rejected() {
     let scene = open_server();
     for method in ["TRACE", "TRACK", "CONNECT", "trace"] {
         let (head, seen) = ask(&scene, method, "/mcp");
@@ -122,7 +122,7 @@ fn a_method_that_shows_the_credentials_is_refused() {
 }
 
 #[test]
-fn fields_that_name_another_path_do_not_pass() {
+fn fields_that_override_the_path_are_removed() {
     let scene = open_server();
     let lines = "X-Original-URL: /admin\r\nX-Rewrite-URL: /admin\r\nX-HTTP-Method-Override: DELETE\r\n\
         X-HTTP-Method: DELETE\r\nX-Method-Override: DELETE\r\nX-Mine: 1\r\n";
@@ -133,7 +133,7 @@ fn fields_that_name_another_path_do_not_pass() {
 }
 
 #[test]
-fn the_query_goes_on_but_for_what_the_operator_has_fixed() {
+fn the_query_is_forwarded_except_for_parameters_of_the_operator() {
     let check = |url: &str, query: &str, expect: &str| {
         let scene = Scene::at(url, &[], |_, stream| say(stream, json(&result("7", 1))));
         let length = CALL.len();
@@ -155,7 +155,7 @@ fn the_query_goes_on_but_for_what_the_operator_has_fixed() {
 }
 
 #[test]
-fn a_request_of_our_own_has_the_query_too() {
+fn internal_requests_have_the_query_too() {
     let scene = Scene::at("/mcp", &[], |request, stream| {
         let id = request.body.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
         let tools = r#"{"tools":[{"name":"list_x","inputSchema":{"type":"object","properties":{"q":{}}}}]}"#;
@@ -173,7 +173,7 @@ fn a_request_of_our_own_has_the_query_too() {
 }
 
 #[test]
-fn a_redirect_is_an_error_that_names_the_place() {
+fn a_redirect_is_an_error_that_names_the_target() {
     let check = |status: &str, location: &str, expect: &str| {
         let fields =
             format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 2\r\n{location}\r\nno");
@@ -224,7 +224,7 @@ fn a_redirect_to_the_same_path_with_a_slash_is_followed() {
 }
 
 #[test]
-fn what_is_posted_is_json() {
+fn posts_must_be_json() {
     let scene = open_server();
     let status = |line: &str| scene.post(line, CALL).0[9..12].to_owned();
     for kind in

@@ -1,4 +1,4 @@
-//! A server that says what a test wants said, byte for byte, a client that sees what comes, and the proxy between them.
+//! A scripted server and a client, byte for byte, with the proxy between them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,19 +21,19 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
 use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
 
-/// Far beyond what anything here takes: reaching it means a hang.
+/// Far longer than any step takes: reaching it means a hang.
 const HANG: Duration = Duration::from_secs(30);
-/// Of any message.
+/// Largest message, in bytes.
 pub(crate) const LIMIT: usize = 2 << 20;
 
-/// A request as it came: the head in lines, and the body.
+/// A received request: header lines and body.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-/// A server, and the proxy in front of it.
+/// A server and the proxy in front of it.
 pub(crate) struct Scene {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -42,12 +42,12 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// A scene with a server that answers each request by itself, then closes the connection.
+    /// Starts a server that answers each request separately, then closes the connection.
     pub(crate) fn new(answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static) -> Self {
         Self::at("/mcp", &[], answer)
     }
 
-    /// The same within other limits.
+    /// Starts such a server behind a proxy with other limits.
     pub(crate) fn within(
         limits: HttpLimits,
         answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
@@ -55,7 +55,7 @@ impl Scene {
         Self::made("/mcp", &[], limits, answer)
     }
 
-    /// A scene with a server at this path, to which the operator has these header fields sent.
+    /// Starts a server at this path, to which the proxy sends these header fields of the operator.
     pub(crate) fn at(
         path: &str,
         headers: &[&str],
@@ -88,7 +88,7 @@ impl Scene {
         Self::before(&format!("http://{upstream}{path}"), headers, seen, limits)
     }
 
-    /// A scene in which nobody listens where the server should be.
+    /// Starts a proxy whose server does not listen.
     pub(crate) fn deserted() -> Self {
         let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
         let limits = HttpLimits::default().with_max_body_bytes(LIMIT);
@@ -126,16 +126,16 @@ impl Scene {
         Self { address, seen, leave, serving: Some(serving) }
     }
 
-    /// Connects, sends these bytes, and is ready to hear.
+    /// Connects, sends these bytes, and returns the connection.
     pub(crate) fn says(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("the proxy listens");
         stream.set_read_timeout(Some(HANG)).expect("a socket");
-        // Whoever refuses what is too long does not read it to its end.
+        // A request that is too long is not read to its end.
         let _ = stream.write_all(bytes);
         stream
     }
 
-    /// Posts a body with these lines in its head; returns the head and the body of the answer.
+    /// Posts a body with these header lines; returns head and body of the response.
     pub(crate) fn post(&self, lines: &str, body: &str) -> (String, String) {
         let length = body.len();
         self.ask(&format!(
@@ -143,7 +143,7 @@ impl Scene {
         ))
     }
 
-    /// Sends a request; returns the head and the body of the answer, which a `!` ends where it broke off.
+    /// Sends a request; returns head and body of the response, with `!` at the end if it was truncated.
     pub(crate) fn ask(&self, request: &str) -> (String, String) {
         let request = request.replacen("\r\n", "\r\nConnection: close\r\n", 1);
         let mut all = Vec::new();
@@ -151,19 +151,19 @@ impl Scene {
         answer(&all)
     }
 
-    /// Asks the proxy to end.
+    /// Starts the shutdown of the proxy.
     pub(crate) fn leave(&self) {
         self.leave.set();
     }
 
-    /// Waits until it has ended.
+    /// Waits until the proxy has ended.
     pub(crate) fn ended(mut self) {
         if let Some(serving) = self.serving.take() {
             serving.join().expect("no panic");
         }
     }
 
-    /// What the server has seen.
+    /// Returns the requests that reached the server.
     pub(crate) fn seen(&self) -> Vec<Request> {
         self.seen.lock().expect("no panic").clone()
     }
@@ -175,13 +175,13 @@ impl Drop for Scene {
     }
 }
 
-/// Says all of this.
+/// Writes all bytes.
 pub(crate) fn say(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
-    // Whoever has left hears nothing, which is what some tests are about.
+    // Fails if the client has disconnected, which some tests are about.
     let _ = stream.write_all(bytes.as_ref());
 }
 
-/// An answer of JSON.
+/// Returns a JSON response.
 pub(crate) fn json(body: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -189,7 +189,7 @@ pub(crate) fn json(body: &str) -> String {
     )
 }
 
-/// The head of an answer of events, which end with the connection.
+/// Head of a stream of events, which ends with the connection.
 pub(crate) const EVENTS: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 

@@ -1,4 +1,4 @@
-//! Who can read what was kept for whom, over HTTP.
+//! Tests that principals read only their own data over HTTP.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use crate::peers::{Scene, json, say};
 const CALLERS: usize = 50;
 const GUESTS: usize = 300;
 
-/// A caller: what stands in the head and after the path of its requests, on a connection of its own.
+/// A caller: header lines and query of its requests, on a connection of its own.
 struct Caller {
     target: String,
     lines: String,
@@ -24,7 +24,7 @@ impl Caller {
         Self { target: target.to_owned(), lines, connection }
     }
 
-    /// Posts a body; returns the head and the body of the answer.
+    /// Posts a body; returns head and body of the response.
     fn post(&mut self, body: &str) -> (String, String) {
         let (Self { target, lines, .. }, length) = (&self, body.len());
         let head = format!("POST {target} HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {length}");
@@ -46,7 +46,7 @@ impl Caller {
         .1
     }
 
-    /// Begins a session and stays in it.
+    /// Begins a session, which is used from then on.
     fn begin(&mut self) {
         let params =
             r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
@@ -56,7 +56,7 @@ impl Caller {
         self.lines.extend(["Mcp-Session-Id: ", id, "\r\n"]);
     }
 
-    /// The four ways to read on by a cursor.
+    /// Follows a cursor in one of four ways.
     fn read(&mut self, way: usize, cursor: &str) -> String {
         match way % 4 {
             0 => self.call("portion_read", &format!(r#"{{"cursor":"{cursor}"}}"#)),
@@ -75,12 +75,12 @@ impl Caller {
     }
 }
 
-/// A server each of whose answers has a mark of its own, `guest-of-N-`, whoever asks.
+/// Returns a server whose responses each have a mark of their own, `guest-of-N-`.
 fn server() -> Scene {
     server_giving(|n| format!("session-{n}"))
 }
 
-/// The same with these ids of sessions.
+/// Returns such a server that assigns these session ids.
 fn server_giving(session: impl Fn(usize) -> String + Send + Sync + 'static) -> Scene {
     let (calls, sessions) = (AtomicUsize::new(0), AtomicUsize::new(0));
     Scene::new(move |request, stream| {
@@ -117,7 +117,7 @@ fn server_giving(session: impl Fn(usize) -> String + Send + Sync + 'static) -> S
     })
 }
 
-/// The calls whose results a reply shows.
+/// Returns the marks of the calls whose results a reply shows.
 fn marks(reply: &str) -> BTreeSet<String> {
     let marks = reply.split("guest-of-").skip(1).filter_map(|rest| rest.split('-').next());
     marks.map(str::to_owned).collect()
@@ -128,7 +128,7 @@ fn cursor_of(reply: &str) -> String {
     notice["nextCursor"].as_str().unwrap_or_else(|| panic!("no cursor: {reply:.300}")).to_owned()
 }
 
-/// The callers of a scheme have their own data; nobody else reads it, with a cursor or without.
+/// Checks that callers of a scheme read only their own data, with a cursor or without.
 fn check(scheme: &str, target: impl Fn(usize) -> String, lines: impl Fn(usize) -> String, session: bool) {
     let scene = server();
     let mut callers: Vec<Caller> = (0..CALLERS).map(|n| Caller::new(&scene, &target(n), lines(n))).collect();
@@ -175,7 +175,7 @@ fn mcp(_: usize) -> String {
 }
 
 #[test]
-fn a_key_in_a_header_keeps_callers_apart() {
+fn a_key_in_a_header_separates_callers() {
     for name in ["Authorization", "Proxy-Authorization", "X-API-Key", "Api-Key", "X-Auth-Token"] {
         check(name, mcp, |n| format!("{name}: key-{n}\r\n"), false);
     }
@@ -183,14 +183,14 @@ fn a_key_in_a_header_keeps_callers_apart() {
 }
 
 #[test]
-fn a_cookie_keeps_callers_apart() {
+fn a_cookie_separates_callers() {
     check("Cookie", mcp, |n| format!("Cookie: lang=en; sid=key-{n}\r\n"), false);
     check("two cookies", mcp, |n| format!("Cookie: lang=en\r\nCookie: sid=key-{n}\r\n"), false);
 }
 
 #[test]
-fn callers_are_told_apart_by_all_that_they_show() {
-    // Names, values, their number and their order: none of these reads like another.
+fn callers_are_separated_by_all_their_credentials() {
+    // All differ in names, values, their number or their order.
     let ambiguous = |n: usize| match n % 5 {
         0 => format!("X-API-Key: a{n}\r\nX-API-Key: b\r\n"),
         1 => format!("X-API-Key: b\r\nX-API-Key: a{}\r\n", n - 1),
@@ -202,19 +202,19 @@ fn callers_are_told_apart_by_all_that_they_show() {
 }
 
 #[test]
-fn a_token_that_names_somebody_makes_nobody_somebody() {
-    // Nobody here verifies a signature: all of these say that they are ada.
+fn the_claimed_subject_of_a_token_is_not_trusted() {
+    // Signatures are not verified: all of these claim to be ada.
     let token = |n: usize| format!("eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJpIiwic3ViIjoiYWRhIn0.c2lnbmF0dXJl{n:04}");
     check("JWT", mcp, move |n| format!("Authorization: Bearer {}\r\n", token(n)), false);
 }
 
 #[test]
-fn a_key_in_the_query_keeps_callers_apart() {
+fn a_key_in_the_query_separates_callers() {
     check("query", |n| format!("/mcp?api_key=key-{n}"), |_| String::new(), false);
 }
 
 #[test]
-fn without_a_credential_a_session_keeps_callers_apart() {
+fn without_a_credential_a_session_separates_callers() {
     check("sessions", mcp, |_| String::new(), true);
     check(
         "empty",
@@ -249,7 +249,7 @@ fn without_a_session_nothing_is_reused_and_a_cursor_is_a_secret_of_its_owner() {
 }
 
 #[test]
-fn a_key_is_needed_where_one_was_shown() {
+fn a_key_is_required_where_it_was_used() {
     let scene = server();
     let mut owner = Caller::new(&scene, "/mcp", "X-API-Key: k1\r\n".into());
     owner.begin();
@@ -277,7 +277,7 @@ fn a_key_is_needed_where_one_was_shown() {
         let again = marks(&other.call("search_bookings", r#"{"city":"Oslo","page":2}"#));
         assert!(again.is_disjoint(&kept), "{target} {lines}");
     }
-    // The key alone is the principal, in whichever session.
+    // The key alone is the principal, in any session.
     let mut elsewhere = Caller::new(&scene, "/mcp", "X-API-Key: k1\r\n".into());
     assert_eq!(marks(&elsewhere.read(0, &cursor)), kept);
     elsewhere.begin();
@@ -286,7 +286,7 @@ fn a_key_is_needed_where_one_was_shown() {
 }
 
 #[test]
-fn an_id_that_the_server_gives_to_many_tells_nobody_apart() {
+fn a_session_id_assigned_several_times_separates_no_callers() {
     let scene = server_giving(|_| "everybody".to_owned());
     let mut seen = HashSet::new();
     let mut callers: Vec<Caller> = (0..3).map(|_| Caller::new(&scene, "/mcp", String::new())).collect();
@@ -303,7 +303,7 @@ fn an_id_that_the_server_gives_to_many_tells_nobody_apart() {
 }
 
 #[test]
-fn a_session_that_nobody_began_shares_nothing_without_a_cursor() {
+fn an_unknown_session_shares_nothing_without_a_cursor() {
     let scene = server();
     let mut seen = HashSet::new();
     for _ in 0..3 {

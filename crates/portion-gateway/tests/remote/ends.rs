@@ -1,4 +1,4 @@
-//! The session between a client on stdio and a server behind a link: who leaves, and what becomes of the others.
+//! Tests of the end of a session between a client on stdio and a server behind a link.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use portion_gateway::upstream::link::remote::{RemoteConnector, Transport};
 use crate::server::{Server, session};
 use crate::{BEGUN, HELLO, LIMIT, call, result};
 
-/// A session on a thread of its own: the client writes here, reads there.
+/// Starts a session on a thread of its own; returns the client's pipes.
 fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutcome>) {
     let (input, said) = pipe().expect("a pipe");
     let (heard, output) = pipe().expect("a pipe");
@@ -61,7 +61,7 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutco
 }
 
 #[test]
-fn the_clients_end_waits_for_its_answers_and_ends_the_session() {
+fn the_end_of_the_client_waits_for_responses_and_ends_the_session() {
     let server = Server::new(|asked, _, reply| {
         if !session(asked, reply, "s") {
             std::thread::sleep(std::time::Duration::from_millis(300));
@@ -80,12 +80,12 @@ fn the_clients_end_waits_for_its_answers_and_ends_the_session() {
 }
 
 #[test]
-fn a_server_that_is_gone_for_good_ends_the_session() {
+fn the_end_of_the_server_ends_the_session() {
     let server = Server::new(|asked, _, reply| {
         if asked.line == "GET /sse" {
             reply.stream();
             reply.raw("event: endpoint\ndata: /post\n\n");
-            // Until the call has come.
+            // Waits until the call has arrived.
             reply.closed_or(std::time::Duration::from_millis(700));
             reply.end();
         } else {
@@ -102,7 +102,7 @@ fn a_server_that_is_gone_for_good_ends_the_session() {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_still_heard() {
+fn messages_of_a_client_that_does_not_read_are_processed() {
     let flood = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":\"{}\"}}", "x".repeat(30_000));
     let server = Server::new(move |asked, _, reply| {
         if asked.line == "GET /mcp" {
@@ -125,7 +125,7 @@ fn a_client_that_does_not_read_is_still_heard() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     drop(client);
-    // It has closed our stdout: it has left.
+    // The client has left, because it has closed our stdout.
     drop(heard);
     assert_eq!(session.join().expect("no panic").code, 0);
 }

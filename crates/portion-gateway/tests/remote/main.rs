@@ -1,4 +1,4 @@
-//! Servers over HTTP at the other end of a link: a raw server says what each test has it say, byte for byte.
+//! Tests of links to servers over HTTP, with a scripted server that writes raw bytes.
 #![cfg(target_os = "linux")]
 
 mod ends;
@@ -16,16 +16,16 @@ use portion_gateway::upstream::link::remote::{RemoteConnector, Transport};
 use portion_gateway::upstream::link::{Link, LinkEvent};
 use tokio::task::JoinHandle;
 
-/// Bytes of the largest message.
+/// Largest message, in bytes.
 const LIMIT: usize = 64 << 10;
-/// Far beyond what anything here takes, even on a busy machine: reaching it means a hang.
+/// Far longer than any step takes, even on a busy machine: reaching it means a hang.
 const HANG: Duration = Duration::from_mins(1);
 
 const HELLO: &str =
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
 const BEGUN: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// The client's side of a link.
+/// Client side of a link.
 struct Peer {
     link: Link,
     carried: JoinHandle<()>,
@@ -47,7 +47,7 @@ impl Peer {
         Ok(Self { link, carried })
     }
 
-    /// One that has begun its session.
+    /// Connects and begins a session.
     async fn begun(url: &str) -> Self {
         let mut peer = Self::to(url, Transport::Http).await;
         peer.say(HELLO).await;
@@ -71,7 +71,7 @@ impl Peer {
         }
     }
 
-    /// Says nothing more; returns what still comes, after the server has been told.
+    /// Closes the link; returns the remaining events after the session has ended.
     async fn leave(self) -> Vec<LinkEvent> {
         let Self { link: Link { outbox, mut inbox }, carried } = self;
         drop(outbox);

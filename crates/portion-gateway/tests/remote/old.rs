@@ -1,4 +1,4 @@
-//! Servers of 2024-11-05, and finding out that a server is one.
+//! Tests of servers of 2024-11-05, and of their detection.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use portion_gateway::upstream::link::{Connector as _, LinkEvent};
 use crate::server::{Reply, Server};
 use crate::{HELLO, LIMIT, Peer, call, result};
 
-/// A server whose stream is at `/sse` and begins with `first`; what is posted to `/post?s=1` is answered on the stream.
+/// Returns a server whose stream at `/sse` begins with `first`; posts to `/post?s=1` are answered on the stream.
 fn old(first: &'static str, refusal: &'static str) -> Server {
     let stream = Arc::new(Mutex::new(None::<Reply>));
     Server::new(move |asked, _, reply| match asked.line.as_str() {
@@ -44,7 +44,7 @@ const PLACE: &str = "event: endpoint\ndata: /post?s=1\n\n";
 const REFUSAL: &str = "405 Method Not Allowed";
 
 #[tokio::test]
-async fn a_server_with_a_stream_is_found_out() {
+async fn a_server_with_a_stream_is_detected() {
     for (transport, path, expect) in [
         (Transport::Sse, "/sse", &["GET /sse", "POST /post?s=1", "POST /post?s=1"][..]),
         (Transport::Auto, "/sse", &["GET /sse", "POST /post?s=1", "POST /post?s=1"]),
@@ -62,7 +62,7 @@ async fn a_server_with_a_stream_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_url_that_ends_like_a_stream_may_be_none() {
+async fn a_url_that_ends_in_sse_may_be_streamable_http() {
     let server = Server::new(|asked, _, reply| match asked.line.as_str() {
         "POST /sse" => reply.json(&result("0", "{}")),
         _ => reply.whole(REFUSAL, ""),
@@ -76,7 +76,7 @@ async fn a_url_that_ends_like_a_stream_may_be_none() {
 }
 
 #[tokio::test]
-async fn the_servers_end_is_told_and_what_it_does_not_take_too() {
+async fn the_end_of_the_stream_and_rejected_posts_are_reported() {
     let server = old("event: endpoint\ndata: post?s=1\n\n", REFUSAL);
     let mut peer = Peer::to(&server.url("/sse"), Transport::Sse).await;
     peer.say(&call("\"large\"")).await;
@@ -98,7 +98,7 @@ async fn the_servers_end_is_told_and_what_it_does_not_take_too() {
 }
 
 #[tokio::test]
-async fn a_stream_that_names_no_place_of_its_server_is_refused() {
+async fn a_stream_without_an_endpoint_of_its_server_is_rejected() {
     for (first, expect) in [
         ("event: endpoint\ndata: http://evil.example/post\n\n", "posted to another server"),
         ("event: endpoint\ndata: //127.0.0.1:1/post\n\n", "posted to another server"),
@@ -114,7 +114,7 @@ async fn a_stream_that_names_no_place_of_its_server_is_refused() {
 }
 
 #[tokio::test]
-async fn whoever_wants_proof_is_not_taken_for_somebody_else() {
+async fn an_authentication_error_is_not_taken_for_another_transport() {
     let server = Server::new(|asked, _, reply| {
         let of_stream = asked.line.starts_with("GET");
         reply.whole(if of_stream { "401 Unauthorized" } else { "405 Method Not Allowed" }, "");

@@ -1,4 +1,4 @@
-//! A server over HTTP/1.1 that writes exactly what it is told to.
+//! A scripted server over HTTP/1.1.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use crate::HANG;
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    /// Method and path.
+    /// Method and path of the request.
     pub(crate) line: String,
     head: String,
     pub(crate) body: String,
 }
 
 impl Asked {
-    /// The value of a header field.
+    /// Returns the value of a header field.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().filter_map(|line| line.split_once(':'));
         fields.filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).next()
@@ -29,16 +29,16 @@ impl Asked {
     }
 }
 
-/// Where an answer goes.
+/// Writer of a response.
 pub(crate) struct Reply(TcpStream);
 
 impl Reply {
-    /// Writes bytes; a client that has gone hears none.
+    /// Writes bytes; ignores that the client has disconnected.
     pub(crate) fn raw(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.0.write_all(bytes.as_ref());
     }
 
-    /// A whole answer: status and fields, and the body.
+    /// Writes a whole response: status, header fields and body.
     pub(crate) fn whole(&mut self, head: &str, body: impl AsRef<[u8]>) {
         let body = body.as_ref();
         self.raw(format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n", body.len()));
@@ -49,7 +49,7 @@ impl Reply {
         self.whole("200 OK\r\nContent-Type: application/json; charset=utf-8", body);
     }
 
-    /// The head of a stream that ends with the connection.
+    /// Writes the head of a stream that ends with the connection.
     pub(crate) fn stream(&mut self) {
         self.raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
     }
@@ -63,32 +63,32 @@ impl Reply {
         let _ = self.0.read(&mut [0; 1]);
     }
 
-    /// The same, or so long.
+    /// Waits until the client has closed the connection, at most `limit`.
     pub(crate) fn closed_or(&mut self, limit: Duration) {
         let _ = self.0.set_read_timeout(Some(limit));
         self.closed();
     }
 
-    /// Two handles on the same connection.
+    /// Returns two handles of the same connection.
     pub(crate) fn halves(&self) -> (Self, Self) {
         let handle = || Self(self.0.try_clone().expect("a handle"));
         (handle(), handle())
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     pub(crate) fn end(&mut self) {
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 
-/// Listens until the test is over.
+/// Server that listens until the end of the test.
 pub(crate) struct Server {
     port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Server {
-    /// `answer` gets each request, and how many came before it.
+    /// Starts a server; `answer` gets each request, and the number of requests before it.
     pub(crate) fn new(answer: impl Fn(&Asked, usize, &mut Reply) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("bound").port();
@@ -118,17 +118,17 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// All requests so far.
+    /// Returns all requests so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("no panic").clone()
     }
 
-    /// Their methods and paths.
+    /// Returns the methods and paths of all requests so far.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.line).collect()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until `count` requests have arrived.
     pub(crate) async fn has_heard(&self, count: usize) {
         let start = Instant::now();
         while self.asked().len() < count {
@@ -154,7 +154,7 @@ fn read(reader: &mut impl BufRead) -> Option<Asked> {
     Some(asked)
 }
 
-/// Deals with what every session has: its beginning, its stream (there is none) and its end.
+/// Answers the requests of every session: its beginning, its stream (there is none) and its end.
 pub(crate) fn session(asked: &Asked, reply: &mut Reply, id: &str) -> bool {
     if asked.is("initialize") {
         let body = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}"#;

@@ -1,4 +1,4 @@
-//! Sessions, the server's own stream, and taking up what broke off.
+//! Tests of sessions, the listening stream, and resumed streams.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -28,7 +28,7 @@ async fn a_session_is_carried_and_ended() {
 }
 
 #[tokio::test]
-async fn nothing_goes_out_before_the_session_has_begun() {
+async fn nothing_is_sent_before_the_session_has_begun() {
     let server = Server::new(|asked, before, reply| {
         if asked.is("initialize") {
             std::thread::sleep(std::time::Duration::from_millis(100));
@@ -47,7 +47,7 @@ async fn nothing_goes_out_before_the_session_has_begun() {
 }
 
 #[tokio::test]
-async fn the_servers_own_stream_is_opened_first_and_again_when_it_ends() {
+async fn the_listening_stream_is_opened_first_and_again_when_it_ends() {
     let server = Server::new(|asked, _, reply| {
         if asked.line == "GET /mcp" {
             reply.stream();
@@ -80,7 +80,7 @@ async fn the_servers_own_stream_is_opened_first_and_again_when_it_ends() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_is_resumed_where_the_server_gave_it_a_name() {
+async fn a_truncated_stream_with_event_ids_is_resumed() {
     let server = Server::new(|asked, _, reply| {
         if asked.field("last-event-id").is_some() {
             reply.stream();
@@ -125,7 +125,7 @@ async fn a_stream_that_cannot_be_resumed_is_one_error() {
     }
 }
 
-/// `refusal`: what is answered to a message of a session that the server has ended.
+/// Checks the renewal of a session; `refusal` is the response to messages of an ended session.
 async fn check_renewal(refusal: (&'static str, &'static str)) {
     let sessions = AtomicUsize::new(0);
     let server = Server::new(move |asked, _, reply| {
@@ -150,7 +150,7 @@ async fn check_renewal(refusal: (&'static str, &'static str)) {
 }
 
 #[tokio::test]
-async fn a_session_that_the_server_has_ended_is_begun_anew_without_the_client() {
+async fn a_session_that_the_server_has_ended_is_renewed_without_the_client() {
     let python =
         r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}"#;
     check_renewal(("404 Not Found", python)).await;
@@ -160,7 +160,7 @@ async fn a_session_that_the_server_has_ended_is_begun_anew_without_the_client() 
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_had_again_is_one_error() {
+async fn a_session_that_cannot_be_renewed_is_one_error() {
     let server = Server::new(|asked, before, reply| {
         if before > 2 {
             reply.whole("404 Not Found", "gone for good");

@@ -1,4 +1,4 @@
-//! What comes in answer to a message, and how it comes.
+//! Tests of responses over streamable HTTP.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::server::{Server, session};
 use crate::{LIMIT, Peer, call, modern, result};
 
 #[tokio::test]
-async fn answers_keep_their_bytes_but_for_line_ends() {
+async fn responses_keep_their_bytes_except_line_ends() {
     let pretty =
         "{\r\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1.0e0, \"result\": {\"n\": 1.50, \"s\": \"a\\nb\"}\n}\n";
     let server = Server::new(move |_, _, reply| reply.json(pretty));
@@ -45,8 +45,8 @@ async fn every_event_is_a_message() {
 }
 
 #[tokio::test]
-async fn requests_are_under_way_together_and_each_gets_its_answer() {
-    // The first is answered when the second has come.
+async fn concurrent_requests_each_get_their_response() {
+    // The first request is answered when the second has arrived.
     let (say, hear) = std::sync::mpsc::channel();
     let (say, hear) = (std::sync::Mutex::new(say), std::sync::Mutex::new(hear));
     let server = Server::new(move |asked, _, reply| {
@@ -67,7 +67,7 @@ async fn requests_are_under_way_together_and_each_gets_its_answer() {
 }
 
 #[tokio::test]
-async fn a_batch_gets_what_the_server_answers() {
+async fn a_batch_gets_the_response_of_the_server() {
     let server =
         Server::new(|_, _, reply| reply.json(&format!("[{},{}]", result("1", "1"), result("2", "2"))));
     let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
@@ -86,12 +86,12 @@ async fn an_error_status_with_a_message_is_an_answer_to_the_request() {
     peer.say(&modern(7, "server/discover", "")).await;
     let expect = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32022,"message":"no","data":[1.0]}}"#;
     assert_eq!(peer.hear().await, expect);
-    // And it is no reason to look for a stream.
+    // The client does not try to open a stream.
     assert_eq!(server.lines(), ["POST /mcp"]);
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_let_go_however_it_comes() {
+async fn too_large_responses_are_dropped_in_every_form() {
     let bomb = gzip(&vec![b' '; 64 << 20]);
     let server = Server::new(move |asked, _, reply| {
         let large = result("1", &format!("\"{}\"", "x".repeat(LIMIT)));
@@ -120,7 +120,7 @@ async fn what_is_too_large_is_let_go_however_it_comes() {
 }
 
 #[tokio::test]
-async fn compressed_answers_are_read_as_they_come() {
+async fn compressed_responses_are_read_while_they_arrive() {
     let (start, rest) = {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(b"data: {\"jsonrpc\":\"2.0\",\"method\":\"early\"}\n\n").expect("memory");
@@ -147,7 +147,7 @@ async fn compressed_answers_are_read_as_they_come() {
 }
 
 #[tokio::test]
-async fn from_2026_07_28_on_fields_repeat_what_the_body_says() {
+async fn since_2026_07_28_header_fields_repeat_the_body() {
     let server = Server::new(|asked, _, reply| {
         if asked.is("tools/list") {
             let schema = r#"{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}"#;
@@ -176,7 +176,7 @@ async fn from_2026_07_28_on_fields_repeat_what_the_body_says() {
 }
 
 #[tokio::test]
-async fn a_cancellation_is_posted_or_closes_the_stream_as_the_revision_has_it() {
+async fn a_cancellation_is_posted_or_closes_the_stream_by_revision() {
     let (say, hear) = std::sync::mpsc::channel();
     let say = std::sync::Mutex::new(say);
     let server = Server::new(move |asked, _, reply| {
@@ -208,7 +208,7 @@ async fn a_cancellation_is_posted_or_closes_the_stream_as_the_revision_has_it() 
 }
 
 #[tokio::test]
-async fn streams_that_end_at_once_are_opened_ever_more_slowly() {
+async fn the_delay_doubles_for_streams_that_end_at_once() {
     let (answered, listens) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let listened = Arc::clone(&listens);
     let server = Server::new(move |asked, _, reply| {
@@ -239,7 +239,7 @@ async fn streams_that_end_at_once_are_opened_ever_more_slowly() {
     let called = Instant::now();
     peer.say(&call("7")).await;
     while peer.hear().await != result("7", "{}") {}
-    // Four streams resume it: after 100, 200, 400 and 800 ms.
+    // Four streams resume it, after 100, 200, 400 and 800 ms.
     assert!(called.elapsed() >= Duration::from_millis(1500), "{:?}", called.elapsed());
     let most = begun.elapsed().as_millis() / 100 + 1;
     let opened = listens.load(Ordering::Relaxed) as u128;

@@ -1,11 +1,11 @@
-//! Requests that come to nothing: one answer each, which says what to mend.
+//! Tests of failed requests: each gets one error, which says what to fix.
 
 use portion_gateway::upstream::link::remote::Transport;
 
 use crate::server::{Reply, Server};
 use crate::{Peer, call};
 
-/// `answer` is what the server does with a call; `expect` what the client is told.
+/// Checks the error of a call; `answer` writes the server's response, `expect` lists parts of the error.
 async fn check(answer: impl Fn(&mut Reply) + Send + Sync + 'static, expect: &[&str]) {
     let server = Server::new(move |_, _, reply| answer(reply));
     let url = server.url("/mcp?key=hidden");
@@ -24,7 +24,7 @@ async fn check(answer: impl Fn(&mut Reply) + Send + Sync + 'static, expect: &[&s
 }
 
 #[tokio::test]
-async fn refusals_say_what_to_mend() {
+async fn error_statuses_say_what_to_fix() {
     check(
         |reply| {
             let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"no token"}}"#;
@@ -52,7 +52,7 @@ async fn refusals_say_what_to_mend() {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_told() {
+async fn responses_that_are_not_mcp_are_reported() {
     check(
         |reply| reply.whole("200 OK\r\nContent-Type: text/html", "<p>"),
         &["text/html", "check that the URL"],
@@ -69,7 +69,7 @@ async fn answers_that_are_none_are_told() {
 }
 
 #[tokio::test]
-async fn answers_that_break_off_are_told() {
+async fn truncated_responses_are_reported() {
     let cannot_tell = "whether the server has acted cannot be told";
     check(
         |reply| {
@@ -83,7 +83,7 @@ async fn answers_that_break_off_are_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_to_each_request() {
+async fn an_unreachable_server_is_reported_to_each_request() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = nobody.local_addr().expect("bound");
     drop(nobody);
@@ -100,7 +100,7 @@ async fn a_server_that_is_not_there_is_told_to_each_request() {
 }
 
 #[tokio::test]
-async fn a_server_that_has_moved_within_itself_is_followed() {
+async fn a_redirect_within_the_server_is_followed() {
     let server = Server::new(|asked, _, reply| match asked.line.as_str() {
         "POST /mcp" => reply.whole("307 Temporary Redirect\r\nLocation: /mcp/", ""),
         "POST /mcp/" => reply.json(&crate::result("1", "{}")),

@@ -93,7 +93,7 @@ mod tests {
     use super::check_standard_headers;
     use crate::mcp::ParsedBatch;
 
-    /// `expect`: a part of the error.
+    /// Checks the result; `expect` is a part of the error.
     fn say(fields: &[(&str, &str)], method: &str, params: &str, expect: Option<&str>) {
         let mut headers = HeaderMap::new();
         for (name, value) in fields {
@@ -103,13 +103,13 @@ mod tests {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
         let params = if params.is_empty() { meta.to_owned() } else { format!("{params},{meta}") };
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
-        let heard = ParsedBatch::parse(&text).expect("a message");
-        let said =
-            check_standard_headers(&headers, &heard.messages[0]).map_err(|refusal| format!("{refusal:?}"));
-        match (&said, expect) {
+        let batch = ParsedBatch::parse(&text).expect("a message");
+        let result =
+            check_standard_headers(&headers, &batch.messages[0]).map_err(|refusal| format!("{refusal:?}"));
+        match (&result, expect) {
             (Ok(()), None) => {}
-            (Err(said), Some(expect)) if said.contains(expect) && said.contains("-32020") => {}
-            _ => panic!("{fields:?} {text}: {said:?} instead of {expect:?}"),
+            (Err(result), Some(expect)) if result.contains(expect) && result.contains("-32020") => {}
+            _ => panic!("{fields:?} {text}: {result:?} instead of {expect:?}"),
         }
     }
 

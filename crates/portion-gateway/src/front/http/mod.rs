@@ -63,7 +63,7 @@ pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send
 /// Handler of a path, or of all paths below it.
 pub trait Backend: Send + Sync {
     /// Answers an MCP request. If the client disconnects, the future or the response body is dropped.
-    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_>;
+    fn handle(&self, request: InboundRequest) -> ResponseFuture<'_>;
 
     /// Returns true if posts must be JSON-RPC; other posts are rejected before they reach the backend.
     fn accepts_json_rpc(&self) -> bool {
@@ -72,7 +72,7 @@ pub trait Backend: Send + Sync {
 
     /// Answers a request for an OAuth discovery document, which a client reads when it has to authenticate. Returns
     /// `None` if this backend has none.
-    fn well_known(&self, asked: InboundRequest, question: WellKnownDocument) -> Option<ResponseFuture<'_>>;
+    fn well_known(&self, request: InboundRequest, document: WellKnownDocument) -> Option<ResponseFuture<'_>>;
 
     /// Ends sessions and servers of the backend at shutdown.
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;

@@ -426,32 +426,33 @@ mod tests {
         }
     }
 
-    fn door(paths: &[&'static str]) -> HttpServer {
-        let behind = |path: &&'static str| ((*path).to_owned(), Arc::new(Named(path)) as Arc<dyn Backend>);
+    fn server(paths: &[&'static str]) -> HttpServer {
+        let to_backend =
+            |path: &&'static str| ((*path).to_owned(), Arc::new(Named(path)) as Arc<dyn Backend>);
         let guard = OriginGuard::new(([127, 0, 0, 1], 1).into(), vec![], vec![]);
         HttpServer::new(
             guard,
             PrincipalResolver::new([7; 32], Vec::new()),
             HttpLimits::default(),
-            paths.iter().map(behind).collect(),
+            paths.iter().map(to_backend).collect(),
         )
     }
 
     #[tokio::test]
     async fn the_nearest_path_counts() {
         let check = async |paths: &[&'static str], path: &str, expect: Option<&str>| {
-            let door = door(paths);
-            let found = match door.backend_for(path) {
+            let server = server(paths);
+            let found = match server.backend_for(path) {
                 Some(backend) => {
-                    let asked = InboundRequest {
+                    let request = InboundRequest {
                         method: Method::GET,
                         path: path.to_owned(),
                         query: None,
                         headers: HeaderMap::new(),
                         body: Vec::new(),
-                        principal: door.principal_resolver.identify(path, None, &HeaderMap::new()),
+                        principal: server.principal_resolver.identify(path, None, &HeaderMap::new()),
                     };
-                    Some(backend.handle(asked).await.headers()["x-name"].to_str().map(str::to_owned))
+                    Some(backend.handle(request).await.headers()["x-name"].to_str().map(str::to_owned))
                 }
                 None => None,
             };

@@ -157,12 +157,12 @@ impl StreamRouter {
             batch.messages.iter().map(|message| message.id().to_owned()).collect()
         });
         for id in &ids {
-            let Some(asked) = self.streams.get_mut(&stream) else { return };
-            if let Some(at) = asked.request_ids.iter().position(|asked| asked == id) {
-                asked.request_ids.swap_remove(at);
+            let Some(entry) = self.streams.get_mut(&stream) else { return };
+            if let Some(at) = entry.request_ids.iter().position(|pending| pending == id) {
+                entry.request_ids.swap_remove(at);
             }
             // A request with a duplicate id was rejected; the first request with that id stays pending.
-            if !asked.request_ids.contains(id) && self.stream_by_request.get(id) == Some(&stream) {
+            if !entry.request_ids.contains(id) && self.stream_by_request.get(id) == Some(&stream) {
                 self.stream_by_request.take(id);
             }
         }

@@ -167,20 +167,20 @@ fn a_client_that_reconnects_gets_missed_messages() {
     let mut scene = Scene::new();
     scene.posts("a", &request("1"), true);
     scene.server(&progress("1"));
-    let seen = scene.last_heard("a");
+    let last_event = scene.last_heard("a");
     scene.server(LOG);
     scene.hears("a");
     scene.leaves("a", true);
     scene.server(&answer("1"));
-    assert!(scene.listens("a", Some(seen)));
+    assert!(scene.listens("a", Some(last_event)));
     assert_eq!(scene.hears("a"), format!("{LOG} {} .", answer("1")));
     scene.leaves("a", true);
-    assert!(scene.listens("a", Some(seen)), "it got lost once more");
+    assert!(scene.listens("a", Some(last_event)), "it got lost once more");
     assert_eq!(scene.hears("a"), format!("{LOG} {} .", answer("1")));
     scene.leaves("a", true);
     scene.now += Duration::from_mins(3);
     scene.router.expire(scene.now);
-    assert!(!scene.listens("a", Some(seen)), "it came too late");
+    assert!(!scene.listens("a", Some(last_event)), "it came too late");
     assert!(!scene.listens("a", Some((7, 7))));
 }
 

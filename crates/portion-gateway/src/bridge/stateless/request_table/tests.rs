@@ -15,11 +15,12 @@ fn table() -> RequestTable {
 }
 
 /// Posts a message of a principal. Returns the id of the post and the message on the link.
-fn posted(table: &mut RequestTable, who: &str, text: &str) -> (u64, String) {
+fn posted(table: &mut RequestTable, principal: &str, text: &str) -> (u64, String) {
     let batch = ParsedBatch::parse(text).expect("a message");
     let (sender, _) = mpsc::channel(1);
-    let post =
-        table.register_post(sender, Scope::from_principal(who), &batch.messages[0]).expect("it is open");
+    let post = table
+        .register_post(sender, Scope::from_principal(principal), &batch.messages[0])
+        .expect("it is open");
     (post, String::from_utf8(table.rewrite_outbound(post, text.into())).expect("text"))
 }
 
@@ -93,9 +94,9 @@ fn a_client_that_leaves_cancels_its_requests_and_gets_no_messages() {
     check(&mut table, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, None);
     assert!(table.idle_since().is_some());
     table.close("over");
-    let (to, _) = mpsc::channel(1);
-    let heard = ParsedBatch::parse(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).expect("a message");
-    assert!(table.register_post(to, Scope::from_principal("a"), &heard.messages[0]).is_none());
+    let (sender, _) = mpsc::channel(1);
+    let batch = ParsedBatch::parse(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).expect("a message");
+    assert!(table.register_post(sender, Scope::from_principal("a"), &batch.messages[0]).is_none());
 }
 
 fn id() -> impl Strategy<Value = String> {
@@ -112,24 +113,24 @@ proptest! {
 
     /// With any ids, each client gets its own responses, with the bytes of its own ids.
     #[test]
-    fn ids_keep_their_bytes(asked in prop::collection::vec((id(), id()), 1..20), turn in any::<prop::sample::Index>()) {
+    fn ids_keep_their_bytes(requests in prop::collection::vec((id(), id()), 1..20), turn in any::<prop::sample::Index>()) {
         let mut table = table();
         let mut sent = Vec::new();
-        for (id, token) in &asked {
+        for (id, token) in &requests {
             let params = format!(r#"{{ "a":1e400,"_meta":{{"progressToken":{token}}}}}"#);
             let text = format!(r#" {{"jsonrpc":"2.0", "id":{id},"method":"x","params":{params}}}"#);
             let (post, onward) = posted(&mut table, "a", &text);
-            let heard = ParsedBatch::parse(&onward).expect("a message");
-            let ours = heard.messages[0].id().to_owned();
-            prop_assert_eq!(&onward, &text.replace(&format!("\"id\":{id}"), &format!("\"id\":{ours}")).replace(&format!("Token\":{token}"), &format!("Token\":{ours}")));
-            sent.push((post, ours, id, token));
+            let batch = ParsedBatch::parse(&onward).expect("a message");
+            let link_id = batch.messages[0].id().to_owned();
+            prop_assert_eq!(&onward, &text.replace(&format!("\"id\":{id}"), &format!("\"id\":{link_id}")).replace(&format!("Token\":{token}"), &format!("Token\":{link_id}")));
+            sent.push((post, link_id, id, token));
         }
-        sent.rotate_left(turn.index(asked.len()));
-        for (post, ours, id, token) in sent {
+        sent.rotate_left(turn.index(requests.len()));
+        for (post, link_id, id, token) in sent {
             let progress = |token: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken": {token} }} }}"#);
-            check(&mut table, &progress(&ours), Some((&[post], &progress(token))));
-            let answer = |id: &str| format!(r#"{{"jsonrpc":"2.0","result":{{"id":{ours},"n":1.50}} , "id" : {id}}}"#);
-            check(&mut table, &answer(&ours), Some((&[post], &answer(id))));
+            check(&mut table, &progress(&link_id), Some((&[post], &progress(token))));
+            let answer = |id: &str| format!(r#"{{"jsonrpc":"2.0","result":{{"id":{link_id},"n":1.50}} , "id" : {id}}}"#);
+            check(&mut table, &answer(&link_id), Some((&[post], &answer(id))));
         }
     }
 }
