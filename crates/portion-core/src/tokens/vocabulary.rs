@@ -23,6 +23,8 @@ pub(super) static AUTO: VocabularyCounter =
 
 /// Bytes between the offsets tried near the end of a budget.
 const LIMIT_SEARCH_STEP: usize = 48;
+/// Bytes in which the next of these offsets is expected.
+const LIMIT_SEARCH_REACH: usize = 256;
 
 /// A token counter over a byte-pair vocabulary.
 pub(super) struct VocabularyCounter {
@@ -98,16 +100,23 @@ impl VocabularyCounter {
     /// preceding text.
     fn find_limit_offset(&self, text: &str, piece: TextPiece, mut before: TokenTally, limit: usize) -> usize {
         let costs = |from: usize, to: usize, before: TokenTally| before.plus(self.tally(text, from, to));
-        let mut fits = piece.start;
+        let (mut fits, mut reach) = (piece.start, LIMIT_SEARCH_REACH);
         let mut fails = loop {
-            let to = find_boundary(text, fits + LIMIT_SEARCH_STEP, piece.end).unwrap_or(piece.end);
+            let furthest = text.floor_char_boundary((fits + reach).min(piece.end));
+            let boundary = find_boundary(text, fits + LIMIT_SEARCH_STEP, furthest);
+            let to = boundary.unwrap_or(furthest);
             let tally = costs(fits, to, before);
             if self.pricing.token_count(tally) > limit {
                 break to;
             }
-            (fits, before) = (to, tally);
-            if fits == piece.end {
-                return fits;
+            if to == piece.end {
+                return to;
+            }
+            if boundary.is_some() {
+                (fits, before, reach) = (to, tally, LIMIT_SEARCH_REACH);
+            } else {
+                // Counting a long word costs the square of its length, so longer prefixes are tried step by step.
+                reach *= 2;
             }
         };
         let start = fits;
