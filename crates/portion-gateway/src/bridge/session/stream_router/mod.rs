@@ -223,7 +223,7 @@ impl StreamRouter {
             .streams
             .iter()
             .filter(|(id, stream)| {
-                **number != LISTENING_STREAM
+                **id != LISTENING_STREAM
                     && stream
                         .reader_left_at
                         .is_some_and(|left_at| now.duration_since(left_at) > UNDELIVERED_TIMEOUT)
