@@ -72,8 +72,8 @@ pub(super) fn parse_read_arguments(
     arguments: Span,
     policy: &Policy,
 ) -> Result<Request, ViewError> {
-    let stranger = walk::members(text, arguments).into_iter().find(|member| !is_control(text, member));
-    if let Some(Member { key, .. }) = stranger {
+    let unknown = walk::members(text, arguments).into_iter().find(|member| !is_control(text, member));
+    if let Some(Member { key, .. }) = unknown {
         return Err(ViewError::UnknownArgument(unescape(key.slice(text)).chars().take(64).collect()));
     }
     let mut nothing = Splice::new(text);
@@ -101,9 +101,9 @@ pub(super) fn parse_query_arguments(
             ("find", JsonKind::Number | JsonKind::Bool) => pattern = Some(json.to_owned()),
             ("sql" | "find", _) => return Err(invalid_query(&format!("{name} is no text"))),
             ("params", JsonKind::Object) => {
-                let given = walk::members(text, value).into_iter();
+                let members = walk::members(text, value).into_iter();
                 params =
-                    given.map(|m| (unescape(m.key.slice(text)), m.value.slice(text).to_owned())).collect();
+                    members.map(|m| (unescape(m.key.slice(text)), m.value.slice(text).to_owned())).collect();
             }
             ("params", _) => return Err(invalid_query("params is no object of names and values")),
             ("context", _) => {
@@ -121,22 +121,22 @@ pub(super) fn parse_query_arguments(
         }
     }
     request.check()?;
-    let ask = match (sql, pattern) {
+    let query = match (sql, pattern) {
         (Some(sql), None) => SnapshotQuery::Sql { sql, params },
         (None, Some(pattern)) => SnapshotQuery::Find { pattern, context, fields: request.fields.take() },
         (None, None) => return Err(invalid_query("there is no question")),
         (Some(_), Some(_)) => return Err(invalid_query("there are two questions")),
     };
-    Ok((request, ask))
+    Ok((request, query))
 }
 
 /// Largest number of context lines around a match.
 const MAX_CONTEXT_LINES: u32 = 100;
 
-fn invalid_query(why: &str) -> Fault {
+fn invalid_query(reason: &str) -> Fault {
     let advice = "give a cursor and one of them: sql, a SELECT over items (or lines, of text), or find, a text \
                   or a /regex/; limit, fields, params and context are optional";
-    Fault::new("query_invalid", why.to_owned(), advice.to_owned())
+    Fault::new("query_invalid", reason.to_owned(), advice.to_owned())
 }
 
 /// Returns the text of a scalar, quoted or not.
@@ -254,8 +254,8 @@ mod tests {
     }
 
     fn asks(arguments: &str) -> Result<(Request, SnapshotQuery), String> {
-        let asked = parse_query_arguments(arguments, walk::document_span(arguments), &Policy::default());
-        asked.map_err(|fault| format!("{}: {}", fault.code, fault.message))
+        let parsed = parse_query_arguments(arguments, walk::document_span(arguments), &Policy::default());
+        parsed.map_err(|fault| format!("{}: {}", fault.code, fault.message))
     }
 
     #[test]
@@ -270,8 +270,8 @@ mod tests {
             fields: fields.map(str::to_owned),
         };
         let check = |arguments: &str, expect: SnapshotQuery| {
-            let (request, ask) = asks(arguments).expect(arguments);
-            assert_eq!((request.cursor.as_deref(), ask), (Some("c"), expect), "{arguments}");
+            let (request, query) = asks(arguments).expect(arguments);
+            assert_eq!((request.cursor.as_deref(), query), (Some("c"), expect), "{arguments}");
         };
         check(r#"{"cursor":"c","sql":"SELECT \u0031"}"#, sql("SELECT 1", &[]));
         check(r#"{"s\u0071l":"S","cursor":"c","find":null,"limit":null,"colour":null}"#, sql("S", &[]));

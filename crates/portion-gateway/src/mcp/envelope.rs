@@ -77,10 +77,10 @@ pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
 /// # Errors
 /// [`InvalidMessage`] if the text is not a JSON-RPC 2.0 message or a batch of such messages.
 pub(super) fn parse(text: &str) -> Result<MessageOrBatch, InvalidMessage> {
-    parse_message(text).map_err(|why| match why {
+    parse_message(text).map_err(|error| match error {
         // The text after the first violation of JSON-RPC may not even be JSON.
-        InvalidMessage::NotJsonRpc(_) => validate_json(text).err().map_or(why, InvalidMessage::Json),
-        InvalidMessage::Json(_) | InvalidMessage::BatchTooLarge => why,
+        InvalidMessage::NotJsonRpc(_) => validate_json(text).err().map_or(error, InvalidMessage::Json),
+        InvalidMessage::Json(_) | InvalidMessage::BatchTooLarge => error,
     })
 }
 

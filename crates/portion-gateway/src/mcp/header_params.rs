@@ -61,14 +61,14 @@ impl HeaderParam {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let value = walk::value_at(arguments, walk::document_span(arguments), &path)?;
         let raw = value.slice(arguments);
-        let said = match walk::kind(arguments, value) {
+        let text = match walk::kind(arguments, value) {
             JsonKind::Null => return None,
             JsonKind::String => Some(unescape(raw)),
             JsonKind::Number | JsonKind::Bool => Some(raw.to_owned()),
             JsonKind::Object | JsonKind::Array => None,
         };
         let is_integer = self.is_integer && walk::kind(arguments, value) == JsonKind::Number;
-        Some(HeaderArgument { value: said, is_integer })
+        Some(HeaderArgument { value: text, is_integer })
     }
 }
 
@@ -82,18 +82,18 @@ impl HeaderArgument {
     pub fn header_value(&self) -> Option<Cow<'_, str>> {
         /// Integers up to here are exact as doubles.
         const EXACT: f64 = 9_007_199_254_740_992.0;
-        let said = self.value.as_deref()?;
-        let value = said.parse::<f64>().ok().filter(|_| self.is_integer && said.contains(['e', 'E']));
+        let text = self.value.as_deref()?;
+        let value = text.parse::<f64>().ok().filter(|_| self.is_integer && text.contains(['e', 'E']));
         let whole = value.filter(|value| value.fract() == 0.0 && value.abs() <= EXACT);
-        Some(whole.map_or(Cow::Borrowed(said), |whole| format!("{whole:.0}").into()))
+        Some(whole.map_or(Cow::Borrowed(text), |whole| format!("{whole:.0}").into()))
     }
 
     /// Returns true if a field has this value. Integers match in any spelling without an exponent.
     pub fn matches_header(&self, field: &str) -> bool {
-        let Some(said) = &self.value else { return false };
-        said == field
+        let Some(text) = &self.value else { return false };
+        text == field
             || (self.is_integer
-                && normalize_integer(said).is_some_and(|said| normalize_integer(field) == Some(said)))
+                && normalize_integer(text).is_some_and(|text| normalize_integer(field) == Some(text)))
     }
 }
 
@@ -119,16 +119,16 @@ mod tests {
     use super::super::walk;
     use super::from_schema;
 
-    /// `expect`: for each field of the schema, by its name, whether the arguments match `said`.
-    fn check(schema: &str, arguments: &str, said: &str, expect: &[(&str, Option<bool>)]) {
+    /// `expect`: for each field of the schema, by its name, whether the arguments match `text`.
+    fn check(schema: &str, arguments: &str, text: &str, expect: &[(&str, Option<bool>)]) {
         let all = from_schema(schema, walk::document_span(schema));
         let got: Vec<_> = all
             .iter()
             .map(|one| {
-                (&*one.header, one.find_argument(arguments).map(|argument| argument.matches_header(said)))
+                (&*one.header, one.find_argument(arguments).map(|argument| argument.matches_header(text)))
             })
             .collect();
-        assert_eq!(got, expect, "{schema} {arguments} {said}");
+        assert_eq!(got, expect, "{schema} {arguments} {text}");
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         check(region, "", "", &[("Region", None)]);
         check(region, r#"{"region":["eu"]}"#, r#"["eu"]"#, &[("Region", Some(false))]);
         let nested = r#"{"properties":{"a":{"properties":{"b":{"type":"integer","x-mcp-header":"B"}}}}}"#;
-        for (value, said, same) in [
+        for (value, text, same) in [
             ("42", "42", true),
             ("42", "42.0", true),
             ("42.00", "042", true),
@@ -152,7 +152,7 @@ mod tests {
             ("42", "42.5", false),
             ("42", "", false),
         ] {
-            check(nested, &format!(r#"{{"a":{{"b":{value}}}}}"#), said, &[("B", Some(same))]);
+            check(nested, &format!(r#"{{"a":{{"b":{value}}}}}"#), text, &[("B", Some(same))]);
         }
         check(nested, r#"{"a":[1]}"#, "", &[("B", None)]);
     }

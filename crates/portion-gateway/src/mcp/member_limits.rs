@@ -52,32 +52,32 @@ impl MemberLimiter<'_> {
         let others = || (0..members.len()).filter(|i| !is_excepted(&members[*i]));
         let whole: usize = others().map(|i| members[i].span().len() + 1).sum();
         let is_large = whole > self.max_bytes;
-        let (mut left, mut gone, mut cut) = (self.max_bytes, vec![false; members.len()], 0);
+        let (mut remaining, mut removed, mut cut) = (self.max_bytes, vec![false; members.len()], 0);
         let mut edits = Vec::new();
         for i in others() {
-            let (came, said) = (members[i].span(), self.limit_member(text, members[i], is_large));
-            let len = said.as_ref().map_or(came.len(), String::len) + 1;
-            match left.checked_sub(len) {
-                Some(rest) => left = rest,
+            let (span, replacement) = (members[i].span(), self.limit_member(text, members[i], is_large));
+            let len = replacement.as_ref().map_or(span.len(), String::len) + 1;
+            match remaining.checked_sub(len) {
+                Some(rest) => remaining = rest,
                 // Members this small exceed the limit only by their number.
                 None if len <= SMALL_MEMBER_BYTES => return LimitOutcome::TooLarge,
                 None => {
-                    gone[i] = true;
-                    cut += came.len();
+                    removed[i] = true;
+                    cut += span.len();
                     continue;
                 }
             }
-            if let Some(said) = said {
-                cut += came.len().saturating_sub(said.len()) * usize::from(is_large);
-                edits.push((came, said));
+            if let Some(replacement) = replacement {
+                cut += span.len().saturating_sub(replacement.len()) * usize::from(is_large);
+                edits.push((span, replacement));
             }
         }
-        for (place, said) in edits {
-            splice.replace(place, said);
+        for (place, replacement) in edits {
+            splice.replace(place, replacement);
         }
-        if gone.contains(&true) {
+        if removed.contains(&true) {
             let items = members.iter().map(|member| member.span()).collect();
-            splice.edit_sequence(&Sequence { span: object, items }, |i| !gone[i], &[]);
+            splice.edit_sequence(&Sequence { span: object, items }, |i| !removed[i], &[]);
         }
         if cut > 0 { LimitOutcome::Shortened(cut) } else { LimitOutcome::Fits }
     }
@@ -116,9 +116,9 @@ pub(super) fn redact_strings(
     let mut splice = Splice::new(json);
     visit_strings(json, |key, value| {
         if which(key)
-            && let Some((said, _)) = redact.redact(&unescape(value.slice(json)))
+            && let Some((replacement, _)) = redact.redact(&unescape(value.slice(json)))
         {
-            splice.replace(value, quote(&said));
+            splice.replace(value, quote(&replacement));
         }
     });
     (!splice.is_empty()).then(|| splice.apply())
@@ -134,9 +134,9 @@ fn truncate_strings(json: &str) -> Option<String> {
     let mut splice = Splice::new(json);
     visit_strings(json, |_, value| {
         if value.len() > SMALL_MEMBER_BYTES
-            && let Some(said) = truncate(&unescape(value.slice(json)))
+            && let Some(replacement) = truncate(&unescape(value.slice(json)))
         {
-            splice.replace(value, quote(&said));
+            splice.replace(value, quote(&replacement));
         }
     });
     (!splice.is_empty()).then(|| splice.apply())

@@ -56,16 +56,16 @@ pub fn replace_spans(text: &str, places: Vec<(Span, String)>) -> String {
 
 /// Requests an unshaped result for every tool call of the text; `None` if there is no tool call.
 pub fn request_whole_results(text: &str) -> Option<String> {
-    let heard = ParsedBatch::parse(text).ok()?;
+    let batch = ParsedBatch::parse(text).ok()?;
     let mut splice = Splice::new(text);
-    for call in heard.requests().filter(|note| note.method() == "tools/call") {
-        let asked = format!("\"{WHOLE_RESULT_KEY}\":true");
+    for call in batch.requests().filter(|message| message.method() == "tools/call") {
+        let flag_member = format!("\"{WHOLE_RESULT_KEY}\":true");
         let params = call.envelope.params.filter(|params| walk::kind(text, *params) == JsonKind::Object);
         let Some(params) = params else { continue };
         let (whole, added) = match call.meta_span().filter(|meta| walk::kind(text, *meta) == JsonKind::Object)
         {
-            Some(meta) => (meta, asked),
-            None => (params, format!("\"_meta\":{{{asked}}}")),
+            Some(meta) => (meta, flag_member),
+            None => (params, format!("\"_meta\":{{{flag_member}}}")),
         };
         let items = walk::members(text, whole).iter().map(|member| member.span()).collect();
         splice.append(&Sequence { span: whole, items }, &[added]);
@@ -90,7 +90,7 @@ impl<'a> ParsedBatch<'a> {
 
     /// Returns the requests of the batch.
     pub fn requests(&self) -> impl Iterator<Item = &MessageView<'a>> {
-        self.messages.iter().filter(|note| note.kind() == MessageKind::Request)
+        self.messages.iter().filter(|message| message.kind() == MessageKind::Request)
     }
 }
 

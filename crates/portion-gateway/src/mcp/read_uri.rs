@@ -8,8 +8,8 @@ use portion_core::view::{Request, ViewError};
 const MAX_NAME_CHARS: usize = 64;
 
 /// Returns the cursor of a read URI without its prefix.
-pub(super) fn parse_cursor(ours: &str) -> String {
-    percent_decode(ours.split(['#', '?']).next().unwrap_or_default())
+pub(super) fn parse_cursor(suffix: &str) -> String {
+    percent_decode(suffix.split(['#', '?']).next().unwrap_or_default())
 }
 
 /// Parses cursor and query of a read URI without its prefix. The fragment only distinguishes entries of one
@@ -17,9 +17,9 @@ pub(super) fn parse_cursor(ours: &str) -> String {
 ///
 /// # Errors
 /// An invalid control, or a name that is not a control.
-pub(super) fn parse(ours: &str, policy: &Policy) -> Result<Request, ViewError> {
-    let ours = ours.split('#').next().unwrap_or_default();
-    let query = ours.split_once('?').map_or("", |(_, query)| query);
+pub(super) fn parse(suffix: &str, policy: &Policy) -> Result<Request, ViewError> {
+    let suffix = suffix.split('#').next().unwrap_or_default();
+    let query = suffix.split_once('?').map_or("", |(_, query)| query);
     let mut request = Request::default();
     for control in query.split('&').filter(|control| !control.is_empty()) {
         let (name, value) = control.split_once('=').unwrap_or((control, ""));
@@ -29,7 +29,7 @@ pub(super) fn parse(ours: &str, policy: &Policy) -> Result<Request, ViewError> {
         }
     }
     request.check()?;
-    request.cursor = Some(parse_cursor(ours));
+    request.cursor = Some(parse_cursor(suffix));
     Ok(request)
 }
 
@@ -64,9 +64,9 @@ mod tests {
 
     use super::parse;
 
-    fn check(ours: &str, expect: Result<Request, &str>) {
-        let request = parse(ours, &Policy::default()).map_err(|error| error.code().to_owned());
-        assert_eq!(request, expect.map_err(str::to_owned), "{ours}");
+    fn check(suffix: &str, expect: Result<Request, &str>) {
+        let request = parse(suffix, &Policy::default()).map_err(|error| error.code().to_owned());
+        assert_eq!(request, expect.map_err(str::to_owned), "{suffix}");
     }
 
     #[test]

@@ -30,16 +30,16 @@ impl<'a> Splice<'a> {
         added: &[String],
     ) {
         let items = &sequence.items;
-        let kept = (0..items.len()).rev().find(|i| keep(*i));
-        for i in (0..kept.unwrap_or(0)).filter(|i| !keep(*i)) {
+        let last_kept = (0..items.len()).rev().find(|i| keep(*i));
+        for i in (0..last_kept.unwrap_or(0)).filter(|i| !keep(*i)) {
             self.replace(Span { start: items[i].start, end: items[i + 1].start }, "");
         }
         let mut tail = added.join(",");
-        if kept.is_some() && !added.is_empty() {
+        if last_kept.is_some() && !added.is_empty() {
             tail.insert(0, ',');
         }
-        let start = match (kept, items.first()) {
-            (Some(kept), _) => items[kept].end,
+        let start = match (last_kept, items.first()) {
+            (Some(last_kept), _) => items[last_kept].end,
             (None, Some(first)) => first.start,
             (None, None) => sequence.span.start + 1,
         };

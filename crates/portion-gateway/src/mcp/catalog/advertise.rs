@@ -67,13 +67,14 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max
         ("cursor", r#""cursor":{"type":"string","description":"nextCursor of an earlier reply"}"#),
         ("fields", r#""fields":{"type":"string","description":"only these, e.g. id,name; or all"}"#),
     ];
-    let mut room = MAX_SCHEMA_BYTES.saturating_sub(input.schema.span.len() + r#","properties":{}"#.len());
+    let mut remaining_bytes =
+        MAX_SCHEMA_BYTES.saturating_sub(input.schema.span.len() + r#","properties":{}"#.len());
     let mut names = Vec::new();
     let mut added = Vec::new();
     for (name, property) in controls {
-        let fits = room.checked_sub(property.len() + 1);
+        let fits = remaining_bytes.checked_sub(property.len() + 1);
         if let Some(left) = fits.filter(|_| !tool.has_property(name)) {
-            room = left;
+            remaining_bytes = left;
             names.push(name);
             added.push(property.to_owned());
         }

@@ -36,32 +36,34 @@ type NamedTool = (BuiltinTool, Arc<str>);
 
 impl BuiltinToolNames {
     pub(super) fn new(listing: &ListingOptions) -> Self {
-        let mut wished = vec![(BuiltinTool::Read, listing.read_tool.as_str().into())];
-        wished.extend(listing.query_tool.as_deref().map(|name| (BuiltinTool::Query, name.into())));
+        let mut requested = vec![(BuiltinTool::Read, listing.read_tool.as_str().into())];
+        requested.extend(listing.query_tool.as_deref().map(|name| (BuiltinTool::Query, name.into())));
         if listing.style == ListingStyle::Lazy {
-            wished.push((BuiltinTool::Describe, listing.describe_tool.as_str().into()));
+            requested.push((BuiltinTool::Describe, listing.describe_tool.as_str().into()));
         }
-        Self { requested: wished, assigned: None }
+        Self { requested, assigned: None }
     }
 
     /// Assigns a name to each built-in tool for which `is_taken` returns false.
     pub(super) fn assign(&mut self, is_taken: impl Fn(&str) -> bool) -> &[NamedTool] {
-        let mut given: Vec<NamedTool> = Vec::new();
-        for (own, wished) in &self.requested {
-            let names = std::iter::once(wished.to_string()).chain((2..).map(|n| format!("{wished}_{n}")));
-            let is_free = |name: &String| !is_taken(name) && given.iter().all(|(_, other)| **other != **name);
-            let name = names.into_iter().find(is_free).unwrap_or_else(|| wished.to_string());
-            given.push((*own, name.into()));
+        let mut assigned: Vec<NamedTool> = Vec::new();
+        for (tool, requested) in &self.requested {
+            let names =
+                std::iter::once(requested.to_string()).chain((2..).map(|n| format!("{requested}_{n}")));
+            let is_free =
+                |name: &String| !is_taken(name) && assigned.iter().all(|(_, other)| **other != **name);
+            let name = names.into_iter().find(is_free).unwrap_or_else(|| requested.to_string());
+            assigned.push((*tool, name.into()));
         }
-        self.assigned.insert(given)
+        self.assigned.insert(assigned)
     }
 
     /// Assigns the names for an upstream without tools. Without tools there is nothing to describe.
     pub(super) fn assign_without_upstream_tools(&mut self) -> &[NamedTool] {
         self.assign(|_| false);
-        let given = self.assigned.get_or_insert_default();
-        given.retain(|(own, _)| *own != BuiltinTool::Describe);
-        given
+        let assigned = self.assigned.get_or_insert_default();
+        assigned.retain(|(tool, _)| *tool != BuiltinTool::Describe);
+        assigned
     }
 
     pub(super) fn clear(&mut self) {
@@ -81,16 +83,16 @@ impl BuiltinToolNames {
     /// Returns the name of the query tool, if it is listed.
     pub(super) fn query_tool(&self) -> Option<Arc<str>> {
         let named = self.assigned.as_ref().unwrap_or(&self.requested);
-        named.iter().find(|(own, _)| *own == BuiltinTool::Query).map(|(_, name)| Arc::clone(name))
+        named.iter().find(|(tool, _)| *tool == BuiltinTool::Query).map(|(_, name)| Arc::clone(name))
     }
 
     pub(super) fn owner(&self, name: &str) -> ToolOwner {
         match &self.assigned {
-            Some(given) => {
-                let ours = given.iter().find(|(_, ours)| **ours == *name);
-                ours.map_or(ToolOwner::Upstream, |(own, _)| ToolOwner::Builtin(*own))
+            Some(assigned) => {
+                let ours = assigned.iter().find(|(_, ours)| **ours == *name);
+                ours.map_or(ToolOwner::Upstream, |(tool, _)| ToolOwner::Builtin(*tool))
             }
-            None if self.requested.iter().any(|(_, wished)| may_be_assigned_for(name, wished)) => {
+            None if self.requested.iter().any(|(_, requested)| may_be_assigned_for(name, requested)) => {
                 ToolOwner::Unknown
             }
             None => ToolOwner::Upstream,
@@ -98,9 +100,9 @@ impl BuiltinToolNames {
     }
 }
 
-/// Returns true if `name` can be assigned in place of `wished`.
-fn may_be_assigned_for(name: &str, wished: &str) -> bool {
-    name.strip_prefix(wished).is_some_and(|number| {
+/// Returns true if `name` can be assigned in place of `requested`.
+fn may_be_assigned_for(name: &str, requested: &str) -> bool {
+    name.strip_prefix(requested).is_some_and(|number| {
         let digits = number.strip_prefix('_');
         number.is_empty() || digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
     })
@@ -124,9 +126,9 @@ mod tests {
             };
             let mut names = BuiltinToolNames::new(&listing);
             assert_eq!([names.owner(read), names.owner(describe)], [ToolOwner::Unknown; 2]);
-            let given = names.assign(|name| taken.contains(&name)).to_vec();
+            let assigned = names.assign(|name| taken.contains(&name)).to_vec();
             assert_eq!(
-                given,
+                assigned,
                 [(BuiltinTool::Read, expect[0].into()), (BuiltinTool::Describe, expect[1].into())]
             );
             assert_eq!(

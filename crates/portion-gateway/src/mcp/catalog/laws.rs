@@ -9,13 +9,13 @@ use super::schema::{DEFINITION_KEYWORDS, SCHEMA_ARRAY_KEYWORDS, SCHEMA_KEYWORDS,
 use super::{ListingOptions, ListingStyle, ToolCatalog, ToolListingPolicy, ToolOwner};
 
 fn page(style: ListingStyle, text: &str) -> (ToolCatalog, String) {
-    let mut catalogue = ToolCatalog::new(&ListingOptions { style, ..ListingOptions::default() });
+    let mut catalog = ToolCatalog::new(&ListingOptions { style, ..ListingOptions::default() });
     let mut splice = Splice::new(text);
-    catalogue.process_page(&mut splice, text, walk::document_span(text), &|_| ToolListingPolicy {
+    catalog.process_page(&mut splice, text, walk::document_span(text), &|_| ToolListingPolicy {
         max_page_size: 200,
         ..ToolListingPolicy::default()
     });
-    (catalogue, splice.apply())
+    (catalog, splice.apply())
 }
 
 /// Position of a JSON value in a tool list.
@@ -175,15 +175,15 @@ fn tools() -> impl Strategy<Value = Vec<Value>> {
 }
 
 /// Returns the upstream tools of a page, and the number of built-in tools.
-fn theirs(catalogue: &ToolCatalog, page: &str) -> (Vec<Value>, usize) {
+fn upstream_tools(catalog: &ToolCatalog, page: &str) -> (Vec<Value>, usize) {
     let page: Value = serde_json::from_str(page).expect("JSON");
     let tools = page["tools"].as_array().expect("a list").clone();
     let name = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
     let all = tools.len();
-    let theirs: Vec<Value> =
-        tools.into_iter().filter(|tool| catalogue.owner(&name(tool)) == ToolOwner::Upstream).collect();
-    let ours = all - theirs.len();
-    (theirs, ours)
+    let upstream_tools: Vec<Value> =
+        tools.into_iter().filter(|tool| catalog.owner(&name(tool)) == ToolOwner::Upstream).collect();
+    let builtin_count = all - upstream_tools.len();
+    (upstream_tools, builtin_count)
 }
 
 proptest! {
@@ -196,12 +196,12 @@ proptest! {
         let text = if pretty { serde_json::to_string_pretty(&list) } else { serde_json::to_string(&list) };
         let text = text.expect("JSON");
         for style in ListingStyle::ALL {
-            let (catalogue, out) = page(style, &text);
+            let (catalog, out) = page(style, &text);
             prop_assert_eq!(&page(style, &text).1, &out);
-            let (theirs, ours) = theirs(&catalogue, &out);
-            prop_assert_eq!(ours, if style == ListingStyle::Lazy { 3 } else { 2 });
-            prop_assert_eq!(theirs.len(), tools.len());
-            for (was, now) in tools.iter().zip(&theirs) {
+            let (upstream_tools, builtin_count) = upstream_tools(&catalog, &out);
+            prop_assert_eq!(builtin_count, if style == ListingStyle::Lazy { 3 } else { 2 });
+            prop_assert_eq!(upstream_tools.len(), tools.len());
+            for (was, now) in tools.iter().zip(&upstream_tools) {
                 prop_assert_eq!(&now["name"], &was["name"]);
                 prop_assert_eq!(&now["annotations"], &was["annotations"]);
                 prop_assert_eq!(now.get("inputSchema").is_some(), was.get("inputSchema").is_some());
@@ -215,11 +215,11 @@ proptest! {
     #[test]
     fn trimming_removes_only_what_it_may(tools in tools()) {
         let text = serde_json::json!({"tools": tools}).to_string();
-        let (catalogue, full) = page(ListingStyle::Full, &text);
-        let (full, _) = theirs(&catalogue, &full);
-        let (catalogue, trimmed) = page(ListingStyle::Trim, &text);
+        let (catalog, full) = page(ListingStyle::Full, &text);
+        let (full, _) = upstream_tools(&catalog, &full);
+        let (catalog, trimmed) = page(ListingStyle::Trim, &text);
         prop_assert!(trimmed.len() <= full.iter().map(|tool| tool.to_string().len()).sum::<usize>() + 2_000);
-        let (trimmed, _) = theirs(&catalogue, &trimmed);
+        let (trimmed, _) = upstream_tools(&catalog, &trimmed);
         for (was, now) in full.iter().zip(&trimmed) {
             prop_assert!(is_trimmed(was, now, Place::Tool, false), "{}\n{}", was, now);
         }
@@ -229,13 +229,13 @@ proptest! {
     #[test]
     fn the_describe_tool_returns_what_a_lazy_list_omits(tools in tools()) {
         let text = serde_json::json!({"tools": tools}).to_string();
-        let (catalogue, _) = page(ListingStyle::Lazy, &text);
+        let (catalog, _) = page(ListingStyle::Lazy, &text);
         for tool in &tools {
             let name = tool["name"].as_str().expect("a name");
             let last = tools.iter().rfind(|other| other["name"] == tool["name"]).expect("itself");
-            let described = catalogue.describe(&[name.to_owned()]).expect("known");
+            let described = catalog.describe(&[name.to_owned()]).expect("known");
             let mut described: Value = serde_json::from_str(&described).expect("JSON");
-            if catalogue.tool(name).is_some_and(|tool| tool.is_gateway_control("limit")) {
+            if catalog.tool(name).is_some_and(|tool| tool.is_gateway_control("limit")) {
                 let own = |name: &str| last["inputSchema"]["properties"].get(name).is_some();
                 let properties = described["inputSchema"]["properties"].as_object_mut().expect("closed");
                 for control in ["limit", "cursor", "fields"] {

@@ -18,13 +18,13 @@ const HEADER_ANNOTATION: &str = "\"x-mcp-header\"";
 pub(super) fn one_line_listing(text: &str, tool: Span, name: &str) -> String {
     let mut splice = Splice::new(text);
     let members = walk::members(text, tool);
-    let mut gone = vec![false; members.len()];
+    let mut removed = vec![false; members.len()];
     for (i, Member { key, value }) in members.iter().copied().enumerate() {
         match unescape(key.slice(text)).as_str() {
             "description" if walk::kind(text, value) == JsonKind::String => {
-                let said = unescape(value.slice(text));
-                let line = one_line_summary(&said);
-                if line != said {
+                let description = unescape(value.slice(text));
+                let line = one_line_summary(&description);
+                if line != description {
                     splice.replace(value, quote(&line));
                 }
             }
@@ -32,13 +32,13 @@ pub(super) fn one_line_listing(text: &str, tool: Span, name: &str) -> String {
                 trim::trim_schema(&mut splice, text, value, name);
             }
             "inputSchema" => splice.replace(value, ANY_OBJECT_SCHEMA),
-            "outputSchema" => gone[i] = true,
+            "outputSchema" => removed[i] = true,
             _ => {}
         }
     }
-    if gone.contains(&true) {
+    if removed.contains(&true) {
         let items = members.iter().map(|member| member.span()).collect();
-        splice.edit_sequence(&Sequence { span: tool, items }, |i| !gone[i], &[]);
+        splice.edit_sequence(&Sequence { span: tool, items }, |i| !removed[i], &[]);
     }
     splice.apply_within(tool)
 }

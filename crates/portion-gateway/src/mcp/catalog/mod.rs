@@ -161,11 +161,11 @@ impl ToolCatalog {
     /// The first name that does not exist.
     pub(super) fn describe(&self, names: &[String]) -> Result<String, NoSuchTool> {
         let full = |name: &String| {
-            let theirs =
+            let upstream_listing =
                 || self.tools.get(name).and_then(|tool| tool.full_listing.as_deref()).map(ToOwned::to_owned);
             let described = match self.builtin_names.owner(name) {
                 ToolOwner::Builtin(own) => Some(advertise::builtin_listing(own, name)),
-                _ => theirs(),
+                _ => upstream_listing(),
             };
             described.ok_or_else(|| self.no_such_tool(name))
         };
@@ -227,13 +227,13 @@ mod tests {
         BuiltinTool, ListingOptions, ListingStyle, NoSuchTool, ToolCatalog, ToolListingPolicy, ToolOwner,
     };
 
-    fn catalogue(style: ListingStyle) -> ToolCatalog {
+    fn catalog(style: ListingStyle) -> ToolCatalog {
         ToolCatalog::new(&ListingOptions { style, ..ListingOptions::default() })
     }
 
-    fn page(catalogue: &mut ToolCatalog, text: &str) -> (String, Option<String>) {
+    fn page(catalog: &mut ToolCatalog, text: &str) -> (String, Option<String>) {
         let mut splice = Splice::new(text);
-        let next = catalogue.process_page(&mut splice, text, walk::document_span(text), &|_| {
+        let next = catalog.process_page(&mut splice, text, walk::document_span(text), &|_| {
             ToolListingPolicy { max_page_size: 200, ..ToolListingPolicy::default() }
         });
         (splice.apply(), next)
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn builtin_tools_are_on_the_last_page_under_free_names() {
-        let mut all = catalogue(ListingStyle::Full);
+        let mut all = catalog(ListingStyle::Full);
         let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":""}"#;
         assert_eq!(page(&mut all, first), (first.to_owned(), Some(String::new())));
         assert_eq!(all.owner("portion_read"), ToolOwner::Unknown);
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn an_invalid_list_is_unchanged() {
         for text in ["{}", r#"{"tools":{}}"#, "null", r#"{"tool":[]}"#] {
-            let mut all = catalogue(ListingStyle::Full);
+            let mut all = catalog(ListingStyle::Full);
             assert_eq!(page(&mut all, text), (text.to_owned(), None));
             assert!(!all.is_complete());
         }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_trimmed_list_has_controls_and_builtin_tools() {
-        let mut all = catalogue(ListingStyle::Trim);
+        let mut all = catalog(ListingStyle::Trim);
         let (text, _) = page(&mut all, TOOLS);
         let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{},"limit":{"#;
         assert!(text.starts_with(beginning), "{text}");
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_lazy_list_is_described() {
-        let mut all = catalogue(ListingStyle::Lazy);
+        let mut all = catalog(ListingStyle::Lazy);
         let (text, _) = page(&mut all, TOOLS);
         let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{},"additionalProperties":true}},{"name":"search","inputSchema":"#;
         assert!(text.starts_with(beginning), "{text}");

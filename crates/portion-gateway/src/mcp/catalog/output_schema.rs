@@ -68,8 +68,8 @@ pub(super) fn relax_output_schema(
 
 /// Returns true if results of this schema are never shortened or changed in any other way.
 fn is_bounded(schema: &str, offer: &ToolListingPolicy) -> bool {
-    let ToolListingPolicy { render_options: manner, summarize_above, redact, .. } = offer;
-    if manner.metadata == MetadataMode::Always || manner.envelope == EnvelopeMode::Wrap {
+    let ToolListingPolicy { render_options, summarize_above, redact, .. } = offer;
+    if render_options.metadata == MetadataMode::Always || render_options.envelope == EnvelopeMode::Wrap {
         return false;
     }
     // Redaction goes by field names, and the schema of a bounded value names all of its fields.
@@ -94,7 +94,7 @@ const ANY_WITH_NOTICE: &str = r#"{"type":"object","anyOf":[{"required":["meta"]}
 const ANY_IN_ENVELOPE: &str =
     r#"{"type":"object","anyOf":[{"required":["meta"]},{"required":["metadata"]}]}"#;
 
-fn relaxed_schema(schema: &str, manner: &RenderOptions) -> Result<String, UnnestableSchema> {
+fn relaxed_schema(schema: &str, render_options: &RenderOptions) -> Result<String, UnnestableSchema> {
     let schema = &nest_schema(schema)?;
     let all = walk::document_span(schema);
     let members = walk::members(schema, all);
@@ -111,11 +111,11 @@ fn relaxed_schema(schema: &str, manner: &RenderOptions) -> Result<String, Unnest
     if is_object {
         root.push("\"type\":\"object\"".to_owned());
     }
-    let theirs = format!("{{{}}}", text(&own).join(","));
-    let notice = NoticeMembers::for_schema(schema, all, manner);
+    let upstream_schema = format!("{{{}}}", text(&own).join(","));
+    let notice = NoticeMembers::for_schema(schema, all, render_options);
     let short = SchemaShortener { text: schema, root: all, notice: &notice };
     let is_array = kind.is_some_and(|kind| walk::string_equals(kind, "array"));
-    let shortened = match manner.envelope {
+    let shortened = match render_options.envelope {
         EnvelopeMode::Wrap => None,
         EnvelopeMode::Auto if is_array => Some(short.wrapped_array()),
         EnvelopeMode::Auto => Some(short.shorten(all, true, 0)),
@@ -129,8 +129,9 @@ fn relaxed_schema(schema: &str, manner: &RenderOptions) -> Result<String, Unnest
         let properties = [format!("\"result\":{}", short.loosen(result, 0)), notice.properties()];
         root.push(format!("\"properties\":{{{}}}", properties.join(",")));
     }
-    let last = if manner.envelope == EnvelopeMode::Wrap { ANY_IN_ENVELOPE } else { ANY_WITH_NOTICE };
-    let all: Vec<String> = [Some(theirs), shortened, Some(last.to_owned())].into_iter().flatten().collect();
+    let last = if render_options.envelope == EnvelopeMode::Wrap { ANY_IN_ENVELOPE } else { ANY_WITH_NOTICE };
+    let all: Vec<String> =
+        [Some(upstream_schema), shortened, Some(last.to_owned())].into_iter().flatten().collect();
     root.push(format!("\"anyOf\":[{}]", all.join(",")));
     Ok(format!("{{{}}}", root.join(",")))
 }
@@ -190,8 +191,8 @@ struct NoticeMembers {
 }
 
 impl NoticeMembers {
-    fn for_schema(schema: &str, all: Span, manner: &RenderOptions) -> Self {
-        let style = manner.metadata_style;
+    fn for_schema(schema: &str, all: Span, render_options: &RenderOptions) -> Self {
+        let style = render_options.metadata_style;
         let members = vec![
             (style.key("nextCursor"), r#"{"type":"string"}"#, true),
             (style.key("totalCount"), r#"{"type":"integer"}"#, false),
@@ -251,14 +252,14 @@ impl SchemaShortener<'_> {
         for Member { key, value } in members.iter().copied() {
             let name = unescape(key.slice(text));
             let name = name.as_str();
-            let gone = LENGTH_KEYWORDS.contains(&name)
+            let removed = LENGTH_KEYWORDS.contains(&name)
                 || is_root && (HOISTED_KEYWORDS.contains(&name) || name == WRAP_RESULT_KEYWORD)
                 || NAMING_KEYWORDS.contains(&name)
                 || name == "items" && (is_tuple || walk::kind(text, value) == JsonKind::Array)
                 || top && OTHER_MEMBER_KEYWORDS.contains(&name)
                 || top && name == "additionalProperties" && has("patternProperties")
                 || matches!(name, "const" | "enum") && allows_containers(text, value);
-            if gone {
+            if removed {
                 continue;
             }
             let with = match name {
@@ -386,21 +387,18 @@ mod tests {
         format!(r#"{{"name":"x","outputSchema":{schema}, "title":"X"}}"#)
     }
 
-    fn relax(schema: &str, manner: RenderOptions) -> (String, bool) {
+    fn relax(schema: &str, render_options: RenderOptions) -> (String, bool) {
         let text = tool(schema);
         let mut splice = Splice::new(&text);
-        let offer = ToolListingPolicy {
-            render_options: manner,
-            summarize_above: 2_000,
-            ..ToolListingPolicy::default()
-        };
+        let offer =
+            ToolListingPolicy { render_options, summarize_above: 2_000, ..ToolListingPolicy::default() };
         let stays = relax_output_schema(&mut splice, &text, walk::document_span(&text), &offer);
         (splice.apply(), stays)
     }
 
     /// `expect`: the members before the three alternatives, and the second of these.
-    fn check(schema: &str, theirs: &str, before: &str, second: &str) {
-        let expect = format!(r#"{{{before}"anyOf":[{theirs},{second},{ANY_WITH_NOTICE}]}}"#);
+    fn check(schema: &str, upstream_schema: &str, before: &str, second: &str) {
+        let expect = format!(r#"{{{before}"anyOf":[{upstream_schema},{second},{ANY_WITH_NOTICE}]}}"#);
         let (listed, stays) = relax(schema, RenderOptions::default());
         assert_eq!((listed, stays), (tool(&expect), false), "{schema}");
         serde_json::from_str::<Value>(&expect).expect("JSON");
@@ -411,8 +409,8 @@ mod tests {
         );
     }
 
-    fn check_stays(schema: &str, manner: RenderOptions, expect: bool) {
-        let (listed, stays) = relax(schema, manner);
+    fn check_stays(schema: &str, render_options: RenderOptions, expect: bool) {
+        let (listed, stays) = relax(schema, render_options);
         assert_eq!((listed == tool(schema), stays), (expect, expect), "{schema}: {listed}");
     }
 
@@ -445,7 +443,7 @@ mod tests {
     fn records_keep_their_required_members() {
         let item = r#"{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"]}"#;
         let list = |least: &str| format!(r#"{{"type":"array",{least}"items":{item}}}"#);
-        let theirs = format!(
+        let upstream_schema = format!(
             r#"{{"type":"object","title":"T","properties":{{"l":{},"n":{{"const":1}}}},"required":["l","n"],"additionalProperties":false}}"#,
             list(r#""minItems":9,"#)
         );
@@ -453,7 +451,7 @@ mod tests {
             r#"{{"type":"object","properties":{{"l":{},"n":{{"const":1}},{NOTICE}}},"required":["l","n",{NEEDED}],"additionalProperties":false}}"#,
             list("")
         );
-        check(&theirs, &theirs, r#""type":"object","#, &second);
+        check(&upstream_schema, &upstream_schema, r#""type":"object","#, &second);
     }
 
     #[test]
@@ -470,10 +468,10 @@ mod tests {
 
     #[test]
     fn an_array_may_be_wrapped() {
-        let theirs = r#"{"type":"array","minItems":1,"items":{"required":["x"]}}"#;
+        let upstream_schema = r#"{"type":"array","minItems":1,"items":{"required":["x"]}}"#;
         check(
-            theirs,
-            theirs,
+            upstream_schema,
+            upstream_schema,
             "",
             &format!(
                 r#"{{"type":"object","properties":{{"items":{{"type":"array","items":{{"required":["x"]}}}},{NOTICE}}},"required":["items",{NEEDED}]}}"#
@@ -483,10 +481,10 @@ mod tests {
 
     #[test]
     fn a_name_conflict_moves_the_notice() {
-        let theirs = r#"{"type":"object","properties":{"meta":{"type":"string"}}}"#;
+        let upstream_schema = r#"{"type":"object","properties":{"meta":{"type":"string"}}}"#;
         check(
-            theirs,
-            theirs,
+            upstream_schema,
+            upstream_schema,
             r#""type":"object","#,
             r#"{"type":"object","properties":{"meta":{"type":"string"},"portion":{"type":"object"}},"required":["portion"]}"#,
         );
@@ -494,10 +492,10 @@ mod tests {
 
     #[test]
     fn an_only_member_is_listed_with_the_cursor() {
-        let theirs = r#"{"type":"object","properties":{"result":{"type":"array","minItems":1}},"required":["result"],"x-fastmcp-wrap-result":true}"#;
+        let upstream_schema = r#"{"type":"object","properties":{"result":{"type":"array","minItems":1}},"required":["result"],"x-fastmcp-wrap-result":true}"#;
         check(
-            theirs,
-            theirs,
+            upstream_schema,
+            upstream_schema,
             &format!(r#""type":"object","properties":{{"result":{{"type":"array"}},{NOTICE}}},"#),
             &format!(
                 r#"{{"type":"object","properties":{{"result":{{"type":"array"}},{NOTICE}}},"required":["result",{NEEDED}]}}"#
@@ -507,12 +505,12 @@ mod tests {
 
     #[test]
     fn any_content_may_be_in_an_envelope() {
-        let manner = RenderOptions {
+        let render_options = RenderOptions {
             envelope: EnvelopeMode::Wrap,
             metadata_style: MetadataStyle::Snake,
             ..RenderOptions::default()
         };
-        let (listed, _) = relax(r#"{"type":"object","required":["rows"]}"#, manner);
+        let (listed, _) = relax(r#"{"type":"object","required":["rows"]}"#, render_options);
         assert_eq!(
             listed,
             tool(&format!(

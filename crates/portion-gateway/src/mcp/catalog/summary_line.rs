@@ -54,7 +54,10 @@ fn without_headings(text: &str) -> &str {
 
 fn first_sentence(paragraph: &str) -> &str {
     let sentences = sentence_starts(paragraph).into_iter().map(|next| paragraph[..next].trim_end());
-    sentences.into_iter().find(|said| said.len() >= MIN_SENTENCE_BYTES).unwrap_or(paragraph.trim_end())
+    sentences
+        .into_iter()
+        .find(|sentence| sentence.len() >= MIN_SENTENCE_BYTES)
+        .unwrap_or(paragraph.trim_end())
 }
 
 /// Returns the end of the first paragraph: before an empty line, a list item or a label.

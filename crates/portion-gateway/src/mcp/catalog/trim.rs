@@ -40,10 +40,10 @@ pub(super) fn trim_schema(splice: &mut Splice<'_>, text: &str, root: Span, tool:
     let of_every_draft = schemas.is_draft_independent();
     let unused = schemas.unused_definitions();
     for schema in &schemas.subschemas {
-        let mut gone = vec![false; schema.members.len()];
+        let mut removed = vec![false; schema.members.len()];
         for (i, Member { key, value }) in schema.members.iter().copied().enumerate() {
             let keyword = unescape(key.slice(text));
-            gone[i] = can_lose
+            removed[i] = can_lose
                 && match keyword.as_str() {
                     "$comment" | "examples" => true,
                     "title" => is_redundant_text(text, schema, value),
@@ -58,13 +58,13 @@ pub(super) fn trim_schema(splice: &mut Splice<'_>, text: &str, root: Span, tool:
                     }
                     _ => false,
                 };
-            if keyword == "description" && !gone[i] {
+            if keyword == "description" && !removed[i] {
                 trim_description(splice, text, value);
             }
         }
-        if gone.contains(&true) {
+        if removed.contains(&true) {
             let items = schema.members.iter().map(|member| member.span()).collect();
-            splice.edit_sequence(&Sequence { span: schema.span, items }, |i| !gone[i], &[]);
+            splice.edit_sequence(&Sequence { span: schema.span, items }, |i| !removed[i], &[]);
         }
     }
 }
@@ -74,10 +74,10 @@ fn trim_description(splice: &mut Splice<'_>, text: &str, description: Span) {
     if walk::kind(text, description) != JsonKind::String {
         return;
     }
-    let said = unescape(description.slice(text));
-    let gist = summary_line(&said);
-    if gist.len() < said.trim_end().len() {
-        splice.replace(description, quote(gist));
+    let decoded = unescape(description.slice(text));
+    let summary = summary_line(&decoded);
+    if summary.len() < decoded.trim_end().len() {
+        splice.replace(description, quote(summary));
     }
 }
 
@@ -85,15 +85,15 @@ fn is_redundant_text(text: &str, schema: &Subschema, value: Span) -> bool {
     let Some(name) = schema.name.as_deref().filter(|_| walk::kind(text, value) == JsonKind::String) else {
         return false;
     };
-    let said = unescape(value.slice(text));
-    repeats_name(&said, name)
+    let decoded = unescape(value.slice(text));
+    repeats_name(&decoded, name)
         || (schema.is_root
-            && GENERATED_SUFFIXES.iter().any(|end| repeats_name(&said, &format!("{name}{end}"))))
+            && GENERATED_SUFFIXES.iter().any(|end| repeats_name(&decoded, &format!("{name}{end}"))))
 }
 
 fn is_known_draft(text: &str, value: Span) -> bool {
-    let said = unescape(value.slice(text));
-    KNOWN_DRAFTS.iter().any(|draft| said.contains(draft))
+    let decoded = unescape(value.slice(text));
+    KNOWN_DRAFTS.iter().any(|draft| decoded.contains(draft))
 }
 
 #[cfg(test)]

@@ -42,13 +42,13 @@ impl McpProcessor {
     /// other byte changes.
     pub(super) fn continue_trace(
         &self,
-        who: CallerIdentity,
+        identity: CallerIdentity,
         text: &str,
         meta: Span,
         splice: &mut Splice<'_>,
     ) {
-        let kept = who.trace.filter(|trace| self.exports_traces && trace.sampled);
-        if let (Some(ours), Some((_, place))) = (kept, parse_traceparent(text, meta)) {
+        let recorded = identity.trace.filter(|trace| self.exports_traces && trace.sampled);
+        if let (Some(ours), Some((_, place))) = (recorded, parse_traceparent(text, meta)) {
             splice.replace(place, trace_context::format_span_id(ours.span));
         }
     }
@@ -83,9 +83,9 @@ impl McpProcessor {
 /// needs them.
 fn parse_traceparent(text: &str, meta: Span) -> Option<(TraceParent, Span)> {
     let value = walk::member_value(text, meta, TRACEPARENT_KEY)?;
-    let said = value.slice(text).strip_prefix('"')?.strip_suffix('"')?;
+    let header = value.slice(text).strip_prefix('"')?.strip_suffix('"')?;
     let start = value.start as usize + 1;
     let place =
         Span::new(start + trace_context::PARENT_ID_RANGE.start, start + trace_context::PARENT_ID_RANGE.end);
-    TraceParent::parse(said).map(|parent| (parent, place))
+    TraceParent::parse(header).map(|parent| (parent, place))
 }

@@ -66,13 +66,13 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
         let alone = if kind == JsonKind::String { Some(unescape(value.slice(text))) } else { None };
         let list = alone.as_deref().filter(|text| is_json_array(text));
         let (text, value) = list.map_or((text, value), |list| (list, walk::document_span(list)));
-        let given = match (kind, list) {
+        let items = match (kind, list) {
             (JsonKind::Null, _) => Vec::new(),
             (JsonKind::String, None) => vec![value],
             (JsonKind::Array, _) | (JsonKind::String, Some(_)) => walk::items(text, value),
             _ => return Err(invalid_names(format!("{key} is {}", truncate(value.slice(text))))),
         };
-        for name in given {
+        for name in items {
             if walk::kind(text, name) != JsonKind::String {
                 return Err(invalid_names(format!("{} is no tool's name", truncate(name.slice(text)))));
             }
@@ -96,8 +96,8 @@ fn invalid_names(message: String) -> Fault {
 
 impl From<NoSuchTool> for Fault {
     fn from(missing: NoSuchTool) -> Self {
-        let meant = missing.nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-        let message = format!("there is no tool {}{meant}", truncate(&missing.name));
+        let suggestion = missing.nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let message = format!("there is no tool {}{suggestion}", truncate(&missing.name));
         Self::new("tool_unknown", message, "choose from the names of the tools that are listed".into())
     }
 }

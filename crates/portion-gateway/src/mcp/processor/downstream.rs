@@ -38,14 +38,14 @@ enum NotForwarded {
 }
 
 impl McpProcessor {
-    /// Processes a line of the client. `question`: the cancel flag, if the line is a registered query.
+    /// Processes a line of the client. `cancel`: the cancel flag, if the line is a registered query.
     pub(super) async fn process_client_line(
         &self,
         line: Vec<u8>,
-        question: Option<&CancelFlag>,
+        cancel: Option<&CancelFlag>,
     ) -> Vec<OutgoingMessage> {
         let mut out = Vec::new();
-        let (onward, back) = {
+        let (forwarded, response) = {
             let (text, _) = decode_line(&line);
             match parse(&text) {
                 Err(InvalidMessage::Json(_)) => return self.forward_invalid_client_line(line),
@@ -57,11 +57,11 @@ impl McpProcessor {
                 Ok(message) => {
                     let (envelopes, batch) = split_messages(message);
                     let mut splice = Splice::new(&text);
-                    let mut steps = Vec::with_capacity(envelopes.len());
+                    let mut outcomes = Vec::with_capacity(envelopes.len());
                     for envelope in &envelopes {
-                        steps.push(match envelope.kind() {
+                        outcomes.push(match envelope.kind() {
                             Some(MessageKind::Request) => {
-                                self.process_client_request(&text, envelope, &mut splice, &mut out, question)
+                                self.process_client_request(&text, envelope, &mut splice, &mut out, cancel)
                                     .await
                             }
                             Some(MessageKind::Notification) => {
@@ -74,14 +74,14 @@ impl McpProcessor {
                             None => MessageOutcome::Forward,
                         });
                     }
-                    let (onward, back) = combine_outcomes(&text, splice, &envelopes, steps, batch);
-                    let is_line = matches!(text, Cow::Borrowed(said) if said.len() == line.len());
-                    (onward.ensure_text(&text, is_line), back)
+                    let (forwarded, response) = combine_outcomes(&text, splice, &envelopes, outcomes, batch);
+                    let is_line = matches!(text, Cow::Borrowed(line_text) if line_text.len() == line.len());
+                    (forwarded.ensure_text(&text, is_line), response)
                 }
             }
         };
-        out.extend(back.map(OutgoingMessage::ToClient));
-        out.extend(onward.into_line(line).map(OutgoingMessage::ToServer));
+        out.extend(response.map(OutgoingMessage::ToClient));
+        out.extend(forwarded.into_line(line).map(OutgoingMessage::ToServer));
         out
     }
 
@@ -89,15 +89,15 @@ impl McpProcessor {
     /// than ours may accept it as a request; then the response is shaped by its form.
     fn forward_invalid_client_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
         if let (Some(id), true) = scan_id(&line) {
-            let mut waiting = self.pending_requests();
-            if waiting.contains(&id) {
+            let mut pending_requests = self.pending_requests();
+            if pending_requests.contains(&id) {
                 let message = format!("a request with id {id} is already waiting for its answer");
                 let error = responses::error_response(&id, INVALID_REQUEST, &message, None);
                 return vec![OutgoingMessage::ToClient(error.into_bytes())];
             }
-            let what = PendingKind::Relay { method: "no JSON".into() };
-            waiting.add(
-                PendingRequest { id: id.into(), is_stateless: false, kind: what, timer: None },
+            let kind = PendingKind::Relay { method: "no JSON".into() };
+            pending_requests.add(
+                PendingRequest { id: id.into(), is_stateless: false, kind, timer: None },
                 self.gateway.now(),
             );
         }
@@ -165,10 +165,10 @@ impl McpProcessor {
         envelope: &Envelope,
         splice: &mut Splice<'_>,
         out: &mut Vec<OutgoingMessage>,
-        question: Option<&CancelFlag>,
+        cancel: Option<&CancelFlag>,
     ) -> MessageOutcome {
         let id = envelope.raw_id(text);
-        if self.pending_requests().contains(id) || (question.is_none() && self.active_queries.contains(id)) {
+        if self.pending_requests().contains(id) || (cancel.is_none() && self.active_queries.contains(id)) {
             let message = format!("a request with id {id} is already waiting for its answer");
             return MessageOutcome::Respond(responses::error_response(id, INVALID_REQUEST, &message, None));
         }
@@ -182,29 +182,29 @@ impl McpProcessor {
         let modern = meta.is_some_and(|meta| is_stateless_request(text, meta));
         let method = envelope.method(text);
         let who = self.caller_identity(text, envelope, &method, meta);
-        let row = method_handling(&method);
-        if row == MethodHandling::AdvertiseTools {
+        let handling = method_handling(&method);
+        if handling == MethodHandling::AdvertiseTools {
             tracing::info!(client = who.client.map_or("unknown", |client| client.preset), "a client begins");
         }
-        let what = match row {
+        let kind = match handling {
             MethodHandling::Relay => PendingKind::Relay { method: (&*method).into() },
             MethodHandling::AdvertiseTools => PendingKind::AdvertiseTools {
                 method: if method == "initialize" { "initialize" } else { "server/discover" },
             },
             MethodHandling::ListTools => {
-                let mut known = self.server_info();
-                if known.has_no_tools {
-                    let tools = known.catalog.list_builtin_only();
+                let mut server_info = self.server_info();
+                if server_info.has_no_tools {
+                    let tools = server_info.catalog.list_builtin_only();
                     let result = format!("{{\"tools\":{tools}{}}}", completion_members(modern, true));
                     return MessageOutcome::Respond(responses::success_response(id, &result));
                 }
                 PendingKind::ListTools
             }
             MethodHandling::CallTool => {
-                match Box::pin(self.prepare_tool_call(text, envelope, splice, modern, (who, meta), question))
+                match Box::pin(self.prepare_tool_call(text, envelope, splice, modern, (who, meta), cancel))
                     .await
                 {
-                    Ok(what) => what,
+                    Ok(kind) => kind,
                     Err(NotForwarded::Answered(answer)) => return MessageOutcome::Respond(answer),
                     Err(NotForwarded::Cancelled) => return MessageOutcome::Discard,
                     Err(NotForwarded::ToolsUnknown) => {
@@ -258,11 +258,11 @@ impl McpProcessor {
                 }
             }
         };
-        if let (PendingKind::Content { .. }, Some(meta)) = (&what, meta) {
+        if let (PendingKind::Content { .. }, Some(meta)) = (&kind, meta) {
             self.continue_trace(who, text, meta, splice);
         }
-        let timer = self.start_timer(text, envelope, &what);
-        self.add_pending(PendingRequest { id: id.to_owned(), is_stateless: modern, kind: what, timer });
+        let timer = self.start_timer(text, envelope, &kind);
+        self.add_pending(PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer });
         MessageOutcome::Forward
     }
 
@@ -274,7 +274,7 @@ impl McpProcessor {
         splice: &mut Splice<'_>,
         modern: bool,
         (who, meta): (CallerIdentity, Option<Span>),
-        question: Option<&CancelFlag>,
+        cancel: Option<&CancelFlag>,
     ) -> Result<PendingKind, NotForwarded> {
         let name = envelope.string_param(text, "name").unwrap_or_default();
         let arguments = envelope.params.and_then(|params| walk::member_value(text, params, "arguments"));
@@ -298,16 +298,16 @@ impl McpProcessor {
             }
             ToolOwner::Builtin(BuiltinTool::Query) => {
                 let id = envelope.raw_id(text);
-                let begun = question.is_none() && self.active_queries.register(id);
+                let begun = cancel.is_none() && self.active_queries.register(id);
                 let own = begun.then(|| self.active_queries.get(id)).flatten();
-                let stop = question.cloned().or_else(|| own.as_ref().map(|own| own.cancel_flag.clone()));
+                let stop = cancel.cloned().or_else(|| own.as_ref().map(|own| own.cancel_flag.clone()));
                 let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
                 let stop = stop.unwrap_or_default();
                 let caller = Caller { cancel_flag: stop.clone(), ..caller };
                 let reply =
                     match controls::parse_query_arguments(text, arguments, &caller.effective_policy.policy) {
-                        Ok((request, ask)) => {
-                            let intent = Intent::Query { request: request.clone(), query: ask };
+                        Ok((request, query)) => {
+                            let intent = Intent::Query { request: request.clone(), query };
                             self.answer_locally(caller, None, &request, intent).await
                         }
                         Err(fault) => self.gateway.fault_reply_for_cursor(fault, caller, None, cursor).await,
@@ -334,8 +334,8 @@ impl McpProcessor {
             caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
         }
         let (split, cursor) = {
-            let known = self.server_info();
-            let tool = known.catalog.tool(&endpoint.name);
+            let server_info = self.server_info();
+            let tool = server_info.catalog.tool(&endpoint.name);
             let controls = caller.rule.controls(caller.shaping_mode);
             let ours = |control: &str| {
                 tool.is_some_and(|tool| match controls {
@@ -415,18 +415,18 @@ impl McpProcessor {
     }
 
     fn tool_owner(&self, name: &str) -> ToolOwner {
-        let mut known = self.server_info();
-        if known.has_no_tools && !known.catalog.is_complete() {
-            known.catalog.list_builtin_only();
+        let mut server_info = self.server_info();
+        if server_info.has_no_tools && !server_info.catalog.is_complete() {
+            server_info.catalog.list_builtin_only();
         }
-        known.catalog.owner(name)
+        server_info.catalog.owner(name)
     }
 
     /// Returns the endpoint of an upstream tool. The tool must be known if an argument may be a control.
     fn tool_endpoint(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, NotForwarded> {
-        let known = self.server_info();
-        let tool = known.catalog.tool(&name);
-        if tool.is_none() && !known.catalog.is_complete() && controls::has_control(text, arguments) {
+        let server_info = self.server_info();
+        let tool = server_info.catalog.tool(&name);
+        if tool.is_none() && !server_info.catalog.is_complete() && controls::has_control(text, arguments) {
             return Err(NotForwarded::ToolsUnknown);
         }
         let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
@@ -435,20 +435,20 @@ impl McpProcessor {
 
     /// Queues a call until the tools are known, and requests their list unless that request is pending.
     fn queue_call(&self, text: &str, envelope: &Envelope, modern: bool) -> Option<OutgoingMessage> {
-        let what = PendingKind::QueuedCall { line: envelope.span.slice(text).to_owned() };
-        let timer = self.start_timer(text, envelope, &what);
+        let kind = PendingKind::QueuedCall { line: envelope.span.slice(text).to_owned() };
+        let timer = self.start_timer(text, envelope, &kind);
         self.add_pending(PendingRequest {
             id: envelope.raw_id(text).to_owned(),
             is_stateless: modern,
-            kind: what,
+            kind,
             timer,
         });
-        let mut waiting = self.pending_requests();
-        if waiting.is_listing_tools() {
+        let mut pending_requests = self.pending_requests();
+        if pending_requests.is_listing_tools() {
             return None;
         }
         let meta = protocol_meta_members(text, envelope);
-        Some(request_tools_list(&mut waiting, meta, None, self.gateway.now()))
+        Some(request_tools_list(&mut pending_requests, meta, None, self.gateway.now()))
     }
 
     /// Answers a request with a cursor, as a result of the given shape.
@@ -473,12 +473,12 @@ impl McpProcessor {
         request: &Request,
         intent: Intent,
     ) -> Reply {
-        let terms = Arc::clone(&caller.effective_policy);
+        let effective_policy = Arc::clone(&caller.effective_policy);
         let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
         match &reply {
             Reply::Fault(Fault { expired_endpoint: Some(lost), .. }) => {
                 let Some(informed) = self.updated_endpoint(lost) else { return reply };
-                Gateway::refit_fault(Fault::cursor_expired(Some(&informed)), &terms, request)
+                Gateway::refit_fault(Fault::cursor_expired(Some(&informed)), &effective_policy, request)
             }
             _ => reply,
         }
@@ -486,8 +486,9 @@ impl McpProcessor {
 
     /// Returns the endpoint with current annotations, if they have changed since the call.
     fn updated_endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
-        let known = self.server_info();
-        let tool = known.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
+        let server_info = self.server_info();
+        let tool =
+            server_info.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
         let informed =
             Endpoint { read_only: tool.read_only, idempotent: tool.idempotent, ..endpoint.clone() };
         (informed != *endpoint).then_some(informed)
@@ -511,10 +512,10 @@ fn meta_span(text: &str, envelope: &Envelope) -> Option<Span> {
 fn take_whole_flag(text: &str, meta: Span, splice: &mut Splice<'_>) -> bool {
     let members = walk::members(text, meta);
     let is_ours = |member: &walk::Member| walk::string_equals(member.key.slice(text), WHOLE_RESULT_KEY);
-    let Some(asked) = members.iter().rfind(|member| is_ours(member)) else { return false };
+    let Some(flag) = members.iter().rfind(|member| is_ours(member)) else { return false };
     let items = members.iter().map(|member| member.span()).collect();
     splice.edit_sequence(&Sequence { span: meta, items }, |i| !is_ours(&members[i]), &[]);
-    asked.value.slice(text) == "true"
+    flag.value.slice(text) == "true"
 }
 
 fn is_stateless_request(text: &str, meta: Span) -> bool {

@@ -40,10 +40,10 @@ impl ForwardedLine {
     }
 
     /// Returns the line to send, if any.
-    pub(super) fn into_line(self, came: Vec<u8>) -> Option<Vec<u8>> {
+    pub(super) fn into_line(self, received: Vec<u8>) -> Option<Vec<u8>> {
         match self {
             Self::Nothing => None,
-            Self::Unchanged => Some(came),
+            Self::Unchanged => Some(received),
             Self::Changed(text) => Some(text.into_bytes()),
         }
     }
@@ -54,15 +54,16 @@ pub(super) fn combine_outcomes(
     text: &str,
     mut splice: Splice<'_>,
     envelopes: &[Envelope],
-    steps: Vec<MessageOutcome>,
+    outcomes: Vec<MessageOutcome>,
     batch: bool,
 ) -> (ForwardedLine, Option<Vec<u8>>) {
-    let passing: Vec<bool> = steps.iter().map(|step| matches!(step, MessageOutcome::Forward)).collect();
-    let mut answers = steps.into_iter().filter_map(|step| match step {
+    let passing: Vec<bool> =
+        outcomes.iter().map(|outcome| matches!(outcome, MessageOutcome::Forward)).collect();
+    let mut answers = outcomes.into_iter().filter_map(|outcome| match outcome {
         MessageOutcome::Respond(answer) => Some(answer),
         MessageOutcome::Forward | MessageOutcome::Discard => None,
     });
-    let back = if batch {
+    let response = if batch {
         let answers: Vec<String> = answers.collect();
         (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
     } else {
@@ -72,10 +73,10 @@ pub(super) fn combine_outcomes(
         let items = envelopes.iter().map(|envelope| envelope.span).collect();
         splice.edit_sequence(&Sequence { span: document_span(text), items }, |i| passing[i], &[]);
     }
-    let onward = match (passing.contains(&true), splice.is_empty()) {
+    let forwarded = match (passing.contains(&true), splice.is_empty()) {
         (false, _) => ForwardedLine::Nothing,
         (true, true) => ForwardedLine::Unchanged,
         (true, false) => ForwardedLine::Changed(splice.apply()),
     };
-    (onward, back.map(String::into_bytes))
+    (forwarded, response.map(String::into_bytes))
 }

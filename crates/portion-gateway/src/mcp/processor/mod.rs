@@ -86,7 +86,7 @@ struct ServerInfo {
 
 impl McpProcessor {
     /// Creates a processor for a session of one principal.
-    pub(super) fn new(lanes: &McpProcessorFactory, scope: Scope, session: Arc<ClientSession>) -> Self {
+    pub(super) fn new(factory: &McpProcessorFactory, scope: Scope, session: Arc<ClientSession>) -> Self {
         let McpProcessorFactory {
             gateway,
             listing,
@@ -94,8 +94,8 @@ impl McpProcessor {
             max_client_message_bytes: client_limit,
             upstream,
             exports_traces: traces,
-        } = lanes;
-        let known =
+        } = factory;
+        let server_info =
             Arc::new(Mutex::new(ServerInfo { catalog: ToolCatalog::new(listing), has_no_tools: false }));
         Self {
             gateway: Arc::clone(gateway),
@@ -111,7 +111,7 @@ impl McpProcessor {
             timeouts: Arc::default(),
             deadline_changed: Notify::new(),
             active_queries: Arc::default(),
-            server_info: known,
+            server_info,
         }
     }
 
@@ -181,16 +181,16 @@ impl McpProcessor {
 
     /// Fails all pending requests after the server closed their stream without a response. Each gets a
     /// JSON-RPC error, because the transport failed and not a tool.
-    pub fn fail_all_pending(&self, why: &dyn Display) -> Vec<OutgoingMessage> {
-        let waiting = self.pending_requests().take_all();
-        let reason = responses::server_gone_fault(why);
-        let error = |asked: &PendingRequest| {
-            if let PendingKind::Content { caller, endpoint, .. } = &asked.kind {
+    pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
+        let requests = self.pending_requests().take_all();
+        let reason = responses::server_gone_fault(cause);
+        let error = |pending: &PendingRequest| {
+            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
                 self.gateway.report_upstream_failure(caller, endpoint, 0);
             }
-            OutgoingMessage::ToClient(responses::fault_response(&asked.id, &reason).into_bytes())
+            OutgoingMessage::ToClient(responses::fault_response(&pending.id, &reason).into_bytes())
         };
-        waiting.iter().map(error).collect()
+        requests.iter().map(error).collect()
     }
 
     /// Processes a message of a resumed stream, which may answer requests that this process never received.
@@ -204,43 +204,43 @@ impl McpProcessor {
     /// Removes all pending requests after the server sent an invalid response that is passed on. `bytes`: its
     /// size, if known.
     pub fn discard_all_pending(&self, bytes: usize) {
-        let waiting = self.pending_requests().take_all();
-        for asked in &waiting {
-            if let PendingKind::Content { caller, endpoint, .. } = &asked.kind {
+        let requests = self.pending_requests().take_all();
+        for pending in &requests {
+            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
                 self.gateway.report_upstream_failure(caller, endpoint, bytes);
             }
         }
     }
 
     fn refuse_all_pending(&self, reason: &Fault) -> Vec<OutgoingMessage> {
-        let waiting = self.pending_requests().take_all();
-        let refusal = |asked: &PendingRequest| {
-            OutgoingMessage::ToClient(self.refusal_response(asked, reason.clone()).into_bytes())
+        let requests = self.pending_requests().take_all();
+        let refusal = |pending: &PendingRequest| {
+            OutgoingMessage::ToClient(self.refusal_response(pending, reason.clone()).into_bytes())
         };
-        waiting.iter().map(refusal).collect()
+        requests.iter().map(refusal).collect()
     }
 
     /// Returns the response for a request that the server does not answer. In place of content it is reported
     /// like any reply.
-    fn refusal_response(&self, asked: &PendingRequest, reason: Fault) -> String {
-        let PendingKind::Content { caller, endpoint, request, .. } = &asked.kind else {
-            return responses::refusal_response(asked, &reason);
+    fn refusal_response(&self, pending: &PendingRequest, reason: Fault) -> String {
+        let PendingKind::Content { caller, endpoint, request, .. } = &pending.kind else {
+            return responses::refusal_response(pending, &reason);
         };
         let request = Request { max_tokens: request.max_tokens, ..Request::default() };
-        responses::refusal_response(asked, &self.gateway.report_fault(reason, caller, &request, endpoint))
+        responses::refusal_response(pending, &self.gateway.report_fault(reason, caller, &request, endpoint))
     }
 
     /// Returns the caller of an endpoint with the current policy. `None`: a built-in endpoint.
-    fn caller(&self, who: CallerIdentity, endpoint: Option<&Endpoint>) -> Caller {
-        let CallerIdentity { client, trace } = who;
+    fn caller(&self, identity: CallerIdentity, endpoint: Option<&Endpoint>) -> Caller {
+        let CallerIdentity { client, trace } = identity;
         let rules = self.gateway.rules();
         let rule = match endpoint {
             Some(Endpoint { name, kind, .. }) => rules.rule_for(self.target(*kind, name)),
             None => Arc::clone(rules.default_rule()),
         };
-        let known = self.server_info();
+        let server_info = self.server_info();
         let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
-        let tool = tool.and_then(|endpoint| known.catalog.tool(&endpoint.name));
+        let tool = tool.and_then(|endpoint| server_info.catalog.tool(&endpoint.name));
         let tool_limits = tool.map_or_else(ToolLimits::default, |tool| ToolLimits {
             max_result_chars: tool.max_result_chars,
             keeps_structured: tool.is_bounded,
@@ -254,8 +254,8 @@ impl McpProcessor {
             tool_limits,
             rule,
             upstream: self.upstream.clone(),
-            read_tool: known.catalog.read_tool(),
-            query_tool: known.catalog.query_tool(),
+            read_tool: server_info.catalog.read_tool(),
+            query_tool: server_info.catalog.query_tool(),
             read_uri: None,
             received_at: self.gateway.now(),
             argument_names: Vec::new(),
@@ -337,12 +337,12 @@ impl MessageProcessor for McpProcessor {
         self.until_expired().await
     }
 
-    fn on_server_gone(&self, how: &dyn Display) -> Vec<OutgoingMessage> {
-        self.refuse_all_pending(&responses::server_gone_fault(how))
+    fn on_server_gone(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
+        self.refuse_all_pending(&responses::server_gone_fault(cause))
     }
 
-    fn on_server_unreachable(&self, why: &dyn Display) -> Vec<OutgoingMessage> {
-        self.refuse_all_pending(&responses::server_unreachable_fault(why))
+    fn on_server_unreachable(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
+        self.refuse_all_pending(&responses::server_unreachable_fault(cause))
     }
 
     fn pending_count(&self) -> usize {

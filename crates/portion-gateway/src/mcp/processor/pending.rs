@@ -110,23 +110,23 @@ impl PendingRequests {
     }
 
     /// Adds a request. Returns true if its deadline is the earliest.
-    pub(super) fn add(&mut self, asked: PendingRequest, now: Instant) -> bool {
-        let due = asked.timer.as_ref().map(|timer| timer.deadline(now));
+    pub(super) fn add(&mut self, request: PendingRequest, now: Instant) -> bool {
+        let due = request.timer.as_ref().map(|timer| timer.deadline(now));
         let is_earlier = due.is_some_and(|due| self.next_deadline.is_none_or(|alarm| due < alarm));
         if is_earlier {
             self.next_deadline = due;
         }
         self.last_sequence += 1;
-        self.queued_count += usize::from(matches!(asked.kind, PendingKind::QueuedCall { .. }));
-        self.sequence_by_id.insert(&asked.id, self.last_sequence);
-        self.requests.insert(self.last_sequence, asked);
+        self.queued_count += usize::from(matches!(request.kind, PendingKind::QueuedCall { .. }));
+        self.sequence_by_id.insert(&request.id, self.last_sequence);
+        self.requests.insert(self.last_sequence, request);
         is_earlier
     }
 
     /// Returns the time of the next check for expired requests.
     pub(super) fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
         if self.next_deadline.is_some_and(|alarm| alarm <= now) {
-            let timers = self.requests.values().filter_map(|asked| asked.timer.as_ref());
+            let timers = self.requests.values().filter_map(|request| request.timer.as_ref());
             self.next_deadline = timers.map(|timer| timer.deadline(now)).min();
         }
         self.next_deadline
@@ -134,17 +134,19 @@ impl PendingRequests {
 
     /// Takes the expired requests, in order, and records them as cancelled.
     pub(super) fn take_expired(&mut self, now: Instant) -> Vec<PendingRequest> {
-        let is_over =
-            |asked: &&PendingRequest| asked.timer.as_ref().is_some_and(|timer| timer.deadline(now) <= now);
-        let ids: Vec<String> = self.requests.values().filter(is_over).map(|asked| asked.id.clone()).collect();
+        let is_over = |request: &&PendingRequest| {
+            request.timer.as_ref().is_some_and(|timer| timer.deadline(now) <= now)
+        };
+        let ids: Vec<String> =
+            self.requests.values().filter(is_over).map(|request| request.id.clone()).collect();
         ids.iter().filter_map(|id| self.cancel(id)).collect()
     }
 
     /// Takes the request that a response belongs to.
     pub(super) fn take(&mut self, raw_id: &str) -> Option<PendingRequest> {
-        let asked = self.requests.remove(&self.sequence_by_id.take(raw_id)?)?;
-        self.queued_count -= usize::from(matches!(asked.kind, PendingKind::QueuedCall { .. }));
-        Some(asked)
+        let request = self.requests.remove(&self.sequence_by_id.take(raw_id)?)?;
+        self.queued_count -= usize::from(matches!(request.kind, PendingKind::QueuedCall { .. }));
+        Some(request)
     }
 
     /// Takes the request that a response belongs to, unless it is still queued.
@@ -153,18 +155,18 @@ impl PendingRequests {
             .sequence_by_id
             .get(raw_id)
             .and_then(|place| self.requests.get(place))
-            .is_some_and(|asked| matches!(asked.kind, PendingKind::QueuedCall { .. }));
+            .is_some_and(|request| matches!(request.kind, PendingKind::QueuedCall { .. }));
         if is_held { None } else { self.take(raw_id) }
     }
 
     /// Takes a request that is cancelled, and records its id.
     pub(super) fn cancel(&mut self, raw_id: &str) -> Option<PendingRequest> {
-        let asked = self.take(raw_id)?;
+        let request = self.take(raw_id)?;
         if self.cancelled_ids.len() >= MAX_CANCELLED_IDS {
             self.cancelled_ids.pop_front();
         }
-        self.cancelled_ids.push_back(id_key(&asked.id));
-        Some(asked)
+        self.cancelled_ids.push_back(id_key(&request.id));
+        Some(request)
     }
 
     /// Returns true if the response belongs to a cancelled request, and removes the record of it.
@@ -177,8 +179,8 @@ impl PendingRequests {
     /// Takes the queued calls, in order.
     pub(super) fn take_queued(&mut self) -> Vec<PendingRequest> {
         let held =
-            self.requests.values().filter(|asked| matches!(asked.kind, PendingKind::QueuedCall { .. }));
-        let ids: Vec<String> = held.map(|asked| asked.id.clone()).collect();
+            self.requests.values().filter(|request| matches!(request.kind, PendingKind::QueuedCall { .. }));
+        let ids: Vec<String> = held.map(|request| request.id.clone()).collect();
         ids.iter().filter_map(|id| self.take(id)).collect()
     }
 
@@ -187,13 +189,13 @@ impl PendingRequests {
         let all = std::mem::take(self);
         all.requests
             .into_values()
-            .filter(|asked| !matches!(asked.kind, PendingKind::InternalToolsList { .. }))
+            .filter(|request| !matches!(request.kind, PendingKind::InternalToolsList { .. }))
             .collect()
     }
 
     /// Returns true if the gateway's own request for the tools is pending.
     pub(super) fn is_listing_tools(&self) -> bool {
-        self.requests.values().any(|asked| matches!(asked.kind, PendingKind::InternalToolsList { .. }))
+        self.requests.values().any(|request| matches!(request.kind, PendingKind::InternalToolsList { .. }))
     }
 
     pub(super) fn has_queued(&self) -> bool {
@@ -224,18 +226,18 @@ mod tests {
 
     use super::{PendingKind, PendingRequest, PendingRequests};
 
-    fn check(asked: &[&str], answered: &str, expect: Option<&str>) {
+    fn check(ids: &[&str], answered: &str, expect: Option<&str>) {
         let mut pending = PendingRequests::default();
-        for id in asked {
+        for id in ids {
             let what = PendingKind::Relay { method: "ping".into() };
             pending.add(
                 PendingRequest { id: (*id).to_owned(), is_stateless: false, kind: what, timer: None },
                 Instant::now(),
             );
         }
-        assert_eq!(pending.take(answered).map(|asked| asked.id).as_deref(), expect, "{answered}");
-        assert_eq!(pending.len(), asked.len() - usize::from(expect.is_some()));
-        assert!(pending.take(answered).is_none() || asked.len() > 1);
+        assert_eq!(pending.take(answered).map(|request| request.id).as_deref(), expect, "{answered}");
+        assert_eq!(pending.len(), ids.len() - usize::from(expect.is_some()));
+        assert!(pending.take(answered).is_none() || ids.len() > 1);
     }
 
     #[test]

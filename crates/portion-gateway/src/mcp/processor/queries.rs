@@ -40,15 +40,15 @@ impl ActiveQueries {
 
     /// Returns the query with this id.
     pub(super) fn get(self: &Arc<Self>, raw_id: &str) -> Option<ActiveQuery> {
-        let stop = self.lock().get(raw_id)?.clone();
-        Some(ActiveQuery { queries: Arc::clone(self), id: raw_id.to_owned(), cancel_flag: stop })
+        let cancel_flag = self.lock().get(raw_id)?.clone();
+        Some(ActiveQuery { queries: Arc::clone(self), id: raw_id.to_owned(), cancel_flag })
     }
 
     /// Cancels the query with this id. Returns true if there is one.
     pub(super) fn cancel(&self, raw_id: &str) -> bool {
         let all = self.lock();
-        let stop = all.get(raw_id);
-        stop.inspect(|stop| stop.cancel()).is_some()
+        let cancel_flag = all.get(raw_id);
+        cancel_flag.inspect(|cancel_flag| cancel_flag.cancel()).is_some()
     }
 
     fn lock(&self) -> MutexGuard<'_, RequestIdMap<CancelFlag>> {
@@ -66,21 +66,17 @@ impl McpProcessor {
     /// Answers a registered query; returns nothing if it was cancelled.
     pub(super) async fn process_query(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
         match self.active_query(&line) {
-            Some(question) if question.cancel_flag.is_cancelled() => Vec::new(),
-            Some(question) => self.process_client_line(line, Some(&question.cancel_flag)).await,
+            Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
+            Some(query) => self.process_client_line(line, Some(&query.cancel_flag)).await,
             None => self.process_client_line(line, None).await,
         }
     }
 
     /// Refuses a query because too many are queued.
     pub(super) fn refuse_query(&self, line: &[u8]) -> Vec<OutgoingMessage> {
-        let Some(question) = self.active_query(line) else { return Vec::new() };
-        let answer = responses::tool_response(
-            &question.id,
-            &crate::call::Reply::Fault(too_many_queries()),
-            false,
-            false,
-        );
+        let Some(query) = self.active_query(line) else { return Vec::new() };
+        let answer =
+            responses::tool_response(&query.id, &crate::call::Reply::Fault(too_many_queries()), false, false);
         vec![OutgoingMessage::ToClient(answer.into_bytes())]
     }
 

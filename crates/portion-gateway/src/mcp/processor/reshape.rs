@@ -46,48 +46,49 @@ impl McpProcessor {
     /// Shapes a response with content. Returns true if the content was shaped or replaced by a fault.
     pub(super) async fn shape_response(
         &self,
-        came: &mut MessageEdit<'_, '_>,
-        asked: &PendingRequest,
+        edit: &mut MessageEdit<'_, '_>,
+        pending: &PendingRequest,
     ) -> bool {
-        let PendingKind::Content { shape, caller, endpoint, is_nested: inside, .. } = &asked.kind else {
+        let PendingKind::Content { shape, caller, endpoint, is_nested: inside, .. } = &pending.kind else {
             return false;
         };
-        let (text, envelope) = (came.text, came.envelope);
+        let (text, envelope) = (edit.text, edit.envelope);
         if let Some(error) = non_null(text, envelope.error) {
-            return self.shape_error(came, error, caller, endpoint).await;
+            return self.shape_error(edit, error, caller, endpoint).await;
         }
         let Some(result) = envelope.result else {
             self.gateway.report_upstream_failure(caller, endpoint, envelope.span.len());
             return false;
         };
         if !inside || walk::kind(text, result) != JsonKind::Object {
-            return self.shape_result(came, asked, result, *shape).await;
+            return self.shape_result(edit, pending, result, *shape).await;
         }
-        let terms = &caller.effective_policy;
-        let limit = terms.policy.hard_byte_limit;
-        strip_reserved_meta(text, result, came.splice);
-        let bound = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: terms.redact.as_deref() };
-        match bound.limit_members(text, result, &["result", "error"], came.splice) {
+        let effective_policy = &caller.effective_policy;
+        let limit = effective_policy.policy.hard_byte_limit;
+        strip_reserved_meta(text, result, edit.splice);
+        let limiter =
+            MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: effective_policy.redact.as_deref() };
+        match limiter.limit_members(text, result, &["result", "error"], edit.splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
                 self.gateway.record_drop(DropReason::Oversized, bytes, "parts of a task")
             }
             LimitOutcome::TooLarge => {
                 let reason = Fault::upstream_too_large(limit, Some(endpoint));
-                replace_with_fault(came.splice, text, &envelope, &self.record_refusal(asked, reason));
+                replace_with_fault(edit.splice, text, &envelope, &self.record_refusal(pending, reason));
                 return true;
             }
         }
         // A failed task has its error in place of a result.
         let inner = |name: &str| non_null(text, walk::member_value(text, result, name));
         match (inner("error"), inner("result")) {
-            (Some(error), None) => self.shape_error(came, error, caller, endpoint).await,
+            (Some(error), None) => self.shape_error(edit, error, caller, endpoint).await,
             (Some(_), Some(_)) => {
                 let reason = Fault::upstream_invalid("a task with both a result and an error");
-                replace_with_fault(came.splice, text, &envelope, &self.record_refusal(asked, reason));
+                replace_with_fault(edit.splice, text, &envelope, &self.record_refusal(pending, reason));
                 true
             }
-            (None, Some(result)) => self.shape_result(came, asked, result, *shape).await,
+            (None, Some(result)) => self.shape_result(edit, pending, result, *shape).await,
             (None, None) => false,
         }
     }
@@ -95,15 +96,15 @@ impl McpProcessor {
     /// Shapes the result at a span.
     async fn shape_result(
         &self,
-        came: &mut MessageEdit<'_, '_>,
-        asked: &PendingRequest,
+        edit: &mut MessageEdit<'_, '_>,
+        pending: &PendingRequest,
         result: Span,
         shape: ResultShape,
     ) -> bool {
-        let PendingKind::Content { caller, endpoint, request, reuse_key: reuse, .. } = &asked.kind else {
+        let PendingKind::Content { caller, endpoint, request, reuse_key: reuse, .. } = &pending.kind else {
             return false;
         };
-        let (text, envelope) = (came.text, came.envelope);
+        let (text, envelope) = (edit.text, edit.envelope);
         let redact = caller.effective_policy.redact.clone();
         let answer = |payload, request: Request| {
             let intent = Intent::Fresh { payload, request, reuse: *reuse };
@@ -111,15 +112,15 @@ impl McpProcessor {
             self.gateway.answer(Call { caller, endpoint: Some((**endpoint).clone()), intent })
         };
         let reply = match ResultOutline::parse(text, result, shape, redact.as_deref()) {
-            ParsedResult::ClientAction => return self.limit_client_action(came, asked, result),
+            ParsedResult::ClientAction => return self.limit_client_action(edit, pending, result),
             ParsedResult::Unrecognized => {
-                let odd = UnrecognizedResult::new(text, result, shape);
-                let reply = answer(odd.payload(came.invalid_utf8), (**request).clone()).await;
+                let unrecognized = UnrecognizedResult::new(text, result, shape);
+                let reply = answer(unrecognized.payload(edit.invalid_utf8), (**request).clone()).await;
                 match &reply {
                     Reply::Portion(portion) => {
-                        came.splice.replace(result, odd.to_result(portion, asked.is_stateless));
+                        edit.splice.replace(result, unrecognized.to_result(portion, pending.is_stateless));
                     }
-                    Reply::Untouched => strip_reserved_meta(text, result, came.splice),
+                    Reply::Untouched => strip_reserved_meta(text, result, edit.splice),
                     Reply::Fault(_) => {}
                 }
                 reply
@@ -133,12 +134,12 @@ impl McpProcessor {
                 };
                 let payload = Payload {
                     paging_arguments: self.paging_arguments(endpoint),
-                    ..outline.payload(came.invalid_utf8)
+                    ..outline.payload(edit.invalid_utf8)
                 };
                 let reply = answer(payload, request).await;
                 match &reply {
-                    Reply::Untouched => outline.strip_reserved(came.splice),
-                    Reply::Portion(portion) => outline.write_portion(portion, came.splice),
+                    Reply::Untouched => outline.strip_reserved(edit.splice),
+                    Reply::Portion(portion) => outline.write_portion(portion, edit.splice),
                     Reply::Fault(_) => {}
                 }
                 reply
@@ -148,17 +149,17 @@ impl McpProcessor {
             Reply::Untouched => return false,
             Reply::Portion(_) => {}
             Reply::Fault(reason) if shape == ResultShape::Tool => {
-                came.splice.replace(result, fault_result(&reason, asked.is_stateless));
+                edit.splice.replace(result, fault_result(&reason, pending.is_stateless));
             }
-            Reply::Fault(reason) => replace_with_fault(came.splice, text, &envelope, &reason),
+            Reply::Fault(reason) => replace_with_fault(edit.splice, text, &envelope, &reason),
         }
         true
     }
 
     /// Returns the pagination arguments of a tool, if it is known.
     fn paging_arguments(&self, endpoint: &Endpoint) -> Arc<[String]> {
-        let known = self.server_info();
-        let tool = known.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool);
+        let server_info = self.server_info();
+        let tool = server_info.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool);
         tool.map_or_else(Arc::default, |tool| tool.paging_arguments().into())
     }
 
@@ -166,29 +167,29 @@ impl McpProcessor {
     /// a task. It is never shortened; if it is too large, it becomes an error.
     fn limit_client_action(
         &self,
-        came: &mut MessageEdit<'_, '_>,
-        asked: &PendingRequest,
+        edit: &mut MessageEdit<'_, '_>,
+        pending: &PendingRequest,
         result: Span,
     ) -> bool {
-        let PendingKind::Content { caller, endpoint, .. } = &asked.kind else { return false };
+        let PendingKind::Content { caller, endpoint, .. } = &pending.kind else { return false };
         let policy = &caller.effective_policy.policy;
-        let json = result.slice(came.text);
+        let json = result.slice(edit.text);
         let bytes = member_limits::non_media_bytes(json, policy.media_byte_limit);
-        let kind = walk::member_value(came.text, result, "resultType");
-        let asks = kind.is_some_and(|kind| walk::string_equals(kind.slice(came.text), "input_required"));
+        let kind = walk::member_value(edit.text, result, "resultType");
+        let asks = kind.is_some_and(|kind| walk::string_equals(kind.slice(edit.text), "input_required"));
         let most =
             if asks { policy.hard_byte_limit.max(MAX_INPUT_REQUEST_BYTES) } else { policy.hard_byte_limit };
         if bytes > most {
             let reason = Fault::upstream_too_large(most, Some(endpoint));
-            replace_with_fault(came.splice, came.text, &came.envelope, &self.record_refusal(asked, reason));
+            replace_with_fault(edit.splice, edit.text, &edit.envelope, &self.record_refusal(pending, reason));
             return true;
         }
-        strip_reserved_meta(came.text, result, came.splice);
-        let hidden = caller.effective_policy.redact.as_deref();
-        if let Some(json) = hidden
+        strip_reserved_meta(edit.text, result, edit.splice);
+        let rules = caller.effective_policy.redact.as_deref();
+        if let Some(json) = rules
             .and_then(|redact| member_limits::redact_strings(redact, json, member_limits::is_text_member))
         {
-            came.splice.replace(result, json);
+            edit.splice.replace(result, json);
         }
         false
     }
@@ -196,30 +197,30 @@ impl McpProcessor {
     /// Shapes the error at a span.
     async fn shape_error(
         &self,
-        came: &mut MessageEdit<'_, '_>,
+        edit: &mut MessageEdit<'_, '_>,
         error: Span,
         caller: &Caller,
         endpoint: &Endpoint,
     ) -> bool {
-        let failure = ErrorOutline::parse(came.text, error, caller.effective_policy.redact.as_deref());
-        let payload = failure.payload(came.invalid_utf8);
+        let failure = ErrorOutline::parse(edit.text, error, caller.effective_policy.redact.as_deref());
+        let payload = failure.payload(edit.invalid_utf8);
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
         let call = Call { caller: caller.clone(), endpoint: Some(endpoint.clone()), intent };
         match self.gateway.answer(call).await {
             Reply::Untouched => {
-                failure.apply_redactions(came.splice);
+                failure.apply_redactions(edit.splice);
                 return false;
             }
-            Reply::Portion(portion) => failure.write_portion(&portion, came.splice),
-            Reply::Fault(reason) => replace_with_fault(came.splice, came.text, &came.envelope, &reason),
+            Reply::Portion(portion) => failure.write_portion(&portion, edit.splice),
+            Reply::Fault(reason) => replace_with_fault(edit.splice, edit.text, &edit.envelope, &reason),
         }
         true
     }
 
     /// Limits a relayed response: errors, and everything that a model may read.
-    pub(super) async fn relay_response(&self, came: &mut MessageEdit<'_, '_>, asked: &PendingRequest) {
-        let (text, envelope) = (came.text, came.envelope);
-        let method = asked.kind.method();
+    pub(super) async fn relay_response(&self, edit: &mut MessageEdit<'_, '_>, pending: &PendingRequest) {
+        let (text, envelope) = (edit.text, edit.envelope);
+        let method = pending.kind.method();
         let endpoint = || Endpoint {
             name: method.to_owned(),
             kind: EndpointKind::Tool,
@@ -231,14 +232,14 @@ impl McpProcessor {
             if error.len() > SMALL_MESSAGE_BYTES || redacts {
                 let endpoint = endpoint();
                 let caller = self.caller(self.session_identity(), Some(&endpoint));
-                self.shape_error(came, error, &caller, &endpoint).await;
+                self.shape_error(edit, error, &caller, &endpoint).await;
             }
             return;
         }
         let Some(result) = envelope.result else { return };
-        strip_reserved_meta(text, result, came.splice);
+        strip_reserved_meta(text, result, edit.splice);
         if is_catalog_method(method) {
-            self.truncate_instructions(text, result, came.splice);
+            self.truncate_instructions(text, result, edit.splice);
             return;
         }
         let caller = self.general_caller();
@@ -247,17 +248,17 @@ impl McpProcessor {
             return;
         }
         if let Some(shape) = ResultShape::guess(text, result) {
-            let asked = self.guessed_request(&asked.id, asked.is_stateless, shape, endpoint());
-            self.shape_result(came, &asked, result, shape).await;
-        } else if let Some((hidden, _)) = redact.and_then(|redact| redact.redact_json(result.slice(text))) {
-            came.splice.replace(result, hidden);
+            let pending = self.guessed_request(&pending.id, pending.is_stateless, shape, endpoint());
+            self.shape_result(edit, &pending, result, shape).await;
+        } else if let Some((redacted, _)) = redact.and_then(|redact| redact.redact_json(result.slice(text))) {
+            edit.splice.replace(result, redacted);
         }
     }
 
     /// Shapes a response to a request that this process never received, on a resumed stream, by the form of
     /// the result.
-    pub(super) async fn shape_unseen_response(&self, came: &mut MessageEdit<'_, '_>) {
-        let (text, envelope) = (came.text, came.envelope);
+    pub(super) async fn shape_unseen_response(&self, edit: &mut MessageEdit<'_, '_>) {
+        let (text, envelope) = (edit.text, edit.envelope);
         let shape =
             envelope.result.and_then(|result| ResultShape::guess(text, result)).unwrap_or(ResultShape::Tool);
         let endpoint = Endpoint {
@@ -266,8 +267,8 @@ impl McpProcessor {
             read_only: false,
             idempotent: false,
         };
-        let asked = self.guessed_request(envelope.raw_id(text), false, shape, endpoint);
-        self.shape_response(came, &asked).await;
+        let pending = self.guessed_request(envelope.raw_id(text), false, shape, endpoint);
+        self.shape_response(edit, &pending).await;
     }
 
     /// Builds a pending request from the response alone.
@@ -280,9 +281,9 @@ impl McpProcessor {
     ) -> PendingRequest {
         let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
-        let what =
+        let kind =
             PendingKind::Content { shape, caller, endpoint, request, reuse_key: None, is_nested: false };
-        PendingRequest { id: id.to_owned(), is_stateless: modern, kind: what, timer: None }
+        PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer: None }
     }
 
     /// Limits the members that the protocol does not name.
@@ -293,11 +294,11 @@ impl McpProcessor {
             return;
         }
         let caller = self.general_caller();
-        let bound =
+        let limiter =
             MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: caller.effective_policy.redact.as_deref() };
         let except: Vec<&str> =
             PROTOCOL_MEMBERS.into_iter().filter(|name| both.is_none() || *name != "result").collect();
-        match bound.limit_members(text, envelope.span, &except, splice) {
+        match limiter.limit_members(text, envelope.span, &except, splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
                 self.gateway.record_drop(DropReason::Oversized, bytes, "large members beside a result");
@@ -325,13 +326,17 @@ impl McpProcessor {
         if place.len() <= policy.fallback_byte_limit || walk::kind(text, place) != JsonKind::String {
             return;
         }
-        let said = portion_core::scan::unescape(place.slice(text));
+        let instructions = portion_core::scan::unescape(place.slice(text));
         // In JSON a byte of text can take six.
-        let kept = said.floor_char_boundary(policy.fallback_byte_limit / 2);
-        let left_out = said[kept..].chars().count();
-        let cut = format!("{} … [{left_out} characters left out]", &said[..kept]);
+        let end = instructions.floor_char_boundary(policy.fallback_byte_limit / 2);
+        let left_out = instructions[end..].chars().count();
+        let cut = format!("{} … [{left_out} characters left out]", &instructions[..end]);
         splice.replace(place, quote(&cut));
-        self.gateway.record_drop(DropReason::Oversized, said.len() - kept, "the end of long instructions");
+        self.gateway.record_drop(
+            DropReason::Oversized,
+            instructions.len() - end,
+            "the end of long instructions",
+        );
     }
 
     /// Returns the caller of messages that answer no particular request.
@@ -345,8 +350,8 @@ impl McpProcessor {
     }
 
     /// Records a fault that replaces a response.
-    fn record_refusal(&self, asked: &PendingRequest, reason: Fault) -> Fault {
-        let PendingKind::Content { caller, endpoint, request, .. } = &asked.kind else { return reason };
+    fn record_refusal(&self, pending: &PendingRequest, reason: Fault) -> Fault {
+        let PendingKind::Content { caller, endpoint, request, .. } = &pending.kind else { return reason };
         let request = Request { max_tokens: request.max_tokens, ..Request::default() };
         self.gateway.report_fault(reason, caller, &request, endpoint)
     }
@@ -365,14 +370,17 @@ fn strip_reserved_meta(text: &str, result: Span, splice: &mut Splice<'_>) {
 }
 
 /// Drops a response without a pending request, and records the reason.
-pub(super) fn drop_unsolicited_response(lane: &McpProcessor, came: &MessageEdit<'_, '_>) -> MessageOutcome {
-    let (id, bytes) = (came.envelope.raw_id(came.text), came.envelope.span.len());
-    let (dropped, why) = if lane.pending_requests().forget_cancelled(id) {
+pub(super) fn drop_unsolicited_response(
+    processor: &McpProcessor,
+    edit: &MessageEdit<'_, '_>,
+) -> MessageOutcome {
+    let (id, bytes) = (edit.envelope.raw_id(edit.text), edit.envelope.span.len());
+    let (dropped, description) = if processor.pending_requests().forget_cancelled(id) {
         (DropReason::Cancelled, "an answer to a request that its client has cancelled")
     } else {
         (DropReason::Unsolicited, "an answer that no pending request has asked for")
     };
-    lane.gateway.record_drop(dropped, bytes, why);
+    processor.gateway.record_drop(dropped, bytes, description);
     MessageOutcome::Discard
 }
 

@@ -27,7 +27,7 @@ pub(super) fn error_response(id: &str, code: i32, message: &str, data: Option<&s
 
 /// Builds an error response from a fault, for methods other than `tools/call`.
 pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
-    let ours = [
+    let internal_codes = [
         "store_unavailable",
         "message_too_large",
         "internal",
@@ -35,16 +35,16 @@ pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
         "upstream_invalid",
         "upstream_timeout",
     ];
-    let code = if ours.contains(&fault.code) { INTERNAL_ERROR } else { INVALID_PARAMS };
+    let code = if internal_codes.contains(&fault.code) { INTERNAL_ERROR } else { INVALID_PARAMS };
     error_response(id, code, &fault.message, Some(&fault.to_json()))
 }
 
 /// Builds a response from a fault, in the form that the pending request expects.
-pub(super) fn refusal_response(asked: &PendingRequest, reason: &Fault) -> String {
-    if asked.kind.expects_tool_result() {
-        success_response(&asked.id, &result::fault_result(reason, asked.is_stateless))
+pub(super) fn refusal_response(pending: &PendingRequest, reason: &Fault) -> String {
+    if pending.kind.expects_tool_result() {
+        success_response(&pending.id, &result::fault_result(reason, pending.is_stateless))
     } else {
-        fault_response(&asked.id, reason)
+        fault_response(&pending.id, reason)
     }
 }
 
@@ -76,20 +76,20 @@ pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String
 }
 
 /// Returns the fault for a request that the server will no longer answer.
-pub(super) fn server_gone_fault(how: &dyn Display) -> Fault {
+pub(super) fn server_gone_fault(cause: &dyn Display) -> Fault {
     let advice =
         "the call may have acted; once the server answers again, look for its outcome before you call again"
             .into();
     // The server's last output follows the first line.
-    let how = how.to_string();
-    let (sentence, rest) = how.split_at(how.find('\n').unwrap_or(how.len()));
+    let cause = cause.to_string();
+    let (sentence, rest) = cause.split_at(cause.find('\n').unwrap_or(cause.len()));
     Fault::new("upstream_gone", format!("{sentence} before it answered{rest}"), advice)
 }
 
 /// Returns the fault for a request that did not reach the server.
-pub(super) fn server_unreachable_fault(why: &dyn Display) -> Fault {
+pub(super) fn server_unreachable_fault(cause: &dyn Display) -> Fault {
     let advice = "the call has not come to the server; see that it runs, then call again".into();
-    Fault::new("upstream_gone", why.to_string(), advice)
+    Fault::new("upstream_gone", cause.to_string(), advice)
 }
 
 /// Returns the fault for a request that timed out.

@@ -23,8 +23,8 @@ const DATA_ADDRESS: &str = "/params/data";
 
 impl McpProcessor {
     /// Shapes the content of a notification and limits its other members.
-    pub(super) async fn process_server_notification(&self, came: &mut MessageEdit<'_, '_>) -> MessageOutcome {
-        let (text, envelope) = (came.text, came.envelope);
+    pub(super) async fn process_server_notification(&self, edit: &mut MessageEdit<'_, '_>) -> MessageOutcome {
+        let (text, envelope) = (edit.text, edit.envelope);
         let method = envelope.method(text);
         if method == "notifications/tools/list_changed" {
             self.server_info().catalog.clear();
@@ -35,30 +35,31 @@ impl McpProcessor {
             return MessageOutcome::Forward;
         }
         let Some(params) = envelope.params else {
-            return self.limit_notification_members(envelope.span, &caller, came, &[]);
+            return self.limit_notification_members(envelope.span, &caller, edit, &[]);
         };
         if walk::kind(text, params) != JsonKind::Object {
-            return self.limit_non_object_params(params, &caller, came);
+            return self.limit_non_object_params(params, &caller, edit);
         }
         match &*method {
             "notifications/message" => {
                 if let Some(data) = walk::member_value(text, params, "data") {
-                    self.shape_log_data(came, data, &caller).await;
+                    self.shape_log_data(edit, data, &caller).await;
                 }
-                self.limit_notification_members(params, &caller, came, &["data"])
+                self.limit_notification_members(params, &caller, edit, &["data"])
             }
             task if task.starts_with("notifications/tasks") => {
-                let asked = self.task_request(&method);
+                let pending = self.task_request(&method);
                 // The task is in `params` like in the result of `tasks/get`.
                 let envelope = Envelope { result: Some(params), error: None, ..envelope };
-                let mut inside = MessageEdit { envelope, splice: &mut *came.splice, ..*came };
-                if self.shape_response(&mut inside, &asked).await && inside.splice.has_edit_at(envelope.span)
+                let mut inside = MessageEdit { envelope, splice: &mut *edit.splice, ..*edit };
+                if self.shape_response(&mut inside, &pending).await
+                    && inside.splice.has_edit_at(envelope.span)
                 {
                     return self.drop_oversized_notification(envelope.span.len());
                 }
                 MessageOutcome::Forward
             }
-            _ => self.limit_notification_members(params, &caller, came, &[]),
+            _ => self.limit_notification_members(params, &caller, edit, &[]),
         }
     }
 
@@ -88,25 +89,25 @@ impl McpProcessor {
             return MessageOutcome::Discard;
         }
         if let (Some(redact), Some(params)) = (redact, envelope.params)
-            && let Some(hidden) = redact_server_request(redact, params.slice(text))
+            && let Some(redacted) = redact_server_request(redact, params.slice(text))
         {
-            splice.replace(params, hidden);
+            splice.replace(params, redacted);
         }
         self.timeouts.pause(envelope.raw_id(text));
         MessageOutcome::Forward
     }
 
     /// Shapes the data of a log message.
-    async fn shape_log_data(&self, came: &mut MessageEdit<'_, '_>, data: Span, caller: &Caller) {
-        let json = data.slice(came.text);
+    async fn shape_log_data(&self, edit: &mut MessageEdit<'_, '_>, data: Span, caller: &Caller) {
+        let json = data.slice(edit.text);
         if json.len() <= SMALL_MESSAGE_BYTES && caller.effective_policy.redact.is_none() {
             return;
         }
-        let mut payload = Payload { invalid_utf8_count: came.invalid_utf8, ..Payload::default() };
+        let mut payload = Payload { invalid_utf8_count: edit.invalid_utf8, ..Payload::default() };
         let content = if json.starts_with('"') {
-            let mut said = String::new();
-            payload.lone_surrogate_count = unescape_into(json, &mut said);
-            Content::Text(said)
+            let mut text = String::new();
+            payload.lone_surrogate_count = unescape_into(json, &mut text);
+            Content::Text(text)
         } else {
             Content::Structured(json.to_owned())
         };
@@ -116,8 +117,8 @@ impl McpProcessor {
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
         match self.gateway.answer(Call { caller, endpoint: Some(endpoint), intent }).await {
             Reply::Untouched => {}
-            Reply::Portion(portion) => came.splice.replace(data, result::part_json(&portion, DATA_ADDRESS)),
-            Reply::Fault(reason) => came.splice.replace(data, reason.to_json()),
+            Reply::Portion(portion) => edit.splice.replace(data, result::part_json(&portion, DATA_ADDRESS)),
+            Reply::Fault(reason) => edit.splice.replace(data, reason.to_json()),
         }
     }
 
@@ -126,7 +127,7 @@ impl McpProcessor {
         let endpoint = notification_endpoint(method);
         let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
-        let what = PendingKind::Content {
+        let kind = PendingKind::Content {
             shape: ResultShape::Tool,
             caller,
             endpoint,
@@ -134,7 +135,7 @@ impl McpProcessor {
             reuse_key: None,
             is_nested: true,
         };
-        PendingRequest { id: "null".to_owned(), is_stateless: false, kind: what, timer: None }
+        PendingRequest { id: "null".to_owned(), is_stateless: false, kind, timer: None }
     }
 
     /// Limits the members of a notification's object, except those in `except`.
@@ -142,13 +143,15 @@ impl McpProcessor {
         &self,
         object: Span,
         caller: &Caller,
-        came: &mut MessageEdit<'_, '_>,
+        edit: &mut MessageEdit<'_, '_>,
         except: &[&str],
     ) -> MessageOutcome {
-        let terms = &caller.effective_policy;
-        let bound =
-            MemberLimiter { max_bytes: terms.policy.fallback_byte_limit, redact: terms.redact.as_deref() };
-        match bound.limit_members(came.text, object, except, came.splice) {
+        let effective_policy = &caller.effective_policy;
+        let limiter = MemberLimiter {
+            max_bytes: effective_policy.policy.fallback_byte_limit,
+            redact: effective_policy.redact.as_deref(),
+        };
+        match limiter.limit_members(edit.text, object, except, edit.splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
                 self.gateway.record_drop(DropReason::Oversized, bytes, "large members of a notification");
@@ -163,14 +166,16 @@ impl McpProcessor {
         &self,
         params: Span,
         caller: &Caller,
-        came: &mut MessageEdit<'_, '_>,
+        edit: &mut MessageEdit<'_, '_>,
     ) -> MessageOutcome {
-        let (terms, json) = (&caller.effective_policy, params.slice(came.text));
-        if json.len() > terms.policy.fallback_byte_limit {
+        let (effective_policy, json) = (&caller.effective_policy, params.slice(edit.text));
+        if json.len() > effective_policy.policy.fallback_byte_limit {
             return self.drop_oversized_notification(json.len());
         }
-        if let Some((hidden, _)) = terms.redact.as_deref().and_then(|redact| redact.redact_json(json)) {
-            came.splice.replace(params, hidden);
+        if let Some((redacted, _)) =
+            effective_policy.redact.as_deref().and_then(|redact| redact.redact_json(json))
+        {
+            edit.splice.replace(params, redacted);
         }
         MessageOutcome::Forward
     }

@@ -117,12 +117,12 @@ impl McpProcessor {
         &self,
         text: &str,
         envelope: &Envelope,
-        what: &PendingKind,
+        kind: &PendingKind,
     ) -> Option<RequestTimer> {
         if UNTIMED_METHODS.contains(&&*envelope.method(text)) {
             return None;
         }
-        let after = match what {
+        let after = match kind {
             PendingKind::Content { caller, .. } => caller.rule.config().request_timeout,
             _ => self.gateway.rules().default_rule().config().request_timeout,
         };
@@ -133,9 +133,9 @@ impl McpProcessor {
     }
 
     /// Adds a pending request, and wakes the timeout task if its deadline is the earliest.
-    pub(super) fn add_pending(&self, asked: PendingRequest) {
+    pub(super) fn add_pending(&self, pending: PendingRequest) {
         let now = self.gateway.now();
-        if self.pending_requests().add(asked, now) {
+        if self.pending_requests().add(pending, now) {
             self.deadline_changed.notify_one();
         }
     }
@@ -162,18 +162,18 @@ impl McpProcessor {
     pub(super) fn expire_requests(&self, now: Instant) -> Vec<OutgoingMessage> {
         let expired = self.pending_requests().take_expired(now);
         let mut out = Vec::new();
-        for asked in expired {
-            let is_held = matches!(asked.kind, PendingKind::QueuedCall { .. });
-            let after = asked.timer.as_ref().map(RequestTimer::timeout).unwrap_or_default();
-            let (method, seconds) = (asked.kind.method(), after.as_secs());
+        for pending in expired {
+            let is_held = matches!(pending.kind, PendingKind::QueuedCall { .. });
+            let after = pending.timer.as_ref().map(RequestTimer::timeout).unwrap_or_default();
+            let (method, seconds) = (pending.kind.method(), after.as_secs());
             tracing::warn!(method, seconds, "the server did not answer in time");
             let reason =
                 if is_held { responses::unsent_call_fault(after) } else { responses::timeout_fault(after) };
-            out.push(OutgoingMessage::ToClient(self.refusal_response(&asked, reason).into_bytes()));
+            out.push(OutgoingMessage::ToClient(self.refusal_response(&pending, reason).into_bytes()));
             // The server has never received a queued call, and `initialize` must not be cancelled.
             if !is_held && method != "initialize" {
                 out.push(OutgoingMessage::ToServer(
-                    responses::cancellation_notification(&asked.id).into_bytes(),
+                    responses::cancellation_notification(&pending.id).into_bytes(),
                 ));
             }
         }

@@ -44,60 +44,60 @@ impl McpProcessor {
         unasked: UnsolicitedPolicy,
     ) -> Vec<OutgoingMessage> {
         let mut out = Vec::new();
-        let (onward, back) = {
+        let (forwarded, response) = {
             let (text, invalid_utf8) = decode_line(&line);
             let text = reserved_meta::strip_reserved(&text).map_or(text, Cow::Owned);
             match parse(&text) {
-                Err(why) => return Box::pin(self.reject_invalid_server_line(&line, why)).await,
+                Err(error) => return Box::pin(self.reject_invalid_server_line(&line, error)).await,
                 Ok(message) => {
                     let (envelopes, batch) = split_messages(message);
                     let mut splice = Splice::new(&text);
-                    let mut steps = Vec::with_capacity(envelopes.len());
+                    let mut outcomes = Vec::with_capacity(envelopes.len());
                     for envelope in &envelopes {
-                        let mut came = MessageEdit {
+                        let mut edit = MessageEdit {
                             text: &text,
                             invalid_utf8,
                             envelope: *envelope,
                             splice: &mut splice,
                         };
-                        steps.push(match envelope.kind() {
+                        outcomes.push(match envelope.kind() {
                             Some(MessageKind::Response) => {
-                                self.process_response(&mut came, unasked, &mut out).await
+                                self.process_response(&mut edit, unasked, &mut out).await
                             }
                             Some(MessageKind::Notification) => {
-                                self.process_server_notification(&mut came).await
+                                self.process_server_notification(&mut edit).await
                             }
                             Some(MessageKind::Request) => {
                                 self.process_server_request(&text, envelope, &mut splice, &mut out)
                             }
                             None => MessageOutcome::Discard,
                         });
-                        if matches!(steps.last(), Some(MessageOutcome::Forward)) {
+                        if matches!(outcomes.last(), Some(MessageOutcome::Forward)) {
                             self.limit_unknown_members(&text, envelope, &mut splice);
                         }
                     }
-                    let (onward, back) = combine_outcomes(&text, splice, &envelopes, steps, batch);
-                    let is_line = matches!(text, Cow::Borrowed(said) if said.len() == line.len());
-                    (onward.ensure_text(&text, is_line), back)
+                    let (forwarded, response) = combine_outcomes(&text, splice, &envelopes, outcomes, batch);
+                    let is_line = matches!(text, Cow::Borrowed(line_text) if line_text.len() == line.len());
+                    (forwarded.ensure_text(&text, is_line), response)
                 }
             }
         };
-        debug_assert!(back.is_none(), "nothing the server says is answered here");
-        onward.into_line(line).map(OutgoingMessage::ToClient).into_iter().chain(out).collect()
+        debug_assert!(response.is_none(), "nothing the server says is answered here");
+        forwarded.into_line(line).map(OutgoingMessage::ToClient).into_iter().chain(out).collect()
     }
 
     /// Drops a line that is not a message, and answers the request that waits for it.
-    async fn reject_invalid_server_line(&self, line: &[u8], why: InvalidMessage) -> Vec<OutgoingMessage> {
+    async fn reject_invalid_server_line(&self, line: &[u8], error: InvalidMessage) -> Vec<OutgoingMessage> {
         self.gateway.record_drop(
             DropReason::Invalid,
             line.len(),
-            &format!("a line of the server that is no message: {why}"),
+            &format!("a line of the server that is no message: {error}"),
         );
         let (Some(id), false) = scan_id(line) else { return Vec::new() };
         if !self.pending_requests().contains(&id) {
             return Vec::new();
         }
-        let reason = Fault::upstream_invalid(&format!("what is no JSON-RPC 2.0 message ({why})"));
+        let reason = Fault::upstream_invalid(&format!("what is no JSON-RPC 2.0 message ({error})"));
         self.answer_for_server(&id, |_| reason).await
     }
 
@@ -107,16 +107,16 @@ impl McpProcessor {
         id: &str,
         reason: impl FnOnce(&PendingRequest) -> Fault,
     ) -> Vec<OutgoingMessage> {
-        let asked = self.pending_requests().take(id);
-        let Some(asked) = asked else { return Vec::new() };
-        let reason = reason(&asked);
-        if matches!(asked.kind, PendingKind::InternalToolsList { .. }) {
+        let pending = self.pending_requests().take(id);
+        let Some(pending) = pending else { return Vec::new() };
+        let reason = reason(&pending);
+        if matches!(pending.kind, PendingKind::InternalToolsList { .. }) {
             // The request is the gateway's own.
-            let error = responses::fault_response(&asked.id, &reason).into_bytes();
-            self.pending_requests().add(asked, self.gateway.now());
+            let error = responses::fault_response(&pending.id, &reason).into_bytes();
+            self.pending_requests().add(pending, self.gateway.now());
             return self.process_server_line(error).await;
         }
-        vec![OutgoingMessage::ToClient(self.refusal_response(&asked, reason).into_bytes())]
+        vec![OutgoingMessage::ToClient(self.refusal_response(&pending, reason).into_bytes())]
     }
 
     /// Answers for a server message over the limit, which was dropped.
@@ -138,8 +138,8 @@ impl McpProcessor {
                 vec![OutgoingMessage::ToServer(responses::fault_response(id, &reason).into_bytes())]
             }
             (Some(id), false) => {
-                let reason = |asked: &PendingRequest| {
-                    Fault::message_too_large(self.max_server_message_bytes, asked.kind.endpoint())
+                let reason = |pending: &PendingRequest| {
+                    Fault::message_too_large(self.max_server_message_bytes, pending.kind.endpoint())
                 };
                 Box::pin(self.answer_for_server(id, reason)).await
             }
@@ -149,39 +149,39 @@ impl McpProcessor {
 
     async fn process_response(
         &self,
-        came: &mut MessageEdit<'_, '_>,
+        edit: &mut MessageEdit<'_, '_>,
         unasked: UnsolicitedPolicy,
         out: &mut Vec<OutgoingMessage>,
     ) -> MessageOutcome {
-        let (text, envelope) = (came.text, came.envelope);
-        let asked = self.pending_requests().take_sent(envelope.raw_id(text));
-        let Some(asked) = asked else {
+        let (text, envelope) = (edit.text, edit.envelope);
+        let pending = self.pending_requests().take_sent(envelope.raw_id(text));
+        let Some(pending) = pending else {
             // An error without an id reports a message that the server could not parse: it answers no request
             // and is not secret.
             let about_nothing = envelope.raw_id(text) == "null" && envelope.error.is_some();
             if unasked == UnsolicitedPolicy::Drop && !about_nothing {
-                return super::reshape::drop_unsolicited_response(self, came);
+                return super::reshape::drop_unsolicited_response(self, edit);
             }
-            self.shape_unseen_response(came).await;
+            self.shape_unseen_response(edit).await;
             return MessageOutcome::Forward;
         };
-        match &asked.kind {
-            PendingKind::Relay { .. } => self.relay_response(came, &asked).await,
+        match &pending.kind {
+            PendingKind::Relay { .. } => self.relay_response(edit, &pending).await,
             // The call was not sent, so this is not its response.
             PendingKind::QueuedCall { .. } => return MessageOutcome::Discard,
             PendingKind::AdvertiseTools { .. } => {
-                self.advertise_tools_capability(text, &envelope, came.splice);
-                self.relay_response(came, &asked).await;
+                self.advertise_tools_capability(text, &envelope, edit.splice);
+                self.relay_response(edit, &pending).await;
             }
             PendingKind::ListTools => {
                 if let Some(result) = envelope.result.filter(|result| is_complete_result(text, *result)) {
-                    self.learn_tools(came.splice, text, result);
+                    self.learn_tools(edit.splice, text, result);
                 }
-                self.relay_response(came, &asked).await;
+                self.relay_response(edit, &pending).await;
             }
             PendingKind::Content { .. } => {
-                if self.shape_response(came, &asked).await {
-                    out.extend(self.request_unknown_tools(&asked));
+                if self.shape_response(edit, &pending).await {
+                    out.extend(self.request_unknown_tools(&pending));
                 }
             }
             PendingKind::InternalToolsList { meta } => {
@@ -197,26 +197,26 @@ impl McpProcessor {
     fn learn_tools(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
         let rules = self.gateway.rules();
         let offer = |name: &str| self.listing_policy(&rules, name);
-        let mut known = self.server_info();
+        let mut server_info = self.server_info();
         if self.relays_tool_list() {
-            return known.catalog.process_page(&mut Splice::new(text), text, result, &offer);
+            return server_info.catalog.process_page(&mut Splice::new(text), text, result, &offer);
         }
-        known.catalog.process_page(splice, text, result, &offer)
+        server_info.catalog.process_page(splice, text, result, &offer)
     }
 
     /// Requests the tool list once the result of an unknown tool was shortened: whether the call can be
     /// repeated matters when its snapshot expires. A request of 2026-07-28 needs metadata that only the
     /// client has.
-    fn request_unknown_tools(&self, asked: &PendingRequest) -> Option<OutgoingMessage> {
+    fn request_unknown_tools(&self, pending: &PendingRequest) -> Option<OutgoingMessage> {
         let is_tool =
-            matches!(asked.kind, PendingKind::Content { shape: ResultShape::Tool, is_nested: false, .. });
+            matches!(pending.kind, PendingKind::Content { shape: ResultShape::Tool, is_nested: false, .. });
         let unknown = {
-            let known = self.server_info();
-            !known.catalog.is_complete() && !known.has_no_tools
+            let server_info = self.server_info();
+            !server_info.catalog.is_complete() && !server_info.has_no_tools
         };
-        let mut waiting = self.pending_requests();
-        (is_tool && unknown && !asked.is_stateless && !waiting.is_listing_tools())
-            .then(|| request_tools_list(&mut waiting, String::new(), None, self.gateway.now()))
+        let mut pending_requests = self.pending_requests();
+        (is_tool && unknown && !pending.is_stateless && !pending_requests.is_listing_tools())
+            .then(|| request_tools_list(&mut pending_requests, String::new(), None, self.gateway.now()))
     }
 
     /// Adds the tools capability, because there are at least the built-in tools.
@@ -254,17 +254,17 @@ impl McpProcessor {
                     self.gateway.now(),
                 )];
             }
-            let mut known = self.server_info();
-            if !known.catalog.is_complete() {
+            let mut server_info = self.server_info();
+            if !server_info.catalog.is_complete() {
                 // Without a tool list there is no tool to learn, and no name that conflicts with a built-in
                 // tool.
-                known.catalog.list_builtin_only();
+                server_info.catalog.list_builtin_only();
             }
         }
         let held = self.pending_requests().take_queued();
         let mut out = Vec::new();
-        for asked in held {
-            if let PendingKind::QueuedCall { line } = asked.kind {
+        for pending in held {
+            if let PendingKind::QueuedCall { line } = pending.kind {
                 out.extend(self.process_client_line(line.into_bytes(), None).await);
             }
         }

@@ -53,9 +53,9 @@ impl RequestHeaders {
         }
         for repeated in self.params_by_tool.get(&name).into_iter().flatten() {
             let argument = repeated.find_argument(request.arguments().unwrap_or_default());
-            let said = argument.as_ref().and_then(HeaderArgument::header_value);
+            let value = argument.as_ref().and_then(HeaderArgument::header_value);
             let field = format!("{PARAM_HEADER_PREFIX}{}", repeated.header.to_ascii_lowercase());
-            fields.extend(said.map(|said| (field, encode_value(&said).into_owned())));
+            fields.extend(value.map(|value| (field, encode_value(&value).into_owned())));
         }
         fields
     }
@@ -74,9 +74,9 @@ mod tests {
         let call = format!(
             r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"t","arguments":{arguments}}}}}"#
         );
-        let mut mirror = RequestHeaders::default();
-        mirror.learn_tools(&ParsedBatch::parse(&list).expect("an answer").messages[0]);
-        let fields = mirror.header_fields(&ParsedBatch::parse(&call).expect("a call").messages[0]);
+        let mut headers = RequestHeaders::default();
+        headers.learn_tools(&ParsedBatch::parse(&list).expect("an answer").messages[0]);
+        let fields = headers.header_fields(&ParsedBatch::parse(&call).expect("a call").messages[0]);
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(fields[..2], [("mcp-method", "tools/call"), ("mcp-name", "t")]);
         assert_eq!(&fields[2..], expect, "{schema} {arguments}");
@@ -107,8 +107,8 @@ mod tests {
     fn requests_repeat_their_names() {
         let check = |method: &str, params: &str, expect: &[&str]| {
             let text = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#);
-            let heard = ParsedBatch::parse(&text).expect("a request");
-            let fields = RequestHeaders::default().header_fields(&heard.messages[0]);
+            let batch = ParsedBatch::parse(&text).expect("a request");
+            let fields = RequestHeaders::default().header_fields(&batch.messages[0]);
             let values: Vec<&str> = fields.iter().map(|(_, value)| &**value).collect();
             assert_eq!(values, expect);
         };

@@ -15,11 +15,11 @@ pub(crate) fn tool_result(portion: &Portion, structured: bool, modern: bool) -> 
     build_tool_result(portion.into(), structured, modern)
 }
 
-fn build_tool_result(shown: PortionContent<'_>, structured: bool, modern: bool) -> String {
-    let mut blocks: Vec<String> = shown.pieces.iter().map(|piece| content_block(&piece.body)).collect();
-    blocks.extend((!shown.has_enveloped_notice).then(|| text_block(shown.notice)));
-    let meta = format!("\"_meta\":{{{}}}", shown.meta_members());
-    let structured = shown.structured.filter(|_| structured);
+fn build_tool_result(content: PortionContent<'_>, structured: bool, modern: bool) -> String {
+    let mut blocks: Vec<String> = content.pieces.iter().map(|piece| content_block(&piece.body)).collect();
+    blocks.extend((!content.has_enveloped_notice).then(|| text_block(content.notice)));
+    let meta = format!("\"_meta\":{{{}}}", content.meta_members());
+    let structured = content.structured.filter(|_| structured);
     let structured = structured.map(|json| format!("\"structuredContent\":{json},")).unwrap_or_default();
     format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completion_members(modern, false))
 }

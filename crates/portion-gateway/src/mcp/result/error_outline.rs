@@ -42,42 +42,33 @@ impl<'a> ErrorOutline<'a> {
         let is_object = walk::kind(text, error) == JsonKind::Object;
         if !is_object {
             let data = Some(Member { key: Span { start: error.start, end: error.start }, value: error });
-            let (members, beyond, hidden) = (Vec::new(), Vec::new(), Vec::new());
-            return Self {
-                text,
-                span: error,
-                is_object,
-                members,
-                message: None,
-                data,
-                overflow: beyond,
-                redactions: hidden,
-            };
+            let (members, overflow, redactions) = (Vec::new(), Vec::new(), Vec::new());
+            return Self { text, span: error, is_object, members, message: None, data, overflow, redactions };
         }
         let members = walk::members(text, error);
         let message = walk::find_member(text, &members, "message");
         let data = walk::find_member(text, &members, "data");
         let taken = [message, data].map(|member| member.map(|member| member.key));
-        let (mut left, mut beyond, mut hidden) = (MAX_EXTRA_BYTES, Vec::new(), Vec::new());
+        let (mut remaining, mut overflow, mut redactions) = (MAX_EXTRA_BYTES, Vec::new(), Vec::new());
         for member in members.iter().filter(|member| !taken.contains(&Some(member.key))) {
-            let said = redact.and_then(|redact| member_limits::redact_member(redact, text, *member));
-            let len = said.as_ref().map_or(member.span().len(), String::len);
+            let replacement = redact.and_then(|redact| member_limits::redact_member(redact, text, *member));
+            let len = replacement.as_ref().map_or(member.span().len(), String::len);
             let is_code = walk::string_equals(member.key.slice(text), "code");
-            match left.checked_sub(len).filter(|_| !is_code || member.value.len() <= MAX_CODE_BYTES) {
+            match remaining.checked_sub(len).filter(|_| !is_code || member.value.len() <= MAX_CODE_BYTES) {
                 Some(rest) => {
-                    left = rest;
-                    hidden.extend(said.map(|said| (member.span(), said)));
+                    remaining = rest;
+                    redactions.extend(replacement.map(|replacement| (member.span(), replacement)));
                 }
-                None => beyond.push(*member),
+                None => overflow.push(*member),
             }
         }
-        Self { text, span: error, is_object, members, message, data, overflow: beyond, redactions: hidden }
+        Self { text, span: error, is_object, members, message, data, overflow, redactions }
     }
 
     /// Leaves the error unchanged apart from redactions.
     pub(crate) fn apply_redactions(&self, splice: &mut Splice<'_>) {
-        for (place, said) in &self.redactions {
-            splice.replace(*place, said.clone());
+        for (place, replacement) in &self.redactions {
+            splice.replace(*place, replacement.clone());
         }
     }
 
@@ -107,22 +98,23 @@ impl<'a> ErrorOutline<'a> {
         self.write_content(portion.into(), splice);
     }
 
-    fn write_content(&self, shown: PortionContent<'_>, splice: &mut Splice<'_>) {
-        let piece_at = |address: &str| shown.pieces.iter().find(|piece| piece.address == address);
+    fn write_content(&self, content: PortionContent<'_>, splice: &mut Splice<'_>) {
+        let piece_at = |address: &str| content.pieces.iter().find(|piece| piece.address == address);
         let message = self.message.map(|member| member.value.slice(self.text)).unwrap_or_default();
         let message = piece_at(MESSAGE_ADDRESS).map_or_else(|| truncate(message), piece_text);
-        let data = match (shown.structured, piece_at(DATA_ADDRESS)) {
+        let data = match (content.structured, piece_at(DATA_ADDRESS)) {
             (Some(structured), _) => structured.to_owned(),
             (None, Some(piece)) if is_envelope(piece) => piece.body.as_str().to_owned(),
             (None, Some(piece)) => {
-                format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), shown.notice)
+                format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), content.notice)
             }
-            (None, None) => shown.notice.to_owned(),
+            (None, None) => content.notice.to_owned(),
         };
         if !self.is_object {
             let message = "the server answered with an error that is no object";
-            let said = format!("{{\"code\":{DEFAULT_CODE},\"message\":{},\"data\":{data}}}", quote(message));
-            return splice.replace(self.span, said);
+            let replacement =
+                format!("{{\"code\":{DEFAULT_CODE},\"message\":{},\"data\":{data}}}", quote(message));
+            return splice.replace(self.span, replacement);
         }
         let code = |member: &Member| {
             walk::string_equals(member.key.slice(self.text), "code") && member.value.len() <= MAX_CODE_BYTES
@@ -177,10 +169,10 @@ mod tests {
         is_whole: false,
     };
 
-    fn check(error: &str, shown: PortionContent<'_>, expect: &str) {
+    fn check(error: &str, content: PortionContent<'_>, expect: &str) {
         let failure = ErrorOutline::parse(error, walk::document_span(error), None);
         let mut splice = Splice::new(error);
-        failure.write_content(shown, &mut splice);
+        failure.write_content(content, &mut splice);
         assert_eq!(splice.apply(), expect);
     }
 

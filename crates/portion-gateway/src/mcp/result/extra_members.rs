@@ -31,18 +31,18 @@ impl<'a> ExtraMembers<'a> {
 
     /// Passes a member if the remaining bytes suffice, else adds it to the overflow. `slot`: as for a part.
     pub(super) fn add(&mut self, member: Member, slot: (usize, usize), address: &str) {
-        let hidden = self.redact.and_then(|redact| member_limits::redact_member(redact, self.text, member));
-        let len = hidden.as_ref().map_or(member.span().len(), String::len);
+        let redacted = self.redact.and_then(|redact| member_limits::redact_member(redact, self.text, member));
+        let len = redacted.as_ref().map_or(member.span().len(), String::len);
         // A member redacted by its own name must not become a part, because parts have no name.
-        let fits = if len <= MAX_REDACTED_BYTES && hidden.is_some() {
+        let fits = if len <= MAX_REDACTED_BYTES && redacted.is_some() {
             Some(self.remaining_bytes)
         } else {
             self.remaining_bytes.checked_sub(len)
         };
         match fits {
-            Some(left) => {
-                self.remaining_bytes = left;
-                self.redactions.extend(hidden.map(|said| (member.span(), said)));
+            Some(remaining) => {
+                self.remaining_bytes = remaining;
+                self.redactions.extend(redacted.map(|replacement| (member.span(), replacement)));
             }
             None => self.overflow.push((member, slot, address.to_owned())),
         }

@@ -21,14 +21,14 @@ const ENTRY_FRAME_BYTES: usize = 64;
 
 impl ResultOutline<'_> {
     /// Adds the parts of the result's content list.
-    pub(super) fn read_items(&mut self, items: &[Node], aside: &mut ExtraMembers<'_>) {
+    pub(super) fn read_items(&mut self, items: &[Node], extras: &mut ExtraMembers<'_>) {
         let Some(list) = self.content_list else { return };
         for (i, item) in items.iter().enumerate() {
             let (slot, address) = ((list, i), format!("/{}/{i}", self.shape.content_member()));
             match self.shape {
-                ResultShape::Tool => self.add_block(item, slot, &address, &BlockLabel::default(), aside),
-                ResultShape::Resource => self.add_entry(item, slot, &address, aside),
-                ResultShape::Prompt => self.add_message(item, slot, &address, aside),
+                ResultShape::Tool => self.add_block(item, slot, &address, &BlockLabel::default(), extras),
+                ResultShape::Resource => self.add_entry(item, slot, &address, extras),
+                ResultShape::Prompt => self.add_message(item, slot, &address, extras),
             }
         }
     }
@@ -41,7 +41,7 @@ impl ResultOutline<'_> {
         slot: (usize, usize),
         address: &str,
         around: &BlockLabel,
-        aside: &mut ExtraMembers<'_>,
+        extras: &mut ExtraMembers<'_>,
     ) {
         let text = self.text;
         let object = item.as_object();
@@ -50,7 +50,7 @@ impl ResultOutline<'_> {
                 .and_then(|o| o.member(text, "type"))
                 .is_some_and(|m| walk::string_equals(m.value.slice(text), name))
         };
-        if is_type("text") && self.try_add_text(item, "text", slot, address, around, aside) {
+        if is_type("text") && self.try_add_text(item, "text", slot, address, around, extras) {
             return;
         }
         let resource = object.and_then(|o| o.opened_member(text, "resource")).filter(|_| is_type("resource"));
@@ -59,7 +59,7 @@ impl ResultOutline<'_> {
             let inner = format!("{address}/resource");
             let label = BlockLabel { frame_bytes: around.frame_bytes + frame, ..around.clone() };
             if frame <= MAX_BLOCK_FRAME_BYTES
-                && self.try_add_text(resource, "text", slot, &inner, &label, aside)
+                && self.try_add_text(resource, "text", slot, &inner, &label, extras)
             {
                 return;
             }
@@ -75,8 +75,8 @@ impl ResultOutline<'_> {
     }
 
     /// Adds an entry of `contents`.
-    fn add_entry(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut ExtraMembers<'_>) {
-        if !self.try_add_text(item, "text", slot, address, &BlockLabel::default(), aside) {
+    fn add_entry(&mut self, item: &Node, slot: (usize, usize), address: &str, extras: &mut ExtraMembers<'_>) {
+        if !self.try_add_text(item, "text", slot, address, &BlockLabel::default(), extras) {
             let binary = binary_member(self.text, item.as_object(), "blob", "/blob");
             let of = resource_uri(self.text, item.as_object());
             let frame = ENTRY_FRAME_BYTES + of.as_ref().map_or(0, String::len);
@@ -91,7 +91,7 @@ impl ResultOutline<'_> {
         item: &Node,
         slot: (usize, usize),
         address: &str,
-        aside: &mut ExtraMembers<'_>,
+        extras: &mut ExtraMembers<'_>,
     ) {
         let content = item.as_object().and_then(|o| o.opened_member(self.text, "content"));
         let frame = content.map(|c| item.span.len().saturating_sub(c.span.len()));
@@ -105,14 +105,14 @@ impl ResultOutline<'_> {
             Some(block @ Node { content: NodeContent::Object(_), .. })
                 if frame <= Some(MAX_BLOCK_FRAME_BYTES) =>
             {
-                self.add_block(block, slot, &format!("{address}/content"), &label, aside);
+                self.add_block(block, slot, &format!("{address}/content"), &label, extras);
             }
             Some(Node { span: whole, content: NodeContent::Array(blocks) })
                 if frame <= Some(MAX_BLOCK_FRAME_BYTES) && !blocks.is_empty() =>
             {
                 let list = self.add_sequence(*whole, blocks.iter().map(|block| block.span), Some(slot));
                 for (j, block) in blocks.iter().enumerate() {
-                    self.add_block(block, (list, j), &format!("{address}/content/{j}"), &label, aside);
+                    self.add_block(block, (list, j), &format!("{address}/content/{j}"), &label, extras);
                 }
             }
             _ => self.push_part(
@@ -133,17 +133,17 @@ impl ResultOutline<'_> {
         slot: (usize, usize),
         address: &str,
         around: &BlockLabel,
-        aside: &mut ExtraMembers<'_>,
+        extras: &mut ExtraMembers<'_>,
     ) -> bool {
         let text = self.text;
         let Some((object, place)) = item.as_object().and_then(|o| Some((o, o.string_member(text, name)?)))
         else {
             return false;
         };
-        let ours = |member: &Member| {
+        let is_protocol = |member: &Member| {
             BLOCK_MEMBERS.iter().any(|name| walk::string_equals(member.key.slice(text), name))
         };
-        let protocol = object.members.iter().filter(|member| ours(member));
+        let protocol = object.members.iter().filter(|member| is_protocol(member));
         // Includes the comma after each member, and the braces.
         let whole: usize = 2 + protocol.map(|member| member.span().len() + 1).sum::<usize>();
         let frame = whole.saturating_sub(place.len());
@@ -159,11 +159,11 @@ impl ResultOutline<'_> {
         if let Some(part) = self.parts.last_mut() {
             part.mime_span = object.string_member(text, "mimeType");
         }
-        if object.members.iter().any(|member| !ours(member)) {
+        if object.members.iter().any(|member| !is_protocol(member)) {
             let held = self.sequences.len();
             self.sequences.push(NestedSequence { sequence: object.to_sequence(item.span), parent: None });
-            for (i, member) in object.members.iter().enumerate().filter(|(_, member)| !ours(member)) {
-                aside.add(*member, (held, i), address);
+            for (i, member) in object.members.iter().enumerate().filter(|(_, member)| !is_protocol(member)) {
+                extras.add(*member, (held, i), address);
             }
         }
         true

@@ -159,19 +159,19 @@ impl<'a> ResultOutline<'a> {
         };
         outline.read_meta(object);
         outline.mark_shadowed_members(object);
-        let mut aside = ExtraMembers::new(text, redact);
+        let mut extras = ExtraMembers::new(text, redact);
         if let Some(Node { span: whole, content: NodeContent::Array(items) }) =
             object.opened_member(text, name)
         {
             outline.content_list =
                 Some(outline.add_sequence(*whole, items.iter().map(|item| item.span), None));
-            outline.read_items(items, &mut aside);
+            outline.read_items(items, &mut extras);
             if outline.parts.len() > MAX_PARTS {
                 // As a single value among the extra members, it can be described and read.
                 outline.parts.clear();
                 outline.sequences.truncate(1);
                 outline.content_list = None;
-                aside = ExtraMembers::new(text, redact);
+                extras = ExtraMembers::new(text, redact);
             }
         }
         for (i, member) in object.members.iter().enumerate() {
@@ -185,12 +185,12 @@ impl<'a> ResultOutline<'a> {
                 continue;
             }
             if unread {
-                aside.add_overflow(*member, (0, i));
+                extras.add_overflow(*member, (0, i));
             } else if !known {
-                aside.add(*member, (0, i), "");
+                extras.add(*member, (0, i), "");
             }
         }
-        outline.frame_bytes = aside.into_parts(&mut outline);
+        outline.frame_bytes = extras.into_parts(&mut outline);
         outline.read_structured(object);
         outline
     }
@@ -249,8 +249,8 @@ impl<'a> ResultOutline<'a> {
         let meta = object.member(self.text, "_meta").filter(|m| m.value.slice(self.text).starts_with('{'));
         if let Some(meta) = meta {
             let members = walk::members(self.text, meta.value);
-            let ours = |m: &Member| unescape(m.key.slice(self.text)).starts_with(RESERVED_PREFIX);
-            let taken = (0..members.len()).filter(|i| ours(&members[*i])).collect();
+            let is_reserved = |m: &Member| unescape(m.key.slice(self.text)).starts_with(RESERVED_PREFIX);
+            let taken = (0..members.len()).filter(|i| is_reserved(&members[*i])).collect();
             let items = members.iter().map(|m| m.span()).collect();
             let named =
                 |name: &str| members.iter().rposition(|m| walk::string_equals(m.key.slice(self.text), name));

@@ -10,11 +10,11 @@ use super::write::PortionContent;
 
 /// Builds the result for a read URI from a portion.
 pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
-    let here = portion
+    let base_uri = portion
         .start_cursor()
         .map_or("portion://part".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
     // Each entry needs a URI of its own.
-    let uri = |i: usize| if i == 0 { quote(&here) } else { quote(&format!("{here}#{i}")) };
+    let uri = |i: usize| if i == 0 { quote(&base_uri) } else { quote(&format!("{base_uri}#{i}")) };
     let mut entries: Vec<String> =
         portion.pieces().iter().enumerate().map(|(i, piece)| piece_entry(&uri(i), piece)).collect();
     entries.extend(portion.separate_notice().map(|_| notice_entry(portion.into())));
@@ -24,10 +24,10 @@ pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
 
 /// Returns the notice as an entry. Its URI is that of the next page: always a new one, because clients cache
 /// by URI.
-pub(super) fn notice_entry(shown: PortionContent<'_>) -> String {
+pub(super) fn notice_entry(content: PortionContent<'_>) -> String {
     let uri =
-        shown.cursor.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
-    text_entry(&quote(&uri), "application/json", shown.notice)
+        content.cursor.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
+    text_entry(&quote(&uri), "application/json", content.notice)
 }
 
 /// Returns a text entry. `uri` is JSON.

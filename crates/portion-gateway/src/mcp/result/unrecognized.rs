@@ -66,14 +66,14 @@ fn prompt_result(portion: &Portion, modern: bool) -> String {
 
 /// Returns the JSON that a portion shows in place of the part at an address.
 pub(crate) fn part_json(portion: &Portion, address: &str) -> String {
-    let shown = PortionContent::from(portion);
-    let piece = shown.pieces.iter().find(|piece| piece.address == address);
-    match (shown.structured, piece) {
+    let content = PortionContent::from(portion);
+    let piece = content.pieces.iter().find(|piece| piece.address == address);
+    match (content.structured, piece) {
         (Some(structured), _) => structured.to_owned(),
-        (None, Some(piece)) if shown.has_enveloped_notice => piece.body.as_str().to_owned(),
+        (None, Some(piece)) if content.has_enveloped_notice => piece.body.as_str().to_owned(),
         (None, Some(piece)) => {
-            format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), shown.notice)
+            format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), content.notice)
         }
-        (None, None) => shown.notice.to_owned(),
+        (None, None) => content.notice.to_owned(),
     }
 }

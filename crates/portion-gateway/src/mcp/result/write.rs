@@ -49,7 +49,7 @@ impl PortionContent<'_> {
     /// Returns the gateway's `_meta` members: a copy of the notice, and the extra members.
     pub(super) fn meta_members(&self) -> String {
         let notice = format!("\"{NOTICE_KEY}\":{}", self.notice);
-        self.extra_meta.map_or_else(|| notice.clone(), |beside| format!("{notice},{beside}"))
+        self.extra_meta.map_or_else(|| notice.clone(), |extra| format!("{notice},{extra}"))
     }
 }
 
@@ -73,8 +73,8 @@ impl ResultOutline<'_> {
 
     /// Applies the redactions of extra members.
     fn apply_redactions(&self, splice: &mut Splice<'_>) {
-        for (place, said) in &self.redactions {
-            splice.replace(*place, said.clone());
+        for (place, replacement) in &self.redactions {
+            splice.replace(*place, replacement.clone());
         }
     }
 
@@ -87,14 +87,14 @@ impl ResultOutline<'_> {
         Some(format!("\"{UPSTREAM_NOTICE_KEY}\":{}", notice.slice(self.text)))
     }
 
-    pub(super) fn write_content(&self, shown: PortionContent<'_>, splice: &mut Splice<'_>) {
+    pub(super) fn write_content(&self, content: PortionContent<'_>, splice: &mut Splice<'_>) {
         self.apply_redactions(splice);
         let pieces: HashMap<&str, &Piece> =
-            shown.pieces.iter().map(|piece| (piece.address.as_str(), piece)).collect();
-        let mut gone: Vec<Vec<bool>> =
+            content.pieces.iter().map(|piece| (piece.address.as_str(), piece)).collect();
+        let mut removed: Vec<Vec<bool>> =
             self.sequences.iter().map(|held| vec![false; held.sequence.items.len()]).collect();
         for hidden in &self.shadowed_members {
-            gone[0][*hidden] = true;
+            removed[0][*hidden] = true;
         }
         for part in &self.parts {
             let piece = pieces.get(part.address.as_str()).copied();
@@ -103,21 +103,22 @@ impl ResultOutline<'_> {
             }
             let with = match part.kind {
                 PartKind::Structured => {
-                    shown.structured.filter(|_| !self.is_error()).map(|json| Some(json.to_owned()))
+                    content.structured.filter(|_| !self.is_error()).map(|json| Some(json.to_owned()))
                 }
                 _ => piece.and_then(|piece| self.replacement(part, &piece.body)),
             };
             match with {
                 Some(Some(with)) => splice.replace(part.span, with),
                 Some(None) => {}
-                None => gone[part.slot.0][part.slot.1] = true,
+                None => removed[part.slot.0][part.slot.1] = true,
             }
         }
         // Inner sequences come after outer ones.
         for i in (1..self.sequences.len()).rev() {
-            if let Some((outer, item)) = self.sequences[i].parent.filter(|_| gone[i].iter().all(|gone| *gone))
+            if let Some((outer, item)) =
+                self.sequences[i].parent.filter(|_| removed[i].iter().all(|removed| *removed))
             {
-                gone[outer][item] = true;
+                removed[outer][item] = true;
             }
         }
         // An error has no `structuredContent`: its shown part is added to the content.
@@ -125,14 +126,14 @@ impl ResultOutline<'_> {
             .get(STRUCTURED_CONTENT)
             .filter(|_| self.is_error())
             .map(|piece| content_block(&piece.body));
-        let notice = (!shown.has_enveloped_notice).then(|| self.notice_item(shown));
+        let notice = (!content.has_enveloped_notice).then(|| self.notice_item(content));
         let items: Vec<String> = own.into_iter().chain(notice).collect();
         let mut added = Vec::new();
         if self.content_list.is_none() {
             added.push(format!("\"{}\":[{}]", self.shape.content_member(), items.join(",")));
-            self.remove_member(self.shape.content_member(), &mut gone);
+            self.remove_member(self.shape.content_member(), &mut removed);
         }
-        added.extend(self.write_meta(shown, &mut gone, splice));
+        added.extend(self.write_meta(content, &mut removed, splice));
         self.restrict_cache_scope(splice);
         for (i, held) in self.sequences.iter().enumerate() {
             let added = match i {
@@ -140,8 +141,8 @@ impl ResultOutline<'_> {
                 i if Some(i) == self.content_list => items.as_slice(),
                 _ => &[],
             };
-            if !added.is_empty() || gone[i].contains(&true) {
-                splice.edit_sequence(&held.sequence, |item| !gone[i][item], added);
+            if !added.is_empty() || removed[i].contains(&true) {
+                splice.edit_sequence(&held.sequence, |item| !removed[i][item], added);
             }
         }
     }
@@ -179,42 +180,42 @@ impl ResultOutline<'_> {
     }
 
     /// Returns the notice as the last item of the content.
-    fn notice_item(&self, shown: PortionContent<'_>) -> String {
-        let notice = shown.notice;
+    fn notice_item(&self, content: PortionContent<'_>) -> String {
+        let notice = content.notice;
         match self.shape {
             ResultShape::Tool => format!("{{\"type\":\"text\",\"text\":{}}}", quote(notice)),
             ResultShape::Prompt => {
                 let text = quote(notice);
                 format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}")
             }
-            ResultShape::Resource => resource_contents::notice_entry(shown),
+            ResultShape::Resource => resource_contents::notice_entry(content),
         }
     }
 
     /// Writes the notice into `_meta`. Returns the member to add if there is no `_meta` object.
     fn write_meta(
         &self,
-        shown: PortionContent<'_>,
-        gone: &mut [Vec<bool>],
+        content: PortionContent<'_>,
+        removed: &mut [Vec<bool>],
         splice: &mut Splice<'_>,
     ) -> Option<String> {
-        let members = shown.meta_members();
-        let stays = |gone: &[Vec<bool>]| {
+        let members = content.meta_members();
+        let stays = |removed: &[Vec<bool>]| {
             let items = &self.sequences[0].sequence.items;
             let meta = |span: &Span, whole: Span| span.end == whole.end && span.start < whole.start;
             let found = self.meta.as_ref()?;
             let at = items.iter().position(|item| meta(item, found.0.span))?;
-            (!gone[0][at]).then_some(found)
+            (!removed[0][at]).then_some(found)
         };
-        if let Some((meta, taken)) = stays(gone) {
+        if let Some((meta, taken)) = stays(removed) {
             // Beside a cursor, a client must see more than the only member of an object.
-            let unwraps = self.unwrap_marker.filter(|_| !shown.is_whole && shown.structured.is_some());
+            let unwraps = self.unwrap_marker.filter(|_| !content.is_whole && content.structured.is_some());
             let added: Vec<String> =
                 [Some(members), self.upstream_notice_member()].into_iter().flatten().collect();
             splice.edit_sequence(meta, |i| !taken.contains(&i) && Some(i) != unwraps, &added);
             return None;
         }
-        self.remove_member("_meta", gone);
+        self.remove_member("_meta", removed);
         Some(format!("\"_meta\":{{{members}}}"))
     }
 
@@ -229,10 +230,10 @@ impl ResultOutline<'_> {
         }
     }
 
-    fn remove_member(&self, name: &str, gone: &mut [Vec<bool>]) {
+    fn remove_member(&self, name: &str, removed: &mut [Vec<bool>]) {
         for (i, item) in self.sequences[0].sequence.items.iter().enumerate() {
             let member = walk::member_key(self.text, *item);
-            gone[0][i] |= walk::string_equals(member, name);
+            removed[0][i] |= walk::string_equals(member, name);
         }
     }
 }
