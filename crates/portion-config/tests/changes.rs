@@ -53,26 +53,26 @@ impl Place {
 
 /// Runs `act` while watching, and expects these reports and no others until the last change.
 fn check(place: &Place, options: DebounceOptions, act: impl FnOnce(&Place), expect: &[FileContent]) {
-    let (_watch, told) = watch(&place.path, Some(FIRST), options);
+    let (_watch, reports) = watch(&place.path, Some(FIRST), options);
     act(place);
     for seen in expect {
-        assert_eq!(&next(&told), seen);
+        assert_eq!(&next(&reports), seen);
     }
     place.replace(LAST);
-    assert_eq!(next(&told), text(LAST), "more was told than expected");
+    assert_eq!(next(&reports), text(LAST), "more was told than expected");
 }
 
 /// Starts a watch and returns its reports.
 fn watch(path: &Path, known: Option<&str>, options: DebounceOptions) -> (WatchHandle, Receiver<FileContent>) {
-    let (tell, told) = mpsc::channel();
+    let (sender, reports) = mpsc::channel();
     let watch = WatchHandle::start(path, known, options, move |seen| {
-        let _ = tell.send(seen);
+        let _ = sender.send(seen);
     });
-    (watch.expect("it is watched"), told)
+    (watch.expect("it is watched"), reports)
 }
 
-fn next(told: &Receiver<FileContent>) -> FileContent {
-    told.recv_timeout(Duration::from_mins(1)).expect("something is told")
+fn next(reports: &Receiver<FileContent>) -> FileContent {
+    reports.recv_timeout(Duration::from_mins(1)).expect("something is told")
 }
 
 fn text(of: &str) -> FileContent {
@@ -148,15 +148,15 @@ fn a_changed_link_is_reported() {
         fs::rename(volume.join("..data_tmp"), volume.join("..data")).expect("it can be replaced");
     };
     let place = Place::mounted();
-    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
+    let (_watch, reports) = watch(&place.path, Some(FIRST), usual());
     for (day, content) in [("..2026_11_23", SECOND), ("..2026_11_24", FIRST), ("..2026_11_25", SECOND)] {
         flip(&place, day, content);
-        assert_eq!(next(&told), text(content));
+        assert_eq!(next(&reports), text(content));
     }
     // The new target of the link is watched as well.
     let target = place.path.canonicalize().expect("it is there");
     rename_over(&target, LAST);
-    assert_eq!(next(&told), text(LAST));
+    assert_eq!(next(&reports), text(LAST));
 }
 
 #[test]
@@ -191,11 +191,11 @@ fn a_recreated_file_is_reported_once() {
 #[test]
 fn a_missing_file_and_its_return_are_reported() {
     let place = Place::new();
-    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
+    let (_watch, reports) = watch(&place.path, Some(FIRST), usual());
     fs::remove_file(&place.path).expect("it was there");
-    assert_eq!(next(&told), FileContent::Missing);
+    assert_eq!(next(&reports), FileContent::Missing);
     place.replace(FIRST);
-    assert_eq!(next(&told), text(FIRST));
+    assert_eq!(next(&reports), text(FIRST));
 }
 
 /// V3.4, as far as it concerns the watch: a half-written file is not a configuration and does not replace
@@ -212,7 +212,7 @@ fn v3_4_half_a_file_is_not_reported() {
     check(&Place::new(), patient(), act, &[text(SECOND)]);
 }
 
-/// The same for a file that is truncated at the end of a line: a prefix of the previous text is not
+/// V3.4 for a file that is truncated at the end of a line: a prefix of the previous text is not
 /// reported.
 #[test]
 fn v3_4_a_truncated_file_is_not_reported() {
@@ -229,14 +229,14 @@ fn v3_4_a_truncated_file_is_not_reported() {
 /// Asserts that every text is reported completely while `write` replaces one by the next.
 fn check_storm(write: impl Fn(&Place, &str)) {
     let place = Place::new();
-    let (_watch, told) = watch(&place.path, Some(FIRST), patient());
+    let (_watch, reports) = watch(&place.path, Some(FIRST), patient());
     let versions: Vec<_> = (0..60).map(|n| format!("name: v{n}\n").repeat(8_000) + "end: true\n").collect();
     for (number, version) in versions.iter().enumerate() {
         write(&place, version);
         std::thread::sleep(Duration::from_millis(number as u64 * 7 % 25));
     }
     loop {
-        let FileContent::Text(seen) = next(&told) else { panic!("a text is always there") };
+        let FileContent::Text(seen) = next(&reports) else { panic!("a text is always there") };
         let number = versions.iter().position(|version| *version == seen);
         if number.expect("it is whole") + 1 == versions.len() {
             break;
@@ -279,33 +279,33 @@ fn a_touch_is_not_reported() {
 fn a_file_without_permission_is_reported_until_it_is_readable() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
-    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
+    let (_watch, reports) = watch(&place.path, Some(FIRST), usual());
     let chmod =
         |mode| fs::set_permissions(&place.path, fs::Permissions::from_mode(mode)).expect("it is ours");
     chmod(0o000);
     // Root may read everything: then there is nothing to test.
     if File::open(&place.path).is_err() {
-        assert!(matches!(next(&told), FileContent::Unreadable(_)));
+        assert!(matches!(next(&reports), FileContent::Unreadable(_)));
         chmod(0o600);
-        assert_eq!(next(&told), text(FIRST));
+        assert_eq!(next(&reports), text(FIRST));
     }
     place.replace(LAST);
-    assert_eq!(next(&told), text(LAST));
+    assert_eq!(next(&reports), text(LAST));
 }
 
 #[test]
 fn binary_content_is_reported_as_unreadable() {
     let unreadable = |make: &dyn Fn(&Path), why: &str| {
         let place = Place::new();
-        let (_watch, told) = watch(&place.path, Some(FIRST), usual());
+        let (_watch, reports) = watch(&place.path, Some(FIRST), usual());
         let beside = place.folder.path().join("beside");
         make(&beside);
         if beside.is_dir() {
             fs::remove_file(&place.path).expect("it was there");
         }
         fs::rename(beside, &place.path).expect("it can be replaced");
-        let seen = match next(&told) {
-            FileContent::Missing => next(&told),
+        let seen = match next(&reports) {
+            FileContent::Missing => next(&reports),
             seen => seen,
         };
         let FileContent::Unreadable(said) = seen else { panic!("{seen:?}") };
@@ -327,14 +327,14 @@ fn a_file_without_content_is_reported_as_empty() {
 #[test]
 fn a_recreated_directory_is_watched_again() {
     let place = Place::new();
-    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
+    let (_watch, reports) = watch(&place.path, Some(FIRST), usual());
     let folder = place.path.parent().expect("a directory");
     for content in [SECOND, FIRST] {
         fs::remove_dir_all(folder).expect("it was there");
-        assert_eq!(next(&told), FileContent::Missing);
+        assert_eq!(next(&reports), FileContent::Missing);
         fs::create_dir(folder).expect("it can be made");
         fs::write(&place.path, content).expect("it can be made");
-        assert_eq!(next(&told), text(content));
+        assert_eq!(next(&reports), text(content));
     }
     // Renamed, with another one in its place.
     let other = place.folder.path().join("other");
@@ -342,24 +342,24 @@ fn a_recreated_directory_is_watched_again() {
     fs::write(other.join("portion.yaml"), SECOND).expect("a file");
     fs::rename(folder, place.folder.path().join("old")).expect("it can be moved");
     fs::rename(other, folder).expect("it can be moved");
-    let seen = match next(&told) {
-        FileContent::Missing => next(&told),
+    let seen = match next(&reports) {
+        FileContent::Missing => next(&reports),
         seen => seen,
     };
     assert_eq!(seen, text(SECOND));
     place.replace(LAST);
-    assert_eq!(next(&told), text(LAST));
+    assert_eq!(next(&reports), text(LAST));
 }
 
 #[test]
 fn a_file_created_later_is_reported() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("not/yet/portion.yaml");
-    let (_watch, told) = watch(&path, None, usual());
-    assert_eq!(next(&told), FileContent::Missing);
+    let (_watch, reports) = watch(&path, None, usual());
+    assert_eq!(next(&reports), FileContent::Missing);
     fs::create_dir_all(path.parent().expect("a directory")).expect("it can be made");
     fs::write(&path, FIRST).expect("it can be made");
-    assert_eq!(next(&told), text(FIRST));
+    assert_eq!(next(&reports), text(FIRST));
 }
 
 #[test]
@@ -390,10 +390,10 @@ fn a_change_before_the_watch_is_reported() {
 #[test]
 fn nothing_is_reported_after_the_watch_ends() {
     let place = Place::new();
-    let (watch, told) = watch(&place.path, None, usual());
-    assert_eq!(next(&told), text(FIRST));
+    let (watch, reports) = watch(&place.path, None, usual());
+    assert_eq!(next(&reports), text(FIRST));
     drop(watch);
     place.replace(SECOND);
     // The thread has ended, and `on_change` with it.
-    assert!(told.recv().is_err());
+    assert!(reports.recv().is_err());
 }

@@ -1,4 +1,4 @@
-//! Parses the `traceparent` header, which says which trace a request belongs to:
+//! Parses the `traceparent` header, the trace that a request belongs to:
 //! <https://www.w3.org/TR/trace-context/#traceparent-header>.
 
 use std::ops::Range;

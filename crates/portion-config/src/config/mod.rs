@@ -35,7 +35,7 @@ pub struct Config {
     top: Settings,
     /// Rules for endpoints, from the least to the most specific.
     rules: Vec<PatternRule>,
-    /// The same rules, as written.
+    /// Rules as written.
     declared_rules: Vec<(String, Settings)>,
     upstreams: Vec<Upstream>,
 }

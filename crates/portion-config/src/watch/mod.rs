@@ -144,9 +144,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("portion.yaml");
         std::fs::write(&path, "a: 1\n").expect("there is room");
-        let (tell, told) = mpsc::channel();
+        let (sender, reports) = mpsc::channel();
         let on_change = move |seen| {
-            let _ = tell.send(seen);
+            let _ = sender.send(seen);
         };
         let blind = |path: &Path, _| {
             let mut file_watcher = FileWatcher::disabled();
@@ -161,7 +161,7 @@ mod tests {
             blind,
         );
         let _watch = watch.expect("there can be a thread");
-        let next = || told.recv_timeout(std::time::Duration::from_mins(1)).expect("something is told");
+        let next = || reports.recv_timeout(std::time::Duration::from_mins(1)).expect("something is told");
         for text in ["a: 2\n", "a: 1\n"] {
             std::fs::write(&path, text).expect("there is room");
             assert_eq!(next(), FileContent::Text(text.to_owned()));

@@ -28,7 +28,7 @@ pub(super) struct WatchLoop<F> {
 impl<F: FnMut(FileContent)> WatchLoop<F> {
     pub(super) fn new(
         path: PathBuf,
-        told: Option<FileContent>,
+        last_content: Option<FileContent>,
         options: DebounceOptions,
         file_watcher: FileWatcher,
         on_change: F,
@@ -45,7 +45,7 @@ impl<F: FnMut(FileContent)> WatchLoop<F> {
             watcher: file_watcher,
             debouncer,
             poll_interval: options.poll_interval,
-            last_reported: told,
+            last_reported: last_content,
             identity,
             on_change,
             started_at: Instant::now(),
@@ -161,16 +161,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("portion.yaml");
         fs::write(&path, "a: 1\n").expect("there is room");
-        let ((tell, told), (send, messages)) = (mpsc::channel(), mpsc::channel());
-        let on_change = |seen| tell.send(seen).expect("it is heard");
+        let ((sender, reports), (send, messages)) = (mpsc::channel(), mpsc::channel());
+        let on_change = |seen| sender.send(seen).expect("it is heard");
         let options = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
         let mut watch_loop = WatchLoop::new(path, None, options, FileWatcher::disabled(), on_change);
         let changed = Ok(Event::new(EventKind::Any));
         send.send(WatchMessage::FsEvent(changed, Instant::now())).expect("it is heard");
         assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
-        assert!(told.try_recv().is_err(), "it may have changed while it was read");
+        assert!(reports.try_recv().is_err(), "it may have changed while it was read");
         assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
-        assert_eq!(told.try_recv(), Ok(FileContent::Text("a: 1\n".to_owned())));
+        assert_eq!(reports.try_recv(), Ok(FileContent::Text("a: 1\n".to_owned())));
         assert!(watch_loop.debouncer.is_idle());
         send.send(WatchMessage::Stop).expect("it is heard");
         assert!(!watch_loop.read_and_report(&messages), "it is to stop");
@@ -181,16 +181,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("portion.yaml");
         fs::write(&path, "a: 1\n").expect("there is room");
-        let ((tell, told), (_send, messages)) = (mpsc::channel(), mpsc::channel());
-        let on_change = |seen| tell.send(seen).expect("it is heard");
+        let ((sender, reports), (_send, messages)) = (mpsc::channel(), mpsc::channel());
+        let on_change = |seen| sender.send(seen).expect("it is heard");
         let options = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
         let mut watch_loop = WatchLoop::new(path.clone(), None, options, FileWatcher::disabled(), on_change);
         // Longer than the resolution of file times.
         std::thread::sleep(Duration::from_millis(30));
         fs::write(&path, "a: 2\n").expect("there is room");
         assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
-        assert!(told.try_recv().is_err(), "a sign of the change is still to come");
+        assert!(reports.try_recv().is_err(), "a sign of the change is still to come");
         assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
-        assert_eq!(told.try_recv(), Ok(FileContent::Text("a: 2\n".to_owned())));
+        assert_eq!(reports.try_recv(), Ok(FileContent::Text("a: 2\n".to_owned())));
     }
 }

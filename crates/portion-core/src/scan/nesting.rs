@@ -39,7 +39,7 @@ mod tests {
     use super::NestingStack;
 
     #[test]
-    fn remembers_every_level() {
+    fn every_level_is_tracked() {
         let shape: Vec<bool> = (0..1_000).map(|i| i % 3 == 0 || i % 7 == 1).collect();
         let mut nesting = NestingStack::default();
         for object in &shape {

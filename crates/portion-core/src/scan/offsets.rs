@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_every_item_within_bounded_memory() {
+    fn every_item_is_found_in_bounded_memory() {
         check(1, 1);
         check(3, 1400);
         check(5_000, 2);

@@ -103,7 +103,7 @@ impl<'a> JsonReader<'a> {
     /// Returns the kind of the next value.
     ///
     /// # Errors
-    /// Where no value can begin.
+    /// If no value can begin.
     #[inline]
     pub fn peek(&mut self) -> Result<JsonKind, ScanError> {
         self.skip_whitespace();
@@ -121,7 +121,7 @@ impl<'a> JsonReader<'a> {
     /// Steps into an object; follow with [`next_key`](Self::next_key).
     ///
     /// # Errors
-    /// Where no object begins here.
+    /// If no object begins here.
     pub fn enter_object(&mut self) -> Result<(), ScanError> {
         self.enter(b'{', "an object")
     }
@@ -129,7 +129,7 @@ impl<'a> JsonReader<'a> {
     /// Steps into an array; follow with [`next_item`](Self::next_item).
     ///
     /// # Errors
-    /// Where no array begins here.
+    /// If no array begins here.
     pub fn enter_array(&mut self) -> Result<(), ScanError> {
         self.enter(b'[', "an array")
     }
@@ -148,7 +148,7 @@ impl<'a> JsonReader<'a> {
     /// `None` when the object ends.
     ///
     /// # Errors
-    /// Where the object is malformed.
+    /// If the object is malformed.
     pub fn next_key(&mut self) -> Result<Option<Span>, ScanError> {
         if !self.advance(b'}', "`,` or `}`")? {
             return Ok(None);
@@ -165,7 +165,7 @@ impl<'a> JsonReader<'a> {
     /// Returns true if the entered array has a next item, and stops before it.
     ///
     /// # Errors
-    /// Where the array is malformed.
+    /// If the array is malformed.
     pub fn next_item(&mut self) -> Result<bool, ScanError> {
         self.advance(b']', "`,` or `]`")
     }
@@ -194,7 +194,7 @@ impl<'a> JsonReader<'a> {
     /// Skips one value of any depth and returns its span, without surrounding white space.
     ///
     /// # Errors
-    /// Where the value is malformed.
+    /// If the value is malformed.
     pub fn skip(&mut self) -> Result<Span, ScanError> {
         self.skip_whitespace();
         let start = self.offset;
@@ -259,7 +259,7 @@ impl<'a> JsonReader<'a> {
     /// Skips one value like [`skip`](Self::skip), if it is a string.
     ///
     /// # Errors
-    /// Where no valid string begins here.
+    /// If no valid string begins here.
     #[inline]
     pub fn skip_string(&mut self) -> Result<Span, ScanError> {
         self.skip_whitespace();
@@ -271,7 +271,7 @@ impl<'a> JsonReader<'a> {
     /// Skips one value like [`skip`](Self::skip), if it is a number.
     ///
     /// # Errors
-    /// Where no valid number begins here.
+    /// If no valid number begins here.
     #[inline]
     pub fn skip_number(&mut self) -> Result<Span, ScanError> {
         self.skip_whitespace();
@@ -283,7 +283,7 @@ impl<'a> JsonReader<'a> {
     /// Succeeds at the end of the text; trailing white space is allowed.
     ///
     /// # Errors
-    /// Where more text follows.
+    /// If more text follows.
     pub fn expect_end(&mut self) -> Result<(), ScanError> {
         self.skip_whitespace();
         if self.offset == self.bytes.len() { Ok(()) } else { Err(self.expected_error("the end")) }

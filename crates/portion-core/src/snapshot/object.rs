@@ -34,7 +34,7 @@ impl ObjectIndex {
     /// Reads and validates the object at the reader.
     ///
     /// # Errors
-    /// Where the text is not JSON.
+    /// If the text is not JSON.
     pub fn parse(reader: &mut JsonReader<'_>) -> Result<Self, ScanError> {
         reader.peek()?;
         let start = reader.at();

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_or_two_is_no_error_but_more_is() {
+    fn differences_of_two_tokens_are_no_error() {
         for (estimated, actual) in [(3, 2), (4, 2), (1, 2), (0, 2), (1, 0), (10, 8)] {
             assert_eq!((estimated, actual, relative_error(estimated, actual)), (estimated, actual, 0.0));
         }

@@ -40,7 +40,7 @@ mod tests {
 
     /// The expected counts are from `tiktoken` 0.14 for Python.
     #[test]
-    fn counts_are_those_of_the_published_vocabularies() {
+    fn counts_match_the_published_vocabularies() {
         check("", 0, 0);
         check("hello world", 2, 2);
         check("The quick brown fox jumps over the lazy dog.", 10, 10);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_add_up_wherever_a_text_is_cut() {
+    fn pair_weights_add_up_across_cuts() {
         let text = "{\"naïve\": [1, 'été', 今日]}\r\n\t👍".as_bytes();
         for cut in 1..text.len() {
             let (head, tail) = text.split_at(cut);

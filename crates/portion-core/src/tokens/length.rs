@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_count_once_however_many_bytes_they_take() {
+    fn multibyte_characters_count_once() {
         assert_eq!(LEN4.count(&"👍".repeat(8)), 2);
         assert_eq!(BYTE_COUNTER.count(&"👍".repeat(8)), 26);
     }

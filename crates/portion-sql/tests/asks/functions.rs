@@ -53,7 +53,7 @@ fn glob() {
 }
 
 #[test]
-fn others() {
+fn other_functions() {
     for (expression, expect) in [
         (r"'ab12' REGEXP '^[a-z]+\d+$'", "1"),
         (r"'ab' REGEXP '\d'", "0"),

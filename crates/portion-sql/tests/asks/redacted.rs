@@ -21,7 +21,7 @@ fn check(sql: &str, expect: &str) {
 }
 
 #[test]
-fn redacted_columns_are_not_computed_with() {
+fn computing_with_redacted_columns_is_an_error() {
     for sql in [
         "SELECT COUNT(DISTINCT doorCode) FROM items",
         "SELECT COUNT(doorCode) FROM items",

@@ -24,7 +24,7 @@ enum Change {
 /// The content of the file from a time on, and the change that led to it.
 struct Moment {
     at: Duration,
-    notice: FileChange,
+    change: FileChange,
     content: Option<String>,
 }
 
@@ -96,34 +96,34 @@ impl Story {
         self.now += Duration::from_millis(milliseconds);
     }
 
-    fn sign(&mut self, notice: FileChange, content: Option<&str>) {
-        self.moments.push(Moment { at: self.now, notice, content: content.map(str::to_owned) });
+    fn sign(&mut self, change: FileChange, content: Option<&str>) {
+        self.moments.push(Moment { at: self.now, change, content: content.map(str::to_owned) });
     }
 
     /// Returns the reported contents and their times.
-    fn told(&self, settle: DebounceOptions) -> Vec<(Duration, Option<String>)> {
-        let mut settling = Debouncer::new(settle);
-        let mut told: Vec<(Duration, Option<String>)> = Vec::new();
+    fn reported(&self, options: DebounceOptions) -> Vec<(Duration, Option<String>)> {
+        let mut debouncer = Debouncer::new(options);
+        let mut reported: Vec<(Duration, Option<String>)> = Vec::new();
         let mut content = None;
         let ends = self.moments.iter().map(|moment| moment.at).skip(1).chain([Duration::MAX]);
         for (moment, end) in self.moments.iter().zip(ends) {
             content.clone_from(&moment.content);
-            settling.record_change(moment.notice, moment.at);
-            while let Some(due) = settling.next_read_at().filter(|due| *due < end) {
-                let last = told.last().map(|(_, text)| text);
+            debouncer.record_change(moment.change, moment.at);
+            while let Some(due) = debouncer.next_read_at().filter(|due| *due < end) {
+                let last = reported.last().map(|(_, text)| text);
                 let found = match &content {
                     same if Some(same) == last => ReadAssessment::Unchanged,
                     Some(text) if text.ends_with('\n') => ReadAssessment::Complete,
                     _ => ReadAssessment::Incomplete,
                 };
-                if settling.record_read(found, due) {
-                    told.push((due, content.clone()));
+                if debouncer.record_read(found, due) {
+                    reported.push((due, content.clone()));
                 }
-                assert_ne!(settling.next_read_at(), Some(due), "no look at the same time twice");
+                assert_ne!(debouncer.next_read_at(), Some(due), "no look at the same time twice");
             }
         }
-        assert!(settling.is_idle(), "nothing is left to be told");
-        told
+        assert!(debouncer.is_idle(), "nothing is left to be told");
+        reported
     }
 }
 
@@ -148,7 +148,7 @@ proptest! {
     #[test]
     fn only_complete_texts_are_reported(changes in changes(0..300)) {
         let story = Story::of(&changes);
-        for (at, text) in story.told(DebounceOptions::default()) {
+        for (at, text) in story.reported(DebounceOptions::default()) {
             // A missing file may be reported, but never a part of a text.
             let whole = text.as_ref().is_none_or(|text| story.whole.contains(text));
             prop_assert!(whole, "{text:?} at {at:?}");
@@ -157,58 +157,58 @@ proptest! {
 
     #[test]
     fn the_last_text_is_reported_in_time(changes in changes(0..300)) {
-        let (story, settle) = (Story::of(&changes), DebounceOptions::default());
-        let told = story.told(settle);
+        let (story, options) = (Story::of(&changes), DebounceOptions::default());
+        let reported = story.reported(options);
         let Some(expect) = story.whole.last() else { return Ok(()) };
-        let (at, text) = told.last().expect("something was told");
+        let (at, text) = reported.last().expect("something was told");
         prop_assert_eq!(text.as_ref(), Some(expect));
-        prop_assert!(*at <= story.now + settle.incomplete_interval, "{at:?} after {:?}", story.now);
+        prop_assert!(*at <= story.now + options.incomplete_interval, "{at:?} after {:?}", story.now);
     }
 
     #[test]
     fn every_change_is_reported_once(changes in changes(100..300)) {
-        let (story, settle) = (Story::of(&changes), DebounceOptions::default());
-        let told = story.told(settle);
-        let texts: Vec<_> = told.iter().filter_map(|(_, text)| text.as_ref()).collect();
+        let (story, options) = (Story::of(&changes), DebounceOptions::default());
+        let reported = story.reported(options);
+        let texts: Vec<_> = reported.iter().filter_map(|(_, text)| text.as_ref()).collect();
         prop_assert_eq!(texts, story.whole.iter().collect::<Vec<_>>());
     }
 
     #[test]
     fn changes_without_a_pause_are_reported(count in 20_usize..200, gap in 1_u64..15) {
         let story = Story::of(&vec![(gap, Change::Rename { ended: true }); count]);
-        let settle = DebounceOptions::default();
-        let told = story.told(settle);
-        for pair in told.windows(2) {
-            prop_assert!(pair[1].0 <= pair[0].0 + settle.quiet_interval * 4, "{:?}", pair);
+        let options = DebounceOptions::default();
+        let reported = story.reported(options);
+        for pair in reported.windows(2) {
+            prop_assert!(pair[1].0 <= pair[0].0 + options.quiet_interval * 4, "{:?}", pair);
         }
-        prop_assert_eq!(told.last().and_then(|(_, text)| text.as_ref()), story.whole.last());
+        prop_assert_eq!(reported.last().and_then(|(_, text)| text.as_ref()), story.whole.last());
     }
 }
 
 #[test]
 fn the_wait_for_an_open_writer_ends() {
-    let settle = DebounceOptions::default();
-    let mut settling = Debouncer::new(settle);
-    settling.record_change(FileChange::Writing, Duration::ZERO);
-    assert_eq!(settling.next_read_at(), Some(settle.open_writer_timeout));
+    let options = DebounceOptions::default();
+    let mut debouncer = Debouncer::new(options);
+    debouncer.record_change(FileChange::Writing, Duration::ZERO);
+    assert_eq!(debouncer.next_read_at(), Some(options.open_writer_timeout));
     assert!(
-        !settling.record_read(ReadAssessment::Incomplete, settle.open_writer_timeout),
+        !debouncer.record_read(ReadAssessment::Incomplete, options.open_writer_timeout),
         "cut off, and being written"
     );
-    assert_eq!(settling.next_read_at(), Some(settle.open_writer_timeout * 10));
-    assert!(settling.record_read(ReadAssessment::Incomplete, settle.open_writer_timeout * 10));
-    assert!(settling.is_idle());
-    settling.record_change(FileChange::Writing, Duration::ZERO);
-    assert!(settling.record_read(ReadAssessment::Complete, settle.open_writer_timeout));
+    assert_eq!(debouncer.next_read_at(), Some(options.open_writer_timeout * 10));
+    assert!(debouncer.record_read(ReadAssessment::Incomplete, options.open_writer_timeout * 10));
+    assert!(debouncer.is_idle());
+    debouncer.record_change(FileChange::Writing, Duration::ZERO);
+    assert!(debouncer.record_read(ReadAssessment::Complete, options.open_writer_timeout));
 }
 
 #[test]
 fn a_torn_read_is_repeated() {
-    let settle = DebounceOptions::default();
-    let mut settling = Debouncer::new(settle);
-    settling.record_change(FileChange::FoundByPolling, Duration::ZERO);
-    assert!(settling.is_polled());
-    assert!(!settling.record_read(ReadAssessment::Torn, settle.polled_change_interval));
-    assert_eq!(settling.next_read_at(), Some(settle.polled_change_interval * 2));
-    assert!(settling.record_read(ReadAssessment::Complete, settle.polled_change_interval * 2));
+    let options = DebounceOptions::default();
+    let mut debouncer = Debouncer::new(options);
+    debouncer.record_change(FileChange::FoundByPolling, Duration::ZERO);
+    assert!(debouncer.is_polled());
+    assert!(!debouncer.record_read(ReadAssessment::Torn, options.polled_change_interval));
+    assert_eq!(debouncer.next_read_at(), Some(options.polled_change_interval * 2));
+    assert!(debouncer.record_read(ReadAssessment::Complete, options.polled_change_interval * 2));
 }

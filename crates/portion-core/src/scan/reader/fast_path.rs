@@ -112,7 +112,7 @@ impl JsonReader<'_> {
     /// Skips `true`, `false` or `null`.
     ///
     /// # Errors
-    /// Where another value stands here.
+    /// If another value stands here.
     #[inline]
     pub fn skip_literal(&mut self) -> Result<Span, ScanError> {
         self.skip_whitespace();

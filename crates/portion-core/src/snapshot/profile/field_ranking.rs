@@ -64,7 +64,7 @@ struct FieldCandidate<'a> {
     depth: usize,
     record_count: usize,
     is_unique: bool,
-    /// True if it says almost nothing: the same value everywhere, or hardly any value.
+    /// True if it is almost uninformative: the same value everywhere, or hardly any value.
     is_uninformative: bool,
 }
 
