@@ -17,31 +17,31 @@ const LIMIT: usize = 1 << 20;
 
 /// Runs `python3 -c SCRIPT` behind the processor; `client` writes the input of the client, which then ends.
 fn run<L: MessageProcessor + 'static>(
-    lane: Arc<L>,
+    processor: Arc<L>,
     script: &str,
     client: impl FnOnce(PipeWriter),
 ) -> (String, u8) {
-    let (said, input) = pipe_pair();
-    let (heard, output) = pipe_pair();
+    let (client_stdin, input) = pipe_pair();
+    let (client_stdout, output) = pipe_pair();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     client(input);
-    let listener = std::thread::spawn(move || {
-        let mut all = String::new();
-        { heard }.read_to_string(&mut all).expect("UTF-8");
-        all
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        { client_stdout }.read_to_string(&mut text).expect("UTF-8");
+        text
     });
     let exit = runtime.block_on(async {
-        let said: Box<dyn Read + Send> = Box::new(said);
+        let client_stdin: Box<dyn Read + Send> = Box::new(client_stdin);
         let front = StdioFront {
-            input: FrameReader::new(said, LIMIT),
+            input: FrameReader::new(client_stdin, LIMIT),
             output: Box::new(output),
             signals: ShutdownSignals::listen().expect("handlers"),
             shutdown_deadline: ShutdownDeadline::default(),
         };
         let child = Child::spawn(&Program::new("python3", ["-c", script]), LIMIT).expect("starts");
-        relay(lane, child, front).await
+        relay(processor, child, front).await
     });
-    (listener.join().expect("no panic"), exit.code)
+    (reader.join().expect("no panic"), exit.code)
 }
 
 fn pipe_pair() -> (PipeReader, PipeWriter) {
@@ -49,9 +49,9 @@ fn pipe_pair() -> (PipeReader, PipeWriter) {
 }
 
 /// Sends a response to the server for each of its messages.
-struct Retort;
+struct Replier;
 
-impl MessageProcessor for Retort {
+impl MessageProcessor for Replier {
     async fn process_client_frame(&self, _: Frame) -> Vec<OutgoingMessage> {
         Vec::new()
     }
@@ -77,7 +77,7 @@ impl MessageProcessor for Retort {
 
 #[test]
 fn a_server_that_does_not_read_while_it_writes_causes_no_deadlock() {
-    let mut held = None;
+    let mut kept_input = None;
     let script = r"
 import sys
 for n in range(400): print('x' * 20000)
@@ -85,19 +85,19 @@ sys.stdout.flush()
 print('done', sum(len(sys.stdin.readline()) for n in range(400)))
 ";
     // The client sends nothing and stays until the server exits.
-    let (heard, exit) = run(Arc::new(Retort), script, |input| held = Some(input));
-    assert_eq!((heard.as_str(), exit), ("done 8000400\n", 0));
+    let (output, exit) = run(Arc::new(Replier), script, |input| kept_input = Some(input));
+    assert_eq!((output.as_str(), exit), ("done 8000400\n", 0));
 }
 
 /// Holds the client's messages until the first message of the server.
 #[derive(Default)]
-struct Patience {
+struct HoldingProcessor {
     met: AtomicBool,
     held: Mutex<Vec<Vec<u8>>>,
     pending: AtomicUsize,
 }
 
-impl MessageProcessor for Patience {
+impl MessageProcessor for HoldingProcessor {
     async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
         self.pending.fetch_add(1, Ordering::SeqCst);
@@ -120,8 +120,8 @@ impl MessageProcessor for Patience {
     }
 
     fn on_server_gone(&self, how: &dyn Display) -> Vec<OutgoingMessage> {
-        let left = self.pending.swap(0, Ordering::SeqCst);
-        (0..left).map(|_| OutgoingMessage::ToClient(how.to_string().into_bytes())).collect()
+        let pending = self.pending.swap(0, Ordering::SeqCst);
+        (0..pending).map(|_| OutgoingMessage::ToClient(how.to_string().into_bytes())).collect()
     }
 
     fn pending_count(&self) -> usize {
@@ -142,33 +142,33 @@ print('hello', flush=True)
 for line in sys.stdin: print('got', line.strip(), flush=True)
 sys.exit(9)
 ";
-    let (heard, exit) = run(Arc::new(Patience::default()), script, |mut input| {
+    let (output, exit) = run(Arc::new(HoldingProcessor::default()), script, |mut input| {
         input.write_all(b"one\ntwo\n").expect("a pipe holds that");
     });
-    assert_eq!((heard.as_str(), exit), ("got one\ngot two\n", 9));
+    assert_eq!((output.as_str(), exit), ("got one\ngot two\n", 9));
 }
 
 #[test]
 fn held_requests_are_answered_if_the_server_sends_nothing() {
-    let (heard, exit) = run(Arc::new(Patience::default()), "raise SystemExit(2)", |mut input| {
+    let (output, exit) = run(Arc::new(HoldingProcessor::default()), "raise SystemExit(2)", |mut input| {
         input.write_all(b"one\n").expect("a pipe holds that");
     });
-    assert_eq!((heard.as_str(), exit), ("the server `python3` exited with code 2\n", 2));
+    assert_eq!((output.as_str(), exit), ("the server `python3` exited with code 2\n", 2));
 }
 
 /// Answers `slow` messages after a later message has arrived.
-struct Aside {
-    heard: Semaphore,
+struct DeferringProcessor {
+    arrived: Semaphore,
 }
 
-impl MessageProcessor for Aside {
+impl MessageProcessor for DeferringProcessor {
     async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
         if message == b"slow" {
-            self.heard.acquire().await.expect("it is never closed").forget();
+            self.arrived.acquire().await.expect("it is never closed").forget();
             return vec![OutgoingMessage::ToClient(message)];
         }
-        self.heard.add_permits(1);
+        self.arrived.add_permits(1);
         vec![OutgoingMessage::ToServer(message)]
     }
 
@@ -197,10 +197,11 @@ impl MessageProcessor for Aside {
 #[test]
 fn deferred_messages_delay_no_others_and_are_answered_after_the_client_has_left() {
     let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
-    let (heard, exit) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
-        input.write_all(b"slow\nslow\none\ntwo\n").expect("a pipe holds that");
-    });
-    let mut lines: Vec<&str> = heard.lines().collect();
+    let (output, exit) =
+        run(Arc::new(DeferringProcessor { arrived: Semaphore::new(0) }), script, |mut input| {
+            input.write_all(b"slow\nslow\none\ntwo\n").expect("a pipe holds that");
+        });
+    let mut lines: Vec<&str> = output.lines().collect();
     lines.sort_unstable();
     assert_eq!((lines.as_slice(), exit), (["got one", "got two", "slow", "slow"].as_slice(), 0));
 }
@@ -208,35 +209,37 @@ fn deferred_messages_delay_no_others_and_are_answered_after_the_client_has_left(
 #[test]
 fn the_reader_never_processes_deferred_messages_itself() {
     let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
-    let (heard, exit) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
-        // Forty messages wait for a later one.
-        let line = |n: usize| format!("{n}\n");
-        let after: String = (0..40).map(line).collect();
-        input.write_all("slow\n".repeat(40).as_bytes()).expect("a pipe holds that");
-        input.write_all(after.as_bytes()).expect("a pipe holds that");
-    });
-    let slow = heard.lines().filter(|line| *line == "slow").count();
-    let got: Vec<&str> = heard.lines().filter(|line| line.starts_with("got")).collect();
+    let (output, exit) =
+        run(Arc::new(DeferringProcessor { arrived: Semaphore::new(0) }), script, |mut input| {
+            // Forty messages wait for a later one.
+            let line = |n: usize| format!("{n}\n");
+            let later: String = (0..40).map(line).collect();
+            input.write_all("slow\n".repeat(40).as_bytes()).expect("a pipe holds that");
+            input.write_all(later.as_bytes()).expect("a pipe holds that");
+        });
+    let slow = output.lines().filter(|line| *line == "slow").count();
+    let got: Vec<&str> = output.lines().filter(|line| line.starts_with("got")).collect();
     assert_eq!((slow, got.len(), got[0], exit), (40, 40, "got 0", 0));
 }
 
 #[test]
 fn deferred_messages_are_rejected_if_too_many_are_queued() {
     let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
-    let (heard, _) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
-        input.write_all("slow\n".repeat(100).as_bytes()).expect("a pipe holds that");
-        input.write_all("x\n".repeat(100).as_bytes()).expect("a pipe holds that");
-    });
-    let count = |wanted: &str| heard.lines().filter(|line| *line == wanted).count();
+    let (output, _) =
+        run(Arc::new(DeferringProcessor { arrived: Semaphore::new(0) }), script, |mut input| {
+            input.write_all("slow\n".repeat(100).as_bytes()).expect("a pipe holds that");
+            input.write_all("x\n".repeat(100).as_bytes()).expect("a pipe holds that");
+        });
+    let count = |expected: &str| output.lines().filter(|line| *line == expected).count();
     assert_eq!(count("slow") + count("refused"), 100, "each has one answer");
     assert!((30..=40).contains(&count("refused")), "{}", count("refused"));
     assert_eq!(count("got x"), 100);
 }
 
 /// Panics at the first message of the server.
-struct Panics;
+struct PanickingProcessor;
 
-impl MessageProcessor for Panics {
+impl MessageProcessor for PanickingProcessor {
     async fn process_client_frame(&self, _: Frame) -> Vec<OutgoingMessage> {
         Vec::new()
     }
@@ -256,8 +259,8 @@ impl MessageProcessor for Panics {
 
 #[test]
 fn a_panicking_processor_ends_the_session() {
-    let mut held = None;
+    let mut kept_input = None;
     let script = "print('x', flush=True); input()";
-    let (heard, _) = run(Arc::new(Panics), script, |input| held = Some(input));
-    assert_eq!(heard, "gone\n");
+    let (output, _) = run(Arc::new(PanickingProcessor), script, |input| kept_input = Some(input));
+    assert_eq!(output, "gone\n");
 }

@@ -72,21 +72,21 @@ fn messages_of_a_dead_server_are_relayed_and_pending_requests_get_one_answer_eac
     );
     client.say(CALL_1);
     client.say(CALL_2);
-    let heard = client.rest();
-    assert_eq!(heard[..2], [r#"{"method":"last"}"#, r#"{"result":[],"id":1}"#]);
+    let messages = client.rest();
+    assert_eq!(messages[..2], [r#"{"method":"last"}"#, r#"{"result":[],"id":1}"#]);
     assert!(
-        heard[2].contains(r#""id":"two","error""#) && heard[2].contains("exited with code 3"),
-        "{heard:?}"
+        messages[2].contains(r#""id":"two","error""#) && messages[2].contains("exited with code 3"),
+        "{messages:?}"
     );
-    assert_eq!((heard.len(), client.code()), (3, 3));
+    assert_eq!((messages.len(), client.code()), (3, 3));
 }
 
 #[test]
 fn a_killed_server_exits_with_128_plus_its_signal() {
     let mut client = Client::around("read a; kill -9 $$");
     client.say(CALL_1);
-    let heard = client.rest();
-    assert!(heard.len() == 1 && heard[0].contains("signal 9"), "{heard:?}");
+    let messages = client.rest();
+    assert!(messages.len() == 1 && messages[0].contains("signal 9"), "{messages:?}");
     assert_eq!(client.code(), 128 + 9);
 }
 
@@ -147,9 +147,9 @@ print([got])
         let line = format!("[{}2]\n", "2,".repeat(511));
         (0..4096).for_each(|_| stdin.write_all(line.as_bytes()).expect("read"));
     });
-    let heard = client.rest();
+    let messages = client.rest();
     writer.join().expect("no panic");
-    assert_eq!((heard.len(), heard[4096].as_str(), client.code()), (4097, "[4096]", 0));
+    assert_eq!((messages.len(), messages[4096].as_str(), client.code()), (4097, "[4096]", 0));
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn a_process_that_left_the_group_does_not_delay_the_exit() {
         let mut client = Client::around(&format!("setsid sh -c 'echo $$; exec {says}' & read a; exit 6"));
         let escaped = client.group();
         client.say(CALL_1);
-        let heard = client.rest();
-        assert!(heard.last().is_some_and(|line| line.contains("exited with code 6")), "{says}");
+        let messages = client.rest();
+        assert!(messages.last().is_some_and(|line| line.contains("exited with code 6")), "{says}");
         assert_eq!(client.code(), 6);
         let _ = kill_process(Pid::from_raw(escaped.try_into().expect("small")).expect("not 0"), Signal::KILL);
     }
@@ -199,8 +199,8 @@ fn a_server_that_closes_its_stdout_has_ended() {
     let mut client = Client::around("trap '' TERM; echo $$; read a; exec >&-; while :; do sleep 100; done");
     let group = client.group();
     client.say(CALL_1);
-    let heard = client.rest();
-    assert!(heard.len() == 1 && heard[0].contains(r#""id":1,"error""#), "{heard:?}");
+    let messages = client.rest();
+    assert!(messages.len() == 1 && messages[0].contains(r#""id":1,"error""#), "{messages:?}");
     assert_eq!(client.code(), 128 + 9);
     assert_gone(group);
 }

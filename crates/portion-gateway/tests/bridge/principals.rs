@@ -40,9 +40,9 @@ fn callers_without_sessions_share_a_process_but_no_data() {
     let key = |n: usize| {
         ["", "X-API-Key: 1\r\n", "X-API-Key: 2\r\n", "Cookie: sid=1\r\n", "Authorization: 1\r\n"][n]
     };
-    let kept: Vec<String> = (0..5).map(|n| call_modern(&scene, key(n), "list_guests", "{}")).collect();
-    for (n, own) in kept.iter().enumerate() {
-        for (m, other) in kept.iter().enumerate() {
+    let replies: Vec<String> = (0..5).map(|n| call_modern(&scene, key(n), "list_guests", "{}")).collect();
+    for (n, own) in replies.iter().enumerate() {
+        for (m, other) in replies.iter().enumerate() {
             let reply = call_modern(&scene, key(n), "portion_read", &cursor(other));
             if n == m {
                 assert_eq!(mark(&reply), mark(own), "{reply:.300}");
@@ -51,9 +51,9 @@ fn callers_without_sessions_share_a_process_but_no_data() {
             }
         }
         let again = call_modern(&scene, key(n), "list_guests", r#"{"page":2}"#);
-        let seen = kept.iter().position(|reply| mark(reply) == mark(&again));
+        let position = replies.iter().position(|reply| mark(reply) == mark(&again));
         // Callers without a credential cannot be distinguished.
-        assert_eq!(seen, (n > 0).then_some(n), "{again:.300}");
+        assert_eq!(position, (n > 0).then_some(n), "{again:.300}");
     }
 }
 

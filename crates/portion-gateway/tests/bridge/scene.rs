@@ -62,9 +62,9 @@ impl Scene {
         let rules =
             EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let gateway = Arc::new(Gateway::new(GatewayParts::new(rules, Arc::new(store), [7; 32])));
-        let lanes = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
-        let dial = ChildConnector { program: Program::new(program, args), message_limit: LIMIT };
-        let backend: Arc<dyn Backend> = Arc::new(Bridge::new(Arc::new(dial), lanes, limits));
+        let processor_factory = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
+        let connector = ChildConnector { program: Program::new(program, args), message_limit: LIMIT };
+        let backend: Arc<dyn Backend> = Arc::new(Bridge::new(Arc::new(connector), processor_factory, limits));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
@@ -73,19 +73,19 @@ impl Scene {
             ..http::HttpLimits::default().with_max_body_bytes(LIMIT)
         };
         let principals = PrincipalResolver::new([9; 32], http::DEFAULT_PRINCIPAL_HEADERS.to_vec());
-        let door = HttpServer::new(
+        let server = HttpServer::new(
             OriginGuard::new(address, vec![], vec![]),
             principals,
             limits,
             vec![("/mcp".into(), backend)],
         );
         let leave = Arc::new(OneShotFlag::default());
-        let until = Arc::clone(&leave);
+        let shutdown = Arc::clone(&leave);
         let serving = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.expect("a runtime").block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                Arc::new(door).serve(listener, until).await.expect("it listens");
+                Arc::new(server).serve(listener, shutdown).await.expect("it listens");
             });
         });
         Self { address, leave, serving: Some(serving) }
@@ -213,9 +213,9 @@ pub(crate) fn modern(id: &str, method: &str, params: &str) -> (String, String) {
 }
 
 /// Waits until a condition is met, and panics after a timeout.
-pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !so() {
+    while !condition() {
         assert!(start.elapsed() < HANG, "hangs: {what}");
         thread::sleep(Duration::from_millis(5));
     }

@@ -85,15 +85,15 @@ fn a_server_sends_a_request_to_its_client() {
 fn the_newer_listener_replaces_the_older() {
     let scene = Scene::new();
     let session = scene.begin();
-    let tell = r#"{"jsonrpc":"2.0","method":"x/tell"}"#;
-    assert_eq!(scene.post(&session, tell).status, 202);
+    let trigger = r#"{"jsonrpc":"2.0","method":"x/tell"}"#;
+    assert_eq!(scene.post(&session, trigger).status, 202);
     let get = format!("{session}{STREAM}");
     let mut first = scene.hear("GET", &get, "");
-    let (id, heard) = first.message();
-    assert_eq!(heard["params"]["data"], "unasked");
+    let (id, message) = first.message();
+    assert_eq!(message["params"]["data"], "unasked");
     let mut second = scene.hear("GET", &get, "");
     assert!(first.next().is_none());
-    scene.post(&session, tell);
+    scene.post(&session, trigger);
     second.message();
     // The connection broke, and the client resumes after the last event of the first stream.
     drop(second);
@@ -149,8 +149,8 @@ fn a_pending_id_is_rejected_and_a_request_can_be_cancelled() {
     let session = scene.begin();
     let mut first = scene.hear("POST", &format!("{session}{STREAM}"), &request("1", "x/wait", ""));
     wait_until("it waits", || {
-        let known = scene.post(&session, &request("3", "x/cancelled", "")).json();
-        known["result"]["waiting"] == json!([1])
+        let state = scene.post(&session, &request("3", "x/cancelled", "")).json();
+        state["result"]["waiting"] == json!([1])
     });
     let second = scene.post(&session, &request("1", "x/pid", "")).json();
     assert!(
@@ -161,8 +161,8 @@ fn a_pending_id_is_rejected_and_a_request_can_be_cancelled() {
     assert_eq!(scene.post(&session, cancel).status, 202);
     assert_eq!(first.message().1["error"]["code"], -32800);
     assert!(first.next().is_none());
-    let known = scene.post(&session, &request("3", "x/cancelled", "")).json();
-    assert_eq!(known["result"]["cancelled"], json!([1]));
+    let state = scene.post(&session, &request("3", "x/cancelled", "")).json();
+    assert_eq!(state["result"]["cancelled"], json!([1]));
 }
 
 #[test]
@@ -175,10 +175,10 @@ fn a_dead_server_is_one_error_per_request_and_ends_the_session() {
     waiting.message();
     let died = scene.post(&session, &request("2", "tools/call", r#""name":"die""#));
     assert!(died.body.contains("upstream_gone") && died.body.contains("exited with code 7"), "{died:?}");
-    let told = waiting.message().1;
+    let error = waiting.message().1;
     assert!(
-        told["error"]["message"].as_str().is_some_and(|why| why.contains("exited with code 7")),
-        "{told}"
+        error["error"]["message"].as_str().is_some_and(|why| why.contains("exited with code 7")),
+        "{error}"
     );
     assert!(waiting.next().is_none() && listening.next().is_none());
     let after = scene.post(&session, &request("3", "x/pid", ""));

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::scene::{Answer, Scene, modern, runs, wait_until};
 
-fn post(scene: &Scene, who: &str, id: &str, method: &str, params: &str) -> Answer {
+fn post(scene: &Scene, principal: &str, id: &str, method: &str, params: &str) -> Answer {
     let (lines, body) = modern(id, method, params);
-    scene.post(&format!("{lines}Authorization: {who}\r\n"), &body)
+    scene.post(&format!("{lines}Authorization: {principal}\r\n"), &body)
 }
 
 fn line(answer: &Answer) -> Value {
@@ -45,16 +45,16 @@ fn each_client_gets_its_own_progress_and_response() {
 fn a_client_that_disconnects_cancels_its_request() {
     let scene = Scene::new();
     let (lines, body) = modern("1", "x/wait", "");
-    let known = || post(&scene, "a", "2", "x/cancelled", "").json()["result"].clone();
+    let state = || post(&scene, "a", "2", "x/cancelled", "").json()["result"].clone();
     let streaming = scene.hear("POST", &lines, &body);
     let silent = scene.send(&lines, &body.replace("\"progressToken\":\"t\",", ""));
-    wait_until("both wait", || known()["waiting"].as_array().is_some_and(|all| all.len() == 2));
+    wait_until("both wait", || state()["waiting"].as_array().is_some_and(|all| all.len() == 2));
     drop((streaming, silent));
     wait_until("both are cancelled", || {
-        let known = known();
-        let mut cancelled = known["cancelled"].as_array().expect("a list").clone();
+        let state = state();
+        let mut cancelled = state["cancelled"].as_array().expect("a list").clone();
         cancelled.sort_by_key(Value::as_u64);
-        json!(cancelled) == known["waiting"]
+        json!(cancelled) == state["waiting"]
     });
 }
 
@@ -135,8 +135,8 @@ fn the_next_request_after_an_exit_starts_another_server() {
     let (lines, body) = modern("6", "tools/call", r#""name":"die""#);
     let died = scene.post(&format!("{lines}Mcp-Name: die\r\n"), &body);
     assert!(died.json()["id"] == 6 && died.body.contains("exited with code 7"), "{died:?}");
-    let told = waiting.message().1;
-    assert!(told["id"] == 5 && told["error"].is_object(), "{told}");
+    let error = waiting.message().1;
+    assert!(error["id"] == 5 && error["error"].is_object(), "{error}");
     assert!(waiting.next().is_none());
     assert_ne!(pid(), first);
 }

@@ -38,7 +38,7 @@ fn whole() -> String {
 }
 
 /// Returns the head of the next response, and the received part of its body.
-fn heard(stream: &mut TcpStream) -> String {
+fn read_response(stream: &mut TcpStream) -> String {
     let mut all = vec![0; 64 << 10];
     let read = stream.read(&mut all).expect("an answer");
     String::from_utf8_lossy(&all[..read]).into_owned()
@@ -48,7 +48,7 @@ fn heard(stream: &mut TcpStream) -> String {
 fn a_slow_head_is_disconnected_and_an_idle_connection_is_not() {
     let scene = ponging(short());
     let mut idle = scene.says(whole().as_bytes());
-    assert!(heard(&mut idle).ends_with(PONG));
+    assert!(read_response(&mut idle).ends_with(PONG));
     let began = Instant::now();
     // It keeps sending, but too slowly.
     let mut slow = scene.says(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
@@ -61,14 +61,14 @@ fn a_slow_head_is_disconnected_and_an_idle_connection_is_not() {
     let mut silent = scene.says(b"");
     assert_eq!(silent.read(&mut some).expect("an end"), 0, "nor does one stay that says nothing");
     idle.write_all(whole().as_bytes()).expect("it lives");
-    assert!(heard(&mut idle).ends_with(PONG));
+    assert!(read_response(&mut idle).ends_with(PONG));
 }
 
 #[test]
 fn a_body_without_progress_is_rejected() {
     let scene = ponging(short());
     let mut slow = scene.says((request(100) + "{").as_bytes());
-    let answer = heard(&mut slow);
+    let answer = read_response(&mut slow);
     assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("too slowly: 1 bytes"), "{answer}");
     assert!(scene.seen().is_empty());
 }
@@ -77,35 +77,35 @@ fn a_body_without_progress_is_rejected() {
 fn idle_connections_are_evicted_for_new_ones() {
     let scene = ponging(HttpLimits { max_connections: 8, ..short() });
     let mut idle: Vec<TcpStream> = (0..8).map(|_| scene.says(whole().as_bytes())).collect();
-    idle.iter_mut().for_each(|stream| assert!(heard(stream).ends_with(PONG)));
+    idle.iter_mut().for_each(|stream| assert!(read_response(stream).ends_with(PONG)));
     for _ in 0..20 {
         let mut next = scene.says(whole().as_bytes());
-        assert!(heard(&mut next).ends_with(PONG));
+        assert!(read_response(&mut next).ends_with(PONG));
         idle.push(next);
     }
     // The oldest connections were evicted, the latest are still open.
     let last = idle.last_mut().expect("many");
     last.write_all(whole().as_bytes()).expect("it lives");
-    assert!(heard(last).ends_with(PONG));
+    assert!(read_response(last).ends_with(PONG));
     assert!(matches!(idle[0].read(&mut [0; 8]), Ok(0) | Err(_)));
 }
 
 #[test]
 fn a_connection_is_rejected_if_all_others_are_busy() {
-    let answer = Arc::new(OneShotFlag::default());
-    let until = Arc::clone(&answer);
+    let released = Arc::new(OneShotFlag::default());
+    let release = Arc::clone(&released);
     let scene = Scene::within(HttpLimits { max_connections: 2, ..short() }, move |_, stream| {
-        wait(&until);
+        wait(&release);
         say(stream, json(PONG));
     });
     let mut busy = [(); 2].map(|()| scene.says(whole().as_bytes()));
     while scene.seen().len() < 2 {
         thread::sleep(Duration::from_millis(5));
     }
-    let refusal = heard(&mut scene.says(b""));
+    let refusal = read_response(&mut scene.says(b""));
     assert!(refusal.starts_with("HTTP/1.1 503 ") && refusal.contains("retry-after: 1"), "{refusal}");
-    answer.set();
-    busy.iter_mut().for_each(|stream| assert!(heard(stream).ends_with(PONG)));
+    released.set();
+    busy.iter_mut().for_each(|stream| assert!(read_response(stream).ends_with(PONG)));
 }
 
 #[test]
@@ -143,12 +143,12 @@ fn a_batch_of_too_many_messages_is_rejected() {
 
 #[test]
 fn shutdown_finishes_running_requests_and_rejects_new_ones() {
-    let answer = Arc::new(OneShotFlag::default());
-    let until = Arc::clone(&answer);
+    let released = Arc::new(OneShotFlag::default());
+    let release = Arc::clone(&released);
     let scene = Scene::within(short(), move |request, stream| {
         // Only the ping is held: requests that arrive before the proxy sees the shutdown are answered.
         if request.body.contains("\"ping\"") {
-            wait(&until);
+            wait(&release);
         }
         say(stream, json(PONG));
     });
@@ -169,11 +169,11 @@ fn shutdown_finishes_running_requests_and_rejects_new_ones() {
     assert!(refused.contains("retry-after: 1") && refused.contains("connection: close"), "{refused}");
     // So is a request on an open connection. Messages about running requests pass.
     idle.write_all(whole().as_bytes()).expect("it is open");
-    assert!(heard(&mut idle).starts_with("HTTP/1.1 503 "));
+    assert!(read_response(&mut idle).starts_with("HTTP/1.1 503 "));
     let (head, _) = scene.post("", r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#);
     assert!(!head.starts_with("HTTP/1.1 503 "), "{head}");
-    answer.set();
-    assert!(heard(&mut running).ends_with(PONG));
+    released.set();
+    assert!(read_response(&mut running).ends_with(PONG));
     scene.ended();
 }
 
@@ -187,12 +187,12 @@ fn requests_that_do_not_finish_in_time_get_an_error() {
         thread::sleep(Duration::from_millis(5));
     }
     scene.leave();
-    let answer = heard(&mut running);
+    let answer = read_response(&mut running);
     assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("may have acted"), "{answer}");
     scene.ended();
 }
 
-fn wait(latch: &OneShotFlag) {
+fn wait(flag: &OneShotFlag) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    runtime.block_on(latch.wait());
+    runtime.block_on(flag.wait());
 }

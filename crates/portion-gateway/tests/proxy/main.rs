@@ -44,8 +44,8 @@ fn small_responses_and_all_fields_pass_unchanged() {
         r#"{"jsonrpc":"2.0", "id":7,"method":"tools/call","vendor":{"b":1,"a":2},"params":{"name":"x"}}"#;
     let lines = "Authorization: Bearer t\r\nMcp-Session-Id: s1\r\nMCP-Protocol-Version: 2025-06-18\r\nMcp-Method: tools/call\r\n\
         Mcp-Name: x\r\nLast-Event-ID: 5\r\nOrigin: http://localhost:3\r\nX-Mine: 1\r\nTE: trailers\r\nAccept-Encoding: gzip, zstd\r\n";
-    let (head, said) = scene.post(lines, body);
-    assert_eq!(said, answer);
+    let (head, received) = scene.post(lines, body);
+    assert_eq!(received, answer);
     for line in
         ["x-vendor: a", "x-vendor: b", "mcp-session-id: s9", "content-type: application/json; charset=utf-8"]
     {
@@ -71,9 +71,9 @@ fn a_large_response_is_served_in_portions_without_the_server() {
         let listing = request.body.contains("tools/list");
         say(stream, json(&if listing { tools } else { result("7", 3000) }));
     });
-    let (_, said) = scene.post("", CALL);
-    let answer = parsed(&said);
-    assert!(said.len() < 65_536 && said.contains("\"x\":1.0"), "{}", said.len());
+    let (_, body) = scene.post("", CALL);
+    let answer = parsed(&body);
+    assert!(body.len() < 65_536 && body.contains("\"x\":1.0"), "{}", body.len());
     let mut text = answer["result"]["content"][0]["text"].as_str().expect("text").to_owned();
     let mut next = notice(&answer)["nextCursor"].as_str().map(str::to_owned);
     let asked = scene.seen().len();
@@ -101,9 +101,9 @@ fn events_pass_unchanged_and_keep_their_ids() {
         say(stream, format!("{EVENTS}: hello\r\nretry: 5\r\n\r\nid: 1\r\ndata: {progress}\r\n\r\n"));
         say(stream, format!("id: 2\r\nevent: message\r\ndata: {}\r\n\r\n", result("7", 3000)));
     });
-    let (head, said) = scene.post("", CALL);
+    let (head, body) = scene.post("", CALL);
     assert!(head.contains("text/event-stream"), "{head}");
-    let (before, after) = said.split_once("id: 2\r\nevent: message\r\ndata: ").expect("the last event");
+    let (before, after) = body.split_once("id: 2\r\nevent: message\r\ndata: ").expect("the last event");
     let expected = ": hello\r\nretry: 5\r\n\r\nid: 1\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":1.50}}\r\n\r\n";
     assert_eq!(before, expected);
     let answer = parsed(after.strip_suffix("\r\n\r\n").expect("its end"));
@@ -120,11 +120,11 @@ fn a_response_on_a_resumed_stream_is_reshaped_too() {
             say(stream, format!("{EVENTS}id: 1\ndata: \n\n"));
         }
     });
-    let (_, said) = scene.post(SESSION, CALL);
-    assert_eq!(said, "id: 1\ndata: \n\n");
+    let (_, body) = scene.post(SESSION, CALL);
+    assert_eq!(body, "id: 1\ndata: \n\n");
     let get = format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\n{SESSION}Last-Event-ID: 1\r\n\r\n");
-    let (_, said) = scene.ask(&get);
-    let answer = parsed(said.strip_prefix("id: 2\ndata: ").expect("the event").trim_end());
+    let (_, body) = scene.ask(&get);
+    let answer = parsed(body.strip_prefix("id: 2\ndata: ").expect("the event").trim_end());
     assert!(notice(&answer)["nextCursor"].is_string(), "{answer}");
 }
 
@@ -140,15 +140,15 @@ fn an_authentication_challenge_passes() {
             WWW-Authenticate: Bearer resource_metadata=\"https://x/y\"\r\n";
         say(stream, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
     });
-    let (head, said) = scene.post("", CALL);
+    let (head, response_body) = scene.post("", CALL);
     assert!(head.starts_with("HTTP/1.1 401"), "{head}");
     assert!(head.contains("www-authenticate: Bearer resource_metadata=\"https://x/y\""), "{head}");
-    assert_eq!(said, "{\"error\":\"no\"}");
-    let known = |path: &str| scene.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).1;
-    let of_path = known("/.well-known/oauth-protected-resource/mcp");
+    assert_eq!(response_body, "{\"error\":\"no\"}");
+    let fetch = |path: &str| scene.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).1;
+    let of_path = fetch("/.well-known/oauth-protected-resource/mcp");
     assert!(of_path.starts_with("/.well-known/oauth-protected-resource/mcp HTTP"), "{of_path}");
     assert!(
-        known("/.well-known/oauth-protected-resource?a=b")
+        fetch("/.well-known/oauth-protected-resource?a=b")
             .starts_with("/.well-known/oauth-protected-resource?a=b")
     );
 }
@@ -178,15 +178,15 @@ fn invalid_requests_never_reach_the_server() {
     for (raw, status) in
         [("nonsense\r\n\r\n", "400"), ("POST /mcp HTTP/1.1\r\nbad field\r\n\r\n", "400"), (&long, "431")]
     {
-        let mut said = Vec::new();
+        let mut response = Vec::new();
         // A body that is too long need not be read to its end; the connection is then reset.
-        let _ = scene.says(raw.as_bytes()).read_to_end(&mut said);
-        let said = String::from_utf8_lossy(&said);
-        assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{said}");
+        let _ = scene.says(raw.as_bytes()).read_to_end(&mut response);
+        let response = String::from_utf8_lossy(&response);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{response}");
         assert_eq!(
-            parsed(said.split("\r\n\r\n").nth(1).unwrap_or_default())["error"]["code"],
+            parsed(response.split("\r\n\r\n").nth(1).unwrap_or_default())["error"]["code"],
             -32600,
-            "{said}"
+            "{response}"
         );
     }
     assert!(scene.seen().is_empty(), "{:?}", scene.seen());
@@ -210,11 +210,11 @@ fn a_truncated_stream_ends_with_an_error() {
         );
         say(stream, "a\r\ndata: {\"js\r\n");
     });
-    let (_, said) = scene.post("", CALL);
-    let (_, told) = said.split_once("event: message\ndata: ").expect("an event of our own");
-    let answer = parsed(told.trim_end());
-    assert_eq!((answer["id"].as_i64(), said.ends_with('!')), (Some(7), false), "{said}");
-    assert!(told.contains("upstream_gone"), "{told}");
+    let (_, body) = scene.post("", CALL);
+    let (_, error) = body.split_once("event: message\ndata: ").expect("an event of our own");
+    let answer = parsed(error.trim_end());
+    assert_eq!((answer["id"].as_i64(), body.ends_with('!')), (Some(7), false), "{body}");
+    assert!(error.contains("upstream_gone"), "{error}");
 }
 
 #[test]
@@ -255,10 +255,10 @@ fn a_compressed_response_is_read_and_a_bomb_is_rejected() {
             );
             say(stream, packed);
         });
-        let (head, said) = scene.post("Accept-Encoding: gzip\r\n", CALL);
+        let (head, body) = scene.post("Accept-Encoding: gzip\r\n", CALL);
         assert!(!head.contains("content-encoding"), "{head}");
-        assert!(said.contains(expect), "{head}: {}", &said[..said.len().min(500)]);
-        parsed(&said);
+        assert!(body.contains(expect), "{head}: {}", &body[..body.len().min(500)]);
+        parsed(&body);
     };
     check(3000, "nextCursor");
     check(100_000, "message_too_large");
@@ -304,22 +304,22 @@ fn tools_are_listed_before_an_unknown_tool_is_called() {
         }
     });
     let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"list_x","arguments":{"q":1,"limit":2}}}"#;
-    let said = scene.post(SESSION, call).1;
-    assert!(said.contains("line 0"), "{said}");
-    let seen = scene.seen();
-    assert_eq!(seen.len(), 2);
-    assert!(seen[0].head.contains("mcp-session-id: s1"), "{}", seen[0].head);
-    assert_eq!(seen[1].body, call.replace(r#","limit":2"#, ""));
+    let response = scene.post(SESSION, call).1;
+    assert!(response.contains("line 0"), "{response}");
+    let requests = scene.seen();
+    assert_eq!(requests.len(), 2);
+    assert!(requests[0].head.contains("mcp-session-id: s1"), "{}", requests[0].head);
+    assert_eq!(requests[1].body, call.replace(r#","limit":2"#, ""));
 }
 
 #[test]
 fn the_server_notices_a_client_that_disconnects() {
-    let (left, heard) = channel();
-    let left = std::sync::Mutex::new(left);
+    let (sender, receiver) = channel();
+    let sender = std::sync::Mutex::new(sender);
     let scene = Scene::new(move |_, stream| {
         say(stream, format!("{EVENTS}: started\n\n"));
         let ended = stream.read(&mut [0]);
-        let _ = left.lock().expect("no panic").send(ended.unwrap_or(0));
+        let _ = sender.lock().expect("no panic").send(ended.unwrap_or(0));
     });
     let request =
         format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{CALL}", CALL.len());
@@ -327,7 +327,7 @@ fn the_server_notices_a_client_that_disconnects() {
     let mut some = [0; 64];
     assert!(client.read(&mut some).expect("the head") > 0);
     drop(client);
-    assert_eq!(heard.recv_timeout(std::time::Duration::from_secs(20)), Ok(0));
+    assert_eq!(receiver.recv_timeout(std::time::Duration::from_secs(20)), Ok(0));
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -182,9 +182,9 @@ fn a_redirect_is_an_error_that_names_the_target() {
         assert!(head.starts_with("HTTP/1.1 200"), "{status}: {head}");
         assert!(!head.contains("location"), "{status}: {head}");
         let answer = crate::parsed(&body);
-        let said = answer["error"]["message"].as_str().unwrap_or_default().to_owned()
+        let message = answer["error"]["message"].as_str().unwrap_or_default().to_owned()
             + &answer["result"].to_string();
-        assert!(answer["id"] == 7 && said.contains(expect), "{status} {location}: {body}");
+        assert!(answer["id"] == 7 && message.contains(expect), "{status} {location}: {body}");
         assert!(!body.contains("token=secret"), "{body}");
         let path = "/.well-known/oauth-protected-resource/mcp";
         for (method, target) in [("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", path)] {

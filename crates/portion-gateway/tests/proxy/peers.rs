@@ -90,9 +90,9 @@ impl Scene {
 
     /// Starts a proxy whose server does not listen.
     pub(crate) fn deserted() -> Self {
-        let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+        let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
         let limits = HttpLimits::default().with_max_body_bytes(LIMIT);
-        Self::before(&format!("http://{nobody}/mcp"), &[], Arc::default(), limits)
+        Self::before(&format!("http://{address}/mcp"), &[], Arc::default(), limits)
     }
 
     fn before(url: &str, headers: &[&str], seen: Arc<Mutex<Vec<Request>>>, limits: HttpLimits) -> Self {
@@ -102,25 +102,25 @@ impl Scene {
             EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let settings = GatewayParts::new(rules, Arc::new(store), [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lanes = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
+        let processor_factory = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
         let target = headers.iter().fold(UpstreamTarget::new(url).expect("a URL"), |target, line| {
             target.with_header(line).expect("a header")
         });
         let backend: Arc<dyn Backend> =
-            Arc::new(Proxy::new(target, HttpClient::new(false).expect("no TLS"), lanes));
+            Arc::new(Proxy::new(target, HttpClient::new(false).expect("no TLS"), processor_factory));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
         let guard = OriginGuard::new(address, vec![], vec![]);
         let principals = PrincipalResolver::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
-        let door = Arc::new(HttpServer::new(guard, principals, limits, vec![("/mcp".into(), backend)]));
+        let server = Arc::new(HttpServer::new(guard, principals, limits, vec![("/mcp".into(), backend)]));
         let leave = Arc::new(OneShotFlag::default());
-        let until = Arc::clone(&leave);
+        let shutdown = Arc::clone(&leave);
         let serving = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.expect("a runtime").block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                door.serve(listener, until).await.expect("it listens");
+                server.serve(listener, shutdown).await.expect("it listens");
             });
         });
         Self { address, seen, leave, serving: Some(serving) }

@@ -26,8 +26,8 @@ use crate::{BEGUN, HELLO, LIMIT, call, result};
 
 /// Starts a session on a thread of its own; returns the client's pipes.
 fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutcome>) {
-    let (input, said) = pipe().expect("a pipe");
-    let (heard, output) = pipe().expect("a pipe");
+    let (input, client_stdin) = pipe().expect("a pipe");
+    let (client_stdout, output) = pipe().expect("a pipe");
     let session = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let limits = StoreLimits { memory_bytes: 1 << 20, ttl: std::time::Duration::from_mins(1) };
@@ -36,7 +36,7 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutco
             EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let settings = GatewayParts::new(rules, store, [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lane = Arc::new(
+        let processor = Arc::new(
             McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT)
                 .new_processor(Scope::from_principal("test"), ClientSession::new_unique()),
         );
@@ -51,13 +51,13 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutco
             let target = UpstreamTarget::new(&url).expect("a URL");
             let client = HttpClient::new(false).expect("no TLS");
             let remote = RemoteConnector { target, client, message_limit: LIMIT, transport: Transport::Auto };
-            let (link, carried) = remote.connect_with_task().await.expect("a link");
-            relay_link(lane, link, carried, front).await
+            let (link, link_task) = remote.connect_with_task().await.expect("a link");
+            relay_link(processor, link, link_task, front).await
         });
         runtime.shutdown_background();
         exit
     });
-    (said, BufReader::new(heard), session)
+    (client_stdin, BufReader::new(client_stdout), session)
 }
 
 #[test]
@@ -68,12 +68,12 @@ fn the_end_of_the_client_waits_for_responses_and_ends_the_session() {
             reply.json(&result("1", "{\"content\":[]}"));
         }
     });
-    let (mut client, heard, session) = run(server.url("/mcp"));
+    let (mut client, output, session) = run(server.url("/mcp"));
     for message in [HELLO, BEGUN, &call("1")] {
         client.write_all(format!("{message}\n").as_bytes()).expect("it reads");
     }
     drop(client);
-    let lines: Vec<String> = heard.lines().map(|line| line.expect("UTF-8")).collect();
+    let lines: Vec<String> = output.lines().map(|line| line.expect("UTF-8")).collect();
     assert_eq!(lines[1..], [result("1", "{\"content\":[]}")]);
     assert_eq!(session.join().expect("no panic").code, 0);
     assert_eq!(server.lines().last().map(String::as_str), Some("DELETE /mcp"));
@@ -85,16 +85,16 @@ fn the_end_of_the_server_ends_the_session() {
         if asked.line == "GET /sse" {
             reply.stream();
             reply.raw("event: endpoint\ndata: /post\n\n");
-            // Waits until the call has arrived.
+            // Gives the call time to arrive.
             reply.closed_or(std::time::Duration::from_millis(700));
             reply.end();
         } else {
             reply.whole("202 Accepted", "");
         }
     });
-    let (mut client, heard, session) = run(server.url("/sse"));
+    let (mut client, output, session) = run(server.url("/sse"));
     client.write_all(format!("{HELLO}\n").as_bytes()).expect("it reads");
-    let lines: Vec<String> = heard.lines().map(|line| line.expect("UTF-8")).collect();
+    let lines: Vec<String> = output.lines().map(|line| line.expect("UTF-8")).collect();
     assert!(lines.len() == 1 && lines[0].contains("\"id\":0"), "{lines:?}");
     assert!(lines[0].contains("has closed its event stream before it answered"), "{lines:?}");
     assert_eq!(session.join().expect("no panic").code, 1);
@@ -113,10 +113,10 @@ fn messages_of_a_client_that_does_not_read_are_processed() {
             reply.whole("202 Accepted", "");
         }
     });
-    let (mut client, mut heard, session) = run(server.url("/mcp"));
+    let (mut client, mut output, session) = run(server.url("/mcp"));
     client.write_all(format!("{HELLO}\n{BEGUN}\n").as_bytes()).expect("it reads");
     let mut line = String::new();
-    heard.read_line(&mut line).expect("UTF-8");
+    output.read_line(&mut line).expect("UTF-8");
     let last = r#"{"jsonrpc":"2.0","method":"notifications/last"}"#;
     client.write_all(format!("{last}\n").as_bytes()).expect("it reads");
     let start = std::time::Instant::now();
@@ -126,6 +126,6 @@ fn messages_of_a_client_that_does_not_read_are_processed() {
     }
     drop(client);
     // The client has left, because it has closed our stdout.
-    drop(heard);
+    drop(output);
     assert_eq!(session.join().expect("no panic").code, 0);
 }

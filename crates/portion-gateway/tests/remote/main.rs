@@ -75,12 +75,12 @@ impl Peer {
     async fn leave(self) -> Vec<LinkEvent> {
         let Self { link: Link { outbox, mut inbox }, carried } = self;
         drop(outbox);
-        let mut said = Vec::new();
-        while let Some(more) = tokio::time::timeout(HANG, inbox.next()).await.expect("hangs") {
-            said.push(more);
+        let mut events = Vec::new();
+        while let Some(event) = tokio::time::timeout(HANG, inbox.next()).await.expect("hangs") {
+            events.push(event);
         }
         carried.await.expect("no panic");
-        said
+        events
     }
 }
 

@@ -106,9 +106,9 @@ async fn a_stream_without_an_endpoint_of_its_server_is_rejected() {
     ] {
         let server = old(first, REFUSAL);
         let target = UpstreamTarget::new(&server.url("/sse")).expect("a URL");
-        let dial =
+        let connector =
             SseConnector { target, client: HttpClient::new(false).expect("no TLS"), message_limit: LIMIT };
-        let error = dial.connect().await.expect_err("no link").to_string();
+        let error = connector.connect().await.expect_err("no link").to_string();
         assert!(error.contains(expect), "{error}");
     }
 }

@@ -65,10 +65,10 @@ async fn the_listening_stream_is_opened_first_and_again_when_it_ends() {
     });
     let mut peer = Peer::begun(&server.url("/mcp")).await;
     peer.say(&call("1")).await;
-    let mut heard = vec![peer.hear().await, peer.hear().await, peer.hear().await];
-    heard.sort();
+    let mut messages = vec![peer.hear().await, peer.hear().await, peer.hear().await];
+    messages.sort();
     assert_eq!(
-        heard,
+        messages,
         [
             result("1", "{}").as_str(),
             r#"{"jsonrpc":"2.0","method":"after/5"}"#,

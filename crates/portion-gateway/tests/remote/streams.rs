@@ -61,9 +61,9 @@ async fn concurrent_requests_each_get_their_response() {
     let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
     peer.say(&call("1")).await;
     peer.say(&call("\"two\"")).await;
-    let mut heard = [peer.hear().await, peer.hear().await];
-    heard.sort();
-    assert_eq!(heard, [result("\"two\"", "2"), result("1", "1")]);
+    let mut responses = [peer.hear().await, peer.hear().await];
+    responses.sort();
+    assert_eq!(responses, [result("\"two\"", "2"), result("1", "1")]);
 }
 
 #[tokio::test]

@@ -84,9 +84,9 @@ async fn truncated_responses_are_reported() {
 
 #[tokio::test]
 async fn an_unreachable_server_is_reported_to_each_request() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = nobody.local_addr().expect("bound");
-    drop(nobody);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    drop(listener);
     let mut peer = Peer::to(&format!("http://{address}/mcp"), Transport::Auto).await;
     for id in ["1", "2"] {
         peer.say(&call(id)).await;
