@@ -1,10 +1,11 @@
 //! Splits byte streams into messages by newlines, as MCP over stdio does.
 //!
-//! A message keeps its bytes. A message over the limit is dropped while it arrives: only its id is kept, so that the
+//! A message keeps its bytes; those beyond 32 MiB are compressed until it is complete. A message over the limit is dropped while it arrives: only its id is kept, so that the
 //! request can be answered with an error, and the stream continues with the next line. Reading is blocking on
 //! purpose: a thread that blocks in `read` forwards a small message without waking another thread, which keeps the
 //! added latency in microseconds.
 
+mod compressed_tail;
 mod id_scanner;
 mod line_breaks;
 
@@ -12,12 +13,16 @@ use std::io::{self, Read};
 
 use memchr::memchr;
 
+use compressed_tail::CompressedTail;
 use id_scanner::IdScanner;
 pub(crate) use line_breaks::replace_line_breaks;
 
 /// Bytes read at once. Measured best between 256 and 512 KiB: large enough for few calls on a 1 MiB pipe, small
 /// enough to stay in the second-level cache.
 const DEFAULT_READ_CHUNK: usize = 256 * 1024;
+
+/// Bytes of a line that are kept as they came. The rest is compressed until the line is complete.
+const UNCOMPRESSED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Byte order mark that some programs write before UTF-8; it is not part of a message.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -44,6 +49,8 @@ pub enum Frame {
 pub struct FrameReader<R> {
     source: R,
     max_frame_bytes: usize,
+    /// [`UNCOMPRESSED_BYTES`], or less in tests.
+    uncompressed_bytes: usize,
     /// Allocated at the first read.
     buffer: Vec<u8>,
     read_chunk: usize,
@@ -56,7 +63,15 @@ impl<R: Read> FrameReader<R> {
     /// Creates a reader of frames of at most `limit` bytes.
     pub fn new(source: R, limit: usize) -> Self {
         let (buffer, read_chunk) = (Vec::new(), DEFAULT_READ_CHUNK);
-        Self { source, max_frame_bytes: limit, buffer, read_chunk, unread_range: 0..0, is_over: false }
+        Self {
+            source,
+            max_frame_bytes: limit,
+            uncompressed_bytes: UNCOMPRESSED_BYTES,
+            buffer,
+            read_chunk,
+            unread_range: 0..0,
+            is_over: false,
+        }
     }
 
     /// Reads at most `bytes` at once: saves memory if there are many streams and most are idle.
@@ -70,18 +85,18 @@ impl<R: Read> FrameReader<R> {
         while !self.is_over {
             let fresh = &self.buffer[self.unread_range.clone()];
             if let Some(at) = memchr(b'\n', fresh) {
-                line = line.append(&fresh[..at], self.max_frame_bytes);
+                line = line.append(&fresh[..at], self.max_frame_bytes, self.uncompressed_bytes)?;
                 self.unread_range.start += at + 1;
-                if let Some(frame) = line.finish() {
+                if let Some(frame) = line.finish()? {
                     return Ok(Some(frame));
                 }
                 line = PartialLine::Buffered(Vec::new());
             } else {
-                line = line.append(fresh, self.max_frame_bytes);
+                line = line.append(fresh, self.max_frame_bytes, self.uncompressed_bytes)?;
                 self.refill()?;
             }
         }
-        Ok(line.finish())
+        line.finish()
     }
 
     fn refill(&mut self) -> io::Result<()> {
@@ -131,44 +146,78 @@ pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
 /// A line that is still being read.
 enum PartialLine {
     Buffered(Vec<u8>),
-    TooLarge { id_scanner: Box<IdScanner>, bytes: u64 },
+    /// A long line. It may still exceed the limit.
+    Compressed {
+        head: Vec<u8>,
+        tail: CompressedTail,
+    },
+    TooLarge {
+        id_scanner: Box<IdScanner>,
+        bytes: u64,
+    },
 }
 
 impl PartialLine {
-    fn append(self, piece: &[u8], limit: usize) -> Self {
-        match self {
-            Self::Buffered(mut line) if line.len() + piece.len() <= limit => {
-                reserve_line(&mut line, piece.len(), limit);
+    /// Appends a piece. Compresses what is beyond `uncompressed` bytes, and drops a line that exceeds `limit`.
+    fn append(self, piece: &[u8], limit: usize, uncompressed: usize) -> io::Result<Self> {
+        Ok(match self {
+            Self::Buffered(line) if line.len() + piece.len() > limit => too_large(&line, None, piece)?,
+            Self::Buffered(mut line) if line.len() + piece.len() <= uncompressed => {
+                reserve_line(&mut line, piece.len(), limit.min(uncompressed));
                 line.extend_from_slice(piece);
                 Self::Buffered(line)
             }
-            Self::Buffered(line) => {
-                let mut id_scanner = Box::new(IdScanner::default());
-                id_scanner.feed(&line);
-                id_scanner.feed(piece);
-                Self::TooLarge { id_scanner, bytes: (line.len() + piece.len()) as u64 }
+            Self::Buffered(head) => {
+                let mut tail = CompressedTail::new();
+                tail.push(piece)?;
+                Self::Compressed { head, tail }
+            }
+            Self::Compressed { head, tail } if head.len() + tail.len() + piece.len() > limit => {
+                too_large(&head, Some(tail), piece)?
+            }
+            Self::Compressed { head, mut tail } => {
+                tail.push(piece)?;
+                Self::Compressed { head, tail }
             }
             Self::TooLarge { mut id_scanner, bytes } => {
                 id_scanner.feed(piece);
                 Self::TooLarge { id_scanner, bytes: bytes + piece.len() as u64 }
             }
-        }
+        })
     }
 
-    fn finish(self) -> Option<Frame> {
-        match self {
-            Self::Buffered(line) if line.iter().all(u8::is_ascii_whitespace) => None,
-            Self::Buffered(mut line) => {
-                strip_byte_order_mark(&mut line);
-                line.shrink_to(line.len() + 1);
-                Some(Frame::Message(line))
+    fn finish(self) -> io::Result<Option<Frame>> {
+        let mut line = match self {
+            Self::Buffered(line) => line,
+            Self::Compressed { head: mut line, tail } => {
+                line.reserve_exact(tail.len() + 1);
+                tail.for_each_piece(|piece| line.extend_from_slice(piece))?;
+                line
             }
             Self::TooLarge { id_scanner, bytes } => {
                 let (id, has_method) = id_scanner.finish();
-                Some(Frame::TooLarge { id, has_method, bytes })
+                return Ok(Some(Frame::TooLarge { id, has_method, bytes }));
             }
+        };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
         }
+        strip_byte_order_mark(&mut line);
+        line.shrink_to(line.len() + 1);
+        Ok(Some(Frame::Message(line)))
     }
+}
+
+/// Drops a line that exceeds the limit with this piece. Only its id is kept.
+fn too_large(head: &[u8], tail: Option<CompressedTail>, piece: &[u8]) -> io::Result<PartialLine> {
+    let bytes = head.len() + tail.as_ref().map_or(0, CompressedTail::len) + piece.len();
+    let mut id_scanner = Box::new(IdScanner::default());
+    id_scanner.feed(head);
+    if let Some(tail) = tail {
+        tail.for_each_piece(|piece| id_scanner.feed(piece))?;
+    }
+    id_scanner.feed(piece);
+    Ok(PartialLine::TooLarge { id_scanner, bytes: bytes as u64 })
 }
 
 /// Doubles the capacity, as a vector would, but never past the limit, and reserves a byte for the newline.
@@ -199,6 +248,12 @@ mod tests {
 
     fn frames(input: &[u8], step: usize, limit: usize) -> Vec<Frame> {
         FrameReader::new(Drip(input, step), limit).map(|frame| frame.expect("drip never fails")).collect()
+    }
+
+    /// The same where what is beyond `uncompressed_bytes` is compressed.
+    fn compressed_frames(input: &[u8], step: usize, limit: usize, uncompressed_bytes: usize) -> Vec<Frame> {
+        let frames = FrameReader { uncompressed_bytes, ..FrameReader::new(Drip(input, step), limit) };
+        frames.map(|frame| frame.expect("drip never fails")).collect()
     }
 
     fn message(text: &str) -> Frame {
@@ -253,6 +308,14 @@ mod tests {
             let input: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
             let expect: Vec<_> = lines.iter().map(|line| message(line)).collect();
             prop_assert_eq!(frames(input.as_bytes(), step, 41), expect);
+        }
+
+        #[test]
+        fn compression_changes_no_frame(
+            input in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'"'), Just(b'{'), any::<u8>()], 0..400),
+            step in 1_usize..50, limit in 0_usize..60, uncompressed in 0_usize..40,
+        ) {
+            prop_assert_eq!(compressed_frames(&input, step, limit, uncompressed), frames(&input, step, limit));
         }
 
         #[test]
