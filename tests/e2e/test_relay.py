@@ -1,6 +1,7 @@
 """What is no payload is relayed as it came; the process in between dies, drains and refuses as it should."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,48 @@ def test_garbage_on_the_servers_stdout_is_survived_and_kept_from_ours():
         lines = wire.until(lambda message: message.get("id") == 1)
         assert all(json.loads(line).get("jsonrpc") == "2.0" for line in lines)
         assert result(wire.ask(request(2, "ping", {}))) == {}
+
+
+GIANT = """
+import json, sys
+def block(n):
+    return "".join(f"{n}-{i} worker {i * 7919 % 1009} took {i * i % 8191} ms, " for i in range(32_000))[:1 << 20]
+blocks = [block(n) for n in range(8)]
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    head = '{"jsonrpc":"2.0","id":%s,"result":' % json.dumps(message["id"])
+    if message["method"] != "tools/call":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "giant", "version": "1"}}
+        print(head + json.dumps(result) + "}", flush=True)
+        continue
+    print(head + '{"content":[{"type":"text","text":"', end="")
+    for n in range(message["params"]["arguments"]["mebibytes"]):
+        print(blocks[n % 8], end="")
+    print('"}]}}', flush=True)
+"""
+
+
+@pytest.mark.parametrize("mebibytes", [300, 1024])
+def test_a_line_over_the_limit_is_refused_in_bounded_memory(mebibytes):
+    with Wire(wrapped([sys.executable, "-c", GIANT])) as wire:
+        wire.open()
+        assert error(wire.call(1, "tell", mebibytes=mebibytes))["code"] == "message_too_large"
+        assert peak_kibibytes(wire) < 160 << 10
+        assert "result" in json.loads(wire.ask(request(2, "ping", {})))
+
+
+def test_a_server_gets_the_environment_of_the_user():
+    """Portion sets variables for its own memory, and a server gets none of them; one that the user set stays."""
+    names = ["MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_"]
+    script = f"import os, sys; print('got', *map(os.environ.get, {names}), file=sys.stderr); sys.stdin.read()"
+    for env, ours, theirs in [({}, ["2", "69632"], "None None"), ({names[0]: "5"}, ["5", None], "5 None")]:
+        with Wire(wrapped([sys.executable, "-c", script]), env=env) as wire:
+            until(lambda: f"got {theirs}\n" in wire.stderr(), "the server says what it got", told=wire.stderr)
+            told = Path(f"/proc/{wire.process.pid}/environ").read_text().split("\0")
+            variables = dict(variable.split("=", 1) for variable in told if variable)
+            assert [variables.get(name) for name in names] == ours
 
 
 def test_the_servers_stderr_is_ours():

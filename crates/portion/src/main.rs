@@ -3,6 +3,7 @@
 //! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
 mod admin;
 mod alerts;
+mod allocator;
 mod args;
 mod command;
 mod dashboard;
@@ -28,7 +29,11 @@ use crate::args::{Args, Command};
 const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let outcome = match Args::read().command {
+    let command = Args::read().command;
+    if matches!(command, Command::Wrap(_) | Command::Serve(_)) {
+        allocator::apply_settings();
+    }
+    let outcome = match command {
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Wrap(wrap) => command::wrap::run(&wrap),
         Command::Serve(serve) => command::serve::run(&serve),

@@ -13,6 +13,7 @@ use portion_gateway::upstream::link::sse::SseConnector;
 use portion_gateway::upstream::link::{ChildConnector, remote};
 use portion_gateway::upstream::stdio::{Program, SpawnError};
 
+use crate::allocator;
 use crate::remote::{RemoteArgs, RemoteServer};
 
 /// A server.
@@ -79,6 +80,7 @@ impl Server {
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
             }
             Self::Command(program) => {
+                let program = allocator::with_user_environment(program);
                 let dial = ChildConnector { program, message_limit: lanes.max_server_message_bytes };
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
             }

@@ -18,13 +18,22 @@ pub struct Program {
     pub args: Vec<OsString>,
     /// Variables set in addition to our environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Variables of ours that it does not get.
+    pub withheld: Vec<OsString>,
 }
 
 impl Program {
     /// Creates a program with these arguments, in our environment.
     pub fn new<A: Into<OsString>>(name: impl Into<OsString>, args: impl IntoIterator<Item = A>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { name: name.into(), args, environment: Vec::new() }
+        Self { name: name.into(), args, ..Self::default() }
+    }
+
+    /// The same without a variable of our environment. One that it is given itself stays.
+    #[must_use]
+    pub fn without_variable(mut self, name: impl Into<OsString>) -> Self {
+        self.withheld.push(name.into());
+        self
     }
 
     /// Checks that the program exists and is executable, before it is started. It may still fail to start.

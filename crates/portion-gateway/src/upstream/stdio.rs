@@ -71,8 +71,11 @@ impl Child {
     /// Panics outside of a tokio runtime with IO enabled.
     pub fn spawn(program: &Program, message_limit: usize) -> Result<Self, SpawnError> {
         let name = program.label();
-        let Program { name: program, args, environment } = program;
+        let Program { name: program, args, environment, withheld } = program;
         let mut command = Command::new(program);
+        withheld.iter().for_each(|name| {
+            command.env_remove(name);
+        });
         command.args(args).envs(environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         process_group::make_group_leader(&mut command);

@@ -14,6 +14,7 @@ use portion_gateway::upstream::stdio::Child;
 
 use super::CommandResult;
 use crate::admin;
+use crate::allocator;
 use crate::options::{ConfigOptions as Keys, ServerKeys};
 use crate::remote::RemoteArgs;
 use crate::server::{NamedServer, Server};
@@ -91,13 +92,15 @@ pub(crate) fn run(options: &Options) -> CommandResult {
                 };
                 Ok::<_, Box<dyn Error>>(report_exit(relay_link(lane, link, carried, front).await))
             }
-            Server::Command(program) => match Child::spawn(&program, message_limit) {
-                Ok(child) => Ok(report_exit(relay(lane, child, front).await)),
-                Err(error) => {
-                    anstream::eprintln!("portion: {error}");
-                    Ok(report_exit(serve_unavailable(lane, error.to_string(), front).await))
+            Server::Command(program) => {
+                match Child::spawn(&allocator::with_user_environment(program), message_limit) {
+                    Ok(child) => Ok(report_exit(relay(lane, child, front).await)),
+                    Err(error) => {
+                        anstream::eprintln!("portion: {error}");
+                        Ok(report_exit(serve_unavailable(lane, error.to_string(), front).await))
+                    }
                 }
-            },
+            }
         }
     });
     // A thread may still sleep in a read of our stdin; it must not hold us up.

@@ -1,0 +1,57 @@
+//! Makes glibc give freed memory back to the system.
+//!
+//! By default glibc raises the size from which a block is mapped by itself, up to 32 MiB, each time such a block is
+//! freed. Payloads of megabytes then lie in heaps among small blocks, and one small block keeps all memory below it. A
+//! server under mixed traffic grew from 142 to 189 MiB in five minutes and kept that after its snapshots had expired.
+//! With a fixed size it stays level, and falls when they expire. Each heap keeps some free memory, so there are few heaps.
+//!
+//! glibc takes these settings from `mallopt`, which needs `unsafe`, or from the environment of a process that starts. So
+//! a command that runs for long replaces itself, before it does anything, by the same program in such an environment.
+//! Another allocator was no better way: mimalloc 2 and 3 kept more, and jemalloc takes 100 seconds of processor time to
+//! build.
+
+use portion_gateway::upstream::stdio::Program;
+
+/// The number of heaps: for each thread one, up to so many.
+const HEAPS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
+/// The size of blocks that are mapped by themselves: 64 KiB and a page. With the page, a process can tell its own
+/// setting from one of the user.
+const MAPPED_BYTES: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "69632");
+
+/// Variables by which a user decides about memory. Where one is set, nothing is changed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const CHOICES: &[&str] =
+    &[HEAPS.0, MAPPED_BYTES.0, "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES", "LD_PRELOAD"];
+
+/// Replaces this process by the same program with these settings. Returns where that is done already, cannot be done, or
+/// is not wanted. Call it before anything is started.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn apply_settings() {
+    use std::os::unix::process::CommandExt;
+
+    if CHOICES.iter().any(|name| std::env::var_os(name).is_some()) {
+        return;
+    }
+    let Ok(myself) = std::env::current_exe() else { return };
+    let mut line = std::env::args_os();
+    let mut command = std::process::Command::new(myself);
+    if let Some(name) = line.next() {
+        command.arg0(name);
+    }
+    // It returns only where it fails. Then this process goes on, and may keep more memory.
+    let _failed = command.args(line).envs([HEAPS, MAPPED_BYTES]).exec();
+}
+
+/// Other allocators have no such default.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn apply_settings() {}
+
+/// The program of a server, which gets the environment that the user gave us.
+pub(crate) fn with_user_environment(program: Program) -> Program {
+    let is_set = |(name, value): (&str, &str)| std::env::var_os(name).is_some_and(|set| set == value);
+    if is_set(HEAPS) && is_set(MAPPED_BYTES) {
+        program.without_variable(HEAPS.0).without_variable(MAPPED_BYTES.0)
+    } else {
+        program
+    }
+}
