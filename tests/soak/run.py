@@ -4,9 +4,12 @@
     python3 tests/soak/run.py --portion target/debug/portion --minutes 30
 
 The traffic: sessions that end and sessions that are abandoned, a new principal for most of them, small and large
-results, follow-ups, questions, unfinished bodies; over HTTP to HTTP, and over HTTP to child processes. Memory is
-flat if the last lines of a run read like those after the first few periods. After the traffic the run waits for the
-snapshots to expire and prints once more. `--limit` fails a run whose last figures are above that many MiB.
+results, follow-ups, questions, unfinished bodies; over HTTP to HTTP, and over HTTP to child processes. After the
+traffic the run waits for the snapshots to expire and prints three lines more.
+
+The last line states two figures. The slope is that of a straight line through the resident memory without the bytes of
+snapshots, from the end of the warm-up to the end of the traffic. The level is what is resident after the snapshots have
+expired. The run fails where one of them is above its limit (`--slope`, `--limit`).
 """
 
 import argparse
@@ -16,6 +19,7 @@ import os
 import random
 import re
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -170,19 +174,36 @@ def main():
     reader.add_argument("--children", type=float, default=0.1, help="share of sessions that have a child process")
     reader.add_argument("--ttl", default="30s", help="snapshotTtl")
     reader.add_argument("--memory", default="64MiB", help="snapshotMemory")
-    reader.add_argument("--limit", type=float, help="MiB that the last line may show")
+    reader.add_argument("--warm-up", type=float, default=3, help="minutes that the slope leaves out")
+    reader.add_argument("--slope", type=float, default=0.5, help="MiB that memory may grow in a minute after that")
+    reader.add_argument("--limit", type=float, default=90, help="MiB that may be resident after the snapshots expired")
     options = reader.parse_args()
+    if options.minutes * 60 < options.warm_up * 60 + 2 * options.period:
+        reader.error("a slope needs two periods after the warm-up: use more --minutes, or less --warm-up")
     with tempfile.TemporaryDirectory() as folder:
         server, portion, address, admin = start(options, folder)
         try:
-            soak(options, portion.pid, address, admin)
+            slope, level = soak(options, portion.pid, address, admin)
         finally:
             portion.terminate()
             portion.wait()
             server.kill()
+    print(f"slope {slope:+.2f} MiB a minute (limit {options.slope}), "
+          f"level {level:.1f} MiB after expiry (limit {options.limit:g})", flush=True)
+    if slope > options.slope or level > options.limit:
+        sys.exit("memory is not flat, or not given back")
+
+
+def slope_of(points):
+    """The slope of the straight line that is nearest to points (minute, MiB)."""
+    minutes, levels = zip(*points)
+    middle, level = statistics.fmean(minutes), statistics.fmean(levels)
+    spread = sum((minute - middle) ** 2 for minute in minutes)
+    return sum((minute - middle) * (y - level) for minute, y in points) / spread
 
 
 def soak(options, pid, address, admin):
+    """Returns the slope during the traffic, and the level after the snapshots expired."""
     began = time.monotonic()
     names = ["rss", "bytes", "snapshots", "principals", "descriptors", "threads", "children"]
     print("minute calls errors " + " ".join(names), flush=True)
@@ -191,21 +212,21 @@ def soak(options, pid, address, admin):
         now = figures(pid, admin)
         row = [f"{(time.monotonic() - began) / 60:.1f}", str(traffic.calls), str(len(traffic.errors))]
         print(" ".join(row + [f"{now[name]:.1f}" if name in ("rss", "bytes") else str(now[name]) for name in names]), flush=True)
-        return now["rss"]
+        return (time.monotonic() - began) / 60, now
 
     traffic = Traffic(address, options)
-    line(traffic)
+    points = [line(traffic)]
     while time.monotonic() - began < options.minutes * 60:
         time.sleep(options.period)
-        line(traffic)
+        points.append(line(traffic))
+    warm = [(minute, now["rss"] - now["bytes"]) for minute, now in points if minute > options.warm_up]
     traffic.end()
     print("no traffic", *sorted(set(traffic.errors))[:5], flush=True)
     seconds = float(re.match(r"\d+", options.ttl)[0]) * {"s": 1, "m": 60}[options.ttl[-1]]
     for _ in range(3):
         time.sleep(seconds)
-        rss = line(traffic)
-    if options.limit and rss > options.limit:
-        sys.exit(f"{rss:.0f} MiB are held after the traffic, and {options.limit:.0f} may be")
+        _, now = line(traffic)
+    return slope_of(warm), now["rss"]
 
 
 if __name__ == "__main__":
