@@ -234,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_parser_on_any_object(
+        fn ids_of_any_object_are_found(
             before in json(), id in "[a-z\"\\\\{}:,]{0,9}", after in json(), step in 1_usize..20
         ) {
             let id = serde_json::Value::from(id).to_string();

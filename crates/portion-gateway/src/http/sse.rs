@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_does_not_wait_for_an_event() {
+    fn a_comment_is_returned_at_once() {
         assert_eq!(SseParser::new(100).push(b": ping\r\n"), [SseSegment::NonEvent(b": ping\r\n".to_vec())]);
     }
 

@@ -57,7 +57,7 @@ mod unix {
         }
     }
 
-    /// Makes what the command starts the leader of a new group.
+    /// Makes the started process the leader of a new group.
     pub(in super::super) fn make_group_leader(command: &mut Command) {
         command.process_group(0);
     }

@@ -142,7 +142,7 @@ impl Child {
         }
     }
 
-    /// Asks the whole group to end (SIGTERM).
+    /// Sends SIGTERM to the whole group.
     pub fn terminate(&mut self) {
         self.signal(TerminationSignal::Terminate);
     }

@@ -91,7 +91,7 @@ impl Scene {
         Self { address, leave, serving: Some(serving) }
     }
 
-    /// Posts a body with these lines in its head.
+    /// Posts a body with these header lines.
     pub(crate) fn post(&self, lines: &str, body: &str) -> Answer {
         self.ask("POST", lines, body)
     }

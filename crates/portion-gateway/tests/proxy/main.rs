@@ -193,7 +193,7 @@ fn invalid_requests_never_reach_the_server() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_one_error() {
+fn an_unreachable_server_is_one_error() {
     let (head, body) = Scene::deserted().post("", CALL);
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let answer = parsed(&body);

@@ -77,7 +77,7 @@ async fn a_batch_gets_the_response_of_the_server() {
 }
 
 #[tokio::test]
-async fn an_error_status_with_a_message_is_an_answer_to_the_request() {
+async fn an_error_status_with_a_message_is_a_response_to_the_request() {
     let server = Server::new(|_, _, reply| {
         let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":[1.0]}}"#;
         reply.whole("400 Bad Request\r\nContent-Type: application/json", error);

@@ -113,9 +113,9 @@ fn alive(group: u32) -> bool {
     })
 }
 
-pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !so() {
+    while !condition() {
         assert!(start.elapsed() < HANG, "hangs: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }

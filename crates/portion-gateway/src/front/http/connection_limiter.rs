@@ -144,28 +144,28 @@ mod tests {
     use super::ConnectionLimiter;
 
     #[tokio::test]
-    async fn the_one_that_is_idle_longest_makes_room() {
-        let seats = ConnectionLimiter::new(3, 1);
-        let [first, second, third] = [(); 3].map(|()| seats.try_acquire().expect("a place"));
+    async fn the_connection_that_is_idle_longest_is_evicted() {
+        let limiter = ConnectionLimiter::new(3, 1);
+        let [first, second, third] = [(); 3].map(|()| limiter.try_acquire().expect("a place"));
         let busy = first.activity.on_request();
         drop(second.activity.on_request());
-        // The second is idle, the third has only begun.
-        let fourth = seats.try_acquire().expect("the second makes room");
+        // The second connection is idle, the third has not sent a head yet.
+        let fourth = limiter.try_acquire().expect("the second makes room");
         second.activity.wait_evicted().await;
-        let fifth = seats.try_acquire().expect("the third makes room");
+        let fifth = limiter.try_acquire().expect("the third makes room");
         third.activity.wait_evicted().await;
         let _busy = [fourth.activity.on_request(), fifth.activity.on_request()];
-        assert!(seats.try_acquire().is_none(), "all are busy");
+        assert!(limiter.try_acquire().is_none(), "all are busy");
         drop(busy);
-        assert!(seats.try_acquire().is_some());
+        assert!(limiter.try_acquire().is_some());
         first.activity.wait_evicted().await;
     }
 
     #[test]
-    fn descriptors_are_kept_back() {
-        let seats = ConnectionLimiter::new(1, 2);
-        assert!(seats.release_reserve() && seats.release_reserve() && !seats.release_reserve());
-        seats.refill_reserve();
-        assert!(seats.release_reserve());
+    fn descriptors_are_reserved() {
+        let limiter = ConnectionLimiter::new(1, 2);
+        assert!(limiter.release_reserve() && limiter.release_reserve() && !limiter.release_reserve());
+        limiter.refill_reserve();
+        assert!(limiter.release_reserve());
     }
 }

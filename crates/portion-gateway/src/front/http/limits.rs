@@ -83,7 +83,7 @@ mod tests {
     use super::HttpLimits;
 
     #[test]
-    fn a_body_must_arrive_at_a_rate() {
+    fn the_timeout_of_a_body_follows_from_the_lowest_rate() {
         let limits = HttpLimits::default();
         let check = |bytes, expect| assert_eq!(limits.transfer_timeout(bytes).as_secs(), expect, "{bytes}");
         check(0, 10);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_leave_descriptors_for_what_they_lead_to() {
+    fn connections_leave_descriptors_for_upstream_connections() {
         assert!(HttpLimits::default().effective_max_connections() >= 16);
         assert_eq!(HttpLimits { max_connections: 3, ..HttpLimits::default() }.effective_max_connections(), 3);
     }

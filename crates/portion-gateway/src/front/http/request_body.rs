@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_stalls_or_drips_is_given_up() {
+    async fn a_body_that_stalls_or_is_too_slow_is_rejected() {
         let budget = BodyBudget::new(LIMITS.max_total_body_bytes);
         let every = async |pause: Duration, bytes: usize| {
             let drip = stream::unfold((), move |()| async move {

@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_nearest_path_counts() {
+    async fn the_longest_path_counts() {
         let check = async |paths: &[&'static str], path: &str, expect: Option<&str>| {
             let server = server(paths);
             let found = match server.backend_for(path) {

@@ -28,7 +28,7 @@ pub(crate) use message::with_response_id;
 /// Messages queued on a link in each direction; a sender waits while the queue is full.
 const CHANNEL_CAPACITY: usize = 64;
 
-/// A connection to a server.
+/// Link to a server.
 #[derive(Debug)]
 pub struct Link {
     /// Messages to the server.

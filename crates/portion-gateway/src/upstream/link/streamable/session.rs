@@ -71,7 +71,7 @@ mod tests {
     use crate::mcp::request_headers::RequestHeaders;
     use crate::upstream::link::in_flight::InFlight;
 
-    /// `expect`: session, revision and method.
+    /// Checks the headers of session, revision and method.
     fn check(session: &mut UpstreamSession, message: &'static str, expect: [Option<&str>; 3]) {
         let outbound =
             OutboundMessage::parse(&message.into(), &RequestHeaders::default(), &InFlight::default());
