@@ -1,5 +1,5 @@
-//! What the relay adds to a message that is echoed: one program in three roles, so that the figures of a
-//! run come from the same machine at the same moment.
+//! Measures the latency that the relay adds to an echoed message. One program plays all three roles, so that
+//! the figures of a run come from the same machine at the same time.
 //!
 //! `cargo bench -p portion-gateway --bench relay`
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
@@ -37,7 +37,7 @@ fn compare() -> io::Result<()> {
         let message = message(bytes);
         let (mut without, mut with) = (Vec::new(), Vec::new());
         for block in 0..10 {
-            // The first block warms both up.
+            // The first block is a warm-up.
             let times = [direct.rounds(&message, rounds / 10)?, relayed.rounds(&message, rounds / 10)?];
             if block > 0 {
                 without.extend(&times[0]);
@@ -56,7 +56,7 @@ fn compare() -> io::Result<()> {
     relayed.end()
 }
 
-/// An answer, so that the relay's lane has nothing to remember.
+/// Returns a response, so that the relay's message processor keeps no state for it.
 fn message(bytes: usize) -> Vec<u8> {
     let mut message = br#"{"jsonrpc":"2.0","id":1,"result":""#.to_vec();
     message.resize(bytes - 2, b'x');
@@ -69,7 +69,7 @@ fn percentiles(mut times: Vec<Duration>) -> [f64; 2] {
     [50, 95].map(|percent| times[times.len() * percent / 100].as_secs_f64() * 1e6)
 }
 
-/// Whoever answers on the other side of a pipe.
+/// A child process that answers over pipes.
 struct Peer {
     process: Child,
     stdin: ChildStdin,
@@ -107,7 +107,7 @@ impl Peer {
     }
 }
 
-/// A server that answers each line with itself.
+/// Runs a server that echoes each line.
 fn echo() -> io::Result<()> {
     let mut input = BufReader::with_capacity(256 << 10, io::stdin());
     let mut output = io::stdout();

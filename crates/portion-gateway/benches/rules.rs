@@ -1,4 +1,4 @@
-//! What a request pays for the configuration: finding what was decided for its endpoint, and whether its session is in.
+//! Measures the cost of the configuration per request: the rule of its endpoint, and the shaping of its session.
 //!
 //! `cargo bench -p portion-gateway --bench rules`
 
@@ -23,12 +23,12 @@ use table::Table;
 
 /// Endpoints with rules of their own.
 const ENDPOINTS: usize = 100;
-/// Times that each is asked about, in a row.
+/// Consecutive look-ups of each endpoint per run.
 const ROUNDS: usize = 1_000;
-/// Runs, of which the median counts.
+/// Number of runs; the median is reported.
 const RUNS: usize = 21;
 
-/// Another page size for each endpoint, by the number that its name ends with.
+/// A page size of its own for each endpoint, from the number at the end of its name.
 struct Hundred(EndpointConfig);
 
 impl PolicySource for Hundred {
@@ -65,7 +65,7 @@ fn main() {
     table.print();
 }
 
-/// What is in the share.
+/// Measures the steps of the look-up separately.
 fn parts(table: &mut Table, written: &EndpointConfig) {
     let gateway = gateway(written.clone());
     let rules = gateway.rules();
@@ -100,7 +100,7 @@ fn parts(table: &mut Table, written: &EndpointConfig) {
             }
         }),
     );
-    // What is worked out once for each version, by the first request of the endpoint.
+    // Computed once per version, by the first request of the endpoint.
     let names = names();
     let mut times: Vec<Duration> = (0..RUNS)
         .map(|_| {
@@ -113,7 +113,7 @@ fn parts(table: &mut Table, written: &EndpointConfig) {
     table.add("a rule when it is first asked for", "", each(&mut times, ENDPOINTS));
 }
 
-/// All that is asked of the configuration before a reply is made.
+/// Does all look-ups in the configuration that precede a reply.
 fn share(gateway: &Gateway, client: Option<&'static ClientProfile>, session: &ClientSession, name: &str) {
     let rules = gateway.rules();
     let rule = rules.rule_for(target(name));
@@ -121,7 +121,7 @@ fn share(gateway: &Gateway, client: Option<&'static ClientProfile>, session: &Cl
     black_box((rule.shaping_mode(session), terms));
 }
 
-/// How long it takes, for the endpoints in turn.
+/// Measures the time per call, over all endpoints in turn.
 fn timed(what: impl Fn(&ClientSession, &str)) -> String {
     let session = ClientSession::with_id(Scope::from_principal("somebody"), "1");
     let names = names();

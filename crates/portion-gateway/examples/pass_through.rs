@@ -1,6 +1,6 @@
-//! A relay whose lane changes nothing: `pass_through [--limit BYTES] CMD ARGS…`.
+//! A relay that forwards all messages unchanged: `pass_through [--limit BYTES] CMD ARGS…`.
 //!
-//! It shows all that a lane has to do, and is what the tests and the benchmark of the relay run.
+//! Shows the duties of a message processor. The tests and the benchmark of the relay run this program.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -50,7 +50,7 @@ fn complain(error: &str) -> ExitCode {
     ExitCode::from(127)
 }
 
-/// The raw ids of the requests under way.
+/// Ids of pending requests, as written.
 #[derive(Default)]
 struct PassThrough(Mutex<HashSet<Box<str>>>);
 
@@ -107,7 +107,7 @@ impl MessageProcessor for PassThrough {
 
     fn on_server_gone(&self, how: &dyn Display) -> Vec<OutgoingMessage> {
         let waiting = std::mem::take(&mut *self.waiting());
-        // What the server wrote on its stderr stands below the sentence.
+        // The server's stderr output follows the first line.
         let how = how.to_string().lines().next().unwrap_or_default().to_owned();
         waiting.iter().map(|id| OutgoingMessage::ToClient(fault(id, &how))).collect()
     }
@@ -117,7 +117,7 @@ impl MessageProcessor for PassThrough {
     }
 }
 
-/// None for a batch, or whatever else is JSON but no object: serde would take an array for a struct.
+/// Returns `None` for a batch or other JSON that is not an object: serde would accept an array as a struct.
 fn envelope(message: &[u8]) -> serde_json::Result<Option<Envelope<'_>>> {
     let json: &RawValue = serde_json::from_slice(message)?;
     json.get().starts_with('{').then(|| serde_json::from_str(json.get())).transpose()

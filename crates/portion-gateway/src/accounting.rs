@@ -48,7 +48,7 @@ pub(crate) struct Accounting {
 pub(crate) struct RequestInfo<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) endpoint: Option<&'a Endpoint>,
-    /// True if the upstream is not asked.
+    /// True if the request never reaches the upstream.
     pub(crate) is_follow_up: bool,
     /// True if the upstream returned an error.
     pub(crate) is_upstream_error: bool,
@@ -277,7 +277,7 @@ impl Accounting {
             endpoint: name.into(),
             kind,
             outcome,
-            // If a fault of ours replaces the upstream's error, the record has the fault's code.
+            // If a fault replaces the upstream's error, the record has the fault's code.
             error: error.or(failed.then_some(UPSTREAM_ERROR)),
             follow_up,
             arguments: caller.argument_names.clone(),

@@ -241,7 +241,7 @@ fn display_name(endpoint: &Endpoint) -> String {
     }
 }
 
-/// Returns a phrase that tells how to repeat a call.
+/// Returns a phrase with the way to repeat a call.
 fn retry_phrase(endpoint: &Endpoint) -> String {
     let name = display_name(endpoint);
     match endpoint.kind {

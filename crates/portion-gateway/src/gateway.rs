@@ -57,7 +57,7 @@ pub struct Gateway {
 struct RequestContext {
     caller: Caller,
     endpoint: Option<Arc<Endpoint>>,
-    /// True if the upstream is not asked.
+    /// True if the request never reaches the upstream.
     is_follow_up: bool,
     /// True if the upstream returned an error.
     is_upstream_error: bool,
@@ -383,7 +383,7 @@ impl Gateway {
             }
             _ => false,
         };
-        // An error answers only the call that it came for: an equal call asks the server again.
+        // An error answers only its own call: an equal call is sent to the upstream again.
         if let Some(reuse) = reuse.filter(|_| !stored || context.is_upstream_error) {
             self.store.forget_reuse(&job.caller.scope, reuse).await;
         }
@@ -525,8 +525,8 @@ impl Gateway {
         })
     }
 
-    /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot is not
-    /// served any more: it may contain what is to be hidden now.
+    /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot
+    /// is no longer served, because it may contain values that are redacted now.
     fn has_other_redaction(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
         let Some(captured_under) = &held.rule else { return false };
         let rules = self.rules();

@@ -266,7 +266,7 @@ impl McpProcessor {
         MessageOutcome::Forward
     }
 
-    /// Prepares a tool call: returns how its response is to be handled.
+    /// Prepares a tool call. Returns the handling of its response.
     async fn prepare_tool_call(
         &self,
         text: &str,

@@ -4,9 +4,9 @@
 //! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
 //! [`server_messages`] its notifications and requests. [`timeouts`] limits how long a request waits, [`queries`] keeps
 //! the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the client and the trace,
-//! and [`responses`] writes responses of our own.
+//! and [`responses`] writes the gateway's own responses.
 //!
-//! A message that is not reshaped leaves as the bytes that came.
+//! A message that is not reshaped is forwarded byte for byte.
 
 mod caller_identity;
 mod describe;
