@@ -53,23 +53,23 @@ impl TokenCounter for Quarters {
     }
 }
 
-fn lane() -> McpProcessor {
-    lane_of(ListingStyle::Full)
+fn processor() -> McpProcessor {
+    processor_with_style(ListingStyle::Full)
 }
 
-fn lane_of(style: ListingStyle) -> McpProcessor {
-    lane_listing(&ListingOptions { style, ..ListingOptions::default() })
+fn processor_with_style(style: ListingStyle) -> McpProcessor {
+    processor_with_listing(&ListingOptions { style, ..ListingOptions::default() })
 }
 
-fn lane_listing(listing: &ListingOptions) -> McpProcessor {
-    lane_under(Policy::default(), listing)
+fn processor_with_listing(listing: &ListingOptions) -> McpProcessor {
+    processor_with_limits(Policy::default(), listing)
 }
 
-fn lane_under(policy: Policy, listing: &ListingOptions) -> McpProcessor {
-    lane_of_terms(EffectivePolicy::new(policy, &Quarters, None), listing)
+fn processor_with_limits(policy: Policy, listing: &ListingOptions) -> McpProcessor {
+    processor_with_policy(EffectivePolicy::new(policy, &Quarters, None), listing)
 }
 
-fn lane_of_terms(terms: EffectivePolicy, listing: &ListingOptions) -> McpProcessor {
+fn processor_with_policy(terms: EffectivePolicy, listing: &ListingOptions) -> McpProcessor {
     let store = Arc::new(MemoryStore::new(StoreLimits::default()));
     let rules = EndpointRules::fixed(terms);
     let gateway = Gateway::new(GatewayParts::new(rules, store, [7; 32]));
@@ -95,34 +95,35 @@ fn sent(outgoing: Vec<OutgoingMessage>) -> Vec<String> {
         .collect()
 }
 
-fn client(lane: &McpProcessor, said: &str) -> Vec<String> {
-    sent(run(lane.process_client_frame(Frame::Message(said.as_bytes().to_vec()))))
+fn client(processor: &McpProcessor, message: &str) -> Vec<String> {
+    sent(run(processor.process_client_frame(Frame::Message(message.as_bytes().to_vec()))))
 }
 
-fn server(lane: &McpProcessor, said: &str) -> Vec<String> {
-    sent(run(lane.process_server_frame(Frame::Message(said.as_bytes().to_vec()))))
+fn server(processor: &McpProcessor, message: &str) -> Vec<String> {
+    sent(run(processor.process_server_frame(Frame::Message(message.as_bytes().to_vec()))))
 }
 
 /// Runs a conversation: each message, `c ` from the client or `s ` from the server, and the expected outgoing
 /// messages. `=` stands for the unchanged message.
-fn check(lane: &McpProcessor, conversation: &[(&str, &[&str])]) {
-    for (said, expect) in conversation {
-        let (who, text) = said.split_at(2);
-        let out = if who == "c " { client(lane, text) } else { server(lane, text) };
-        let as_said = format!("{} {text}", if who == "c " { '>' } else { '<' });
-        let expect: Vec<&str> = expect.iter().map(|e| if *e == "=" { as_said.as_str() } else { e }).collect();
-        assert_eq!(out, expect, "{said}");
+fn check(processor: &McpProcessor, conversation: &[(&str, &[&str])]) {
+    for (message, expect) in conversation {
+        let (side, text) = message.split_at(2);
+        let out = if side == "c " { client(processor, text) } else { server(processor, text) };
+        let unchanged = format!("{} {text}", if side == "c " { '>' } else { '<' });
+        let expect: Vec<&str> =
+            expect.iter().map(|e| if *e == "=" { unchanged.as_str() } else { e }).collect();
+        assert_eq!(out, expect, "{message}");
     }
 }
 
 const LIST: &str = r#"s {"jsonrpc":"2.0","id":0,"result":{"tools":[{"name":"list_x","inputSchema":{"type":"object","properties":{"q":{}}},"annotations":{"readOnlyHint":true}},{"name":"own","inputSchema":{"type":"object","properties":{"limit":{}}}},{"name":"free","inputSchema":{"type":"object"}}]}}"#;
 
-fn lane_with_tools() -> McpProcessor {
-    let lane = lane();
-    check(&lane, &[(r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#, &["="])]);
-    let out = server(&lane, &LIST[2..]);
+fn processor_with_tools() -> McpProcessor {
+    let processor = processor();
+    check(&processor, &[(r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#, &["="])]);
+    let out = server(&processor, &LIST[2..]);
     assert!(out[0].contains(r#""name":"portion_read""#) && out[0].contains(r#""fields":{"#), "{out:?}");
-    lane
+    processor
 }
 
 /// Returns a text of many lines, escaped for JSON.
@@ -131,14 +132,14 @@ fn big() -> String {
 }
 
 /// Returns the cursor of a shortened result of `list_x`.
-fn cursor(lane: &McpProcessor, arguments: &str) -> String {
+fn cursor(processor: &McpProcessor, arguments: &str) -> String {
     let params = format!(r#"{{"name":"list_x","arguments":{arguments}}}"#);
-    client(lane, &format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{params}}}"#));
+    client(processor, &format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{params}}}"#));
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":"c","result":{{"content":[{{"type":"text","text":"{}"}}]}}}}"#,
         big()
     );
-    let out = server(lane, &answer);
+    let out = server(processor, &answer);
     let (_, rest) = out[0].split_once(r#""nextCursor":""#).expect("more");
     rest[..48].to_owned()
 }
@@ -146,7 +147,7 @@ fn cursor(lane: &McpProcessor, arguments: &str) -> String {
 #[test]
 fn relays_other_messages_unchanged() {
     check(
-        &lane(),
+        &processor(),
         &[
             (
                 r#"c { "method":"initialize","params":{"x":1e400},"id":"\u0041","jsonrpc":"2.0","v":[1, 2]}"#,
@@ -193,7 +194,7 @@ fn relays_other_messages_unchanged() {
 
 #[test]
 fn shapes_large_content_and_keeps_other_members() {
-    let lane = lane();
+    let processor = processor();
     let big = big();
     for (method, params, before, after) in [
         ("tools/call", r#"{"name":"t"}"#, r#"{"content":[{"type":"text","text":""#, r#"","a":1}],"v":1.0"#),
@@ -211,9 +212,9 @@ fn shapes_large_content_and_keeps_other_members() {
             r#""}}]"#,
         ),
     ] {
-        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#));
+        client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#));
         let out = server(
-            &lane,
+            &processor,
             &format!(r#"{{"vendor":0,"jsonrpc":"2.0","id":1,"result":{before}{big}{after}}}}}"#),
         );
         let beginning = format!(r#"< {{"vendor":0,"jsonrpc":"2.0","id":1,"result":{before}line 0"#);
@@ -221,16 +222,16 @@ fn shapes_large_content_and_keeps_other_members() {
         assert!(out[0].len() < 20_000 && out[0].contains("nextCursor"), "{out:?}");
         JsonReader::new(&out[0][2..]).skip().expect("JSON");
     }
-    client(&lane, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#);
+    client(&processor, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#);
     let out = server(
-        &lane,
+        &processor,
         &format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-5,"message":"m","data":"{big}"}}}}"#),
     );
     assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"m","data":{"#));
     assert!(out[0].len() < 20_000, "{out:?}");
-    client(&lane, r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}"#);
+    client(&processor, r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}"#);
     let out = server(
-        &lane,
+        &processor,
         &format!(
             r#"{{"jsonrpc":"2.0","id":1,"result":{{"status":"completed","result":{{"content":[{{"type":"text","text":"{big}"}}]}}}}}}"#
         ),
@@ -240,9 +241,9 @@ fn shapes_large_content_and_keeps_other_members() {
 
 #[test]
 fn removes_only_controls() {
-    let lane = lane_with_tools();
+    let processor = processor_with_tools();
     check(
-        &lane,
+        &processor,
         &[
             (
                 r#"c {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"q": 1.0,"limit":5}}}"#,
@@ -264,10 +265,10 @@ fn removes_only_controls() {
             ),
         ],
     );
-    let cursor = cursor(&lane, r#"{"q":7}"#);
+    let cursor = cursor(&processor, r#"{"q":7}"#);
     let call = |arguments: &str| {
         let params = format!(r#"{{"name":"list_x","arguments":{arguments}}}"#);
-        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{params}}}"#))
+        client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{params}}}"#))
     };
     for (arguments, expect) in [
         (r#"{"limit":100000}"#, "limit_too_large"),
@@ -280,20 +281,20 @@ fn removes_only_controls() {
         assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":9,"result":{"content":["#), "{out:?}");
         assert!(out[0].contains(expect), "{out:?}");
     }
-    assert_eq!(lane.pending_count(), 4);
+    assert_eq!(processor.pending_count(), 4);
 }
 
 #[test]
 fn unknown_fields_are_reported_only_for_successful_results() {
-    let lane = lane_with_tools();
+    let processor = processor_with_tools();
     let params = r#"{"name":"list_x","arguments":{"fields":"nope"}}"#;
     let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-    client(&lane, &call);
+    client(&processor, &call);
     let error = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no such \u0074able"}],"isError":true}}"#;
-    assert_eq!(server(&lane, error), [format!("< {error}")]);
-    client(&lane, &call);
+    assert_eq!(server(&processor, error), [format!("< {error}")]);
+    client(&processor, &call);
     let out = server(
-        &lane,
+        &processor,
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"[{\"id\":1}]"}]}}"#,
     );
     assert!(out[0].contains("field_unknown") && out[0].contains(r#""isError":true"#), "{out:?}");
@@ -301,28 +302,32 @@ fn unknown_fields_are_reported_only_for_successful_results() {
 
 #[test]
 fn answers_builtin_tools_and_read_uris() {
-    let lane = lane_with_tools();
-    let cursor = cursor(&lane, "{}");
+    let processor = processor_with_tools();
+    let cursor = cursor(&processor, "{}");
     let params = format!(r#"{{"name":"portion_read","arguments":{{"cursor":"{cursor}","limit":2}}}}"#);
-    let out =
-        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":"r","method":"tools/call","params":{params}}}"#));
+    let out = client(
+        &processor,
+        &format!(r#"{{"jsonrpc":"2.0","id":"r","method":"tools/call","params":{params}}}"#),
+    );
     let beginning = r#"< {"jsonrpc":"2.0","id":"r","result":{"content":[{"type":"text","text":"line "#;
     assert!(out[0].starts_with(beginning), "{out:?}");
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
     let params = format!(r#"{{"uri":"portion://read/{cursor}",{meta}}}"#);
-    let out =
-        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{params}}}"#));
+    let out = client(
+        &processor,
+        &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{params}}}"#),
+    );
     let entry = format!(r#""uri":"portion://read/{cursor}","mimeType":"text/plain","text":"line "#);
     assert!(out[0].contains(&entry), "{out:?}");
     assert!(out[0].contains(r#""resultType":"complete","ttlMs":0,"cacheScope":"private""#), "{out:?}");
     let forged = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"portion://read/x"}}"#;
-    assert!(client(&lane, forged)[0].contains(r#""error":{"code":-32002,"#));
-    assert_eq!(lane.pending_count(), 0);
+    assert!(client(&processor, forged)[0].contains(r#""error":{"code":-32002,"#));
+    assert_eq!(processor.pending_count(), 0);
 }
 
 #[test]
 fn requests_the_tool_list_when_it_is_needed() {
-    let lane = lane();
+    let processor = processor();
     let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     let call = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"list_x","arguments":{{"limit":2}},"_meta":{{"progressToken":1,{meta}}}}}}}"#
@@ -330,10 +335,10 @@ fn requests_the_tool_list_when_it_is_needed() {
     let question = format!(
         r#"> {{"jsonrpc":"2.0","id":"portion:1","method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#
     );
-    assert_eq!(client(&lane, &call), [question]);
-    assert!(lane.has_held_messages());
+    assert_eq!(client(&processor, &call), [question]);
+    assert!(processor.has_held_messages());
     check(
-        &lane,
+        &processor,
         &[
             (r#"c {"jsonrpc":"2.0","id":2,"method":"ping"}"#, &["="]),
             (
@@ -347,32 +352,32 @@ fn requests_the_tool_list_when_it_is_needed() {
             (r#"c {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#, &[]),
         ],
     );
-    assert_eq!(lane.pending_count(), 3);
+    assert_eq!(processor.pending_count(), 3);
     let first = r#"{"jsonrpc":"2.0","id":"portion:1","result":{"tools":[],"nextCursor":""}}"#;
-    let next = server(&lane, first);
+    let next = server(&processor, first);
     assert!(next[0].starts_with("> ") && next[0].contains(r#""cursor":"""#), "{next:?}");
     let id = next[0].split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).expect("an id");
-    let out = server(&lane, &LIST[2..].replacen("\"id\":0", &format!("\"id\":{id}"), 1));
+    let out = server(&processor, &LIST[2..].replacen("\"id\":0", &format!("\"id\":{id}"), 1));
     assert_eq!(out[0], format!("> {}", call.replace(r#"{"limit":2}"#, "{}")));
     assert!(out[1].contains("cursor_invalid"), "{out:?}");
-    assert_eq!((out.len(), lane.pending_count(), lane.has_held_messages()), (2, 2, false));
+    assert_eq!((out.len(), processor.pending_count(), processor.has_held_messages()), (2, 2, false));
 }
 
 #[test]
 fn a_server_that_does_not_list_keeps_its_arguments() {
-    let lane = lane();
+    let processor = processor();
     let call =
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"limit":2}}}"#;
-    client(&lane, call);
+    client(&processor, call);
     let refusal = r#"{"jsonrpc":"2.0","id":"portion:1","error":{"code":-32601,"message":"no"}}"#;
-    assert_eq!(server(&lane, refusal), [format!("> {call}")]);
+    assert_eq!(server(&processor, refusal), [format!("> {call}")]);
 }
 
 #[test]
 fn a_server_without_tools_gains_the_builtin_tools() {
-    let lane = lane();
+    let processor = processor();
     check(
-        &lane,
+        &processor,
         &[
             (r#"c {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#, &["="]),
             (
@@ -383,7 +388,7 @@ fn a_server_without_tools_gains_the_builtin_tools() {
             ),
         ],
     );
-    let out = client(&lane, r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    let out = client(&processor, r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
     assert!(
         out[0].starts_with(r#"< {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"portion_read""#),
         "{out:?}"
@@ -392,59 +397,62 @@ fn a_server_without_tools_gains_the_builtin_tools() {
 
 #[test]
 fn every_request_is_answered_once() {
-    let lane = lane();
+    let processor = processor();
     let call =
         |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
-    client(&lane, &call("1"));
-    let twice = client(&lane, &call("1"));
+    client(&processor, &call("1"));
+    let twice = client(&processor, &call("1"));
     assert!(twice[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"#), "{twice:?}");
-    client(&lane, &call("\"1\""));
-    client(&lane, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
-    client(&lane, &call("3"));
-    client(&lane, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#);
+    client(&processor, &call("\"1\""));
+    client(&processor, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    client(&processor, &call("3"));
+    client(&processor, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#);
     let large = Frame::TooLarge { id: Some("\"1\"".into()), has_method: false, bytes: 9 };
-    let out = sent(run(lane.process_server_frame(large)));
+    let out = sent(run(processor.process_server_frame(large)));
     assert!(out[0].contains("message_too_large") && out[0].contains(r#""isError":true"#), "{out:?}");
     let large = Frame::TooLarge { id: Some("5".into()), has_method: true, bytes: 9 };
-    let out = sent(run(lane.process_server_frame(large)));
+    let out = sent(run(processor.process_server_frame(large)));
     assert!(out[0].starts_with("> ") && out[0].contains("-32603"), "{out:?}");
-    let gone = sent(lane.on_server_gone(&ServerExit::Exited(3)));
-    assert_eq!(gone.len(), 2, "{gone:?}");
-    assert!(gone[0].contains(r#""id":1,"result""#) && gone[1].contains(r#""id":2,"error""#), "{gone:?}");
-    assert_eq!((lane.on_server_gone(&ServerExit::Exited(3)).len(), lane.pending_count()), (0, 0));
+    let failed = sent(processor.on_server_gone(&ServerExit::Exited(3)));
+    assert_eq!(failed.len(), 2, "{failed:?}");
+    assert!(
+        failed[0].contains(r#""id":1,"result""#) && failed[1].contains(r#""id":2,"error""#),
+        "{failed:?}"
+    );
+    assert_eq!((processor.on_server_gone(&ServerExit::Exited(3)).len(), processor.pending_count()), (0, 0));
 }
 
 #[test]
 fn batches_are_split_only_when_necessary() {
-    let lane = lane_with_tools();
+    let processor = processor_with_tools();
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let read = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"portion_read","arguments":{"cursor":"CURSOR"}}}"#;
     let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
-    let out = client(&lane, &format!("[{ping}, {read}, {call}]"));
+    let out = client(&processor, &format!("[{ping}, {read}, {call}]"));
     assert!(out[0].starts_with(r#"< [{"jsonrpc":"2.0","id":2,"#) && out[0].ends_with(']'), "{out:?}");
     assert_eq!(out[1], format!("> [{ping}, {}]", call.replace(r#"{"limit":1}"#, "{}")));
     let answer = r#"[{"jsonrpc":"2.0","id":1,"result":{}} ]"#;
-    assert_eq!(server(&lane, answer), [format!("< {answer}")]);
+    assert_eq!(server(&processor, answer), [format!("< {answer}")]);
 }
 
 #[test]
 fn a_changed_tool_list_clears_the_catalog() {
-    let lane = lane_with_tools();
-    check(&lane, &[(r#"s {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#, &["="])]);
+    let processor = processor_with_tools();
+    check(&processor, &[(r#"s {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#, &["="])]);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
-    assert!(client(&lane, call)[0].contains(r#""method":"tools/list""#));
+    assert!(client(&processor, call)[0].contains(r#""method":"tools/list""#));
 }
 
 #[test]
 fn invalid_utf8_is_replaced() {
-    let lane = lane();
-    client(&lane, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#);
-    let said =
+    let processor = processor();
+    client(&processor, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#);
+    let message =
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}}";
-    let out = sent(run(lane.process_server_frame(Frame::Message(said.to_vec()))));
+    let out = sent(run(processor.process_server_frame(Frame::Message(message.to_vec()))));
     assert!(out[0].contains("a\u{fffd}"), "{out:?}");
-    let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"\xff\"}".to_vec();
-    let out = sent(run(lane.process_server_frame(Frame::Message(said))));
+    let message = b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"\xff\"}".to_vec();
+    let out = sent(run(processor.process_server_frame(Frame::Message(message))));
     assert_eq!(out, ["< {\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"\u{fffd}\"}"]);
 }
 
@@ -474,13 +482,13 @@ proptest! {
 
     #[test]
     fn any_other_message_passes_unchanged(params in json(), result in json(), method in "[a-z/]{1,20}", n in 0..9i32) {
-        let lane = lane();
+        let processor = processor();
         for line in [
             format!(r#"{{"params":{params}, "jsonrpc":"2.0","id":{n},"method":"vendor/{method}"}}"#),
             format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#),
             format!(r#"{{"jsonrpc":"2.0","id":{n},"result":{result},"more":{params}}}"#),
         ] {
-            prop_assert_eq!(client(&lane, &line), [format!("> {line}")]);
+            prop_assert_eq!(client(&processor, &line), [format!("> {line}")]);
         }
         let question = format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"vendor/{method}"}}"#);
         for line in [
@@ -491,9 +499,9 @@ proptest! {
         ] {
             // Reserved members of the server are removed.
             if !line.contains("io.portion/") {
-                prop_assert_eq!(server(&lane, &line), [format!("< {line}")]);
+                prop_assert_eq!(server(&processor, &line), [format!("< {line}")]);
             }
-            client(&lane, &question);
+            client(&processor, &question);
         }
     }
 
@@ -502,10 +510,10 @@ proptest! {
     fn no_response_causes_a_panic(result in json(), style in prop::sample::select(&ListingStyle::ALL), method in prop_oneof![
         Just("tools/call"), Just("tools/list"), Just("initialize"), Just("resources/read"), Just("prompts/get")
     ]) {
-        let lane = lane_of(style);
-        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{result}}}"#));
+        let processor = processor_with_style(style);
+        client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{result}}}"#));
         for kind in ["result", "error"] {
-            for out in server(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"{kind}":{result}}}"#)) {
+            for out in server(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"{kind}":{result}}}"#)) {
                 prop_assert!(JsonReader::new(&out[2..]).skip().is_ok(), "{}", out);
             }
         }
@@ -514,8 +522,8 @@ proptest! {
     /// No line causes a panic.
     #[test]
     fn no_line_causes_a_panic(line in prop::collection::vec(any::<u8>(), 0..64)) {
-        let lane = lane();
-        run(lane.process_client_frame(Frame::Message(line.clone())));
-        run(lane.process_server_frame(Frame::Message(line)));
+        let processor = processor();
+        run(processor.process_client_frame(Frame::Message(line.clone())));
+        run(processor.process_server_frame(Frame::Message(line)));
     }
 }

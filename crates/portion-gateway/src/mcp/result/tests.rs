@@ -129,12 +129,12 @@ fn extra_members_are_limited() {
     let result = format!(
         r#"{{"content":[{{"type":"text","text":"a","_meta":{{"k":"{big}"}}}}],"vendor":"{big}","_meta":{{"s":1}}}}"#
     );
-    let aside = format!("=\"{big}\"");
+    let extra = format!("=\"{big}\"");
     let inner = format!("={{\"k\":\"{big}\"}}");
     check_payload(
         ResultShape::Tool,
         &result,
-        &[("/content/0/text", "a"), ("/content/0/_meta", &inner), ("/vendor", &aside)],
+        &[("/content/0/text", "a"), ("/content/0/_meta", &inner), ("/vendor", &extra)],
     );
     check(
         ResultShape::Tool,
@@ -341,19 +341,19 @@ fn removes_reserved_members_of_the_server() {
 fn the_notice_of_another_portion_is_kept_under_another_key() {
     let behind = r#"{"nextCursor":"D","meta":{"cursor":"E"}}"#;
     let meta = format!(r#""io.portion/notice":{behind}"#);
-    let told = format!(r#""io.portion/upstream":{behind}"#);
+    let upstream_notice = format!(r#""io.portion/upstream":{behind}"#);
     check(
         ResultShape::Tool,
         &format!(r#"{{"content":[],"_meta":{{"a":1,{meta},"io.portion/upstream":{{}}}}}}"#),
         &[],
         None,
-        &format!(r#"{{"content":[{BLOCK}],"_meta":{{"a":1,{OURS},{told}}}}}"#),
+        &format!(r#"{{"content":[{BLOCK}],"_meta":{{"a":1,{OURS},{upstream_notice}}}}}"#),
     );
     let result = format!(r#"{{"content":[],"_meta":{{{meta}}}}}"#);
     let outline = outline_of(&result, ResultShape::Tool);
     let mut splice = Splice::new(&result);
     outline.strip_reserved(&mut splice);
-    assert_eq!(splice.apply(), format!(r#"{{"content":[],"_meta":{{{told}}}}}"#));
+    assert_eq!(splice.apply(), format!(r#"{{"content":[],"_meta":{{{upstream_notice}}}}}"#));
 }
 
 #[test]

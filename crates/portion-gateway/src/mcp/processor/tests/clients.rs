@@ -14,8 +14,8 @@ use crate::rules::EndpointRules;
 use crate::session::ClientSession;
 use crate::store::{MemoryStore, StoreLimits};
 
-fn rules(preset: &str, given: LimitOverrides) -> EndpointRules {
-    worked_out(given, Tokenizer::Auto, preset.parse().expect("a preset"), ClientLimits::UNKNOWN)
+fn rules(preset: &str, overrides: LimitOverrides) -> EndpointRules {
+    worked_out(overrides, Tokenizer::Auto, preset.parse().expect("a preset"), ClientLimits::UNKNOWN)
 }
 
 fn worked_out(
@@ -30,7 +30,7 @@ fn worked_out(
     )
 }
 
-fn lane(rules: EndpointRules) -> McpProcessor {
+fn processor(rules: EndpointRules) -> McpProcessor {
     let store = Arc::new(MemoryStore::new(StoreLimits::default()));
     let gateway = Gateway::new(GatewayParts::new(rules, store, [7; 32]));
     McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20)
@@ -39,26 +39,26 @@ fn lane(rules: EndpointRules) -> McpProcessor {
 
 /// Creates a processor after `initialize` with this `clientInfo`.
 fn opened(rules: EndpointRules, client_info: &str) -> McpProcessor {
-    let lane = lane(rules);
+    let processor = processor(rules);
     let params =
         format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{client_info}}}"#);
-    client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#));
-    server(&lane, r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"tools":{}}}}"#);
-    lane
+    client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#));
+    server(&processor, r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"tools":{}}}}"#);
+    processor
 }
 
 /// Returns the policy of a request with these params.
-fn terms(lane: &McpProcessor, params: &str) -> Arc<EffectivePolicy> {
-    client(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{params}}}"#));
-    let asked = lane.pending_requests().take("1").expect("it waits");
-    let PendingKind::Content { caller, .. } = asked.kind else { panic!("{asked:?}") };
+fn terms(processor: &McpProcessor, params: &str) -> Arc<EffectivePolicy> {
+    client(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{params}}}"#));
+    let pending = processor.pending_requests().take("1").expect("it waits");
+    let PendingKind::Content { caller, .. } = pending.kind else { panic!("{pending:?}") };
     caller.effective_policy
 }
 
 /// `expect`: the byte limit and the counter after `initialize` with this `clientInfo`.
 fn check(preset: &str, client_info: &str, expect: (usize, &str)) {
-    let lane = opened(rules(preset, LimitOverrides::default()), client_info);
-    let terms = terms(&lane, "{}");
+    let processor = opened(rules(preset, LimitOverrides::default()), client_info);
+    let terms = terms(&processor, "{}");
     assert_eq!((terms.policy.hard_byte_limit, terms.counter.name()), expect, "{preset} {client_info}");
 }
 
@@ -83,16 +83,17 @@ fn the_tokenizer_follows_the_client_and_limits_follow_the_preset() {
 
 #[test]
 fn configured_limits_take_precedence() {
-    let given = LimitOverrides { hard_byte_limit: Some(60_000), ..LimitOverrides::default() };
-    let lane = opened(worked_out(given, Tokenizer::Cl100k, Preset::Auto, ClientLimits::UNKNOWN), CODEX);
-    let terms = terms(&lane, "{}");
+    let overrides = LimitOverrides { hard_byte_limit: Some(60_000), ..LimitOverrides::default() };
+    let processor =
+        opened(worked_out(overrides, Tokenizer::Cl100k, Preset::Auto, ClientLimits::UNKNOWN), CODEX);
+    let terms = terms(&processor, "{}");
     assert_eq!((terms.policy.hard_byte_limit, terms.counter.name()), (60_000, "cl100k"));
 }
 
 #[test]
 fn a_stateless_request_names_its_client() {
-    let lane = opened(rules("auto", LimitOverrides::default()), CLAUDE);
-    let limit = |params: &str| terms(&lane, params).policy.hard_byte_limit;
+    let processor = opened(rules("auto", LimitOverrides::default()), CLAUDE);
+    let limit = |params: &str| terms(&processor, params).policy.hard_byte_limit;
     let meta = |info: &str| {
         let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
         format!(r#"{{"_meta":{{{version},"io.modelcontextprotocol/clientInfo":{info}}}}}"#)
@@ -101,7 +102,7 @@ fn a_stateless_request_names_its_client() {
     assert_eq!(limit(&meta(r#"{"name":"nobody knows it"}"#)), 65_536);
     assert_eq!(limit("{}"), 45_000);
     assert_eq!(limit(r#"{"_meta":{"progressToken":1}}"#), 45_000);
-    let sibling = lane.fork();
+    let sibling = processor.fork();
     assert_eq!(terms(&sibling, "{}").policy.hard_byte_limit, 45_000);
     assert_eq!(terms(&sibling.without_client(), "{}").policy.hard_byte_limit, 65_536);
 }
@@ -109,26 +110,26 @@ fn a_stateless_request_names_its_client() {
 #[test]
 fn length_based_counters_are_audited() {
     let audited = |tokenizer, info| {
-        let lane = opened(
+        let processor = opened(
             worked_out(LimitOverrides::default(), tokenizer, Preset::Auto, ClientLimits::UNKNOWN),
             info,
         );
-        terms(&lane, "{}").audits_counts
+        terms(&processor, "{}").audits_counts
     };
     assert!(audited(Tokenizer::Chars4, CODEX) && audited(Tokenizer::Len4, "{}"));
     assert!(!audited(Tokenizer::Auto, CODEX) && !audited(Tokenizer::Auto, "{}"));
 }
 
 /// Returns the size of a large tool result after `initialize` and `tools/list`.
-fn called(lane: &McpProcessor, meta: &str) -> usize {
+fn called(processor: &McpProcessor, meta: &str) -> usize {
     let tool = format!(r#"{{"name":"log","inputSchema":{{"type":"object","properties":{{}}}}{meta}}}"#);
-    client(lane, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
-    server(lane, &format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"tools":[{tool}]}}}}"#));
+    client(processor, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
+    server(processor, &format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"tools":[{tool}]}}}}"#));
     let params = r#"{"name":"log","arguments":{"startLine":1,"endLine":5000}}"#;
-    client(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#));
+    client(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#));
     let text = big();
     let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
-    let out = server(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+    let out = server(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
     assert!(out[0].contains("nextCursor"), "{out:?}");
     out[0].len() - "< ".len()
 }
@@ -171,8 +172,8 @@ fn a_tools_own_limit_replaces_only_the_clients_limit_in_characters() {
     let surroundings = ClientLimits { max_tokens: Some(1_800), ..ClientLimits::UNKNOWN };
     let rules = worked_out(LimitOverrides::default(), Tokenizer::Auto, Preset::Auto, surroundings);
     assert_eq!(rules.default_rule().policy_for_tool(client, 500_000).policy.token_budget_threshold, 1_800);
-    let given = LimitOverrides { hard_byte_limit: Some(60_000), ..LimitOverrides::default() };
-    let rules = worked_out(given, Tokenizer::Auto, Preset::Auto, ClientLimits::UNKNOWN);
+    let overrides = LimitOverrides { hard_byte_limit: Some(60_000), ..LimitOverrides::default() };
+    let rules = worked_out(overrides, Tokenizer::Auto, Preset::Auto, ClientLimits::UNKNOWN);
     assert_eq!(rules.default_rule().policy_for_tool(client, 10_000).policy.hard_byte_limit, 60_000);
 }
 

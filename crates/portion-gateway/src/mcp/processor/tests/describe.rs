@@ -4,20 +4,21 @@ use portion_core::scan::{JsonReader, quote, unescape};
 
 use super::super::super::catalog::ListingStyle;
 use super::super::McpProcessor;
-use super::{LIST, check, client, lane_of, lane_with_tools, server};
+use super::{LIST, check, client, processor_with_style, processor_with_tools, server};
 use crate::relay::MessageProcessor as _;
 
 fn listed_lazily(list: &str) -> McpProcessor {
-    let lane = lane_of(ListingStyle::Lazy);
-    check(&lane, &[(r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#, &["="])]);
-    let out = server(&lane, &list[2..]);
+    let processor = processor_with_style(ListingStyle::Lazy);
+    check(&processor, &[(r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#, &["="])]);
+    let out = server(&processor, &list[2..]);
     assert!(out[0].contains(r#""name":"portion_describe""#) && !out[0].contains(r#""q":"#), "{out:?}");
-    lane
+    processor
 }
 
-fn describe(lane: &McpProcessor, arguments: &str) -> String {
+fn describe(processor: &McpProcessor, arguments: &str) -> String {
     let params = format!(r#"{{"name":"portion_describe","arguments":{arguments}}}"#);
-    let out = client(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#));
+    let out =
+        client(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#));
     let (said, id) =
         (out.concat(), r#"< {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"#);
     said.strip_prefix(id).expect("the answer of a tool").to_owned()
@@ -25,7 +26,7 @@ fn describe(lane: &McpProcessor, arguments: &str) -> String {
 
 #[test]
 fn describes_tools_listed_in_one_line() {
-    let lane = listed_lazily(LIST);
+    let processor = listed_lazily(LIST);
     let own = r#"{"name":"own","inputSchema":{"type":"object","properties":{"limit":{}}}}"#;
     let free = r#"{"name":"free","inputSchema":{"type":"object"}}"#;
     for (arguments, tools) in [
@@ -35,9 +36,9 @@ fn describes_tools_listed_in_one_line() {
         (r#"{"names":["free","own","free"]}"#, format!("{free}\n{own}")),
         (r#"{"names":"[\"free\", \"own\"]"}"#, format!("{free}\n{own}")),
     ] {
-        assert_eq!(describe(&lane, arguments), format!("{}}}]}}}}", quote(&tools)), "{arguments}");
+        assert_eq!(describe(&processor, arguments), format!("{}}}]}}}}", quote(&tools)), "{arguments}");
     }
-    let listed = describe(&lane, r#"{"names":["list_x"]}"#);
+    let listed = describe(&processor, r#"{"names":["list_x"]}"#);
     assert!(listed.contains(r#"\"q\":{},\"limit\":{"#) && listed.contains("readOnlyHint"), "{listed}");
     for (arguments, code, says) in [
         (r#"{"names":["list_y"]}"#, "tool_unknown", "did you mean list_x?"),
@@ -48,21 +49,21 @@ fn describes_tools_listed_in_one_line() {
         (r#"{"names":[{}]}"#, "names_invalid", "{} is no tool's name"),
         (r#"{"names":["own"],"limit":1}"#, "names_invalid", "there is no argument limit"),
     ] {
-        let fault = describe(&lane, arguments);
+        let fault = describe(&processor, arguments);
         assert!(fault.contains(code) && fault.contains(says), "{arguments}: {fault}");
         assert!(fault.contains(r#""isError":true"#), "{fault}");
     }
-    assert_eq!(lane.pending_count(), 0);
+    assert_eq!(processor.pending_count(), 0);
 }
 
 #[test]
 fn a_tool_listed_in_one_line_can_be_called() {
-    let lane = listed_lazily(LIST);
+    let processor = listed_lazily(LIST);
     let call = r#"c {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"free","arguments":{"limit": 1.0}}}"#;
     let refusal = r#"s {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"limit is no number"}}"#;
-    check(&lane, &[(call, &["="]), (refusal, &["="])]);
+    check(&processor, &[(call, &["="]), (refusal, &["="])]);
     let limited = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_x","arguments":{"q":1,"limit":5}}}"#;
-    assert_eq!(client(&lane, limited), [format!("> {}", limited.replace(r#","limit":5"#, ""))]);
+    assert_eq!(client(&processor, limited), [format!("> {}", limited.replace(r#","limit":5"#, ""))]);
 }
 
 #[test]
@@ -71,11 +72,11 @@ fn a_large_description_is_served_in_portions() {
     let fields: Vec<String> = (0..400).map(field).collect();
     let schema = format!(r#"{{"type":"object","properties":{{{}}}}}"#, fields.join(","));
     let tool = format!(r#"{{"name":"huge","description":"Does much. Really.","inputSchema":{schema}}}"#);
-    let lane = listed_lazily(&format!(
+    let processor = listed_lazily(&format!(
         r#"s {{"jsonrpc":"2.0","id":0,"result":{{"tools":[{tool},{{"name":"small"}}]}}}}"#
     ));
     for arguments in [r#"{"names":["huge"]}"#, r#"{"names":["small","huge"]}"#] {
-        let portion = describe(&lane, arguments);
+        let portion = describe(&processor, arguments);
         assert!(portion.len() < 20_000, "{}", portion.len());
         let (_, cursor) = portion.split_once(r#"\"cursor\":\""#).expect("a handle");
         let mut cursor = cursor[..48].to_owned();
@@ -84,7 +85,7 @@ fn a_large_description_is_served_in_portions() {
             let how = if std::mem::take(&mut is_first) { r#","raw":true"# } else { "" };
             let params = format!(r#"{{"name":"portion_read","arguments":{{"cursor":"{cursor}"{how}}}}}"#);
             let read = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#);
-            let out = client(&lane, &read);
+            let out = client(&processor, &read);
             let text = out[0].split(r#""text":"#).nth(1).expect("a text");
             let mut reader = JsonReader::new(text);
             let quoted = reader.skip_string().expect("a string");
@@ -98,12 +99,12 @@ fn a_large_description_is_served_in_portions() {
 
 #[test]
 fn nothing_is_described_before_the_tools_are_known() {
-    let lane = lane_of(ListingStyle::Lazy);
+    let processor = processor_with_style(ListingStyle::Lazy);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"portion_describe","arguments":{"names":["own"]}}}"#;
-    let out = client(&lane, call);
+    let out = client(&processor, call);
     assert!(out[0].contains(r#""id":"portion:1","method":"tools/list""#), "{out:?}");
-    let out = server(&lane, &LIST[2..].replacen("\"id\":0", "\"id\":\"portion:1\"", 1));
+    let out = server(&processor, &LIST[2..].replacen("\"id\":0", "\"id\":\"portion:1\"", 1));
     assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"result""#) && out[0].contains("own"), "{out:?}");
-    let direct = lane_with_tools();
+    let direct = processor_with_tools();
     check(&direct, &[(&format!("c {call}"), &["="])]);
 }

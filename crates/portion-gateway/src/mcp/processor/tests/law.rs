@@ -18,16 +18,16 @@ fn redacting() -> McpProcessor {
         .new_processor(Scope::from_principal("stdio"), ClientSession::new_unique())
 }
 
-fn ask(lane: &McpProcessor, id: &str, method: &str) {
+fn ask(processor: &McpProcessor, id: &str, method: &str) {
     let params = r#"{"name":"t","uri":"file:///u","taskId":"7"}"#;
     let out =
-        client(lane, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
+        client(processor, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
     assert_eq!(out.len(), 1, "{out:?}");
 }
 
 /// Returns the messages to the client.
-fn heard(lane: &McpProcessor, said: &str) -> Vec<String> {
-    server(lane, said).into_iter().filter(|out| out.starts_with("< ")).collect()
+fn to_client(processor: &McpProcessor, message: &str) -> Vec<String> {
+    server(processor, message).into_iter().filter(|out| out.starts_with("< ")).collect()
 }
 
 /// Returns about 3 MB of JSON rows with a secret in each.
@@ -59,29 +59,29 @@ const METHODS: [&str; 5] = ["tools/call", "resources/read", "prompts/get", "task
 #[test]
 fn a_late_response_to_a_cancelled_request_is_dropped_and_counted() {
     for method in METHODS.into_iter().chain(["vendor/thing", "tools/list"]) {
-        let lane = redacting();
-        ask(&lane, "1", method);
+        let processor = redacting();
+        ask(&processor, "1", method);
         let cancel = r#"c {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-        check(&lane, &[(cancel, &["="])]);
-        assert_eq!(lane.pending_count(), 0, "nobody waits for it");
+        check(&processor, &[(cancel, &["="])]);
+        assert_eq!(processor.pending_count(), 0, "nobody waits for it");
         let answer = format!(r#"s {{"jsonrpc":"2.0","id":1,"result":{{"content":{}}}}}"#, rows());
-        check(&lane, &[(&answer, &[])]);
-        assert_eq!(lane.gateway.drop_counts().cancelled, 1, "{method}");
+        check(&processor, &[(&answer, &[])]);
+        assert_eq!(processor.gateway.drop_counts().cancelled, 1, "{method}");
     }
 }
 
 #[test]
 fn an_unsolicited_response_is_dropped_and_counted() {
-    let lane = lane();
-    ask(&lane, "1", "tools/call");
+    let processor = processor();
+    ask(&processor, "1", "tools/call");
     let answer = r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
     let forged =
         r#"s {"jsonrpc":"2.0","id":99,"result":{"content":[],"_meta":{"io.portion/notice":{"forged":1}}}}"#;
     let future = r#"s {"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"forged"}}"#;
     let mixed = r#"s [{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","method":"notifications/x"}]"#;
-    check(&lane, &[(answer, &["="]), (answer, &[]), (forged, &[]), (future, &[])]);
-    check(&lane, &[(mixed, &[r#"< [{"jsonrpc":"2.0","method":"notifications/x"}]"#])]);
-    assert_eq!(lane.gateway.drop_counts().unsolicited, 4);
+    check(&processor, &[(answer, &["="]), (answer, &[]), (forged, &[]), (future, &[])]);
+    check(&processor, &[(mixed, &[r#"< [{"jsonrpc":"2.0","method":"notifications/x"}]"#])]);
+    assert_eq!(processor.gateway.drop_counts().unsolicited, 4);
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn an_unrecognized_result_is_served_as_json() {
     ];
     for method in METHODS {
         for result in &results {
-            let lane = redacting();
+            let processor = redacting();
             let inside = if method == "tasks/get" {
                 format!(r#"{{"taskId":"7","status":"completed","result":{result}}}"#)
             } else {
                 result.clone()
             };
-            ask(&lane, "1", method);
-            let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{inside}}}"#));
+            ask(&processor, "1", method);
+            let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{inside}}}"#));
             let about = format!("{method} {}", &result[..40.min(result.len())]);
             assert_eq!(out.len(), 1, "{about}");
             assert_lawful(&out, &about);
@@ -131,16 +131,16 @@ fn an_unrecognized_result_is_served_in_the_form_of_its_method_without_loss() {
         ("resources/read", r#""result":{"contents":[{"uri":""#),
         ("prompts/get", r#""result":{"messages":[{"role":"user","content":{"type":"text","text":""#),
     ] {
-        let lane = lane();
-        ask(&lane, "1", method);
-        let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, rows()));
+        let processor = processor();
+        ask(&processor, "1", method);
+        let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, rows()));
         assert!(out[0].contains(expect), "{method}: {}", &out[0][..300]);
         assert!(out[0].contains("nextCursor") && out[0].contains("20000"), "{method}");
     }
     for small in [r#""a string""#, "[1,2]", "7", "null", r#"{"contents":[{"uri":"u","text":"t"}]}"#] {
-        let lane = lane();
-        ask(&lane, "1", "tools/call");
-        check(&lane, &[(&format!(r#"s {{"jsonrpc":"2.0","id":1,"result":{small}}}"#), &["="])]);
+        let processor = processor();
+        ask(&processor, "1", "tools/call");
+        check(&processor, &[(&format!(r#"s {{"jsonrpc":"2.0","id":1,"result":{small}}}"#), &["="])]);
     }
 }
 
@@ -160,9 +160,9 @@ fn an_error_of_any_shape_is_limited() {
     ];
     for method in METHODS.into_iter().chain(["vendor/thing", "tools/list", "initialize"]) {
         for error in &errors {
-            let lane = redacting();
-            ask(&lane, "1", method);
-            let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,{error}}}"#));
+            let processor = redacting();
+            ask(&processor, "1", method);
+            let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,{error}}}"#));
             let about = format!("{method} {}", &error[..60.min(error.len())]);
             assert_eq!(out.len(), 1, "{about}");
             let catalogue = error.starts_with(r#""error":null"#) && !METHODS.contains(&method);
@@ -171,9 +171,9 @@ fn an_error_of_any_shape_is_limited() {
             }
         }
     }
-    let lane = redacting();
+    let processor = redacting();
     let out = server(
-        &lane,
+        &processor,
         &format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":1,"message":"m","data":{rows}}}}}"#),
     );
     assert_lawful(&out, "an error without an id");
@@ -200,9 +200,9 @@ fn members_beside_the_result_are_limited() {
     ];
     for method in METHODS.into_iter().chain(["vendor/thing", "tools/list", "initialize"]) {
         for result in &results {
-            let lane = redacting();
-            ask(&lane, "1", method);
-            let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,{result}}}"#));
+            let processor = redacting();
+            ask(&processor, "1", method);
+            let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,{result}}}"#));
             let about = format!("{method} {}", &result[..60.min(result.len())]);
             assert_eq!(out.len(), 1, "{about}");
             let relayed = !METHODS.contains(&method)
@@ -214,9 +214,9 @@ fn members_beside_the_result_are_limited() {
         }
     }
     let small = r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[],"vendor":[1, 2]},"extra":{"a" : 1}}"#;
-    let lane = redacting();
-    ask(&lane, "1", "tools/call");
-    check(&lane, &[(small, &["="])]);
+    let processor = redacting();
+    ask(&processor, "1", "tools/call");
+    check(&processor, &[(small, &["="])]);
 }
 
 #[test]
@@ -247,9 +247,9 @@ fn notifications_are_limited_and_small_ones_pass_unchanged() {
         ("message", r#"{"level":"info","data":{"_meta":{"io.portion/notice":"forged"}}}"#.to_owned()),
     ];
     for (method, params) in params {
-        let lane = redacting();
+        let processor = redacting();
         let out = server(
-            &lane,
+            &processor,
             &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#),
         );
         assert_lawful(&out, &format!("{method} {}", &params[..40.min(params.len())]));
@@ -260,31 +260,31 @@ fn notifications_are_limited_and_small_ones_pass_unchanged() {
         ("resources/updated", r#"{"uri":"file:///a"}"#),
         ("vendor", r#"{"a":"\ud800"}"#),
     ] {
-        let said = format!(r#"s {{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#);
-        check(&redacting(), &[(&said, &["="])]);
+        let message = format!(r#"s {{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#);
+        check(&redacting(), &[(&message, &["="])]);
     }
 }
 
 #[test]
 fn a_large_log_message_can_be_read_to_its_end() {
-    let lane = lane_with_tools();
-    let said = format!(
+    let processor = processor_with_tools();
+    let message = format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":{}}}}}"#,
         rows()
     );
-    let out = heard(&lane, &said);
+    let out = to_client(&processor, &message);
     assert!(out[0].contains(r#""level":"info","data":{"#) && out[0].contains(r#""nextCursor":""#), "{out:?}");
     let (_, rest) = out[0].split_once(r#""nextCursor":""#).expect("more");
     let cursor = rest.split('"').next().expect("a cursor");
     let call = format!(
         r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{"name":"portion_read","arguments":{{"cursor":"{cursor}"}}}}}}"#
     );
-    assert!(client(&lane, &call)[0].contains("row number"), "it goes on");
+    assert!(client(&processor, &call)[0].contains("row number"), "it goes on");
 }
 
 #[test]
 fn server_requests_are_limited() {
-    let lane = redacting();
+    let processor = redacting();
     let long = quote(&long());
     for (method, params) in [
         (
@@ -294,8 +294,10 @@ fn server_requests_are_limited() {
         ("elicitation/create", format!(r#"{{"message":{long}}}"#)),
         ("vendor/ask", format!(r#"{{"a":{}}}"#, rows())),
     ] {
-        let out =
-            server(&lane, &format!(r#"{{"jsonrpc":"2.0","id":5,"method":"{method}","params":{params}}}"#));
+        let out = server(
+            &processor,
+            &format!(r#"{{"jsonrpc":"2.0","id":5,"method":"{method}","params":{params}}}"#),
+        );
         assert_eq!(out.len(), 1, "{out:?}");
         assert!(out[0].starts_with(r#"> {"jsonrpc":"2.0","id":5,"error":{"code":-32"#), "{}", &out[0][..200]);
         assert!(out[0].contains("message_too_large"), "{out:?}");
@@ -306,9 +308,9 @@ fn server_requests_are_limited() {
     );
     let schema = r#"s {"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}}"#;
     let roots = r#"s {"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
-    check(&lane, &[(&image, &["="]), (schema, &["="]), (roots, &["="])]);
-    let said = r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"{\"password\":\"hunter2\"}"}}]}}"#;
-    let out = server(&lane, said);
+    check(&processor, &[(&image, &["="]), (schema, &["="]), (roots, &["="])]);
+    let message = r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"{\"password\":\"hunter2\"}"}}]}}"#;
+    let out = server(&processor, message);
     assert!(
         out[0].starts_with("< ") && !out[0].contains("hunter2") && out[0].contains("[redacted]"),
         "{out:?}"
@@ -317,8 +319,8 @@ fn server_requests_are_limited() {
 
 #[test]
 fn catalogs_are_relayed_whole_and_instructions_are_limited() {
-    let lane = redacting();
-    ask(&lane, "1", "resources/list");
+    let processor = redacting();
+    ask(&processor, "1", "resources/list");
     let list = format!(
         r#"s {{"jsonrpc":"2.0","id":1,"result":{{"resources":[{}]}}}}"#,
         (0..9_000)
@@ -326,13 +328,13 @@ fn catalogs_are_relayed_whole_and_instructions_are_limited() {
             .collect::<Vec<_>>()
             .join(",")
     );
-    check(&lane, &[(&list, &["="])]);
-    ask(&lane, "2", "initialize");
-    let said = format!(
+    check(&processor, &[(&list, &["="])]);
+    ask(&processor, "2", "initialize");
+    let message = format!(
         r#"{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"instructions":{}}}}}"#,
         quote(&long())
     );
-    let out = heard(&lane, &said);
+    let out = to_client(&processor, &message);
     assert_lawful(&out, "instructions");
     assert!(
         out[0].contains(r#""instructions":"some words"#) && out[0].contains("characters left out"),
@@ -342,37 +344,38 @@ fn catalogs_are_relayed_whole_and_instructions_are_limited() {
 
 #[test]
 fn invalid_utf8_is_replaced_and_a_byte_order_mark_is_removed() {
-    let lane = lane();
-    let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"\xff\"}}".to_vec();
-    let out = sent(run(lane.process_server_frame(Frame::Message(said))));
+    let processor = processor();
+    let message =
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"\xff\"}}".to_vec();
+    let out = sent(run(processor.process_server_frame(Frame::Message(message))));
     assert_eq!(
         out,
         ["< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"\u{fffd}\"}}"]
     );
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
-    assert_eq!(client(&lane, &format!("\u{feff}{ping}")), [format!("> {ping}")]);
+    assert_eq!(client(&processor, &format!("\u{feff}{ping}")), [format!("> {ping}")]);
     let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}";
-    assert_eq!(server(&lane, &format!("\u{feff}{answer}")), [format!("< {answer}")]);
+    assert_eq!(server(&processor, &format!("\u{feff}{answer}")), [format!("< {answer}")]);
 }
 
 #[test]
 fn an_invalid_response_is_an_error_for_its_request() {
-    let lane = lane();
-    ask(&lane, "1", "tools/call");
-    let out = heard(&lane, r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#);
+    let processor = processor();
+    ask(&processor, "1", "tools/call");
+    let out = to_client(&processor, r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#);
     assert!(
         out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"#) && out[0].contains("upstream_invalid"),
         "{out:?}"
     );
-    assert_eq!(lane.pending_count(), 0);
+    assert_eq!(processor.pending_count(), 0);
 }
 
 #[test]
 fn responses_to_unsent_calls_are_dropped() {
-    let lane = lane();
+    let processor = processor();
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
-    let out = client(&lane, call);
+    let out = client(&processor, call);
     assert!(out[0].contains("tools/list"), "the tools come first: {out:?}");
-    check(&lane, &[(r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#, &[])]);
-    assert_eq!((lane.pending_count(), lane.gateway.drop_counts().unsolicited), (1, 1));
+    check(&processor, &[(r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#, &[])]);
+    assert_eq!((processor.pending_count(), processor.gateway.drop_counts().unsolicited), (1, 1));
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::super::super::catalog::ListingOptions;
-use super::{McpProcessor, client, lane_under, server};
+use super::{McpProcessor, client, processor_with_limits, server};
 
 /// Pseudo-random numbers from a seed.
 struct Dice(u64);
@@ -190,11 +190,11 @@ fn policy(dice: &mut Dice) -> Policy {
         .resolve(ClientLimits::UNKNOWN)
 }
 
-fn ask(lane: &McpProcessor, method: &str, params: &Value, answer: Option<&Value>) -> Value {
+fn ask(processor: &McpProcessor, method: &str, params: &Value, answer: Option<&Value>) -> Value {
     let question = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let mut out = client(lane, &question);
+    let mut out = client(processor, &question);
     if let Some(result) = answer {
-        out = server(lane, &json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string());
+        out = server(processor, &json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string());
     }
     serde_json::from_str(out[0].strip_prefix("< ").expect("an answer")).expect("JSON")
 }
@@ -227,9 +227,9 @@ fn check(seed: u64) {
     let policy = policy(&mut dice);
     let wraps = policy.render_options.envelope == EnvelopeMode::Wrap;
     let style = policy.render_options.metadata_style;
-    let lane = lane_under(policy, &ListingOptions::default());
+    let processor = processor_with_limits(policy, &ListingOptions::default());
     let tools = json!({"tools": [{"name": "list_x", "inputSchema": {"type": "object", "properties": {}}, "outputSchema": schema}]});
-    let listed = ask(&lane, "tools/list", &json!({}), Some(&tools));
+    let listed = ask(&processor, "tools/list", &json!({}), Some(&tools));
     let listed = &listed["result"]["tools"][0]["outputSchema"];
     if schema["type"] == "object" {
         assert_eq!(listed["type"], "object", "some SDKs want that");
@@ -241,12 +241,13 @@ fn check(seed: u64) {
     };
     let answer = json!({"content": [{"type": "text", "text": text}], "structuredContent": value});
     let mut arguments = if dice.one_in(5) { json!({"fields": "id,name"}) } else { json!({}) };
-    let asked =
+    let selects =
         arguments.get("fields").is_some() && !value.is_boolean() && !value.is_string() && !value.is_i64();
     let mut walked: Vec<Value> = Vec::new();
     let mut answered = Some(&answer);
     for page in 0..300 {
-        let result = ask(&lane, "tools/call", &json!({"name": "list_x", "arguments": arguments}), answered);
+        let result =
+            ask(&processor, "tools/call", &json!({"name": "list_x", "arguments": arguments}), answered);
         let result = &result["result"];
         if result["isError"] == true {
             assert!(arguments.get("fields").is_some(), "{result}");
@@ -254,7 +255,7 @@ fn check(seed: u64) {
         }
         let served = &result["structuredContent"];
         assert!(is_valid(served, listed, listed), "page {page}: {served}\nis not valid against\n{listed}");
-        if asked || wraps {
+        if selects || wraps {
             return;
         }
         let mut found = Vec::new();
@@ -273,8 +274,8 @@ fn check(seed: u64) {
         let ours = served.get("portion").unwrap_or(served);
         let next = ours.get(style.key("nextCursor")).and_then(Value::as_str);
         let Some(next) = next.filter(|next| *next != "theirs") else {
-            let told = served.pointer("/meta/omitted").or_else(|| served.pointer("/portion/meta/omitted"));
-            assert!(walked.len() == whole.as_array().map_or(0, Vec::len) || told.is_some(), "{served}");
+            let omitted = served.pointer("/meta/omitted").or_else(|| served.pointer("/portion/meta/omitted"));
+            assert!(walked.len() == whole.as_array().map_or(0, Vec::len) || omitted.is_some(), "{served}");
             return;
         };
         arguments = json!({"cursor": next});
@@ -315,15 +316,15 @@ fn a_schema_that_is_listed_unchanged_holds_for_reused_results() {
             json!({"raw": true}),
             json!({"maxTokens": 300}),
         ] {
-            let lane = lane_under(Policy::default(), &ListingOptions::default());
-            let listed = ask(&lane, "tools/list", &json!({}), Some(&tools));
+            let processor = processor_with_limits(Policy::default(), &ListingOptions::default());
+            let listed = ask(&processor, "tools/list", &json!({}), Some(&tools));
             assert_eq!(listed["result"]["tools"][0]["outputSchema"], schema);
-            ask(&lane, "tools/call", &json!({"name": "list_x", "arguments": {}}), Some(&answer));
+            ask(&processor, "tools/call", &json!({"name": "list_x", "arguments": {}}), Some(&answer));
             let question = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                 "params": {"name": "list_x", "arguments": control}});
-            let mut out = client(&lane, &question.to_string());
+            let mut out = client(&processor, &question.to_string());
             if out[0].starts_with("> ") {
-                out = server(&lane, &json!({"jsonrpc": "2.0", "id": 1, "result": answer}).to_string());
+                out = server(&processor, &json!({"jsonrpc": "2.0", "id": 1, "result": answer}).to_string());
             }
             let reply: Value =
                 serde_json::from_str(out[0].strip_prefix("< ").expect("an answer")).expect("JSON");

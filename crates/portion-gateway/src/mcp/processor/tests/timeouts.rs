@@ -12,27 +12,28 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// A processor and its clock.
 struct Timed {
-    lane: McpProcessor,
+    processor: McpProcessor,
     now: Arc<Mutex<Instant>>,
 }
 
-fn lane_at(timeout: Duration, clock: Clock) -> McpProcessor {
+fn processor_with_timeout(timeout: Duration, clock: Clock) -> McpProcessor {
     let written = EndpointConfig { request_timeout: Some(timeout), ..EndpointConfig::default() };
     let rules = EndpointRules::new(Arc::new(written), ClientLimits::UNKNOWN);
     let store = Arc::new(MemoryStore::new(StoreLimits::default()));
     let gateway = Gateway::new(GatewayParts { clock, ..GatewayParts::new(rules, store, [7; 32]) });
-    let lanes = McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20);
-    lanes.new_processor(Scope::from_principal("stdio"), ClientSession::new_unique())
+    let factory = McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20);
+    factory.new_processor(Scope::from_principal("stdio"), ClientSession::new_unique())
 }
 
 impl Timed {
     fn new() -> Self {
         let now = Arc::new(Mutex::new(Instant::now()));
         let clock = Arc::clone(&now);
-        let lane = lane_at(TIMEOUT, Arc::new(move || *clock.lock().expect("nobody panics")));
-        client(&lane, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
-        server(&lane, &LIST[2..]);
-        Self { lane, now }
+        let processor =
+            processor_with_timeout(TIMEOUT, Arc::new(move || *clock.lock().expect("nobody panics")));
+        client(&processor, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
+        server(&processor, &LIST[2..]);
+        Self { processor, now }
     }
 
     /// Returns the outgoing messages once these seconds have passed.
@@ -42,7 +43,7 @@ impl Timed {
             *now += Duration::from_secs(seconds);
             *now
         };
-        sent(self.lane.expire_requests(now))
+        sent(self.processor.expire_requests(now))
     }
 }
 
@@ -53,24 +54,24 @@ const CANCELLED: &str = r#"> {"jsonrpc":"2.0","method":"notifications/cancelled"
 #[test]
 fn a_timed_out_call_gets_one_error_and_its_late_response_is_dropped() {
     let timed = Timed::new();
-    client(&timed.lane, CALL);
+    client(&timed.processor, CALL);
     assert_eq!(timed.after(599), [""; 0]);
-    let [told, cancelled] = &timed.after(1)[..] else { panic!("an error and a cancellation") };
+    let [error, cancelled] = &timed.after(1)[..] else { panic!("an error and a cancellation") };
     for part in [r#""id":1,"result":{"#, r#""isError":true"#, "upstream_timeout", "600 s", "may have acted"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(error.contains(part), "{part}: {error}");
     }
-    assert!(told.starts_with("< "), "{told}");
+    assert!(error.starts_with("< "), "{error}");
     assert_eq!(cancelled, CANCELLED);
-    assert_eq!(timed.lane.pending_count(), 0);
+    assert_eq!(timed.processor.pending_count(), 0);
     let late = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"late"}]}}"#;
-    assert_eq!(server(&timed.lane, late), [""; 0]);
+    assert_eq!(server(&timed.processor, late), [""; 0]);
     assert_eq!(timed.after(6000), [""; 0]);
 }
 
 #[test]
 fn other_timed_out_requests_get_an_error() {
     let timed = Timed::new();
-    client(&timed.lane, r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#);
+    client(&timed.processor, r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#);
     let out = timed.after(600);
     assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"error":{"code":-32603"#), "{out:?}");
     assert_eq!(out[1..], [CANCELLED]);
@@ -79,7 +80,7 @@ fn other_timed_out_requests_get_an_error() {
 #[test]
 fn initialize_is_not_cancelled() {
     let timed = Timed::new();
-    client(&timed.lane, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#);
+    client(&timed.processor, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#);
     let out = timed.after(600);
     assert!(out.len() == 1 && out[0].contains("upstream_timeout"), "{out:?}");
 }
@@ -88,7 +89,7 @@ fn initialize_is_not_cancelled() {
 fn requests_that_wait_on_purpose_have_no_timeout() {
     for method in ["subscriptions/listen", "tasks/result"] {
         let timed = Timed::new();
-        client(&timed.lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{}}}}"#));
+        client(&timed.processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{}}}}"#));
         assert_eq!(timed.after(60_000), [""; 0], "{method}");
     }
 }
@@ -97,7 +98,7 @@ fn requests_that_wait_on_purpose_have_no_timeout() {
 fn progress_restarts_the_timer() {
     let timed = Timed::new();
     let meta = r#""_meta":{"progressToken":"p\u0031"},"name":"free""#;
-    client(&timed.lane, &CALL.replace(r#""name":"free""#, meta));
+    client(&timed.processor, &CALL.replace(r#""name":"free""#, meta));
     let report = |token: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
@@ -105,21 +106,21 @@ fn progress_restarts_the_timer() {
     };
     for _ in 0..5 {
         assert_eq!(timed.after(500), [""; 0]);
-        server(&timed.lane, &report(r#""p1""#));
+        server(&timed.processor, &report(r#""p1""#));
     }
     assert_eq!(timed.after(500), [""; 0]);
-    server(&timed.lane, &report(r#""another""#));
+    server(&timed.processor, &report(r#""another""#));
     assert_eq!(timed.after(100).len(), 2);
 }
 
 #[test]
 fn progress_on_another_stream_of_the_session_restarts_the_timer() {
     let timed = Timed::new();
-    let post = Timed { lane: timed.lane.fork_in_session(), now: Arc::clone(&timed.now) };
-    client(&post.lane, &CALL.replace(r#""name""#, r#""_meta":{"progressToken":7},"name""#));
+    let post = Timed { processor: timed.processor.fork_in_session(), now: Arc::clone(&timed.now) };
+    client(&post.processor, &CALL.replace(r#""name""#, r#""_meta":{"progressToken":7},"name""#));
     assert_eq!(timed.after(500), [""; 0]);
     server(
-        &timed.lane,
+        &timed.processor,
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}"#,
     );
     assert_eq!(post.after(500), [""; 0]);
@@ -134,14 +135,14 @@ fn timers_pause_while_the_client_is_asked() {
         (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#, false),
     ] {
         let timed = Timed::new();
-        client(&timed.lane, CALL);
+        client(&timed.processor, CALL);
         assert_eq!(timed.after(500), [""; 0]);
-        server(&timed.lane, asks);
+        server(&timed.processor, asks);
         assert_eq!(timed.after(60_000), [""; 0]);
         if by_client {
-            client(&timed.lane, end)
+            client(&timed.processor, end)
         } else {
-            server(&timed.lane, end)
+            server(&timed.processor, end)
         };
         assert_eq!(timed.after(500), [""; 0]);
         assert_eq!(timed.after(100).len(), 2);
@@ -151,20 +152,20 @@ fn timers_pause_while_the_client_is_asked() {
 #[test]
 fn a_call_that_was_never_sent_is_not_cancelled() {
     let timed = Timed::new();
-    server(&timed.lane, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    server(&timed.processor, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     let held =
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"new","arguments":{"limit":2}}}"#;
-    assert!(client(&timed.lane, held)[0].contains("tools/list"), "it waits for the list of tools");
+    assert!(client(&timed.processor, held)[0].contains("tools/list"), "it waits for the list of tools");
     let out = timed.after(600);
     assert!(out.len() == 1 && out[0].contains("was not sent"), "{out:?}");
 }
 
 #[test]
 fn the_timeout_future_notices_later_requests() {
-    let lane = lane_at(Duration::from_millis(20), Arc::new(Instant::now));
+    let processor = processor_with_timeout(Duration::from_millis(20), Arc::new(Instant::now));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let call = lane.process_client_frame(Frame::Message(CALL.as_bytes().to_vec()));
+    let call = processor.process_client_frame(Frame::Message(CALL.as_bytes().to_vec()));
     // The timeout future is polled first, when no request is pending.
-    let (expired, _) = runtime.block_on(async { tokio::join!(biased; lane.next_timeout(), call) });
+    let (expired, _) = runtime.block_on(async { tokio::join!(biased; processor.next_timeout(), call) });
     assert_eq!(sent(expired)[1..], [CANCELLED]);
 }

@@ -11,7 +11,7 @@ use portion_core::scan::{JsonReader, quote};
 use serde_json::{Value, json};
 
 use super::super::super::catalog::ListingOptions;
-use super::{McpProcessor, Quarters, client, lane_of_terms, server};
+use super::{McpProcessor, Quarters, client, processor_with_policy, server};
 use crate::effective_policy::EffectivePolicy;
 
 /// Returns layouts of a JSON value: compact, and with every kind of white space that JSON allows.
@@ -74,8 +74,8 @@ fn results(payload: &Value) -> Vec<String> {
             results
                 .push(format!("{{\"content\":[{block}],\"structuredContent\":{payload},\"isError\":true}}"));
             results.push(format!("{{\"content\":[{block},{embedded}]}}"));
-            let said = "{\"type\":\"text\",\"text\":\"Done.\"}";
-            results.push(format!("{{\"content\":[{said}],\"structuredContent\":{payload}}}"));
+            let text_block = "{\"type\":\"text\",\"text\":\"Done.\"}";
+            results.push(format!("{{\"content\":[{text_block}],\"structuredContent\":{payload}}}"));
             results.push(format!("{{\"content\":[{block}],\"structuredContent\":{as_string}}}"));
         }
     }
@@ -104,8 +104,8 @@ fn options() -> Vec<(Policy, Option<Arc<RedactionRules>>)> {
     all
 }
 
-fn ask(lane: &McpProcessor, id: usize, method: &str, params: &Value) -> Vec<String> {
-    client(lane, &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())
+fn ask(processor: &McpProcessor, id: usize, method: &str, params: &Value) -> Vec<String> {
+    client(processor, &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())
 }
 
 /// Asserts that each line is one JSON message without a raw line break, and returns the last.
@@ -124,9 +124,9 @@ fn lines(out: &[String], about: &str) -> Value {
 }
 
 /// Asserts that a result and all its follow-ups are single lines.
-fn check(lane: &McpProcessor, result: &str) {
-    ask(lane, 7, "tools/call", &json!({"name": "t", "arguments": {}}));
-    let out = server(lane, &format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{result}}}"));
+fn check(processor: &McpProcessor, result: &str) {
+    ask(processor, 7, "tools/call", &json!({"name": "t", "arguments": {}}));
+    let out = server(processor, &format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{result}}}"));
     let about: String = result.chars().take(200).collect();
     let answer = lines(&out, &about);
     let notice = &answer["result"]["_meta"]["io.portion/notice"];
@@ -137,7 +137,10 @@ fn check(lane: &McpProcessor, result: &str) {
                 ("portion_read", json!({"cursor": cursor, "raw": true})),
                 ("list_t", json!({"cursor": cursor})),
             ] {
-                lines(&ask(lane, 8, "tools/call", &json!({"name": name, "arguments": arguments})), &about);
+                lines(
+                    &ask(processor, 8, "tools/call", &json!({"name": name, "arguments": arguments})),
+                    &about,
+                );
             }
         }
     }
@@ -146,16 +149,19 @@ fn check(lane: &McpProcessor, result: &str) {
 #[test]
 fn every_message_is_one_line() {
     for (policy, redact) in options() {
-        let lane = lane_of_terms(
+        let processor = processor_with_policy(
             EffectivePolicy { redact, ..EffectivePolicy::new(policy, &Quarters, None) },
             &ListingOptions::default(),
         );
         let schema = json!({"type": "object", "properties": {}});
         let tools = json!({"tools": [{"name": "t", "inputSchema": schema}, {"name": "list_t", "inputSchema": schema}]});
-        ask(&lane, 1, "tools/list", &json!({}));
-        lines(&server(&lane, &json!({"jsonrpc": "2.0", "id": 1, "result": tools}).to_string()), "the tools");
+        ask(&processor, 1, "tools/list", &json!({}));
+        lines(
+            &server(&processor, &json!({"jsonrpc": "2.0", "id": 1, "result": tools}).to_string()),
+            "the tools",
+        );
         for payload in payloads() {
-            results(&payload).iter().for_each(|result| check(&lane, result));
+            results(&payload).iter().for_each(|result| check(&processor, result));
         }
     }
 }
