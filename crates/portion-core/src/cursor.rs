@@ -76,9 +76,9 @@ impl Position {
     fn from_bytes(bytes: [u8; 8]) -> Self {
         let [p0, p1, f0, f1, offset @ ..] = bytes;
         let (flags, offset) = (u16::from_be_bytes([f0, f1]), u32::from_be_bytes(offset));
-        let place =
+        let part_offset =
             if flags & Self::BYTE_FLAG == 0 { PartOffset::Item(offset) } else { PartOffset::Byte(offset) };
-        Self { part: u16::from_be_bytes([p0, p1]), ordinal: flags & !Self::BYTE_FLAG, offset: place }
+        Self { part: u16::from_be_bytes([p0, p1]), ordinal: flags & !Self::BYTE_FLAG, offset: part_offset }
     }
 }
 

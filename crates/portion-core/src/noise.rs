@@ -84,7 +84,7 @@ impl NoiseFields {
 
     /// Returns true if the field is left out because of its name.
     pub(crate) fn contains_by_name(&self, path: &str) -> bool {
-        !self.named_paths.is_empty() && path_prefixes(path).any(|way| self.named_selection.selects(way))
+        !self.named_paths.is_empty() && path_prefixes(path).any(|prefix| self.named_selection.selects(prefix))
     }
 
     /// Appends a value without its noise, minified.
@@ -114,12 +114,12 @@ pub(crate) fn write_without_named(
     json: &str,
     path: &str,
     out: &mut String,
-    gone: &mut BTreeSet<String>,
+    removed: &mut BTreeSet<String>,
 ) {
     let mut path = path.to_owned();
     write_filtered(json, &mut path, out, &mut |path, _| {
         if strip.strips(path) {
-            gone.insert(path.to_owned());
+            removed.insert(path.to_owned());
             return FieldAction::Remove;
         }
         FieldAction::Descend
@@ -159,7 +159,7 @@ pub(crate) fn null_columns(text: &str, list: &List) -> Vec<String> {
 
 /// Returns the shortest prefix of a path that is stripped by name.
 fn shortest_stripped_path(strip: &StripRule, path: &str) -> Option<String> {
-    path_prefixes(path).find(|way| strip.strips(way)).map(str::to_owned)
+    path_prefixes(path).find(|prefix| strip.strips(prefix)).map(str::to_owned)
 }
 
 /// Yields the prefixes of a dotted path, the shortest first, and the path itself.
@@ -245,15 +245,15 @@ fn write_filtered(
     json: &str,
     path: &mut String,
     out: &mut String,
-    fate: &mut dyn FnMut(&str, JsonKind) -> FieldAction,
+    action: &mut dyn FnMut(&str, JsonKind) -> FieldAction,
 ) {
     let mut reader = JsonReader::new(json);
     let mut frames: Vec<ContainerFrame> = Vec::new();
-    let mut fated = FieldAction::Descend;
+    let mut next_action = FieldAction::Descend;
     let mut key_at = out.len();
     loop {
         let Ok(kind) = reader.peek() else { return };
-        if kind.is_container() && matches!(fated, FieldAction::Descend) {
+        if kind.is_container() && matches!(next_action, FieldAction::Descend) {
             let (object, read) = (kind == JsonKind::Object, reader.at());
             let entered = if object { reader.enter_object() } else { reader.enter_array() };
             if entered.is_err() {
@@ -295,8 +295,8 @@ fn write_filtered(
             };
             frame.has_members = true;
             let Ok(kind) = reader.peek() else { return };
-            fated = if frame.is_object { fate(path, kind) } else { FieldAction::Descend };
-            if matches!(fated, FieldAction::Remove) {
+            next_action = if frame.is_object { action(path, kind) } else { FieldAction::Descend };
+            if matches!(next_action, FieldAction::Remove) {
                 if reader.skip().is_err() {
                     return;
                 }
@@ -397,16 +397,16 @@ mod tests {
 
     #[test]
     fn a_nested_field_is_removed_by_its_whole_path() {
-        let (mut out, mut gone) = (String::new(), std::collections::BTreeSet::new());
+        let (mut out, mut removed) = (String::new(), std::collections::BTreeSet::new());
         write_without_named(
             &StripRule::from_names(["meta.debug"]),
             r#"{"debug":1,"n":2}"#,
             "meta",
             &mut out,
-            &mut gone,
+            &mut removed,
         );
         assert_eq!(
-            (out.as_str(), gone.into_iter().collect::<Vec<_>>()),
+            (out.as_str(), removed.into_iter().collect::<Vec<_>>()),
             (r#"{"n":2}"#, vec!["meta.debug".to_owned()])
         );
     }

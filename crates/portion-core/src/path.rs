@@ -63,7 +63,7 @@ pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, U
         && !rest.is_empty()
     {
         // Lines have no enclosing value with members to step into.
-        let missing = rest.next_candidates().pop().map_or_else(String::new, |taken| taken.name);
+        let missing = rest.next_candidates().pop().map_or_else(String::new, |step| step.name);
         let available = index_range_label(list.len());
         return Err(UnresolvedPath {
             resolved_pointer: display_pointer(""),
@@ -73,13 +73,13 @@ pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, U
         });
     }
     while !rest.is_empty() {
-        let Some((value, taken)) = find_child(text, at, rest) else {
+        let Some((value, step)) = find_child(text, at, rest) else {
             return Err(unresolved_path(text, at, &pointer, rest));
         };
         pointer.push('/');
-        pointer.push_str(&escape_step(&taken.name));
+        pointer.push_str(&escape_step(&step.name));
         at = value;
-        rest = taken.rest;
+        rest = step.rest;
     }
     Ok(ResolvedPath { span: at, pointer })
 }
@@ -155,12 +155,11 @@ impl<'a> PathSteps<'a> {
     fn index_after(self, pointer: &str) -> Option<IndexStep<'a>> {
         let mut rest = self;
         for wanted in pointer.split('/').skip(1) {
-            let taken =
-                rest.next_candidates().into_iter().find(|taken| escape_step(&taken.name) == wanted)?;
-            rest = taken.rest;
+            let step = rest.next_candidates().into_iter().find(|step| escape_step(&step.name) == wanted)?;
+            rest = step.rest;
         }
         let number =
-            |taken: PathStep<'a>| Some(IndexStep { value: parse_index(&taken.name)?, rest: taken.rest });
+            |step: PathStep<'a>| Some(IndexStep { value: parse_index(&step.name)?, rest: step.rest });
         rest.next_candidates().into_iter().find_map(number)
     }
 }
@@ -180,28 +179,29 @@ fn find_child<'a>(text: &str, at: Span, steps: PathSteps<'a>) -> Option<(Span, P
     let mut reader = JsonReader::resume(text, at.start as usize);
     match reader.peek().ok()? {
         JsonKind::Object => {
-            let mut ways = steps.next_candidates();
+            let mut candidates = steps.next_candidates();
             let mut best: Option<(Span, usize)> = None;
             reader.enter_object().ok()?;
             while let Some(key) = reader.next_key().ok()? {
                 let value = reader.skip().ok()?;
-                let longer = best.map_or(ways.len(), |(_, way)| way);
-                let found =
-                    ways[..longer].iter().position(|way| crate::snapshot::key_matches(text, key, &way.name));
-                if let Some(way) = found {
-                    best = Some((value, way));
-                    if way == 0 {
+                let longer = best.map_or(candidates.len(), |(_, candidate)| candidate);
+                let found = candidates[..longer]
+                    .iter()
+                    .position(|candidate| crate::snapshot::key_matches(text, key, &candidate.name));
+                if let Some(candidate) = found {
+                    best = Some((value, candidate));
+                    if candidate == 0 {
                         break;
                     }
                 }
             }
-            best.map(|(value, way)| (value, ways.swap_remove(way)))
+            best.map(|(value, candidate)| (value, candidates.swap_remove(candidate)))
         }
         JsonKind::Array => {
-            let (index, taken) = steps
+            let (index, step) = steps
                 .next_candidates()
                 .into_iter()
-                .find_map(|taken| Some((parse_index(&taken.name)?, taken)))?;
+                .find_map(|step| Some((parse_index(&step.name)?, step)))?;
             reader.enter_array().ok()?;
             for i in 0..=index {
                 if !reader.next_item().ok()? {
@@ -209,7 +209,7 @@ fn find_child<'a>(text: &str, at: Span, steps: PathSteps<'a>) -> Option<(Span, P
                 }
                 let value = reader.skip().ok()?;
                 if i == index {
-                    return Some((value, taken));
+                    return Some((value, step));
                 }
             }
             None
@@ -219,7 +219,7 @@ fn find_child<'a>(text: &str, at: Span, steps: PathSteps<'a>) -> Option<(Span, P
 }
 
 fn unresolved_path(text: &str, at: Span, pointer: &str, rest: PathSteps<'_>) -> UnresolvedPath {
-    let missing = rest.next_candidates().pop().map_or_else(String::new, |taken| taken.name);
+    let missing = rest.next_candidates().pop().map_or_else(String::new, |step| step.name);
     let available = list_child_steps(text, at);
     let nearest = closest_name(&missing, available.iter().map(String::as_str));
     UnresolvedPath {
@@ -277,8 +277,8 @@ pub(crate) fn value_at(text: &str, record: Span, dotted: &str) -> Option<Span> {
     let mut at = record;
     let mut rest = PathSteps::Dotted(dotted);
     while !rest.is_empty() {
-        let (value, taken) = find_child(text, at, rest)?;
-        (at, rest) = (value, taken.rest);
+        let (value, step) = find_child(text, at, rest)?;
+        (at, rest) = (value, step.rest);
     }
     Some(at)
 }

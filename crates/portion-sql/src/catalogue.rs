@@ -247,9 +247,9 @@ fn collect_arrays(
         }
         let name = unescape(reader.text(key));
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let like =
+        let map_location =
             (kind == JsonKind::Object).then(|| read_map(text, reader, name.clone(), path.clone())).flatten();
-        if let Some(map) = like {
+        if let Some(map) = map_location {
             found.push(map);
             if reader.skip().is_err() {
                 return;

@@ -146,8 +146,9 @@ impl ValueKinds {
             (self.intersects(Self::ARRAY), "array"),
             (self.intersects(Self::NULL), "null"),
         ];
-        let seen: Vec<&str> = words.into_iter().filter_map(|(seen, word)| seen.then_some(word)).collect();
-        seen.join("|")
+        let present: Vec<&str> =
+            words.into_iter().filter_map(|(present, word)| present.then_some(word)).collect();
+        present.join("|")
     }
 }
 

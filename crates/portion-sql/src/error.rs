@@ -92,8 +92,8 @@ impl QueryError {
                         let _ = write!(text, " and {} more", tables.len() - i);
                         break;
                     }
-                    let sign = if i == 0 { "" } else { "; " };
-                    let _ = write!(text, "{sign}{}({})", quote_identifier(&table.name), column_list(table, share));
+                    let separator = if i == 0 { "" } else { "; " };
+                    let _ = write!(text, "{separator}{}({})", quote_identifier(&table.name), column_list(table, share));
                 }
                 text
             }

@@ -51,11 +51,11 @@ impl ColumnIndex {
                 Cell::Real(n) => IndexKey::number(n),
                 Cell::Text(text) => IndexKey::text(&text),
             };
-            let place = *index.group_by_key.entry(key).or_insert(index.rows_by_group.len());
-            if place == index.rows_by_group.len() {
+            let group = *index.group_by_key.entry(key).or_insert(index.rows_by_group.len());
+            if group == index.rows_by_group.len() {
                 index.rows_by_group.push(Vec::new());
             }
-            if let Some(rows) = index.rows_by_group.get_mut(place) {
+            if let Some(rows) = index.rows_by_group.get_mut(group) {
                 rows.push(u32::try_from(at).ok()?);
             }
         }
@@ -76,7 +76,7 @@ impl ColumnIndex {
             },
             ValueRef::Blob(_) => return IndexLookup::Unknown,
         };
-        self.group_by_key.get(&key).map_or(IndexLookup::None, |place| IndexLookup::Rows(*place))
+        self.group_by_key.get(&key).map_or(IndexLookup::None, |group| IndexLookup::Rows(*group))
     }
 
     /// Returns the `nth` row of a group.

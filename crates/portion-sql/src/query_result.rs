@@ -120,15 +120,15 @@ impl ResultWriter {
         if !self.is_bare_record {
             self.json.push('}');
         }
-        let room = self.row_count < limits.max_rows && self.json.len() <= limits.max_bytes;
-        if room {
+        let fits = self.row_count < limits.max_rows && self.json.len() <= limits.max_bytes;
+        if fits {
             self.row_count += 1;
             self.rounded_columns.extend(rounded);
         } else {
             self.json.truncate(before);
             self.is_truncated = true;
         }
-        Ok(room)
+        Ok(fits)
     }
 
     /// Returns true if the first row exceeded the limits.

@@ -188,9 +188,9 @@ fn overlapping_rules_never_give_contradictory_limits() {
 fn overlapping_rules_with_contradictory_limits_are_reported() {
     let text = "endpoints:\n  list_*: {tokenBudgetThreshold: 20000}\n  '*_all': {hardCap: 5000}\n  get_*: {hardCap: 5000}\n";
     let (_, warnings) = Config::load(&yaml(text), 1).expect("strange, not wrong");
-    let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "portion.yaml:3:13: hardCap is 5000 where *_all and list_* meet, below tokenBudgetThreshold, which is 20000 \
           (portion.yaml:2:12); raise hardCap or lower tokenBudgetThreshold; until then limits of the latter are left aside there"

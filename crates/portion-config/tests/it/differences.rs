@@ -7,8 +7,9 @@ use super::{loaded, yaml};
 #[track_caller]
 fn check(old: &str, new: &str, expect: &[(&str, Option<&str>, Option<&str>)]) {
     let changes = diff(&loaded(&yaml(old)), &loaded(&yaml(new)));
-    let told: Vec<_> = changes.iter().map(|c| (c.key.as_str(), c.old.as_deref(), c.new.as_deref())).collect();
-    assert_eq!(told, expect);
+    let actual: Vec<_> =
+        changes.iter().map(|c| (c.key.as_str(), c.old.as_deref(), c.new.as_deref())).collect();
+    assert_eq!(actual, expect);
 }
 
 #[test]

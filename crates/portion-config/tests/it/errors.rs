@@ -11,8 +11,8 @@ use super::{file, load, refused, with_options, with_variables, yaml};
 #[track_caller]
 fn check(sources: &Sources, expect: &[&str]) {
     let errors = refused(sources);
-    let told: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
-    assert_eq!(told, expect, "\n{errors}");
+    let messages: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+    assert_eq!(messages, expect, "\n{errors}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn values_of_the_wrong_type_are_errors() {
 
 #[test]
 fn unknown_presets_are_errors_in_every_form() {
-    let told = |place: &str, given: &str, meant: &str| {
+    let message = |place: &str, given: &str, meant: &str| {
         format!(
             "{place}: redact cannot be obeyed: `{given}` is not a preset; did you mean `{meant}`? A field of that name is \
              written `{given}*`; name the members, such as [password, guest.phone, '*Code'], or write none"
@@ -81,12 +81,12 @@ fn unknown_presets_are_errors_in_every_form() {
         check(sources, &expect.iter().map(String::as_str).collect::<Vec<_>>());
     };
     let named = |place: &str| {
-        told(place, "secret", "secrets").replace("redact cannot", "redact is `secret`, which cannot")
+        message(place, "secret", "secrets").replace("redact cannot", "redact is `secret`, which cannot")
     };
     check_all(&yaml("redact: secret"), &[named("portion.yaml:1:9")]);
-    check_all(&yaml("redact: [phone, secret]"), &[told("portion.yaml:1:9", "secret", "secrets")]);
+    check_all(&yaml("redact: [phone, secret]"), &[message("portion.yaml:1:9", "secret", "secrets")]);
     check_all(&yaml("endpoints: {list_*: {redact: secret}}"), &[named("portion.yaml:1:30")]);
-    check_all(&yaml("redact: [none]"), &[told("portion.yaml:1:9", "none", "none")]);
+    check_all(&yaml("redact: [none]"), &[message("portion.yaml:1:9", "none", "none")]);
     check_all(&with_options(yaml("{}"), &[("redact", "secret")]), &[named("--redact")]);
     check_all(&with_variables(yaml("{}"), &[("PORTION_REDACT", "secret")]), &[named("PORTION_REDACT")]);
     // The keywords of other keys are checked for misspellings in the same way.
@@ -142,9 +142,12 @@ fn a_file_without_content_means_the_defaults() {
         (file("portion.json", " "), "portion.json"),
     ] {
         let (config, warnings) = Config::load(&sources, 1).expect("strange, not wrong");
-        let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+        let messages: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
         let expect = "the file says nothing: the defaults are in force; write {} to mean that";
-        assert!(told.len() == 1 && told[0].starts_with(name) && told[0].ends_with(expect), "{told:?}");
+        assert!(
+            messages.len() == 1 && messages[0].starts_with(name) && messages[0].ends_with(expect),
+            "{messages:?}"
+        );
         assert_eq!(config.top().iter().count(), 0);
     }
 }
@@ -190,8 +193,8 @@ fn alias_bombs_are_rejected() {
     for i in 1..40 {
         let _ = writeln!(bomb, "b{i}: &a{i} [*a{0}, *a{0}, *a{0}]", i - 1);
     }
-    let told = refused(&yaml(&bomb)).to_string();
-    assert!(told.contains("too many values"), "{told}");
+    let message = refused(&yaml(&bomb)).to_string();
+    assert!(message.contains("too many values"), "{message}");
     for deep in ["[".repeat(500_000), "- ".repeat(500_000), "{a: ".repeat(200_000), "? ".repeat(500_000)] {
         assert!(load(&yaml(&deep)).is_err());
         assert!(load(&file("portion.json", &deep)).is_err());
@@ -221,9 +224,9 @@ fn unknown_variables_are_reported() {
     let variables =
         [("PORTION_HARDCAP", "5000"), ("PORTION_CHUNK_SIZE", ""), ("PORTION_LOG", "x"), ("PORTION_BIN", "x")];
     let (_, warnings) = Config::load(&with_variables(yaml("{}"), &variables), 1).expect("strange, not wrong");
-    let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "PORTION_CHUNK_SIZE: PORTION_CHUNK_SIZE is empty, and left aside; give it a value, or unset it",
             "PORTION_HARDCAP: PORTION_HARDCAP is no variable of ours, and left aside; did you mean PORTION_HARD_CAP?",
@@ -233,8 +236,8 @@ fn unknown_variables_are_reported() {
 
 #[test]
 fn the_line_is_shown_with_a_mark() {
-    let told = refused(&yaml("rows: auto\nendpoints:\n\tx: y\n")).to_string();
-    assert!(!told.contains(" | "), "{told}");
-    let told = refused(&yaml("rows: auto\nhardCap:   lots # many\n")).to_string();
-    assert!(told.ends_with("\n  2 | hardCap:   lots # many\n    |            ^"), "{told}");
+    let message = refused(&yaml("rows: auto\nendpoints:\n\tx: y\n")).to_string();
+    assert!(!message.contains(" | "), "{message}");
+    let message = refused(&yaml("rows: auto\nhardCap:   lots # many\n")).to_string();
+    assert!(message.ends_with("\n  2 | hardCap:   lots # many\n    |            ^"), "{message}");
 }

@@ -143,8 +143,8 @@ proptest! {
         // A name that contains a whole key may be taken for that key.
         prop_assume!(!Key::all().any(|key| name.to_lowercase().contains(&key.name.to_lowercase())));
         if let Err(errors) = load(&yaml(&format!("{name}: 5"))) && !Key::all().any(|key| key.name == name) {
-            let told = errors.to_string();
-            prop_assert!(told.contains(&format!("did you mean `{}`?", key.name)), "{told}");
+            let message = errors.to_string();
+            prop_assert!(message.contains(&format!("did you mean `{}`?", key.name)), "{message}");
         }
     }
 }

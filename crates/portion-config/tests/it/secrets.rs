@@ -28,9 +28,9 @@ fn references_are_followed() {
     assert_eq!(environment, &[pair("API_KEY", SECRET), pair("MODE", "fast"), pair("COUNT", "5")]);
     let ServerConfig::Command { argv: words, .. } = &c.server else { panic!("a command") };
     assert_eq!(words, &["x", "--api-key", SECRET, "--mode", "fast", "--key", "a.pem"]);
-    let told = format!("{config:?}{}", show(&config, true, None));
-    assert!(!told.contains(SECRET), "{told}");
-    assert!(told.contains("Authorization: (set)"), "{told}");
+    let message = format!("{config:?}{}", show(&config, true, None));
+    assert!(!message.contains(SECRET), "{message}");
+    assert!(message.contains("Authorization: (set)"), "{message}");
 }
 
 #[test]
@@ -38,8 +38,8 @@ fn a_collector_url_may_be_a_reference() {
     let otlp = |text: &str, expect: OtlpTarget<'_>| {
         let config = loaded(&outside(text));
         assert!(config.otlp() == expect, "{text}");
-        let told = format!("{config:?}{}", show(&config, true, None));
-        assert!(!told.contains(SECRET), "{told}");
+        let message = format!("{config:?}{}", show(&config, true, None));
+        assert!(!message.contains(SECRET), "{message}");
     };
     otlp("otlp: 'https://x.example/${TOKEN}'", OtlpTarget::Collector(&format!("https://x.example/{SECRET}")));
     otlp("otlp: off", OtlpTarget::Off);
@@ -54,10 +54,10 @@ fn a_collector_url_may_be_a_reference() {
 #[track_caller]
 fn check(text: &str, expect: &str) {
     let errors = refused(&outside(text));
-    let told = format!("{errors} {errors:?}");
-    assert!(told.contains(expect), "{expect}: {told}");
-    assert!(!told.contains(SECRET), "{told}");
-    assert!(!told.contains("hunter2"), "{told}");
+    let message = format!("{errors} {errors:?}");
+    assert!(message.contains(expect), "{expect}: {message}");
+    assert!(!message.contains(SECRET), "{message}");
+    assert!(!message.contains("hunter2"), "{message}");
 }
 
 #[test]
@@ -82,17 +82,17 @@ fn literal_secrets_are_rejected_and_not_shown() {
 #[test]
 fn only_the_host_of_a_webhook_is_shown() {
     let webhook = |url: &str| loaded(&outside(&format!("alertWebhook: '{url}'")));
-    let told = |url: &str, expect: &str| {
+    let check_shown = |url: &str, expect: &str| {
         let config = webhook(url);
         assert!(config.alerts().webhook_url.is_some(), "{url} is posted to");
         let shown = show(&config, false, None);
         assert!(shown.contains(&format!("alertWebhook: \"{expect}\"\n")), "{url}: {shown}");
     };
-    told("https://hooks.example/services/T0/hunter2", "https://hooks.example/…");
-    told("https://hooks.example:8443?hunter2", "https://hooks.example:8443/…");
-    told("http://${PATH_}/hunter2", "http://${PATH_}/…");
-    told("https://hooks.example/", "https://hooks.example/");
-    told("https://hooks.example/services/${TOKEN}", "https://hooks.example/services/${TOKEN}");
+    check_shown("https://hooks.example/services/T0/hunter2", "https://hooks.example/…");
+    check_shown("https://hooks.example:8443?hunter2", "https://hooks.example:8443/…");
+    check_shown("http://${PATH_}/hunter2", "http://${PATH_}/…");
+    check_shown("https://hooks.example/", "https://hooks.example/");
+    check_shown("https://hooks.example/services/${TOKEN}", "https://hooks.example/services/${TOKEN}");
 
     let (one, other) = (webhook("https://hooks.example/hunter2"), webhook("https://hooks.example/hunter3"));
     for changes in

@@ -115,15 +115,15 @@ impl Chunker for CodeChunker {
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
-        indent::mark_levels(window.lines(), |place| {
-            let ended = place.after_gap || place.above.indent() > 0 || ends_block(place.above.text);
-            if place.line.indent() > 0 || indent::continues_block(place) {
+        indent::mark_levels(window.lines(), |context| {
+            let ended = context.after_gap || context.above.indent() > 0 || ends_block(context.above.text);
+            if context.line.indent() > 0 || indent::continues_block(context) {
                 None
             } else if ended {
                 Some(BoundaryLevel::Unit)
             } else {
                 // One of several adjacent declarations or statements.
-                place.above.text.trim_end().ends_with(';').then_some(BoundaryLevel::Item(0))
+                context.above.text.trim_end().ends_with(';').then_some(BoundaryLevel::Item(0))
             }
         })
     }

@@ -47,28 +47,28 @@ impl Chunker for ConfigChunker {
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
         let has_sections = window.lines().any(|line| line.indent() == 0 && is_section(line.trimmed()));
-        indent::mark_levels(window.lines(), |place| boundary_level(place, has_sections))
+        indent::mark_levels(window.lines(), |context| boundary_level(context, has_sections))
     }
 }
 
-fn boundary_level(place: &LineContext, has_sections: bool) -> Option<BoundaryLevel> {
-    let content = place.line.text;
-    let under_comment = place.above.trimmed().starts_with(['#', ';']) && !place.after_gap;
-    let goes_on =
-        content.starts_with([']', '}', ')']) || under_comment && place.above.indent() == place.line.indent();
-    if place.line.indent() > 0 || goes_on {
+fn boundary_level(context: &LineContext, has_sections: bool) -> Option<BoundaryLevel> {
+    let content = context.line.text;
+    let under_comment = context.above.trimmed().starts_with(['#', ';']) && !context.after_gap;
+    let goes_on = content.starts_with([']', '}', ')'])
+        || under_comment && context.above.indent() == context.line.indent();
+    if context.line.indent() > 0 || goes_on {
         return None;
     }
     let is_item =
-        content.starts_with("- ") && !place.above.text.starts_with("- ") && place.above.indent() == 0;
+        content.starts_with("- ") && !context.above.text.starts_with("- ") && context.above.indent() == 0;
     match has_sections {
-        true if is_section(content) || place.after_gap && !is_setting(content) => Some(BoundaryLevel::Unit),
+        true if is_section(content) || context.after_gap && !is_setting(content) => Some(BoundaryLevel::Unit),
         // The first setting stays with its section.
-        true if is_section(place.above.trimmed()) => None,
+        true if is_section(context.above.trimmed()) => None,
         true => Some(BoundaryLevel::Item(0)),
         // The first item of a list stays with its key.
         false if is_item => None,
-        false if content.starts_with("- ") && place.above.text.ends_with(':') => None,
+        false if content.starts_with("- ") && context.above.text.ends_with(':') => None,
         false => Some(BoundaryLevel::Unit),
     }
 }

@@ -41,12 +41,13 @@ pub fn cut(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &C
         return to;
     }
     let far = if edge == to { to } else { limits.max_end(text, edge, to) };
-    let mut marks = chunker.boundaries(&ChunkWindow { text, from, to: far });
-    marks.retain(|mark| mark.offset > from && mark.offset <= far);
-    marks.sort_unstable();
+    let mut boundaries = chunker.boundaries(&ChunkWindow { text, from, to: far });
+    boundaries.retain(|boundary| boundary.offset > from && boundary.offset <= far);
+    boundaries.sort_unstable();
     for _ in 0..MAX_ATTEMPTS {
         let end =
-            CutChoice { text, from, limit: edge, lookahead_end: far, to, boundaries: &marks, limits }.end();
+            CutChoice { text, from, limit: edge, lookahead_end: far, to, boundaries: &boundaries, limits }
+                .end();
         if limits.allow(&text[from..end]) {
             return end;
         }
@@ -81,9 +82,9 @@ impl CutChoice<'_> {
 
     /// Returns the last heading of the highest level, in a chunk that is full enough.
     fn section_end(&self) -> Option<usize> {
-        let level = |mark: &Boundary| match mark.level {
-            BoundaryLevel::Section(level) if self.fill_ratio(mark.offset) >= SECTION_FILL => {
-                Some((level, mark.offset))
+        let level = |boundary: &Boundary| match boundary.level {
+            BoundaryLevel::Section(level) if self.fill_ratio(boundary.offset) >= SECTION_FILL => {
+                Some((level, boundary.offset))
             }
             _ => None,
         };
@@ -106,9 +107,9 @@ impl CutChoice<'_> {
             if sparse.is_some() && rank >= BoundaryLevel::Part(0) {
                 break;
             }
-            let as_coarse = |mark: &&Boundary| mark.level <= rank;
-            let start = self.boundaries_within().iter().rev().find(as_coarse).map(|mark| mark.offset);
-            let next = self.boundaries_beyond().iter().find(as_coarse).map(|mark| mark.offset);
+            let as_coarse = |boundary: &&Boundary| boundary.level <= rank;
+            let start = self.boundaries_within().iter().rev().find(as_coarse).map(|boundary| boundary.offset);
+            let next = self.boundaries_beyond().iter().find(as_coarse).map(|boundary| boundary.offset);
             let next = next.or((self.lookahead_end == self.to).then_some(self.to));
             let Some(start) = start.filter(|_| previous != Some((start, next))) else { continue };
             if self.is_end(start, next) {
@@ -137,7 +138,7 @@ impl CutChoice<'_> {
         self.boundaries_within()
             .iter()
             .rev()
-            .any(|mark| mark.level == BoundaryLevel::Word)
+            .any(|boundary| boundary.level == BoundaryLevel::Word)
             .then_some(last.offset)
     }
 
@@ -185,12 +186,12 @@ impl CutChoice<'_> {
 
     /// Returns the boundaries at which the chunk can end.
     fn boundaries_within(&self) -> &[Boundary] {
-        &self.boundaries[..self.boundaries.partition_point(|mark| mark.offset <= self.limit)]
+        &self.boundaries[..self.boundaries.partition_point(|boundary| boundary.offset <= self.limit)]
     }
 
     /// Returns the boundaries after the limit.
     fn boundaries_beyond(&self) -> &[Boundary] {
-        &self.boundaries[self.boundaries.partition_point(|mark| mark.offset <= self.limit)..]
+        &self.boundaries[self.boundaries.partition_point(|boundary| boundary.offset <= self.limit)..]
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn mark_units<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     is_unit: impl Fn(&LineContext) -> bool,
 ) -> Vec<Boundary> {
-    mark_levels(lines, |place| is_unit(place).then_some(BoundaryLevel::Unit))
+    mark_levels(lines, |context| is_unit(context).then_some(BoundaryLevel::Unit))
 }
 
 /// Does the same, but `known` gives the level of some lines.
@@ -41,8 +41,8 @@ pub(super) fn mark_levels<'a>(
             marker.add_blank(&line);
             continue;
         }
-        let place = above.map(|above| LineContext { line, above, after_gap: marker.after_gap() });
-        match place.and_then(|place| known(&place).or_else(|| part_level(&place))) {
+        let context = above.map(|above| LineContext { line, above, after_gap: marker.after_gap() });
+        match context.and_then(|context| known(&context).or_else(|| part_level(&context))) {
             Some(rank) => marker.add(&line, rank),
             None => marker.continue_unit(),
         }
@@ -51,19 +51,19 @@ pub(super) fn mark_levels<'a>(
     marker.finish()
 }
 
-fn part_level(place: &LineContext) -> Option<BoundaryLevel> {
-    let indent = place.line.indent();
-    let begins_body = indent > place.above.indent() && !place.after_gap;
-    let part = BoundaryLevel::part(2 * (indent / COLUMNS_PER_LEVEL) + usize::from(!place.after_gap));
-    (!begins_body && !continues_block(place)).then_some(part)
+fn part_level(context: &LineContext) -> Option<BoundaryLevel> {
+    let indent = context.line.indent();
+    let begins_body = indent > context.above.indent() && !context.after_gap;
+    let part = BoundaryLevel::part(2 * (indent / COLUMNS_PER_LEVEL) + usize::from(!context.after_gap));
+    (!begins_body && !continues_block(context)).then_some(part)
 }
 
 /// Returns true if the line ends or continues a block that began above it.
-pub(super) fn continues_block(place: &LineContext) -> bool {
-    let content = place.line.trimmed();
+pub(super) fn continues_block(context: &LineContext) -> bool {
+    let content = context.line.trimmed();
     match content.as_bytes().first() {
         Some(b'}' | b')' | b']') => true,
-        Some(b'{') => !place.above.trimmed().ends_with([',', '[', '}']),
+        Some(b'{') => !context.above.trimmed().ends_with([',', '[', '}']),
         Some(b'<') => content.starts_with("</"),
         Some(b'*') => content.starts_with("*/"),
         _ => {

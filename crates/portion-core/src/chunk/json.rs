@@ -34,14 +34,14 @@ impl Chunker for JsonChunker {
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
-        let mut marks = Vec::new();
+        let mut boundaries = Vec::new();
         for line in window.lines() {
             if !line.is_blank() {
-                marks.push(Boundary { offset: line.start, level: BoundaryLevel::Unit });
+                boundaries.push(Boundary { offset: line.start, level: BoundaryLevel::Unit });
             }
-            mark_values(window.text, line.start..line.start + line.text.len(), &mut marks);
+            mark_values(window.text, line.start..line.start + line.text.len(), &mut boundaries);
         }
-        marks
+        boundaries
     }
 }
 
@@ -65,7 +65,7 @@ fn is_stamped(content: &str) -> bool {
 }
 
 /// Adds a boundary after each comma of a line; outer ones are coarser.
-fn mark_values(text: &str, range: Range<usize>, marks: &mut Vec<Boundary>) {
+fn mark_values(text: &str, range: Range<usize>, boundaries: &mut Vec<Boundary>) {
     let bytes = &text.as_bytes()[range.clone()];
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (index, byte) in bytes.iter().enumerate() {
@@ -78,7 +78,7 @@ fn mark_values(text: &str, range: Range<usize>, marks: &mut Vec<Boundary>) {
             b'}' | b']' => depth = depth.saturating_sub(1),
             b',' => {
                 let gap = bytes[index + 1..].iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
-                marks.push(Boundary {
+                boundaries.push(Boundary {
                     offset: range.start + index + 1 + gap,
                     level: BoundaryLevel::part(depth),
                 });

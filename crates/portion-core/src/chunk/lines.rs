@@ -19,8 +19,9 @@ impl Chunker for LineChunker {
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
-        let mut marks = indent::mark_units(window.lines(), |place| !stamp::continues_entry(place.line.text));
-        sentence::mark_long_lines(window.lines(), window.text, &mut marks);
-        marks
+        let mut boundaries =
+            indent::mark_units(window.lines(), |context| !stamp::continues_entry(context.line.text));
+        sentence::mark_long_lines(window.lines(), window.text, &mut boundaries);
+        boundaries
     }
 }

@@ -58,9 +58,9 @@ impl Chunker for LogChunker {
             }
             above = indent;
         }
-        let mut marks = marker.finish();
-        sentence::mark_long_lines(window.lines(), window.text, &mut marks);
-        marks
+        let mut boundaries = marker.finish();
+        sentence::mark_long_lines(window.lines(), window.text, &mut boundaries);
+        boundaries
     }
 }
 

@@ -57,9 +57,9 @@ impl Chunker for ProseChunker {
             }
             (above, page) = (Some(*line), None);
         }
-        let mut marks = marker.finish();
-        sentence::mark_sentences(window.text, window.range(), &mut marks);
-        marks
+        let mut boundaries = marker.finish();
+        sentence::mark_sentences(window.text, window.range(), &mut boundaries);
+        boundaries
     }
 }
 

@@ -49,13 +49,13 @@ const LONG_LINE_BYTES: usize = 400;
 
 /// Returns the byte offsets of the sentences of a running text, without the first one.
 pub fn sentence_starts(text: &str) -> Vec<usize> {
-    let mut marks = Vec::new();
-    mark_sentences(text, 0..text.len(), &mut marks);
-    marks.into_iter().map(|mark| mark.offset).collect()
+    let mut boundaries = Vec::new();
+    mark_sentences(text, 0..text.len(), &mut boundaries);
+    boundaries.into_iter().map(|boundary| boundary.offset).collect()
 }
 
 /// Adds a boundary at each sentence start in a range, except the first one.
-pub(super) fn mark_sentences(text: &str, range: Range<usize>, marks: &mut Vec<Boundary>) {
+pub(super) fn mark_sentences(text: &str, range: Range<usize>, boundaries: &mut Vec<Boundary>) {
     let mut at = range.start;
     while let Some(c) = text[at..range.end].chars().next() {
         let stop = at;
@@ -82,7 +82,7 @@ pub(super) fn mark_sentences(text: &str, range: Range<usize>, marks: &mut Vec<Bo
         if ends {
             // The indentation of the next line belongs to that line.
             let indent = rest[..gap].rfind('\n').map_or(0, |feed| gap - feed - 1);
-            marks.push(Boundary { offset: at - indent, level: BoundaryLevel::Sentence });
+            boundaries.push(Boundary { offset: at - indent, level: BoundaryLevel::Sentence });
         }
     }
 }
@@ -91,18 +91,18 @@ pub(super) fn mark_sentences(text: &str, range: Range<usize>, marks: &mut Vec<Bo
 pub(super) fn mark_long_lines<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     text: &str,
-    marks: &mut Vec<Boundary>,
+    boundaries: &mut Vec<Boundary>,
 ) {
     for line in lines.filter(|line| line.text.len() >= LONG_LINE_BYTES) {
-        mark_sentences(text, line.start..line.start + line.text.len(), marks);
+        mark_sentences(text, line.start..line.start + line.text.len(), boundaries);
     }
 }
 
 /// Returns true if a sentence ends in a line or at its end.
 pub(super) fn has_sentence_end(line: &Line) -> bool {
-    let mut marks = Vec::new();
-    mark_sentences(line.text, 0..line.text.len(), &mut marks);
-    is_complete(line.text) || !marks.is_empty()
+    let mut boundaries = Vec::new();
+    mark_sentences(line.text, 0..line.text.len(), &mut boundaries);
+    is_complete(line.text) || !boundaries.is_empty()
 }
 
 /// Returns true if a paragraph ends with a complete sentence.

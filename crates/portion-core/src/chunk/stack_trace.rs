@@ -80,9 +80,9 @@ impl Chunker for TraceChunker {
 }
 
 /// Returns true if a trace begins with this line.
-fn begins_trace(place: &LineContext) -> bool {
-    let (content, above) = (place.line.text, place.above.text);
-    if place.line.indent() > 0
+fn begins_trace(context: &LineContext) -> bool {
+    let (content, above) = (context.line.text, context.above.text);
+    if context.line.indent() > 0
         || has_prefix(content, CONTINUATION_PREFIXES)
         || is_frame(content)
         || announces_continuation(above)
@@ -90,7 +90,7 @@ fn begins_trace(place: &LineContext) -> bool {
         false
     } else {
         // An unindented line below a frame that is not a frame itself begins something else.
-        place.after_gap || has_prefix(content, TRACE_PREFIXES) || is_java_frame(above)
+        context.after_gap || has_prefix(content, TRACE_PREFIXES) || is_java_frame(above)
     }
 }
 

@@ -113,13 +113,13 @@ pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<
         let Some(rows) = table.rows(&clock) else {
             return TableColumns { name: table.name.clone(), columns: Vec::new(), unlisted_field_count: 0 };
         };
-        let telling = rows.ranked_columns();
+        let ranked_names = rows.ranked_columns();
         let mut columns: Vec<(usize, &crate::column::ColumnDef)> = rows
             .columns()
             .iter()
             .filter(|column| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT))
             .map(|column| {
-                (telling.iter().position(|name| *name == column.name).unwrap_or(usize::MAX), column)
+                (ranked_names.iter().position(|name| *name == column.name).unwrap_or(usize::MAX), column)
             })
             .collect();
         columns.sort_by_key(|(rank, column)| (column.is_hidden && !column.is_record, *rank));

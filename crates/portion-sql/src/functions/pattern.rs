@@ -40,8 +40,8 @@ pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>) -> r
     })?;
     connection.create_scalar_function("like", 3, PURE, move |context| {
         let Some(escape) = text_value(context.get_raw(2)) else { return Ok(None) };
-        let mut signs = escape.chars();
-        let (Some(escape), None) = (signs.next(), signs.next()) else {
+        let mut chars = escape.chars();
+        let (Some(escape), None) = (chars.next(), chars.next()) else {
             return Err(function_error("ESCAPE expression must be a single character"));
         };
         evaluate(context, &escaped, move |pattern| LikePattern::like(pattern, Some(escape)))
@@ -55,24 +55,23 @@ fn evaluate(
     clock: &QueryDeadline,
     compile: impl FnOnce(&str) -> LikePattern,
 ) -> rusqlite::Result<Option<bool>> {
-    let (Some(pattern), Some(whole)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1)))
-    else {
+    let (Some(pattern), Some(text)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1))) else {
         return Ok(None);
     };
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(function_error("LIKE or GLOB pattern too complex"));
     }
     let pattern = context.get_or_create_aux(0, |_| Ok::<_, std::fmt::Error>(compile(&pattern)))?;
-    pattern.matches(&whole, clock).map(Some).map_err(|DeadlineReached| interrupted_error())
+    pattern.matches(&text, clock).map(Some).map_err(|DeadlineReached| interrupted_error())
 }
 
 impl LikePattern {
     fn like(pattern: &str, escape: Option<char>) -> Self {
         let mut like = Self { segments: vec![Vec::new()], ignores_case: true };
-        let mut signs = pattern.chars();
-        while let Some(c) = signs.next() {
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
             match c {
-                c if Some(c) == escape => match signs.next() {
+                c if Some(c) == escape => match chars.next() {
                     Some(c) => like.push(CharMatcher::Literal(fold_case(c))),
                     // Nothing follows the escape character: the pattern matches nothing.
                     None => like.push(CharMatcher::Ranges(Vec::new(), false)),
@@ -87,21 +86,21 @@ impl LikePattern {
 
     fn glob(pattern: &str) -> Self {
         let mut glob = Self { segments: vec![Vec::new()], ignores_case: false };
-        let mut signs = pattern.chars();
-        while let Some(c) = signs.next() {
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
             match c {
                 '*' => glob.segments.push(Vec::new()),
                 '?' => glob.push(CharMatcher::Any),
-                '[' => glob.push(parse_brackets(&mut signs)),
+                '[' => glob.push(parse_brackets(&mut chars)),
                 c => glob.push(CharMatcher::Literal(c)),
             }
         }
         glob
     }
 
-    fn push(&mut self, sign: CharMatcher) {
+    fn push(&mut self, matcher: CharMatcher) {
         if let Some(part) = self.segments.last_mut() {
-            part.push(sign);
+            part.push(matcher);
         }
     }
 
@@ -117,11 +116,11 @@ impl LikePattern {
                     left = after;
                     break;
                 }
-                let mut signs = left.chars();
-                if signs.next().is_none() {
+                let mut chars = left.chars();
+                if chars.next().is_none() {
                     return Ok(false);
                 }
-                left = signs.as_str();
+                left = chars.as_str();
             }
         }
         // The last segment is at the end: it is compared with that many last characters.
@@ -140,12 +139,12 @@ impl LikePattern {
         text: &'a str,
         steps: &mut StepBudget<'_>,
     ) -> PrefixMatch<'a> {
-        let mut signs = text.chars();
+        let mut chars = text.chars();
         steps.spend()?;
-        for sign in part {
+        for matcher in part {
             steps.spend()?;
-            let Some(c) = signs.next() else { return Ok(None) };
-            let fits = match sign {
+            let Some(c) = chars.next() else { return Ok(None) };
+            let fits = match matcher {
                 CharMatcher::Any => true,
                 CharMatcher::Literal(wanted) => *wanted == if self.ignores_case { fold_case(c) } else { c },
                 CharMatcher::Ranges(ranges, not) => {
@@ -156,7 +155,7 @@ impl LikePattern {
                 return Ok(None);
             }
         }
-        Ok(Some(signs.as_str()))
+        Ok(Some(chars.as_str()))
     }
 }
 
@@ -192,20 +191,20 @@ fn fold_case(c: char) -> char {
 }
 
 /// Parses the content of brackets: `a-z]`, `^a-z]`, `]a]`. An unclosed bracket matches nothing.
-fn parse_brackets(signs: &mut std::str::Chars<'_>) -> CharMatcher {
-    let not = signs.as_str().starts_with('^');
+fn parse_brackets(chars: &mut std::str::Chars<'_>) -> CharMatcher {
+    let not = chars.as_str().starts_with('^');
     if not {
-        signs.next();
+        chars.next();
     }
     let mut ranges: Vec<(char, char)> = Vec::new();
-    while let Some(c) = signs.next() {
+    while let Some(c) = chars.next() {
         if c == ']' && !ranges.is_empty() {
             return CharMatcher::Ranges(ranges, not);
         }
-        let mut ahead = signs.clone();
+        let mut ahead = chars.clone();
         let to = if ahead.next() == Some('-') { ahead.next().filter(|to| *to != ']') } else { None };
         if to.is_some() {
-            *signs = ahead;
+            *chars = ahead;
         }
         ranges.push((c, to.unwrap_or(c)));
     }

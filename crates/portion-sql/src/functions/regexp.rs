@@ -22,15 +22,15 @@ struct CompiledPattern {
 
 pub(super) fn register(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("regexp", 2, PURE, |context| {
-        let (Some(_), Some(whole)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1))) else {
+        let (Some(_), Some(text)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1))) else {
             return Ok(None);
         };
         let pattern =
             context.get_or_create_aux(0, |value| compile(&text_value(value).unwrap_or_default()))?;
-        if whole.len().saturating_mul(pattern.size) > MAX_MATCH_WORK {
+        if text.len().saturating_mul(pattern.size) > MAX_MATCH_WORK {
             return Err(function_error("REGEXP: the pattern is too large for a text of that length"));
         }
-        Ok(Some(pattern.regex.is_match(&whole)))
+        Ok(Some(pattern.regex.is_match(&text)))
     })
 }
 

@@ -93,9 +93,9 @@ impl TableRows for RecordRows {
         for (column, role) in self.roles.iter().enumerate() {
             if let ColumnRole::Field(node) = role
                 && wanted.contains(column)
-                && let Some(place) = row.wanted_nodes.get_mut(*node as usize)
+                && let Some(slot) = row.wanted_nodes.get_mut(*node as usize)
             {
-                *place = true;
+                *slot = true;
                 row.wanted_node_count += 1;
             }
         }

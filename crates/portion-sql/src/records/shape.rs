@@ -92,7 +92,9 @@ fn trim_fields(mut learnt: FieldTree) -> (FieldTree, usize) {
         let mut kept: Vec<(usize, u32)> = order.iter().copied().enumerate().collect();
         // A field is never rarer than its children and comes before them, so the kept fields stay
         // connected.
-        kept.sort_by_key(|(place, at)| (*at != 0, Reverse(learnt.nodes[*at as usize].present_count), *place));
+        kept.sort_by_key(|(position, at)| {
+            (*at != 0, Reverse(learnt.nodes[*at as usize].present_count), *position)
+        });
         kept.truncate(MAX_COLUMNS + 1);
         kept.sort_unstable();
         order = kept.into_iter().map(|(_, at)| at).collect();
@@ -127,7 +129,7 @@ fn preorder(tree: &FieldTree) -> Vec<u32> {
 }
 
 fn renumber_children(mut node: FieldNode, number: &[Option<u32>]) -> FieldNode {
-    let place: Vec<Option<u32>> = {
+    let position: Vec<Option<u32>> = {
         let mut next = 0;
         let kept = node.children.iter().map(|below| number[below.node as usize].map(|_| (next, next += 1).0));
         kept.collect()
@@ -137,7 +139,7 @@ fn renumber_children(mut node: FieldNode, number: &[Option<u32>]) -> FieldNode {
         .into_iter()
         .filter_map(|below| Some(ChildField { node: number[below.node as usize]?, ..below }))
         .collect();
-    node.child_by_raw_key.retain(|_, at| match place.get(*at as usize) {
+    node.child_by_raw_key.retain(|_, at| match position.get(*at as usize) {
         Some(Some(new)) => {
             *at = *new;
             true

@@ -60,12 +60,12 @@ impl FieldNode {
     /// Returns the index of a key; `next` is the expected index, and is set to the one after the result.
     #[inline]
     fn child_index(&self, key: &str, next: &mut usize) -> Option<usize> {
-        let place = match self.children.get(*next) {
+        let slot = match self.children.get(*next) {
             Some(below) if &*below.key == key => *next,
             _ => *self.child_by_raw_key.get(key)? as usize,
         };
-        *next = place + 1;
-        Some(place)
+        *next = slot + 1;
+        Some(slot)
     }
 }
 
@@ -137,24 +137,24 @@ impl FieldTree {
     fn find_or_add_child(&mut self, at: u32, key: &str, next: &mut usize) -> Option<u32> {
         let made = self.nodes.len();
         let above = self.nodes.get_mut(at as usize)?;
-        if let Some(place) = above.child_index(key, next) {
-            return above.children.get(place).map(|below| below.node);
+        if let Some(slot) = above.child_index(key, next) {
+            return above.children.get(slot).map(|below| below.node);
         }
         if made >= MAX_FIELDS {
             return None;
         }
         let name = unescape(&format!("\"{key}\""));
-        if let Some(place) = above.child_by_name.get(&name).copied() {
-            above.child_by_raw_key.insert(key.into(), place);
-            *next = place as usize + 1;
-            return above.children.get(place as usize).map(|below| below.node);
+        if let Some(slot) = above.child_by_name.get(&name).copied() {
+            above.child_by_raw_key.insert(key.into(), slot);
+            *next = slot as usize + 1;
+            return above.children.get(slot as usize).map(|below| below.node);
         }
         let path = if at == 0 { name.clone() } else { format!("{}.{name}", above.path) };
-        let place = above.children.len() as u32;
-        above.child_by_name.insert(name, place);
-        above.child_by_raw_key.insert(key.into(), place);
+        let slot = above.children.len() as u32;
+        above.child_by_name.insert(name, slot);
+        above.child_by_raw_key.insert(key.into(), slot);
         above.children.push(ChildField { key: key.into(), node: made as u32 });
-        *next = place as usize + 1;
+        *next = slot as usize + 1;
         self.nodes.push(FieldNode { path, ..FieldNode::default() });
         Some(made as u32)
     }
@@ -191,8 +191,8 @@ impl FieldSearch<'_> {
         let mut next = 0;
         while let Ok(Some(key)) = reader.next_key() {
             let Ok(kind) = reader.peek() else { return STOP };
-            let place = above.child_index(strip_quotes(reader.text(key)), &mut next);
-            let node = place.and_then(|place| above.children.get(place)).map(|below| below.node);
+            let slot = above.child_index(strip_quotes(reader.text(key)), &mut next);
+            let node = slot.and_then(|slot| above.children.get(slot)).map(|below| below.node);
             let node = node.filter(|node| self.spans.get(*node as usize).is_some_and(|span| span.is_empty()));
             let start = reader.at();
             let inside =
@@ -212,8 +212,8 @@ impl FieldSearch<'_> {
     }
 
     fn set_span(&mut self, node: usize, span: Span) -> Step {
-        if let Some(place) = self.spans.get_mut(node) {
-            *place = span;
+        if let Some(slot) = self.spans.get_mut(node) {
+            *slot = span;
         }
         if self.wanted.get(node) == Some(&true) {
             self.remaining = self.remaining.saturating_sub(1);
@@ -250,11 +250,11 @@ pub(super) fn read_cell_spans(reader: &mut JsonReader<'_>, spans: &mut [Span]) {
     if reader.enter_array().is_err() {
         return;
     }
-    for place in spans {
+    for slot in spans {
         if reader.next_item() != Ok(true) {
             return;
         }
         let Ok(span) = reader.skip() else { return };
-        *place = span;
+        *slot = span;
     }
 }

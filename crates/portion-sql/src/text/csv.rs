@@ -43,15 +43,15 @@ pub(crate) fn detect_delimiter(text: &str) -> Option<u8> {
         if width < 2 || names.len() != width || !names.iter().all(plain) {
             return false;
         }
-        let mut like = 0;
-        while like < SAMPLE_ROWS {
+        let mut matching_rows = 0;
+        while matching_rows < SAMPLE_ROWS {
             let Some(row) = rows.next_record() else { break };
             if row.len() != width {
                 return false;
             }
-            like += 1;
+            matching_rows += 1;
         }
-        like >= MIN_ROWS
+        matching_rows >= MIN_ROWS
     })
 }
 

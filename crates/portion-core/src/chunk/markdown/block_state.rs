@@ -141,9 +141,9 @@ impl BlockState {
                 return LineKind::NonContent;
             }
         }
-        if let Some((sign, length)) = self.fence {
+        if let Some((marker, length)) = self.fence {
             let closed = parse_fence(line)
-                .is_some_and(|found| found.0 == sign && found.1 >= length && found.2.is_empty());
+                .is_some_and(|found| found.0 == marker && found.1 >= length && found.2.is_empty());
             self.fence = self.fence.filter(|_| !closed);
             return if closed { LineKind::FenceEnd } else { LineKind::Fenced };
         }
@@ -151,8 +151,8 @@ impl BlockState {
             self.open_region_end = Some(end).filter(|end| !line.contains(end));
             return LineKind::NonContent;
         }
-        if let Some((sign, length, _)) = parse_fence(line) {
-            self.fence = Some((sign, length));
+        if let Some((marker, length, _)) = parse_fence(line) {
+            self.fence = Some((marker, length));
             return LineKind::FenceOpen;
         }
         self.open_region_end = REGION_DELIMITERS
@@ -191,7 +191,7 @@ fn is_front_end(content: &str) -> bool {
 /// Classifies a line outside of fences, comments and front matter.
 fn classify_plain(line: &str, content: &str) -> LineKind {
     let indented = line.starts_with("    ") || line.starts_with('\t');
-    let all = |sign: char| !content.is_empty() && content.chars().all(|c| c == sign);
+    let all = |marker: char| !content.is_empty() && content.chars().all(|c| c == marker);
     match content.as_bytes() {
         [] | [b'>'] => LineKind::Blank,
         [b'#', ..] if !indented => heading_level(content).map_or(LineKind::Text, LineKind::Heading),
@@ -217,10 +217,10 @@ fn heading_level(content: &str) -> Option<u8> {
 pub(super) fn parse_fence(line: &str) -> Option<(u8, usize, &str)> {
     let content = line.trim_start_matches([' ', '\t', '>']);
     let content = content.strip_prefix("- ").unwrap_or(content);
-    let sign = *content.as_bytes().first().filter(|b| matches!(b, b'`' | b'~'))?;
-    let length = content.bytes().take_while(|b| *b == sign).count();
+    let marker = *content.as_bytes().first().filter(|b| matches!(b, b'`' | b'~'))?;
+    let length = content.bytes().take_while(|b| *b == marker).count();
     let info = content[length..].trim();
-    (length >= 3 && !(sign == b'`' && info.contains('`'))).then_some((sign, length, info))
+    (length >= 3 && !(marker == b'`' && info.contains('`'))).then_some((marker, length, info))
 }
 
 /// Matches `- `, `* `, `+ `, `1. `, `1) `.

@@ -179,10 +179,10 @@ impl MarkdownMarker {
     }
 
     fn finish(self, window: &ChunkWindow) -> Vec<Boundary> {
-        let mut marks = self.boundaries.finish();
+        let mut boundaries = self.boundaries.finish();
         for (start, end) in self.prose_ranges {
-            sentence::mark_sentences(window.text, start..end, &mut marks);
+            sentence::mark_sentences(window.text, start..end, &mut boundaries);
         }
-        marks
+        boundaries
     }
 }

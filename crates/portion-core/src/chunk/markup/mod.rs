@@ -41,9 +41,9 @@ impl Chunker for MarkupChunker {
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
-        let mut marks = Vec::new();
+        let mut boundaries = Vec::new();
         let open = reader::open_raw_element(window);
-        mark_elements(window.text, window.range(), open, &mut marks);
-        marks
+        mark_elements(window.text, window.range(), open, &mut boundaries);
+        boundaries
     }
 }

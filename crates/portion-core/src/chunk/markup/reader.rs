@@ -56,9 +56,9 @@ pub(in crate::chunk) fn mark_elements(
     text: &str,
     range: Range<usize>,
     open: Option<&str>,
-    marks: &mut Vec<Boundary>,
+    boundaries: &mut Vec<Boundary>,
 ) {
-    let first = marks.len();
+    let first = boundaries.len();
     let mut reader = MarkupReader {
         text,
         end: range.end,
@@ -67,7 +67,7 @@ pub(in crate::chunk) fn mark_elements(
         comment_start: None,
         after_start_tag: false,
         element_depths: vec![],
-        boundaries: marks,
+        boundaries,
     };
     let mut at = range.start;
     if let Some(name) = open {
@@ -79,13 +79,13 @@ pub(in crate::chunk) fn mark_elements(
     let outermost = reader.element_depths.iter().map(|(_, depth)| *depth).min().unwrap_or(0);
     for (index, depth) in std::mem::take(&mut reader.element_depths) {
         let depth = (depth - outermost) as usize;
-        marks[index].level = if marks[index].level == BoundaryLevel::Unit {
+        boundaries[index].level = if boundaries[index].level == BoundaryLevel::Unit {
             BoundaryLevel::item(depth)
         } else {
             BoundaryLevel::part(depth)
         };
     }
-    debug_assert!(marks[first..].iter().all(|mark| text.is_char_boundary(mark.offset)));
+    debug_assert!(boundaries[first..].iter().all(|boundary| text.is_char_boundary(boundary.offset)));
 }
 
 struct MarkupReader<'a, 'm> {

@@ -40,19 +40,19 @@ impl Chunker for TableChunker {
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
-        let mut marks = Vec::new();
-        let Some(shape) = TableFormat::detect(window.text) else { return marks };
+        let mut boundaries = Vec::new();
+        let Some(shape) = TableFormat::detect(window.text) else { return boundaries };
         let back =
             window.text.ceil_char_boundary(window.from.saturating_sub(LOOKBACK_BYTES)).min(window.from);
         let rows = |quoted| RowReader::new(window.text, back..window.to, shape.separator, quoted);
         let alike = |quoted| rows(quoted).skip(1).filter(|row| row.field_count == shape.field_count).count();
         for row in rows(back > 0 && alike(true) > alike(false)) {
-            marks.push(Boundary { offset: row.start, level: BoundaryLevel::Unit });
-            marks.extend(
+            boundaries.push(Boundary { offset: row.start, level: BoundaryLevel::Unit });
+            boundaries.extend(
                 row.separators.iter().map(|at| Boundary { offset: at + 1, level: BoundaryLevel::Word }),
             );
         }
-        sentence::mark_long_lines(window.lines(), window.text, &mut marks);
-        marks
+        sentence::mark_long_lines(window.lines(), window.text, &mut boundaries);
+        boundaries
     }
 }

@@ -79,9 +79,10 @@ fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedTe
         subject =
             IndexedText::from_payload(json.map_or_else(|| subject.text.subslice(located.span), Slice::new));
     }
-    let place =
+    let location =
         if pointer.is_empty() { "a JSON string".to_owned() } else { format!("the string at {pointer}") };
-    let description = format!("the JSON in {place}{}; raw=true has all as it came", describe_nulls(replaced));
+    let description =
+        format!("the JSON in {location}{}; raw=true has all as it came", describe_nulls(replaced));
     let holder = Some(EnclosingString { pointer, span: value });
     let origin = || JsonOrigin {
         text: text.clone(),

@@ -68,13 +68,13 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let subject = IndexedText::from_payload(body);
     let description =
         describe_surroundings(&text[..start as usize], &text[end as usize..], located.non_finite_count());
-    let place = Some((start as usize, shorter.into()));
+    let offset_map = Some((start as usize, shorter.into()));
     let origin = JsonOrigin {
         text: text.clone(),
         description,
         enclosing_string: None,
         has_replacements: located.non_finite_count() > 0,
-        offset_map: place,
+        offset_map,
     };
     subject.is_json().then_some((subject, origin))
 }
