@@ -1,7 +1,7 @@
-//! The end of a long line, compressed while it is not known whether the line stays within the limit.
+//! Compresses the end of a long line until it is known if the line stays within the limit.
 //!
-//! A line of 1 GiB is over a limit of 256 MiB, but that is known only after 256 MiB. JSON and text need a fifth or less
-//! of their size in this form. Data without structure, as base64 is, need three quarters.
+//! A line of 1 GiB exceeds a limit of 256 MiB, but that is known only after 256 MiB. Compressed JSON and text take a
+//! fifth of their size or less, base64 three quarters.
 
 use std::io::{self, Read, Write};
 
@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-/// How much is decompressed at once.
+/// Bytes decompressed at once.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Compressed bytes.
@@ -19,7 +19,7 @@ pub(super) struct CompressedTail {
 }
 
 impl CompressedTail {
-    /// Holds nothing yet.
+    /// Creates an empty tail.
     pub(super) fn new() -> Self {
         Self { encoder: DeflateEncoder::new(Vec::new(), Compression::fast()), bytes: 0 }
     }
@@ -27,21 +27,21 @@ impl CompressedTail {
     /// Appends bytes.
     ///
     /// # Errors
-    /// Whatever the encoder reports; a vector takes everything.
+    /// Returns errors of the encoder; writing to a vector does not fail.
     pub(super) fn push(&mut self, piece: &[u8]) -> io::Result<()> {
         self.bytes += piece.len();
         self.encoder.write_all(piece)
     }
 
-    /// The number of bytes that were pushed.
+    /// Returns the number of bytes that were pushed.
     pub(super) fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Hands out all bytes in order, a piece at a time.
+    /// Passes all bytes to `each`, in order and piece by piece.
     ///
     /// # Errors
-    /// Whatever the decoder reports; it reads what the encoder wrote.
+    /// Returns errors of the decoder, which reads only the output of the encoder.
     pub(super) fn for_each_piece(self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         let compressed = self.encoder.finish()?;
         let mut decoder = DeflateDecoder::new(compressed.as_slice());

@@ -1,9 +1,9 @@
 //! Splits byte streams into messages by newlines, as MCP over stdio does.
 //!
-//! A message keeps its bytes; those beyond 32 MiB are compressed until it is complete. A message over the limit is dropped while it arrives: only its id is kept, so that the
-//! request can be answered with an error, and the stream continues with the next line. Reading is blocking on
-//! purpose: a thread that blocks in `read` forwards a small message without waking another thread, which keeps the
-//! added latency in microseconds.
+//! A message keeps its bytes; those beyond 32 MiB are compressed until it is complete. A message over the limit is
+//! dropped while it arrives: only its id is kept, so that the request can be answered with an error, and the stream
+//! continues with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
+//! message without waking another thread, which keeps the added latency in microseconds.
 
 mod compressed_tail;
 mod id_scanner;
