@@ -138,7 +138,7 @@ async fn estimated_and_exact_counts_belong_to_the_same_reply() {
     twice.blocks.push(structured);
     for payload in [bookings(2_000), twice, bookings(3), prose(300)] {
         let reply = scene.fresh(list_bookings(), payload.clone()).await;
-        let told = scene.last();
+        let record = scene.last();
         let cost = match &reply {
             Reply::Portion(portion) => {
                 let as_text = reference.count(&shown(portion)) + reference.count(portion.notice());
@@ -146,8 +146,8 @@ async fn estimated_and_exact_counts_belong_to_the_same_reply() {
             }
             _ => reference.count(&first_text(&payload)),
         };
-        assert_eq!(told.estimated_tokens, told.actual_tokens, "{told:?}");
-        assert!(told.actual_tokens.expect("counted").abs_diff(cost as u64) <= 1, "{cost} {told:?}");
+        assert_eq!(record.estimated_tokens, record.actual_tokens, "{record:?}");
+        assert!(record.actual_tokens.expect("counted").abs_diff(cost as u64) <= 1, "{cost} {record:?}");
     }
     assert_eq!(
         (scene.gateway.accuracy_stats().sampled_count, scene.gateway.accuracy_stats().near_share),
@@ -190,9 +190,9 @@ async fn without_sampling_nothing_is_recounted() {
 async fn the_cost_of_a_payload_is_counted_rather_than_extrapolated() {
     let scene = Scene::by(Tokenizer::O200k, 0.0);
     scene.fresh(list_bookings(), digests(5_000)).await;
-    let (told, payload) = (scene.last(), first_text(&digests(5_000)));
+    let (record, payload) = (scene.last(), first_text(&digests(5_000)));
     let real = Tokenizer::O200k.counter().count(&payload) as f64;
-    let original = told.original_tokens.expect("estimated") as f64;
+    let original = record.original_tokens.expect("estimated") as f64;
     assert!((original / real - 1.0).abs() < 0.05, "{original} of {real}");
 }
 
@@ -201,12 +201,12 @@ async fn the_log_agrees_with_the_records() {
     let scene = Scene::by(Tokenizer::O200k, 100.0);
     for payload in [digests(5_000), bookings(3)] {
         scene.fresh(list_bookings(), payload).await;
-        let told = scene.last();
+        let record = scene.last();
         let log = scene.lines.text();
         let line = log.lines().last().expect("a line a reply");
         let (original, tokens) =
-            (told.original_tokens.expect("counted"), told.estimated_tokens.expect("counted"));
-        let id = format!("{:032x}", told.request);
+            (record.original_tokens.expect("counted"), record.estimated_tokens.expect("counted"));
+        let id = format!("{:032x}", record.request);
         for said in
             [format!("original_tokens={original} "), format!(" tokens={tokens}"), format!("request_id={id}")]
         {
@@ -246,9 +246,9 @@ async fn v6_3_badly_wrong_estimates_are_detected_and_the_byte_limit_applies() {
     for _ in 0..3 {
         let reply = portion(scene.fresh(hashes.clone(), digests(2_000)).await);
         assert!(shown(&reply).len() + reply.notice().len() <= most);
-        let told = scene.last();
-        assert_eq!(told.outcome, Outcome::Capped);
-        assert!(near(&told) < 0.7, "it is told by how much it is off: {told:?}");
+        let record = scene.last();
+        assert_eq!(record.outcome, Outcome::Capped);
+        assert!(near(&record) < 0.7, "it is told by how much it is off: {record:?}");
     }
     let warnings = scene.warnings();
     assert_eq!(warnings.len(), 1, "it is told once: {warnings:?}");
@@ -315,9 +315,9 @@ async fn a_factor_is_applied_and_earlier_samples_are_cleared() {
     scene.gateway.replace_rules(EndpointRules::new(Arc::new(written), ClientLimits::UNKNOWN));
     assert_eq!(scene.gateway.accuracy_stats().in_fallback_count, 0);
     scene.fresh(endpoint("hashes"), digests(2_000)).await;
-    let told = scene.last();
-    assert_eq!(told.outcome, Outcome::Paginated);
-    assert!((0.8..1.2).contains(&near(&told)), "{told:?}");
+    let record = scene.last();
+    assert_eq!(record.outcome, Outcome::Paginated);
+    assert!((0.8..1.2).contains(&near(&record)), "{record:?}");
 }
 
 /// Returns all files below a folder.
@@ -345,13 +345,13 @@ async fn counts_of_replies_to_real_documents_are_accurate() {
         let (mut replies, mut payloads) = (Vec::new(), Vec::new());
         for (n, document) in documents.iter().enumerate() {
             scene.fresh(endpoint(&format!("document {n}")), text(document.clone())).await;
-            let told = scene.last();
+            let record = scene.last();
             let real = tokenizer.counter().count(document) as f64;
-            if told.actual_tokens.is_some() {
-                replies.push(near(&told) - 1.0);
+            if record.actual_tokens.is_some() {
+                replies.push(near(&record) - 1.0);
             }
-            if !told.outcome.is_payload() {
-                payloads.push(told.original_tokens.unwrap_or_default() as f64 / real - 1.0);
+            if !record.outcome.is_payload() {
+                payloads.push(record.original_tokens.unwrap_or_default() as f64 / real - 1.0);
             }
         }
         let counted = replies.len();

@@ -210,6 +210,6 @@ async fn a_reply_that_is_larger_than_its_payload_has_no_reduction() {
         }
     });
     let log = log.await;
-    let told: Vec<bool> = log.lines().map(|line| line.contains("reduction=")).collect();
-    assert_eq!(told, [false, true], "{log}");
+    let has_reduction: Vec<bool> = log.lines().map(|line| line.contains("reduction=")).collect();
+    assert_eq!(has_reduction, [false, true], "{log}");
 }

@@ -99,14 +99,14 @@ async fn small_payloads_pass_and_are_not_stored() {
     let trial = Trial::new();
     let reply = trial.fresh(list_bookings(), bookings(3), Request::default()).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
-    assert_eq!(trial.figures().snapshots, 0);
+    assert_eq!(trial.stats().snapshots, 0);
 }
 
 #[tokio::test]
 async fn large_payloads_are_served_in_portions_to_the_end() {
     let trial = Trial::new();
     let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
-    assert_eq!(trial.figures().snapshots, 1);
+    assert_eq!(trial.stats().snapshots, 1);
     let (mut seen, mut cursor) = (shown(&first).len(), next_cursor(&first));
     for _ in 0..1_000 {
         let Some(next) = cursor else {
@@ -167,7 +167,7 @@ async fn cursors_live_ten_minutes_from_the_last_one_issued() {
     assert_eq!(fault.code, "cursor_expired");
     assert_eq!(fault.advice, "call list_bookings again without a cursor");
     assert_eq!(fault.cursor, None);
-    assert_eq!(trial.figures().bytes, 0);
+    assert_eq!(trial.stats().bytes, 0);
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn payloads_that_do_not_fit_the_store_are_served_without_cursors() {
         assert!(shown(&first).len() > 1_000);
         assert_eq!(next_cursor(&first), None);
         assert!(first.notice().contains("store_unavailable"), "{}", first.notice());
-        assert_eq!(trial.figures().snapshots, 0);
+        assert_eq!(trial.stats().snapshots, 0);
         let fields: Vec<String> = (0..9).map(|n| format!("\"f{n}\":\"{}\"", "word ".repeat(400))).collect();
         let one = text(format!("{{{}}}", fields.join(",")));
         let summary = portion(trial.fresh(list_bookings(), one, Request::default()).await);
@@ -338,7 +338,7 @@ async fn serves_many_callers_concurrently() {
     for call in calls.collect::<Vec<_>>() {
         call.await.expect("nobody panics");
     }
-    assert_eq!(trial.figures().snapshots, 16);
+    assert_eq!(trial.stats().snapshots, 16);
 }
 
 #[test]

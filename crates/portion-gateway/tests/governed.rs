@@ -16,24 +16,24 @@ use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, Experiment,
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
-use samples::trial::{Ear, ada, fault, next_cursor, notice, portion, shown};
+use samples::trial::{RecordingObserver, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
 
 /// A gateway with configurable rules, and its observer.
 struct Realm {
     gateway: Gateway,
-    ear: Arc<Ear>,
+    observer: Arc<RecordingObserver>,
     session: Arc<ClientSession>,
 }
 
 impl Realm {
-    fn under(book: impl PolicySource + 'static) -> Self {
-        let ear = Arc::new(Ear::default());
+    fn under(policy_source: impl PolicySource + 'static) -> Self {
+        let observer = Arc::new(RecordingObserver::default());
         let settings = GatewayParts {
-            observer: Arc::clone(&ear) as Arc<dyn Observer>,
-            ..GatewayParts::new(rules(book), Arc::new(MemoryStore::default()), [7; 32])
+            observer: Arc::clone(&observer) as Arc<dyn Observer>,
+            ..GatewayParts::new(rules(policy_source), Arc::new(MemoryStore::default()), [7; 32])
         };
-        Self { gateway: Gateway::new(settings), ear, session: ClientSession::with_id(ada(), "one") }
+        Self { gateway: Gateway::new(settings), observer, session: ClientSession::with_id(ada(), "one") }
     }
 
     /// Returns a caller under the current rules.
@@ -69,13 +69,13 @@ impl Realm {
     }
 
     /// Waits for this number of records, and returns the last.
-    async fn heard(&self, requests: usize) -> RequestServed {
+    async fn record(&self, requests: usize) -> RequestServed {
         loop {
             {
-                let heard = self.ear.0.lock().expect("nobody panics with it");
-                if heard.len() >= requests {
-                    assert_eq!(heard.len(), requests);
-                    return heard[requests - 1].clone();
+                let records = self.observer.0.lock().expect("nobody panics with it");
+                if records.len() >= requests {
+                    assert_eq!(records.len(), requests);
+                    return records[requests - 1].clone();
                 }
             }
             tokio::task::yield_now().await;
@@ -83,8 +83,8 @@ impl Realm {
     }
 }
 
-fn rules(book: impl PolicySource + 'static) -> EndpointRules {
-    EndpointRules::new(Arc::new(book), ClientLimits::UNKNOWN)
+fn rules(policy_source: impl PolicySource + 'static) -> EndpointRules {
+    EndpointRules::new(Arc::new(policy_source), ClientLimits::UNKNOWN)
 }
 
 fn written(limits: LimitOverrides) -> EndpointConfig {
@@ -196,7 +196,7 @@ async fn v3_2_rules_apply_to_their_endpoint_only() {
     let realm = Realm::under(BookingsAlone);
     let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
     assert_eq!(notice(&page)["totalCount"], 500);
-    assert_eq!(realm.heard(1).await.config, 3);
+    assert_eq!(realm.record(1).await.config, 3);
 }
 
 #[tokio::test]
@@ -205,11 +205,11 @@ async fn endpoints_that_are_not_rolled_out_are_relayed() {
     let realm = Realm::under(EndpointConfig { rollout: off.clone(), ..pages_of(20) });
     let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
-    let told = realm.heard(1).await;
-    assert_eq!((told.outcome, told.arm, told.shadow), (Outcome::Unshaped, None, None));
-    assert_eq!(told.response_bytes, told.original_bytes);
-    let tokens = told.estimated_tokens.expect("an estimate") as f64;
-    assert!((tokens / (told.original_bytes as f64 * 0.3) - 1.0).abs() < 0.05, "{tokens}");
+    let record = realm.record(1).await;
+    assert_eq!((record.outcome, record.arm, record.shadow), (Outcome::Unshaped, None, None));
+    assert_eq!(record.response_bytes, record.original_bytes);
+    let tokens = record.estimated_tokens.expect("an estimate") as f64;
+    assert!((tokens / (record.original_bytes as f64 * 0.3) - 1.0).abs() < 0.05, "{tokens}");
 
     let bounded = EndpointConfig { rollout: off, unshaped_byte_limit: Some(10_000), ..pages_of(20) };
     realm.gateway.replace_rules(rules(bounded));
@@ -235,11 +235,11 @@ async fn a_shadow_experiment_records_the_simulated_reply() {
     let realm = Realm::under(EndpointConfig { experiment: Experiment::Shadow, ..pages_of(20) });
     let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
-    let told = realm.heard(1).await;
-    let shadow = told.shadow.expect("it was tried");
-    assert_eq!((told.outcome, told.arm), (Outcome::Unshaped, Some(ExperimentArm::Unshaped)));
+    let record = realm.record(1).await;
+    let shadow = record.shadow.expect("it was tried");
+    assert_eq!((record.outcome, record.arm), (Outcome::Unshaped, Some(ExperimentArm::Unshaped)));
     assert_eq!(shadow.outcome, Outcome::Paginated);
-    assert!(shadow.tokens <= 4_000 && shadow.bytes < told.response_bytes / 50, "{shadow:?}");
+    assert!(shadow.tokens <= 4_000 && shadow.bytes < record.response_bytes / 50, "{shadow:?}");
     // Without the experiment, the simulated reply is served.
     realm.gateway.replace_rules(rules(pages_of(20)));
     let shaped = portion(realm.fresh(list_bookings(), bookings(5_000)).await);
@@ -252,7 +252,7 @@ async fn a_dry_run_shapes_nothing() {
     for payload in [bookings(5_000), bookings(3), text("word ".repeat(100_000))] {
         assert!(matches!(realm.fresh(create_order(), payload).await, Reply::Untouched));
     }
-    assert!(realm.heard(3).await.shadow.is_some());
+    assert!(realm.record(3).await.shadow.is_some());
 }
 
 #[tokio::test]
@@ -311,18 +311,20 @@ async fn replies_get_smaller_as_the_session_fills() {
 async fn each_request_is_recorded_once() {
     let realm = Realm::under(pages_of(20));
     let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
-    let told = realm.heard(1).await;
-    assert_eq!((told.outcome, told.items, told.follow_up), (Outcome::Paginated, Some(20), false));
-    assert_eq!((&*told.endpoint, told.kind), ("list_bookings", "tool"));
-    assert_eq!(told.estimated_tokens, Some(page.tokens() as u64));
-    assert!(told.original_tokens > told.estimated_tokens && told.original_bytes > told.response_bytes);
+    let record = realm.record(1).await;
+    assert_eq!((record.outcome, record.items, record.follow_up), (Outcome::Paginated, Some(20), false));
+    assert_eq!((&*record.endpoint, record.kind), ("list_bookings", "tool"));
+    assert_eq!(record.estimated_tokens, Some(page.tokens() as u64));
+    assert!(
+        record.original_tokens > record.estimated_tokens && record.original_bytes > record.response_bytes
+    );
     realm.follow(next_cursor(&page)).await;
-    let next = realm.heard(2).await;
+    let next = realm.record(2).await;
     assert_eq!((next.outcome, next.follow_up, &*next.endpoint), (Outcome::Paginated, true, "list_bookings"));
-    assert!(next.request != told.request && next.session == told.session);
+    assert!(next.request != record.request && next.session == record.session);
     realm.follow(Some("forged".into())).await;
-    let refused = realm.heard(3).await;
+    let refused = realm.record(3).await;
     assert_eq!((refused.outcome, refused.error), (Outcome::Refused, Some("cursor_invalid")));
     realm.fresh(list_bookings(), bookings(3)).await;
-    assert_eq!(realm.heard(4).await.outcome, Outcome::Untouched);
+    assert_eq!(realm.record(4).await.outcome, Outcome::Untouched);
 }

@@ -33,7 +33,7 @@ fn handle(portion: &Portion) -> String {
 }
 
 /// Stores a list with this number of items, and returns its cursor.
-async fn kept(trial: &Trial, items: usize) -> String {
+async fn stored_list(trial: &Trial, items: usize) -> String {
     handle(&portion(trial.fresh(create_order(), bookings(items), Request::default()).await))
 }
 
@@ -55,13 +55,13 @@ fn answer(reply: portion_gateway::call::Reply, matches: usize) -> Portion {
 #[tokio::test]
 async fn an_answer_comes_from_a_snapshot_and_becomes_one() {
     let trial = Trial::new();
-    let list = kept(&trial, 2_000).await;
+    let list = stored_list(&trial, 2_000).await;
     let counted =
         answer(trial.ask(&list, sql("SELECT status, count(*) AS n FROM items GROUP BY 1")).await, 1);
     assert_eq!(rows(&counted), json!([{"status": "confirmed", "n": 2_000}]));
     assert_eq!(notice(&counted)["meta"]["returned"], 1);
     assert_eq!(next_cursor(&counted), None);
-    assert_eq!(trial.figures().snapshots, 2);
+    assert_eq!(trial.stats().snapshots, 2);
     assert_ne!(handle(&counted)[..11], list[..11], "its cursor is its own");
     let about = answer(trial.ask(handle(&counted), sql("SELECT n + 1 AS more FROM items")).await, 1);
     assert_eq!(rows(&about), json!([{"more": 2_001}]));
@@ -72,7 +72,7 @@ async fn an_answer_comes_from_a_snapshot_and_becomes_one() {
 #[tokio::test]
 async fn a_long_answer_is_read_to_its_end() {
     let trial = Trial::new();
-    let list = kept(&trial, 2_000).await;
+    let list = stored_list(&trial, 2_000).await;
     let asked = || sql("SELECT id, \"guest.name\" AS guest FROM items ORDER BY id DESC");
     let mut page = answer(trial.ask(&list, asked()).await, 2_000);
     assert_eq!(notice(&page)["totalCount"], 2_000);
@@ -95,7 +95,7 @@ async fn a_long_answer_is_read_to_its_end() {
 #[tokio::test]
 async fn an_unresolved_cursor_is_reported() {
     let trial = Trial::new();
-    let list = kept(&trial, 2_000).await;
+    let list = stored_list(&trial, 2_000).await;
     let flipped = if list.ends_with('A') { "B" } else { "A" };
     for forged in [format!("{}{flipped}", &list[..list.len() - 1]), String::new(), "A".repeat(48)] {
         assert_eq!(fault(trial.ask(forged, sql("SELECT 1")).await).code, "cursor_invalid");
@@ -115,7 +115,7 @@ async fn an_unresolved_cursor_is_reported() {
 #[tokio::test]
 async fn an_invalid_query_is_reported_and_loses_nothing() {
     let trial = Trial::new();
-    let list = kept(&trial, 2_000).await;
+    let list = stored_list(&trial, 2_000).await;
     let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
     let cases: [(SnapshotQuery, &str, &str); 7] = [
         (sql("SELECT statsu FROM items"), "query_invalid", "status"),
@@ -173,7 +173,7 @@ async fn a_path_selects_the_queried_content() {
 #[tokio::test]
 async fn params_are_bound_and_fields_of_an_empty_answer_are_no_error() {
     let trial = Trial::new();
-    let list = kept(&trial, 2_000).await;
+    let list = stored_list(&trial, 2_000).await;
     let bound = |id: &str| SnapshotQuery::Sql {
         sql: "SELECT item FROM items WHERE \"guest.name\" = :name".into(),
         params: vec![("name".into(), id.into())],
@@ -226,7 +226,7 @@ async fn an_answer_of_any_size_keeps_within_the_limits() {
 #[tokio::test]
 async fn answers_count_into_the_share_of_their_principal() {
     let trial = Trial::within(400_000);
-    let list = kept(&trial, 400).await;
+    let list = stored_list(&trial, 400).await;
     let large = "SELECT a.item FROM items AS a JOIN items AS b ON b.id < 30";
     let unkept = answer(trial.ask(&list, sql(large)).await, 12_000);
     assert!(notice(&unkept)["meta"]["store_unavailable"].is_string(), "{}", unkept.notice());
@@ -234,7 +234,7 @@ async fn answers_count_into_the_share_of_their_principal() {
     // The queried snapshot is not evicted for the answers.
     for _ in 0..30 {
         answer(trial.ask(&list, sql("SELECT id FROM items")).await, 400);
-        assert!(trial.figures().bytes <= 400_000, "{:?}", trial.figures());
+        assert!(trial.stats().bytes <= 400_000, "{:?}", trial.stats());
     }
     portion(trial.follow(&list).await);
 }
@@ -242,7 +242,7 @@ async fn answers_count_into_the_share_of_their_principal() {
 #[tokio::test]
 async fn endless_queries_block_nobody() {
     let trial = Arc::new(Trial::new());
-    let list = kept(&trial, 2_000).await;
+    let list = stored_list(&trial, 2_000).await;
     let hostile = [
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
         "SELECT count(*) FROM items a, items b, items c, items d WHERE a.id + b.id + c.id + d.id < 0",

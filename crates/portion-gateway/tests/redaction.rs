@@ -42,9 +42,9 @@ fn shown(reply: Reply) -> (String, serde_json::Value) {
     let Reply::Portion(portion) = reply else { panic!("expected a portion: {reply:?}") };
     let pieces: Vec<&str> = portion.pieces().iter().map(|piece| piece.body.as_str()).collect();
     let structured = portion.structured().map(ToString::to_string).unwrap_or_default();
-    let said = format!("{}{structured}{}", pieces.join("\n"), portion.notice());
-    assert!(!said.contains("hunter"), "{said}");
-    (said, serde_json::from_str(portion.notice()).expect("a notice is JSON"))
+    let output = format!("{}{structured}{}", pieces.join("\n"), portion.notice());
+    assert!(!output.contains("hunter"), "{output}");
+    (output, serde_json::from_str(portion.notice()).expect("a notice is JSON"))
 }
 
 #[tokio::test]
@@ -53,8 +53,8 @@ async fn small_payloads_are_redacted() {
     let structured = Block::new(STRUCTURED_CONTENT, Content::Structured(json.into()));
     let mut payload = text(json);
     payload.blocks.push(structured);
-    let (said, notice) = shown(fresh(&gateway(), payload).await);
-    assert!(said.contains(r#"{"id":1,"doorCode":"[redacted]"}"#), "{said}");
+    let (output, notice) = shown(fresh(&gateway(), payload).await);
+    assert!(output.contains(r#"{"id":1,"doorCode":"[redacted]"}"#), "{output}");
     assert_eq!(notice["meta"]["redacted"], serde_json::json!(["doorCode", "pin"]));
 }
 
@@ -74,8 +74,8 @@ async fn follow_ups_and_raw_bytes_are_redacted() {
         for (name, value) in controls {
             request.set_control(name, value, &Policy::default()).expect("a control");
         }
-        let (said, notice) = shown(answer(&gateway, Intent::FollowUp { request }).await);
-        assert_eq!(notice["meta"]["redacted"], serde_json::json!(["access.wifiPassword"]), "{said}");
+        let (output, notice) = shown(answer(&gateway, Intent::FollowUp { request }).await);
+        assert_eq!(notice["meta"]["redacted"], serde_json::json!(["access.wifiPassword"]), "{output}");
     }
 }
 

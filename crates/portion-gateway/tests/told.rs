@@ -24,25 +24,25 @@ fn find(pattern: &str) -> SnapshotQuery {
 }
 
 /// Stores a list, and returns its cursor and origin.
-async fn kept(trial: &Trial) -> (String, u64) {
+async fn stored_list(trial: &Trial) -> (String, u64) {
     let first = portion(trial.fresh(create_order(), bookings(2_000), Request::default()).await);
     let cursor = notice(&first)["meta"]["cursor"].as_str().expect("a cursor").to_owned();
-    (cursor, trial.told()[0].origin.expect("it is kept"))
+    (cursor, trial.records()[0].origin.expect("it is kept"))
 }
 
 /// Checks the record of a failed follow-up: endpoint, origin and error.
 fn check(served: &RequestServed, endpoint: &str, origin: Option<u64>, error: &str) {
-    let told = (&*served.endpoint, served.kind, served.origin, served.error, served.follow_up);
-    assert_eq!(told, (endpoint, "tool", origin, Some(error), true));
+    let record = (&*served.endpoint, served.kind, served.origin, served.error, served.follow_up);
+    assert_eq!(record, (endpoint, "tool", origin, Some(error), true));
 }
 
 #[tokio::test]
 async fn a_late_cursor_is_recorded_with_its_source() {
     let trial = Trial::new();
-    let (cursor, origin) = kept(&trial).await;
+    let (cursor, origin) = stored_list(&trial).await;
     let answer = portion(trial.ask(&cursor, find("Guest 1")).await);
     let question = notice(&answer)["meta"]["cursor"].as_str().expect("it is kept").to_owned();
-    trial.told();
+    trial.records();
     trial.pass(TTL);
     for (cursor, is_question) in [(&cursor, false), (&cursor, true), (&question, false)] {
         if is_question {
@@ -50,44 +50,44 @@ async fn a_late_cursor_is_recorded_with_its_source() {
         } else {
             trial.follow(cursor).await;
         }
-        let [told] = &trial.told()[..] else { panic!("one a request") };
-        check(told, "create_order", Some(origin), "cursor_expired");
-        assert_eq!(told.outcome, Outcome::Expired);
+        let [record] = &trial.records()[..] else { panic!("one a request") };
+        check(record, "create_order", Some(origin), "cursor_expired");
+        assert_eq!(record.outcome, Outcome::Expired);
     }
     // By the tool itself, which may differ from the snapshot's endpoint.
     let intent = Intent::FollowUp { request: at(&cursor) };
     let call = Call { caller: trial.caller(ada()), endpoint: Some(list_bookings()), intent };
     trial.gateway.answer(call).await;
-    check(&trial.told()[0], "create_order", Some(origin), "cursor_expired");
+    check(&trial.records()[0], "create_order", Some(origin), "cursor_expired");
 }
 
 #[tokio::test]
 async fn the_cursor_names_the_origin_of_a_forgotten_snapshot() {
     let trial = Trial::new();
-    let (cursor, origin) = kept(&trial).await;
+    let (cursor, origin) = stored_list(&trial).await;
     // Another process with the same key, or the same process much later.
     let another = Trial::of(&Quarters, Arc::new(MemoryStore::new(StoreLimits::default())));
     another.follow(&cursor).await;
-    check(&another.told()[0], "", Some(origin), "cursor_expired");
+    check(&another.records()[0], "", Some(origin), "cursor_expired");
     another.follow("A".repeat(48)).await;
-    check(&another.told()[0], "", None, "cursor_invalid");
+    check(&another.records()[0], "", None, "cursor_invalid");
 }
 
 #[tokio::test]
 async fn an_invalid_follow_up_is_recorded_with_its_origin() {
     let trial = Trial::new();
-    let (cursor, origin) = kept(&trial).await;
+    let (cursor, origin) = stored_list(&trial).await;
     let field = Request { fields: Some("nowhere".into()), ..at(&cursor) };
     trial.follow_as(ada(), field).await;
-    check(&trial.told()[0], "create_order", Some(origin), "field_unknown");
+    check(&trial.records()[0], "create_order", Some(origin), "field_unknown");
     let sql = SnapshotQuery::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
     trial.ask(&cursor, sql).await;
-    check(&trial.told()[0], "create_order", Some(origin), "query_invalid");
+    check(&trial.records()[0], "create_order", Some(origin), "query_invalid");
     let wrong = || Fault::from(portion_core::view::ViewError::UnknownArgument("filter".into()));
     let refuse = async |endpoint: Option<Endpoint>, cursor: Option<&str>| {
         let (caller, cursor) = (trial.caller(ada()), cursor.map(str::to_owned));
         trial.gateway.fault_reply_for_cursor(wrong(), caller, endpoint, cursor).await;
-        trial.told().remove(0)
+        trial.records().remove(0)
     };
     check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
     check(&refuse(None, None).await, "", None, "controls_conflict");
@@ -99,18 +99,18 @@ async fn an_invalid_follow_up_is_recorded_with_its_origin() {
 #[tokio::test]
 async fn capped_replies_are_still_recorded_as_page_chunk_or_answer() {
     let trial = Trial::of(&Broken, Arc::new(MemoryStore::default()));
-    let told = |kind: &str| {
-        let [told] = &trial.told()[..] else { panic!("one a request") };
-        assert_eq!((told.outcome, told.stages.last()), (Outcome::Capped, Some(&kind)), "{told:?}");
+    let check_capped = |kind: &str| {
+        let [record] = &trial.records()[..] else { panic!("one a request") };
+        assert_eq!((record.outcome, record.stages.last()), (Outcome::Capped, Some(&kind)), "{record:?}");
     };
     let list = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
-    told("paginated");
+    check_capped("paginated");
     trial.follow(next_cursor(&list).expect("more")).await;
-    told("paginated");
+    check_capped("paginated");
     trial.ask(next_cursor(&list).expect("more"), find("Guest")).await;
-    told("queried");
+    check_capped("queried");
     trial.fresh(create_order(), text("a line of prose\n".repeat(5_000)), Request::default()).await;
-    told("chunked");
+    check_capped("chunked");
 }
 
 #[tokio::test]
@@ -122,9 +122,9 @@ async fn a_long_name_is_recorded_in_part() {
     trial.gateway.report_upstream_failure(&trial.caller(ada()), &endpoint, 0);
     trial.pass(TTL);
     trial.follow(next_cursor(&first).expect("more")).await;
-    let told = trial.told();
-    assert_eq!(told.len(), 4);
-    assert!(told.iter().all(|served| served.endpoint.len() == 256 && served.endpoint.ends_with('…')));
+    let records = trial.records();
+    assert_eq!(records.len(), 4);
+    assert!(records.iter().all(|served| served.endpoint.len() == 256 && served.endpoint.ends_with('…')));
 }
 
 #[tokio::test]
@@ -135,6 +135,6 @@ async fn a_payload_is_counted_on_arrival_and_not_again() {
     trial.follow(&cursor).await;
     trial.ask(&cursor, find("Guest")).await;
     trial.follow_as(ada(), Request { fields: Some("nowhere".into()), ..at(&cursor) }).await;
-    let weighed: Vec<bool> = trial.told().iter().map(|served| served.original_tokens.is_some()).collect();
+    let weighed: Vec<bool> = trial.records().iter().map(|served| served.original_tokens.is_some()).collect();
     assert_eq!(weighed, [true, false, false, false]);
 }

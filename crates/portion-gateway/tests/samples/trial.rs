@@ -58,14 +58,14 @@ pub(crate) struct Trial {
     pub(crate) gateway: Gateway,
     pub(crate) store: Arc<dyn SnapshotStore>,
     now: Arc<Mutex<Instant>>,
-    ear: Arc<Ear>,
+    observer: Arc<RecordingObserver>,
 }
 
 /// Collects records.
 #[derive(Default)]
-pub(crate) struct Ear(pub(crate) Mutex<Vec<RequestServed>>);
+pub(crate) struct RecordingObserver(pub(crate) Mutex<Vec<RequestServed>>);
 
-impl Observer for Ear {
+impl Observer for RecordingObserver {
     fn observe(&self, event: Event) {
         if let Event::RequestServed(served) = event {
             self.0.lock().expect("nobody panics with it").push(RequestServed::clone(&served));
@@ -97,13 +97,13 @@ impl Trial {
         let now = Arc::new(Mutex::new(Instant::now()));
         let time = Arc::clone(&now);
         let rules = EndpointRules::fixed(terms);
-        let ear = Arc::new(Ear::default());
+        let observer = Arc::new(RecordingObserver::default());
         let settings = GatewayParts {
             clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
-            observer: Arc::clone(&ear) as Arc<dyn Observer>,
+            observer: Arc::clone(&observer) as Arc<dyn Observer>,
             ..GatewayParts::new(rules, Arc::clone(&store), SECRET)
         };
-        Self { gateway: Gateway::new(settings), store, now, ear }
+        Self { gateway: Gateway::new(settings), store, now, observer }
     }
 
     pub(crate) fn pass(&self, by: Duration) {
@@ -119,14 +119,14 @@ impl Trial {
     }
 
     /// Returns the records since the last call, in the order of the requests.
-    pub(crate) fn told(&self) -> Vec<RequestServed> {
+    pub(crate) fn records(&self) -> Vec<RequestServed> {
         assert!(self.gateway.flush(Duration::from_mins(1)), "something is still to be told");
-        let mut told = std::mem::take(&mut *self.ear.0.lock().expect("nobody panics with it"));
-        told.sort_by_key(|served| served.request);
-        told
+        let mut records = std::mem::take(&mut *self.observer.0.lock().expect("nobody panics with it"));
+        records.sort_by_key(|served| served.request);
+        records
     }
 
-    pub(crate) fn figures(&self) -> StoreStats {
+    pub(crate) fn stats(&self) -> StoreStats {
         let now = *self.now.lock().expect("nobody panics with it");
         self.store.stats(now)
     }
