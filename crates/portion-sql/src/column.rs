@@ -65,8 +65,8 @@ impl ColumnDef {
         self
     }
 
-    /// Returns the declaration for `CREATE TABLE`. The affinity follows the kinds, so that `"zip" =
-    /// 94105` finds texts and `"id" = '123'` finds numbers.
+    /// Returns the declaration for `CREATE TABLE`. The affinity follows the kinds, so that
+    /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers.
     pub(crate) fn declaration(&self) -> String {
         let redacted = self.redaction == Redaction::Whole;
         let kind = match self.kinds {

@@ -87,8 +87,8 @@ pub(super) fn find(line: &str, time: Option<&Range<usize>>) -> Option<Range<usiz
         .or_else(|| level_after_time(line, time.map_or(0, |time| time.end)))
 }
 
-/// Returns true if a key is at the start of the line or after its time: `level=warn …`, `ts=…
-/// level=warn`.
+/// Returns true if a key is at the start of the line or after its time: `level=warn …`,
+/// `ts=… level=warn`.
 fn is_keyed(line: &str, time: Option<&Range<usize>>) -> bool {
     let begins = |rest: &str| {
         let rest = rest.trim_start_matches([' ', '"', ']', '\t']);
