@@ -4,6 +4,14 @@
 //! dropped while it arrives: only its id is kept, so that the request can be answered with an error, and the stream
 //! continues with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
 //! message without waking another thread, which keeps the added latency in microseconds.
+//!
+//! ```
+//! use portion_gateway::frame::{Frame, FrameReader};
+//!
+//! let mut frames = FrameReader::new(&b"{\"id\":1}\n{\"id\":2}\n"[..], 1024);
+//! assert_eq!(frames.next().transpose()?, Some(Frame::Message(b"{\"id\":1}".to_vec())));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod compressed_tail;
 mod id_scanner;

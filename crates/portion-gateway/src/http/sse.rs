@@ -1,6 +1,14 @@
 //! Parses and writes server-sent events. Unchanged parts keep their bytes, including ids, comments and line ends.
 //!
 //! Format: WHATWG HTML, 9.2. Each field is a line, an empty line ends an event; lines end with LF, CRLF or CR.
+//!
+//! ```
+//! use portion_gateway::http::sse::{SseParser, SseSegment};
+//!
+//! let segments = SseParser::new(1024).push(b"id: 1\ndata: {}\n\n");
+//! let [SseSegment::Event(event)] = segments.as_slice() else { panic!("one event") };
+//! assert_eq!((event.id(), event.data()), (Some(&b"1"[..]), &b"{}"[..]));
+//! ```
 
 use std::time::Duration;
 

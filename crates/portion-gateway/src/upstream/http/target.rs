@@ -101,6 +101,15 @@ impl UpstreamTarget {
 
     /// Returns the URL with the query of a client appended to its own. The parameters that the operator has set stay
     /// unchanged: a client's parameter of the same name is dropped.
+    ///
+    /// ```
+    /// use portion_gateway::upstream::http::UpstreamTarget;
+    ///
+    /// let target = UpstreamTarget::new("http://127.0.0.1:3000/mcp?key=1")?;
+    /// let url = target.url_with_query(Some("key=2&page=3"));
+    /// assert_eq!(url.to_string(), "http://127.0.0.1:3000/mcp?key=1&page=3");
+    /// # Ok::<(), portion_gateway::upstream::http::UpstreamTargetError>(())
+    /// ```
     pub fn url_with_query(&self, query: Option<&str>) -> Uri {
         let Some(query) = query.filter(|query| !query.is_empty()) else { return self.url.clone() };
         let own = self.url.query().unwrap_or_default();
