@@ -327,8 +327,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Measures the accuracy of counts on documents below the folder `PORTION_DOCUMENTS`: prints it, and compares
-/// it with the documented accuracy of exact counters. `cargo test -p portion-gateway --test accuracy --
-/// --ignored --nocapture`
+/// it with the documented accuracy of exact counters.
+/// `cargo test -p portion-gateway --test accuracy -- --ignored --nocapture`
 #[tokio::test]
 #[ignore = "it reads a folder of documents"]
 #[expect(clippy::print_stdout, reason = "it measures")]
