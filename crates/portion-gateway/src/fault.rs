@@ -2,6 +2,13 @@
 //!
 //! A fault fits a budget like any reply, and contains advice for the next step. It advises to repeat a call
 //! only if the endpoint is marked as safe to repeat; otherwise it describes what is known about the call.
+//!
+//! ```
+//! use portion_gateway::fault::Fault;
+//!
+//! let fault = Fault::request_too_large(1_024);
+//! assert!(fault.to_json().starts_with(r#"{"error":{"code":"message_too_large","message":"#));
+//! ```
 
 use portion_core::cursor::CursorToken;
 use portion_core::tokens::TokenCounter;

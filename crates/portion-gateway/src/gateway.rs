@@ -3,6 +3,40 @@
 //! A fresh payload is captured and rendered at once. It is stored only if the reply omits something. If the
 //! store refuses it, the reply is rendered again without cursors. On failure the reply gets smaller or
 //! simpler; the upstream is not asked again.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use portion_core::cursor::Scope;
+//! use portion_core::payload::{Block, Content, Payload};
+//! use portion_core::policy::Policy;
+//! use portion_core::tokens::{Factor, Tokenizer};
+//! use portion_core::view::Request;
+//! use portion_gateway::call::{Call, Caller, Intent, Reply};
+//! use portion_gateway::effective_policy::EffectivePolicy;
+//! use portion_gateway::gateway::Gateway;
+//! use portion_gateway::gateway_parts::GatewayParts;
+//! use portion_gateway::rules::EndpointRules;
+//! use portion_gateway::session::ClientSession;
+//! use portion_gateway::store::MemoryStore;
+//!
+//! let policy = EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::O200k, Factor::ONE);
+//! let store = Arc::new(MemoryStore::default());
+//! let gateway = Gateway::new(GatewayParts::new(EndpointRules::fixed(policy), store, [7; 32]));
+//!
+//! let items: Vec<String> = (0..5_000).map(|id| format!("{{\"id\":{id}}}")).collect();
+//! let block = Block::new("/content/0/text", Content::Text(format!("[{}]", items.join(","))));
+//! let payload = Payload { blocks: vec![block], ..Payload::default() };
+//!
+//! let rule = Arc::clone(gateway.rules().default_rule());
+//! let caller = Caller::new(Scope::from_principal("ada"), ClientSession::new_unique(), rule);
+//! let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
+//! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! let reply = runtime.block_on(gateway.answer(Call { caller, endpoint: None, intent }));
+//! let Reply::Portion(page) = reply else { panic!("a list of this size is paginated") };
+//! assert!(page.next_cursor().is_some());
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

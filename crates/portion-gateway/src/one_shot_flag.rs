@@ -1,4 +1,13 @@
 //! A flag that is set once, by a thread, and awaited by tasks.
+//!
+//! ```
+//! use portion_gateway::one_shot_flag::OneShotFlag;
+//!
+//! let flag = OneShotFlag::default();
+//! assert!(!flag.is_set());
+//! flag.set();
+//! assert!(flag.is_set());
+//! ```
 
 use tokio::sync::watch;
 

@@ -3,6 +3,17 @@
 //! A [`PolicySource`] is one immutable version; [`EndpointRules`](crate::rules::EndpointRules) derive the
 //! policy of each reply from it. The gateway does not know where sources come from (files, variables,
 //! options).
+//!
+//! ```
+//! use portion_gateway::call::EndpointKind;
+//! use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
+//!
+//! let target = EndpointTarget::from_name("file:///notes.md");
+//! assert_eq!(target.kind, EndpointKind::Resource);
+//! // An `EndpointConfig` is a source with the same configuration for every endpoint.
+//! let source = EndpointConfig { dry_run: true, ..EndpointConfig::default() };
+//! assert!(source.endpoint_config(Some(target)).dry_run);
+//! ```
 
 use std::sync::Arc;
 use std::time::Duration;

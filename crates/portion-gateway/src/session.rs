@@ -1,4 +1,13 @@
 //! A client session: its key, and the tokens that it has been served.
+//!
+//! ```
+//! use portion_core::cursor::Scope;
+//! use portion_gateway::session::ClientSession;
+//!
+//! let session = |id| ClientSession::with_id(Scope::from_principal("ada"), id);
+//! assert_eq!(session("1").key(), session("1").key());
+//! assert_ne!(session("1").key(), session("2").key());
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,14 @@
 //! Profiles of known clients, identified by the names that they send.
 //!
 //! The table in `known` is the only place with facts about clients.
+//!
+//! ```
+//! use portion_gateway::client::ClientProfile;
+//!
+//! let client = ClientProfile::find_by_name("Claude Code").expect("a known client");
+//! assert_eq!(client.preset, "claude-code");
+//! assert_eq!(ClientProfile::find_by_name("somebody else"), None);
+//! ```
 
 mod known;
 mod preset;

@@ -3,6 +3,19 @@
 //! [`EndpointRules`] are one immutable version; a gateway uses new rules for new requests. Configured limits
 //! take precedence. Otherwise facts about the client can lower a limit, and nothing raises one. A rule is
 //! computed at the first call of its endpoint and cached; later calls only look it up.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use portion_core::policy::ClientLimits;
+//! use portion_gateway::policy_source::{EndpointConfig, EndpointTarget};
+//! use portion_gateway::rules::EndpointRules;
+//!
+//! let rules = EndpointRules::new(Arc::new(EndpointConfig::default()), ClientLimits::UNKNOWN);
+//! let rule = rules.rule_for(EndpointTarget::from_name("list_bookings"));
+//! let policy = &rule.policy_for_client(None).policy;
+//! assert_eq!(policy.validate(), Ok(()));
+//! ```
 
 mod shaping_mode;
 

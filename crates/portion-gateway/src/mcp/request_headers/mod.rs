@@ -2,6 +2,14 @@
 //!
 //! Proxies can route a request by its method, its name and selected arguments without reading the body.
 //! Servers compare the fields with the body and reject differences.
+//!
+//! ```
+//! use portion_gateway::mcp::request_headers::{decode_value, encode_value};
+//!
+//! assert_eq!(encode_value("get_weather"), "get_weather");
+//! assert_eq!(encode_value("é"), "=?base64?w6k=?=");
+//! assert_eq!(decode_value("=?base64?w6k=?=").as_deref(), Some("é"));
+//! ```
 
 mod encoding;
 
