@@ -297,7 +297,7 @@ impl HistoryError {
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.
 fn sha256_hex(text: &str) -> String {
-    format!("{:x}", Sha256::digest(text))
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn describe_available(oldest: Option<u64>, newest: Option<u64>) -> String {
