@@ -111,7 +111,7 @@ impl LiveConfig {
         let watch = file.map(|(path, text)| {
             let shared = Arc::clone(&shared);
             WatchHandle::start(&path, Some(&text), DebounceOptions::default(), move |seen| {
-                shared.on_file_change(&config_path(&shared), seen)
+                shared.on_file_change(&config_path(&shared), seen);
             })
         });
         Ok(Self { shared, _watch: watch.transpose()? })

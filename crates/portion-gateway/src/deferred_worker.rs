@@ -232,7 +232,7 @@ mod tests {
         for n in 0..10 {
             let sender = sender.clone();
             worker.submit(JobPriority::BestEffort, 1, move |thorough| {
-                sender.send((n, thorough)).expect("it is heard")
+                sender.send((n, thorough)).expect("it is heard");
             });
         }
         assert!(worker.flush(LONG));
@@ -248,7 +248,7 @@ mod tests {
         let work = |bytes: usize| {
             let sender = sender.clone();
             worker.submit(JobPriority::Required, bytes, move |thorough| {
-                sender.send(thorough).expect("it is heard")
+                sender.send(thorough).expect("it is heard");
             });
         };
         work(MAX_PENDING_BYTES);

@@ -535,10 +535,6 @@ impl Gateway {
             |fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: Some(pointer.snapshot) };
         Err(match found {
             Ok(held) if !self.has_other_redaction(caller, &held) => return Ok((held, pointer.position)),
-            Ok(StoredSnapshot { endpoint: source, origin_snapshot: origin, .. }) => {
-                let fault = Fault::cursor_expired(source.as_deref().or(endpoint));
-                UnresolvedCursor { fault, endpoint: source, origin_snapshot: Some(origin) }
-            }
             Err(StoreLookupError::ViewGone { root }) => {
                 let StoredSnapshot { id, snapshot, endpoint, origin_snapshot: origin, .. } = *root;
                 let (base, request, form) = (None, Request::default(), ReplyForm::TextOnly);
@@ -547,7 +543,8 @@ impl Gateway {
                 let fault = Fault::view_expired(self.renderer.start_cursor(&whole), &whole.caller.read_tool);
                 UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin) }
             }
-            Err(StoreLookupError::SnapshotGone { endpoint: source, origin_snapshot: origin }) => {
+            Ok(StoredSnapshot { endpoint: source, origin_snapshot: origin, .. })
+            | Err(StoreLookupError::SnapshotGone { endpoint: source, origin_snapshot: origin }) => {
                 let fault = Fault::cursor_expired(source.as_deref().or(endpoint));
                 UnresolvedCursor { fault, endpoint: source, origin_snapshot: Some(origin) }
             }

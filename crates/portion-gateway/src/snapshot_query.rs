@@ -147,8 +147,9 @@ fn result_payload(snapshot: &Snapshot, json: String, mut answer: QueryAnswer) ->
 /// Returns some names of redacted fields of the snapshot, because the answer may lack their values.
 fn redacted_field_names(snapshot: &Snapshot) -> Option<Value> {
     let fields = snapshot.redacted();
-    let named = |field: &String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());
-    let mut names: Vec<Value> = fields.iter().take(MAX_REDACTED_NAMES).map(named).collect();
+    let shortened =
+        |field: &String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());
+    let mut names: Vec<Value> = fields.iter().take(MAX_REDACTED_NAMES).map(shortened).collect();
     if fields.len() > MAX_REDACTED_NAMES {
         names.push(format!("+{} more", fields.len() - MAX_REDACTED_NAMES).into());
     }

@@ -13,6 +13,7 @@
 mod restore;
 mod version_file;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -297,7 +298,10 @@ impl HistoryError {
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.
 fn sha256_hex(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 fn describe_available(oldest: Option<u64>, newest: Option<u64>) -> String {

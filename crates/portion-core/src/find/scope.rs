@@ -180,7 +180,7 @@ impl SearchScope<'_> {
                     target.values_outside_records().search_keys(matcher, first, &mut hits, fuel)?;
                 }
                 (Structure::Object(_), SearchedPart::Keys) => {
-                    target.values_outside_records().search_keys(matcher, first, &mut hits, fuel)?
+                    target.values_outside_records().search_keys(matcher, first, &mut hits, fuel)?;
                 }
             }
         }

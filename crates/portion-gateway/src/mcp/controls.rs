@@ -166,7 +166,7 @@ fn write_sorted_object(text: &str, mut members: Vec<Member>, depth: usize, out: 
 fn write_canonical(text: &str, value: Span, depth: usize, out: &mut String) {
     match walk::kind(text, value) {
         JsonKind::Object if depth < MAX_SORT_DEPTH => {
-            write_sorted_object(text, walk::members(text, value), depth, out)
+            write_sorted_object(text, walk::members(text, value), depth, out);
         }
         JsonKind::Array if depth < MAX_SORT_DEPTH => {
             out.push('[');
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn recognizes_controls() {
         let check = |text: &str, expect: bool| {
-            assert_eq!(has_control(text, walk::document_span(text)), expect, "{text}")
+            assert_eq!(has_control(text, walk::document_span(text)), expect, "{text}");
         };
         check(r#"{"a":{"limit":1}}"#, false);
         check(r#"{"a":1,"limit":1}"#, true);

@@ -132,7 +132,7 @@ fn spawn_server_reader<L: MessageProcessor + 'static>(relay: &Arc<LinkRelay<L>>,
             match event {
                 Some(LinkEvent::Frame(frame)) => {
                     runtime.block_on(async {
-                        relay.dispatch(relay.processor.process_server_frame(frame).await).await
+                        relay.dispatch(relay.processor.process_server_frame(frame).await).await;
                     });
                     relay.server_progress.notify_one();
                 }

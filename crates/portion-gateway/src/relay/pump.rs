@@ -52,7 +52,7 @@ pub(super) fn spawn_client_reader<L: MessageProcessor + 'static>(
                 match outgoing {
                     OutgoingMessage::ToClient(message) => state.client.send(message),
                     OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
-                        state.server.send(message)
+                        state.server.send(message);
                     }
                 }
             }

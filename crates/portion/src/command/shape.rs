@@ -49,7 +49,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     controls: RequestArgs,
     #[command(flatten)]
-    config_options: Keys<PayloadKeys>,
+    config_keys: Keys<PayloadKeys>,
     /// Shape it as a reply of this endpoint is shaped: the name of a tool or prompt, or the URI of a resource
     #[arg(long, value_name = "NAME", help_heading = "Configuration")]
     endpoint: Option<String>,
@@ -136,7 +136,7 @@ impl From<ViewError> for ShapeError {
 
 /// Prints what a model would see of the file.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let sources = find(options.config_options.file(), options.config_options.values())?;
+    let sources = find(options.config_keys.file(), options.config_keys.values())?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
     for warning in warnings {
         anstream::eprintln!("portion: {warning}");

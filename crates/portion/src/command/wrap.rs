@@ -54,12 +54,12 @@ pub(crate) struct Options {
     #[arg(id = "insecure_here", long = "insecure", requires = "admin_here")]
     insecure: bool,
     #[command(flatten)]
-    config_options: Keys<ServerKeys>,
+    config_keys: Keys<ServerKeys>,
 }
 
 /// Runs or reaches the server, and relays until one of both ends has left.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let loaded = LoadedConfig::load(&options.config_options)?;
+    let loaded = LoadedConfig::load(&options.config_keys)?;
     let given = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
     let (name, server) = match given {
         Some(server) => (None, server),

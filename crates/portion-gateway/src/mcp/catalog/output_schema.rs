@@ -146,7 +146,7 @@ fn nest_schema(schema: &str) -> Result<String, UnnestableSchema> {
         }
         match walk::kind(schema, value) {
             JsonKind::Array => {
-                todo.extend(walk::items(schema, value).into_iter().map(|item| (item, depth + 1)))
+                todo.extend(walk::items(schema, value).into_iter().map(|item| (item, depth + 1)));
             }
             JsonKind::Object => {
                 for Member { key, value } in walk::members(schema, value) {

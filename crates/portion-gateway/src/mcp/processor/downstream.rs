@@ -266,6 +266,42 @@ impl McpProcessor {
         MessageOutcome::Forward
     }
 
+    /// Answers a call of `portion_read`.
+    async fn read_on(&self, who: CallerIdentity, text: &str, arguments: Span) -> Reply {
+        let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
+        match controls::parse_read_arguments(text, arguments, &caller.effective_policy.policy) {
+            Ok(request) => self.answer_follow_up(caller, None, ResultShape::Tool, request).await,
+            Err(error) => self.gateway.fault_reply_for_cursor(error.into(), caller, None, cursor).await,
+        }
+    }
+
+    /// Answers a call of `portion_query`; returns `None` if the call was cancelled.
+    async fn query(
+        &self,
+        who: CallerIdentity,
+        text: &str,
+        envelope: &Envelope,
+        arguments: Span,
+        cancel: Option<&CancelFlag>,
+    ) -> Option<Reply> {
+        let id = envelope.raw_id(text);
+        let registered = cancel.is_none() && self.active_queries.register(id);
+        // The entry is removed when this guard is dropped.
+        let active = registered.then(|| self.active_queries.get(id)).flatten();
+        let cancel =
+            cancel.or(active.as_ref().map(|active| &active.cancel_flag)).cloned().unwrap_or_default();
+        let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
+        let caller = Caller { cancel_flag: cancel.clone(), ..caller };
+        let reply = match controls::parse_query_arguments(text, arguments, &caller.effective_policy.policy) {
+            Ok((request, query)) => {
+                let intent = Intent::Query { request: request.clone(), query };
+                self.answer_locally(caller, None, &request, intent).await
+            }
+            Err(fault) => self.gateway.fault_reply_for_cursor(fault, caller, None, cursor).await,
+        };
+        (!cancel.is_cancelled()).then_some(reply)
+    }
+
     /// Prepares a tool call. Returns the handling of its response.
     async fn prepare_tool_call(
         &self,
@@ -286,37 +322,11 @@ impl McpProcessor {
             ToolOwner::Upstream => {}
             ToolOwner::Unknown => return Err(NotForwarded::ToolsUnknown),
             ToolOwner::Builtin(BuiltinTool::Read) => {
-                let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
-                let reply =
-                    match controls::parse_read_arguments(text, arguments, &caller.effective_policy.policy) {
-                        Ok(request) => self.answer_follow_up(caller, None, ResultShape::Tool, request).await,
-                        Err(error) => {
-                            self.gateway.fault_reply_for_cursor(error.into(), caller, None, cursor).await
-                        }
-                    };
-                return Err(answer(&reply, false));
+                return Err(answer(&self.read_on(who, text, arguments).await, false));
             }
             ToolOwner::Builtin(BuiltinTool::Query) => {
-                let id = envelope.raw_id(text);
-                let begun = cancel.is_none() && self.active_queries.register(id);
-                let own = begun.then(|| self.active_queries.get(id)).flatten();
-                let stop = cancel.cloned().or_else(|| own.as_ref().map(|own| own.cancel_flag.clone()));
-                let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
-                let stop = stop.unwrap_or_default();
-                let caller = Caller { cancel_flag: stop.clone(), ..caller };
-                let reply =
-                    match controls::parse_query_arguments(text, arguments, &caller.effective_policy.policy) {
-                        Ok((request, query)) => {
-                            let intent = Intent::Query { request: request.clone(), query };
-                            self.answer_locally(caller, None, &request, intent).await
-                        }
-                        Err(fault) => self.gateway.fault_reply_for_cursor(fault, caller, None, cursor).await,
-                    };
-                return Err(if stop.is_cancelled() {
-                    NotForwarded::Cancelled
-                } else {
-                    answer(&reply, false)
-                });
+                let reply = self.query(who, text, envelope, arguments, cancel).await;
+                return Err(reply.map_or(NotForwarded::Cancelled, |reply| answer(&reply, false)));
             }
             ToolOwner::Builtin(BuiltinTool::Describe) => {
                 let (id, caller) = (envelope.raw_id(text), self.caller(who, None));

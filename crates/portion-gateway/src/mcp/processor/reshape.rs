@@ -71,7 +71,7 @@ impl McpProcessor {
         match limiter.limit_members(text, result, &["result", "error"], edit.splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
-                self.gateway.record_drop(DropReason::Oversized, bytes, "parts of a task")
+                self.gateway.record_drop(DropReason::Oversized, bytes, "parts of a task");
             }
             LimitOutcome::TooLarge => {
                 let reason = Fault::upstream_too_large(limit, Some(endpoint));

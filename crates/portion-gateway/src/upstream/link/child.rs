@@ -118,7 +118,7 @@ async fn write_all(stdin: &pipe::Sender, mut line: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn start_writing(
+fn spawn_writer(
     mut outgoing: mpsc::Receiver<Vec<u8>>,
     mut stdin: ChildStdin,
     pipes: Arc<PipeState>,

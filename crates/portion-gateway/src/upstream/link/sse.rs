@@ -148,11 +148,11 @@ async fn post_messages(
         };
         let (poster, incoming, taken) =
             (Arc::clone(poster), incoming.clone(), Arc::new(OneShotFlag::default()));
-        let posted = Arc::clone(&taken);
+        let done = Arc::clone(&taken);
         tokio::spawn(async move {
             tokio::select! {
                 () = poster.is_closed.wait() => {}
-                () = poster.post(message, &incoming) => posted.set(),
+                () = poster.post(message, &incoming) => done.set(),
             }
         });
         let _ = timeout(POST_TIMEOUT, taken.wait()).await;

@@ -50,7 +50,7 @@ pub(crate) struct Options {
     #[arg(id = "upstream", long = "upstream", value_name = "NAME=URL|CMD")]
     upstreams: Vec<UpstreamArg>,
     #[command(flatten)]
-    config_options: Keys<ListenerKeys>,
+    config_keys: Keys<ListenerKeys>,
 }
 
 /// How long tasks that still run may take to be dropped at the end of the process.
@@ -61,7 +61,7 @@ type MountedServer = (String, Option<String>, Server);
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let loaded = LoadedConfig::load(&options.config_options)?;
+    let loaded = LoadedConfig::load(&options.config_keys)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(serve(options, loaded));
     // Tasks that are dropped end the servers that they have started.

@@ -90,7 +90,7 @@ impl ViewState {
             KeyCode::PageDown => self.selected_row += 10,
             KeyCode::Home => self.selected_row = 0,
             KeyCode::Esc if self.detail_endpoint.is_some() => {
-                (self.detail_endpoint, self.selected_row) = (None, 0)
+                (self.detail_endpoint, self.selected_row) = (None, 0);
             }
             KeyCode::Esc => self.filter.clear(),
             _ if self.detail_endpoint.is_some() => {}
@@ -121,7 +121,7 @@ impl ViewState {
             }
             KeyCode::Backspace => drop(self.filter.pop()),
             KeyCode::Char(character) if self.filter.chars().count() < MAX_FILTER_CHARS => {
-                self.filter.push(character)
+                self.filter.push(character);
             }
             _ => {}
         }

@@ -60,7 +60,7 @@ impl MessageExchange {
             ResponseContent::Stream(stream) => return self.forward_stream(stream).await,
             ResponseContent::Json(json) => drop(self.server.receive(json, Some(&self.message)).await),
             ResponseContent::TooLarge(bytes) => {
-                drop(self.server.receive_too_large(bytes, Some(&self.message)).await)
+                drop(self.server.receive_too_large(bytes, Some(&self.message)).await);
             }
             ResponseContent::Empty | ResponseContent::Text(_) => {}
         }
@@ -130,7 +130,7 @@ impl MessageExchange {
             sleep(delay).await;
             match self.server.open_stream(resume.clone()).await {
                 Err(trouble) if trouble.is_transient() && attempt < MAX_RESUME_ATTEMPTS => {
-                    delay = 2 * delay.max(INITIAL_RETRY_DELAY)
+                    delay = 2 * delay.max(INITIAL_RETRY_DELAY);
                 }
                 outcome => return outcome,
             }
