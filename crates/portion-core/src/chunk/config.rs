@@ -52,23 +52,23 @@ impl Chunker for ConfigChunker {
 }
 
 fn boundary_level(context: &LineContext, has_sections: bool) -> Option<BoundaryLevel> {
-    let content = context.line.text;
+    let line = context.line.text;
     let under_comment = context.above.trimmed().starts_with(['#', ';']) && !context.after_gap;
-    let goes_on = content.starts_with([']', '}', ')'])
-        || under_comment && context.above.indent() == context.line.indent();
+    let goes_on =
+        line.starts_with([']', '}', ')']) || under_comment && context.above.indent() == context.line.indent();
     if context.line.indent() > 0 || goes_on {
         return None;
     }
     let is_item =
-        content.starts_with("- ") && !context.above.text.starts_with("- ") && context.above.indent() == 0;
+        line.starts_with("- ") && !context.above.text.starts_with("- ") && context.above.indent() == 0;
     match has_sections {
-        true if is_section(content) || context.after_gap && !is_setting(content) => Some(BoundaryLevel::Unit),
+        true if is_section(line) || context.after_gap && !is_setting(line) => Some(BoundaryLevel::Unit),
         // The first setting stays with its section.
         true if is_section(context.above.trimmed()) => None,
         true => Some(BoundaryLevel::Item(0)),
         // The first item of a list stays with its key.
         false if is_item => None,
-        false if content.starts_with("- ") && context.above.text.ends_with(':') => None,
+        false if line.starts_with("- ") && context.above.text.ends_with(':') => None,
         false => Some(BoundaryLevel::Unit),
     }
 }

@@ -60,14 +60,14 @@ fn part_level(context: &LineContext) -> Option<BoundaryLevel> {
 
 /// Returns true if the line ends or continues a block that began above it.
 pub(super) fn continues_block(context: &LineContext) -> bool {
-    let content = context.line.trimmed();
-    match content.as_bytes().first() {
+    let line = context.line.trimmed();
+    match line.as_bytes().first() {
         Some(b'}' | b')' | b']') => true,
         Some(b'{') => !context.above.trimmed().ends_with([',', '[', '}']),
-        Some(b'<') => content.starts_with("</"),
-        Some(b'*') => content.starts_with("*/"),
+        Some(b'<') => line.starts_with("</"),
+        Some(b'*') => line.starts_with("*/"),
         _ => {
-            let word = content.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
             CONTINUATION_WORDS.contains(&word)
         }
     }

@@ -81,16 +81,16 @@ impl Chunker for TraceChunker {
 
 /// Returns true if a trace begins with this line.
 fn begins_trace(context: &LineContext) -> bool {
-    let (content, above) = (context.line.text, context.above.text);
+    let (line, above) = (context.line.text, context.above.text);
     if context.line.indent() > 0
-        || has_prefix(content, CONTINUATION_PREFIXES)
-        || is_frame(content)
+        || has_prefix(line, CONTINUATION_PREFIXES)
+        || is_frame(line)
         || announces_continuation(above)
     {
         false
     } else {
         // An unindented line below a frame that is not a frame itself begins something else.
-        context.after_gap || has_prefix(content, TRACE_PREFIXES) || is_java_frame(above)
+        context.after_gap || has_prefix(line, TRACE_PREFIXES) || is_java_frame(above)
     }
 }
 
