@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::table::TableColumns;
-use super::{NameMatch, RedactedNames, RedactionRules, TextEdit};
+use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text};
 use crate::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use crate::span::Span;
 
@@ -16,25 +17,30 @@ const MAX_PATH_STEPS: usize = 12;
 /// members.
 const MAX_TABLE_DEPTH: usize = 16;
 
-/// Returns the edits for a JSON text, for several concatenated values, or for the JSON lines of a text;
-/// `None` if there are no edits.
-pub(super) fn collect_edits(
-    redact: &RedactionRules,
-    text: &str,
-    strings: usize,
-) -> Option<(Vec<TextEdit>, RedactedNames)> {
+/// The edits of the JSON in a text.
+#[derive(Debug, Default)]
+pub(super) struct JsonEdits {
+    pub edits: Vec<TextEdit>,
+    pub names: RedactedNames,
+    /// Ranges of the text that were read as JSON, in order.
+    pub ranges: Vec<Range<usize>>,
+}
+
+/// Returns the edits for a JSON text, for several concatenated values, or for the JSON that a text
+/// contains, including JSON that is cut off or faulty.
+pub(super) fn collect_edits(redact: &RedactionRules, text: &str, strings: usize) -> JsonEdits {
     let mut walk = JsonRedactor::new(redact, text, strings);
-    if walk.walk_values().is_err() {
-        walk = JsonRedactor::new(redact, text, strings);
-        let mut start = 0;
-        for line in text.split_inclusive('\n') {
-            if line.trim_start().starts_with(['{', '[']) {
-                walk.walk_line(start, start + line.len());
-            }
-            start += line.len();
-        }
+    if walk.walk_values().is_ok() {
+        return JsonEdits { edits: walk.edits, names: walk.names, ranges: Vec::new() };
     }
-    (!walk.edits.is_empty()).then_some((walk.edits, walk.names))
+    let mut walk = JsonRedactor::new(redact, text, strings);
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    while let Some(start) = fragment::next_start(text, at) {
+        at = walk.walk_complete(start).unwrap_or_else(|| walk.walk_fragment(start));
+        ranges.push(start..at);
+    }
+    JsonEdits { edits: walk.edits, names: walk.names, ranges }
 }
 
 /// Returns true if a text is JSON, or several concatenated values.
@@ -58,8 +64,13 @@ fn may_be_secret(kind: JsonKind, reader: &JsonReader<'_>) -> bool {
         JsonKind::Bool | JsonKind::Object => false,
         JsonKind::Array => {
             let mut inside = reader.clone();
-            let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
-            some && inside.peek().is_ok_and(|kind| !kind.is_container())
+            while inside.enter_array().is_ok() && inside.next_item() == Ok(true) {
+                match inside.peek() {
+                    Ok(JsonKind::Array) => {}
+                    first => return first.is_ok_and(|kind| kind != JsonKind::Object),
+                }
+            }
+            false
         }
         JsonKind::String | JsonKind::Number | JsonKind::Null => true,
     }
@@ -91,6 +102,8 @@ pub(super) struct JsonRedactor<'a, 'r> {
     text: &'a str,
     /// Levels of nested strings that are still searched for JSON.
     remaining_string_depth: usize,
+    /// True if containers of records are hidden, too, if their names are secret.
+    hides_containers: bool,
     /// Results by key as written.
     name_matches: BTreeMap<&'a str, NameMatch>,
     open_objects: Vec<OpenObject>,
@@ -107,6 +120,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             rules: redact,
             text,
             remaining_string_depth: strings,
+            hides_containers: false,
             name_matches: BTreeMap::new(),
             open_objects: Vec::new(),
             root_array_depth: 0,
@@ -125,16 +139,41 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         Ok(())
     }
 
-    /// Walks a line, if it is a value.
-    fn walk_line(&mut self, start: usize, end: usize) {
-        let known = self.edits.len();
-        let reader = JsonReader::resume(&self.text[..end], start);
-        let walked = self.walk_value(reader).ok().filter(|at| self.text[*at..end].trim().is_empty());
+    /// Walks the value that begins at `start` and returns its end, or `None` if it is cut off or faulty.
+    fn walk_complete(&mut self, start: usize) -> Option<usize> {
+        let (edits, names) = (self.edits.len(), self.names.mark());
+        let walked = self.walk_value(JsonReader::resume(self.text, start)).ok();
         if walked.is_none() {
-            self.edits.truncate(known);
+            self.edits.truncate(edits);
+            self.names.revert(names);
             self.open_objects.clear();
             (self.root_array_depth, self.member_state) = (0, MemberState::default());
         }
+        walked
+    }
+
+    /// Walks the readable part of a value that is cut off or faulty, and returns the end of that part.
+    /// Containers with secret names are hidden up to their closing bracket.
+    fn walk_fragment(&mut self, start: usize) -> usize {
+        let text = &self.text[start..];
+        let completed = fragment::complete(text);
+        let mut walk = JsonRedactor::new(self.rules, &completed.json, self.remaining_string_depth);
+        walk.hides_containers = true;
+        let mut end = completed.len.max(1);
+        if walk.walk_values().is_ok() {
+            for mut edit in walk.edits {
+                if edit.end > completed.len {
+                    let open = completed.open_containers(edit.end);
+                    edit.end = text::closing_end(text, completed.len, open);
+                    end = end.max(edit.end);
+                }
+                if edit.start < completed.len {
+                    self.edits.push(TextEdit { start: start + edit.start, end: start + edit.end, ..edit });
+                }
+            }
+            walk.names.into_names().into_iter().for_each(|name| self.names.add(name));
+        }
+        self.text.ceil_char_boundary(start + end)
     }
 
     /// Walks one value and returns its end.
@@ -221,7 +260,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
         let name = self.decode_key(key);
         let kind = reader.peek()?;
-        let hidden = self.is_member_hidden(key, &name, may_be_secret(kind, reader));
+        let may_be_secret = may_be_secret(kind, reader) || self.hides_containers && kind.is_container();
+        let hidden = self.is_member_hidden(key, &name, may_be_secret);
         let omitted = hidden && !matches!(kind, JsonKind::String | JsonKind::Null);
         if omitted {
             let value = reader.skip()?;

@@ -6,9 +6,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use thiserror::Error;
 
+mod fragment;
 mod json;
 mod pattern;
 mod secret;
@@ -116,12 +118,18 @@ impl RedactionRules {
         self.redact_json_as(json, json, MAX_STRING_DEPTH)
     }
 
-    /// Redacts text: the values of settings (`password=…`, `Authorization: …`) and, if secrets are
-    /// hidden, tokens that are recognizable by themselves. Returns `None` if nothing is hidden. The work
-    /// is proportional to the text.
+    /// Redacts text: the members of JSON in it, the values of settings (`password=…`, `Authorization: …`)
+    /// and, if secrets are hidden, tokens that are recognizable by themselves. JSON that is cut off or
+    /// faulty is read as far as possible. Returns `None` if nothing is hidden. The work is proportional to
+    /// the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
-        let (edits, names) = text::collect_edits(self, text);
-        Some((apply_edits(text, edits)?, names.into_names()))
+        let mut found = json::collect_edits(self, text, MAX_STRING_DEPTH);
+        let without_json = apply_edits(text, found.edits, &mut found.ranges);
+        let (edits, names) =
+            text::collect_edits(self, without_json.as_deref().unwrap_or(text), &found.ranges);
+        let applied = apply_edits(without_json.as_deref().unwrap_or(text), edits, &mut []);
+        names.into_names().into_iter().for_each(|name| found.names.add(name));
+        Some((applied.or(without_json)?, found.names.into_names()))
     }
 
     /// Redacts any text: JSON, JSON lines, or other text.
@@ -132,27 +140,20 @@ impl RedactionRules {
         if json::is_json(text) {
             return self.redact_json(text);
         }
-        if let Some(found) = self.redact_embedded_json(text, MAX_STRING_DEPTH) {
-            return found;
-        }
-        let Some((applied, mut names)) = self.redact_json(text) else { return self.redact_text(text) };
-        match self.redact_text(&applied) {
-            Some((again, more)) => {
-                names.extend(more.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
-                Some((again, names))
-            }
-            None => Some((applied, names)),
-        }
+        self.redact_embedded_json(text, MAX_STRING_DEPTH).unwrap_or_else(|| self.redact_text(text))
     }
 
     /// Redacts a text that contains JSON: the JSON by its members, the rest as text. Returns `None` if it
-    /// contains no JSON.
+    /// contains no JSON, or only a part of JSON that is cut off.
     #[expect(
         clippy::option_option,
         reason = "whether there is JSON, and whether something in the text is hidden"
     )]
     fn redact_embedded_json(&self, text: &str, strings: usize) -> Option<Option<(String, Vec<String>)>> {
         let located = locate_json(text)?;
+        if fragment::contains_offset(text, located.span.start as usize) {
+            return None;
+        }
         let json = located.span.slice(text);
         let (before, after) = (&text[..located.span.start as usize], &text[located.span.end as usize..]);
         // Non-finite numbers are read as valid ones of the same length.
@@ -173,17 +174,14 @@ impl RedactionRules {
 
     /// Redacts `json`, given the same text as valid JSON in `read`, with equal offsets.
     fn redact_json_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        let (edits, names) = json::collect_edits(self, read, strings)?;
-        Some((apply_edits(json, edits)?, names.into_names()))
+        let found = json::collect_edits(self, read, strings);
+        Some((apply_edits(json, found.edits, &mut [])?, found.names.into_names()))
     }
 
     /// Redacts the JSON in a string; `strings` is the number of string levels still allowed.
     fn redact_nested_string(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        if json::is_json(text) {
-            self.redact_json_as(text, text, strings)
-        } else {
-            self.redact_embedded_json(text, strings)?
-        }
+        let embedded = if json::is_json(text) { None } else { self.redact_embedded_json(text, strings) };
+        embedded.unwrap_or_else(|| self.redact_json_as(text, text, strings))
     }
 
     /// Matches a name against the rules.
@@ -249,6 +247,19 @@ impl RedactedNames {
         }
     }
 
+    /// Returns the number of names, for [`revert`](Self::revert).
+    fn mark(&self) -> (usize, bool) {
+        (self.ordered_names.len(), self.is_truncated)
+    }
+
+    /// Removes the names that were added after a mark.
+    fn revert(&mut self, (len, is_truncated): (usize, bool)) {
+        for name in self.ordered_names.drain(len..) {
+            self.unique_names.remove(&name);
+        }
+        self.is_truncated = is_truncated;
+    }
+
     fn into_names(mut self) -> Vec<String> {
         if self.is_truncated {
             self.ordered_names.push("…".into());
@@ -257,21 +268,28 @@ impl RedactedNames {
     }
 }
 
-/// Applies edits to a text; of overlapping edits, the one that begins first counts, then the longer one.
-fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> Option<String> {
+/// Applies edits to a text, or returns `None` if there are none. Of overlapping edits, the replacement of
+/// the one that begins first counts, then of the longer one; all their ranges are removed. Adapts `ranges`
+/// of the text, which are in order, to the result.
+fn apply_edits(text: &str, mut edits: Vec<TextEdit>, ranges: &mut [Range<usize>]) -> Option<String> {
     if edits.is_empty() {
         return None;
     }
     edits.sort_by_key(|edit| (edit.start, std::cmp::Reverse(edit.end)));
     let mut out = String::with_capacity(text.len() + edits.len() * REDACTED.len());
     let mut done = 0;
+    let mut bounds = ranges.iter_mut().flat_map(|range| [&mut range.start, &mut range.end]).peekable();
     for edit in edits {
         if let Some(kept) = text.get(done..edit.start) {
+            while let Some(bound) = bounds.next_if(|bound| **bound <= edit.start) {
+                *bound = out.len() + bound.saturating_sub(done);
+            }
             out.push_str(kept);
             out.push_str(&edit.replacement);
-            done = edit.end;
         }
+        done = done.max(edit.end);
     }
+    bounds.for_each(|bound| *bound = out.len() + bound.saturating_sub(done));
     out.push_str(text.get(done..).unwrap_or_default());
     Some(out)
 }

@@ -4,6 +4,7 @@
 //! One pass, with bounded lookback.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use memchr::{memchr2_iter, memmem};
 
@@ -29,7 +30,12 @@ const TOKEN_PREFIXES: &[(&str, usize)] = &[
     ("bearer ", 8),
 ];
 
-pub(super) fn collect_edits(redact: &RedactionRules, text: &str) -> (Vec<TextEdit>, RedactedNames) {
+/// Returns the edits for a text. In the ranges `json`, containers are left to the rules for JSON.
+pub(super) fn collect_edits(
+    redact: &RedactionRules,
+    text: &str,
+    json: &[Range<usize>],
+) -> (Vec<TextEdit>, RedactedNames) {
     let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
     // Logs repeat the same names on every line.
     let mut verdicts: BTreeMap<&str, NameMatch> = BTreeMap::new();
@@ -46,10 +52,26 @@ pub(super) fn collect_edits(redact: &RedactionRules, text: &str) -> (Vec<TextEdi
         if !verdict.is_secret && !verdict.is_named {
             continue;
         }
-        let Some((start, end)) = value_after(text, at + 1, is_whole_line_field(name)) else { continue };
-        if !matches!(&text[start..end], REDACTED | "true" | "false" | "null" | "None" | "nil") {
+        let quote = quote_before(text, at);
+        let is_json =
+            json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
+        let container =
+            container_after(text, at + 1).filter(|_| !quote.is_empty() || !is_whole_line_field(name));
+        if container.is_some() && is_json {
+            continue;
+        }
+        let Some((start, end)) = container.or_else(|| value_after(text, at + 1, is_whole_line_field(name)))
+        else {
+            continue;
+        };
+        if !matches!(&text[start..end], REDACTED | "[]" | "{}" | "true" | "false" | "null" | "None" | "nil") {
             names.add(name.to_owned());
-            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+            let replacement = if container.is_some() {
+                format!("{quote}{REDACTED}{quote}").into()
+            } else {
+                REDACTED.into()
+            };
+            edits.push(TextEdit { start, end, replacement });
         }
         done = end;
     }
@@ -79,16 +101,92 @@ fn is_whole_line_field(name: &str) -> bool {
     name.ends_with("authorization") || name.ends_with("cookie")
 }
 
+/// Returns the quote that closes the name before a separator, or an empty string.
+fn quote_before(text: &str, at: usize) -> &'static str {
+    let name = text[..at].trim_end_matches([' ', '\t']);
+    ["\\\"", "\"", "'"].into_iter().find(|quote| name.ends_with(quote)).unwrap_or_default()
+}
+
+/// Returns the array or object after a separator, up to its closing bracket or the end of the text.
+fn container_after(text: &str, from: usize) -> Option<(usize, usize)> {
+    let rest = text[from..].trim_start_matches(['=', '>']).trim_start_matches([' ', '\t']);
+    let start = text.len() - rest.len();
+    rest.starts_with(['[', '{']).then(|| (start, closing_end(text, start + 1, 1)))
+}
+
+/// Returns the end of the bracket that closes `depth` containers from `from` on, or the end of the text.
+/// Brackets in strings do not count. A string ends on its line.
+pub(super) fn closing_end(text: &str, from: usize, mut depth: usize) -> usize {
+    let bytes = text.as_bytes();
+    let (mut at, mut unclosed_until) = (from, 0);
+    while depth > 0
+        && let Some(byte) = bytes.get(at)
+    {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        let opens_string = match byte {
+            b'"' => true,
+            b'\'' => {
+                matches!(before, b'[' | b'{' | b'(' | b',' | b':' | b'=') || before.is_ascii_whitespace()
+            }
+            _ => false,
+        };
+        if opens_string && at >= unclosed_until {
+            let (len, is_closed) = quoted_len(&text[at + 1..], *byte, before == b'\\');
+            if is_closed {
+                at += len + 1;
+            } else {
+                unclosed_until = at + 1 + len;
+            }
+        }
+        match bytes.get(at) {
+            Some(b'[' | b'{') => depth += 1,
+            Some(b']' | b'}') => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at.min(text.len())
+}
+
+/// Returns the bytes of a string on this line up to its closing quote, and whether there is one. The quotes
+/// of a string inside a string have a backslash before them; it counts as part of the string.
+fn quoted_len(inside: &str, quote: u8, is_escaped: bool) -> (usize, bool) {
+    let bytes = inside.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\n' => break,
+            b'\\' => {
+                let run = bytes[at..].iter().take_while(|b| **b == b'\\').count();
+                at += run;
+                if bytes.get(at) == Some(&quote) {
+                    if is_escaped == (run == 1) && (is_escaped || run % 2 == 0) {
+                        return (at, true);
+                    }
+                    at += 1;
+                }
+            }
+            byte if *byte == quote => return (at, !is_escaped),
+            _ => at += 1,
+        }
+    }
+    (at.min(inside.len()), false)
+}
+
 /// Returns the value after a separator: the text between quotes, the rest of the line, or a word.
 fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
     let content = rest.trim_start_matches([' ', '\t']);
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
-    let quoted = unescaped.strip_prefix(['"', '\'', '`']);
-    let (value, len) = match quoted {
-        Some(value) => (value, value.find(['"', '\'', '`', '\\', '\n'])),
-        None if line => (content, content.find(['\n', '\r', '"', '\''])),
-        None => (content, content.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
+    let (value, len) = match unescaped.as_bytes().first() {
+        Some(quote @ (b'"' | b'\'' | b'`')) => {
+            let value = &unescaped[1..];
+            let is_escaped = unescaped.len() < content.len();
+            let (len, is_closed) = quoted_len(value, *quote, is_escaped);
+            (value, Some(len - usize::from(is_closed && is_escaped)))
+        }
+        _ if line => (content, content.find(['\n', '\r', '"', '\''])),
+        _ => (content, content.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
     };
     let start = text.len() - value.len();
     let end = start + len.unwrap_or(value.len());

@@ -26,6 +26,12 @@ fn strings_are_replaced_and_other_values_removed() {
         r#"{"id":1, "password": "[redacted]", "cvv":null, "name":"Ann"}"#,
         &["password", "token", "pin"],
     );
+    check(
+        "secrets",
+        r#"{"secrets":[["a","b"],[]],"x":1,"pin":[[[]]]}"#,
+        r#"{"x":1,"pin":[[[]]]}"#,
+        &["secrets"],
+    );
     check("secrets", r#"{"pin":1}"#, "{}", &["pin"]);
     check("secrets", r#"{ "pin": 1, "cvv": 2 , "a": 3 }"#, r#"{ "a": 3 }"#, &["pin", "cvv"]);
     check("secrets", r#"{"a":3 , "pin": [1], "cvv": 2 }"#, r#"{"a":3 }"#, &["pin", "cvv"]);
@@ -206,6 +212,83 @@ fn settings_in_text() {
 }
 
 #[test]
+fn json_that_is_cut_off_is_json_as_far_as_it_goes() {
+    let cut = |json: &str, expect: &str, named: &[&str]| {
+        check("secrets,guest.phone", json, expect, named);
+    };
+    cut(r#"{"id":1,"secrets":["SECRETa","SECRETb"],"x":"y","z"#, r#"{"id":1,"x":"y","z"#, &["secrets"]);
+    cut(r#"{"id":1,"secrets":["SECRETa","SECR"#, r#"{"id":1"#, &["secrets"]);
+    cut(r#"{"id":1,"credentials":{"user":"u","k":["v"]},"x":[1"#, r#"{"id":1,"x":[1"#, &["credentials"]);
+    cut(
+        r#"[{"password":"SEC\"RET"},{"password":"SEC"#,
+        r#"[{"password":"[redacted]"},{"password":"[redacted]""#,
+        &["password"],
+    );
+    cut(r#"[{"password":"it's `one` SECRET"},{"a"#, r#"[{"password":"[redacted]"},{"a"#, &["password"]);
+    cut(
+        r#"{"guest":{"phone":"123456"},"phone":"1","#,
+        r#"{"guest":{"phone":"[redacted]"},"phone":"1","#,
+        &["guest.phone"],
+    );
+    cut(
+        r#"{"columns":["id","pin"],"rows":[[1,"SECRETa"],[2,"SECR"#,
+        r#"{"columns":["id","pin"],"rows":[[1,"[redacted]"],[2,"[redacted]""#,
+        &["pin"],
+    );
+    cut(
+        "[{\"a\":1,\"secrets\":[\"SECRETa\"]},{\"a\":\"tex\n... [truncated]",
+        "[{\"a\":1},{\"a\":\"tex\n... [truncated]",
+        &["secrets"],
+    );
+    cut(
+        r#"{"data":"[{\"a\":1,\"secrets\":[\"SECRETa\"]},{\"a\":\"te"}"#,
+        r#"{"data":"[{\"a\":1},{\"a\":\"te"}"#,
+        &["secrets"],
+    );
+}
+
+#[test]
+fn json_that_is_faulty_is_read_as_far_as_possible() {
+    check(
+        "secrets",
+        r#"{"a":NaN,"secrets":["SECRETa",],"b":[1,],"pin":"2",}"#,
+        r#"{"a":NaN,"b":[1,],"pin":"[redacted]",}"#,
+        &["secrets", "pin"],
+    );
+    check(
+        "secrets",
+        "{\"a\":1, // no\n\"secrets\": [\"SECRETa\", \"b]\"], \"x\": 2}",
+        "{\"a\":1, // no\n\"secrets\": \"[redacted]\", \"x\": 2}",
+        &["secrets"],
+    );
+    check("secrets", r#"{"secrets": ["a", 'SECRET]', f(x)], "x": 2}"#, r#"{, "x": 2}"#, &["secrets"]);
+    check(
+        "secrets",
+        "{'id': 1, 'secrets': ['SECRETa', 'it]s'], 'password': 'SECRET\"b', 'x': None}",
+        "{'id': 1, 'secrets': '[redacted]', 'password': '[redacted]', 'x': None}",
+        &["secrets", "password"],
+    );
+    check(
+        "secrets",
+        "secrets = [SECRETa,\n SECRETb]\nname = x",
+        "secrets = [redacted]\nname = x",
+        &["secrets"],
+    );
+    check("secrets", "it's secrets: [SECRETa, don't", "it's secrets: [redacted]", &["secrets"]);
+    check("secrets", "secrets: [] and pin: [redacted]", "-", &[]);
+}
+
+#[test]
+fn json_lines_among_others_are_looked_into() {
+    check(
+        "secrets",
+        "begin\n{\"credentials\":{\"user\":\"u\",\"password\":\"SECRET\"},\"secrets\":[\"SECRET\"]}\nend",
+        "begin\n{\"credentials\":{\"user\":\"u\",\"password\":\"[redacted]\"}}\nend",
+        &["credentials.password", "secrets"],
+    );
+}
+
+#[test]
 fn deep_and_long_input_needs_no_stack() {
     let deep = format!(
         "{}\"pin\":\"1\"{}",
@@ -226,6 +309,10 @@ fn deep_and_long_input_needs_no_stack() {
         "password=",
         "password='",
         "{\"columns\":[\"pin\"],\"rows\":[[",
+        "{\"secrets\":[\"a\",",
+        "{'secrets':['a',",
+        "secrets:[\\\"",
+        "{\"a\":\"",
     ] {
         let text = unit.repeat((1 << 20) / unit.len());
         let _ = RedactionRules::default_secrets().redact(&text);
