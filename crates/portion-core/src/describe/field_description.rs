@@ -122,7 +122,7 @@ impl FieldDescriber<'_> {
             return None;
         }
         let mut words = self.describe_range()?;
-        let greatest = numbers.max?;
+        let greatest = numbers.max.as_ref()?;
         if greatest.record_count > 1 {
             let _ = write!(words, " (max in {} records)", greatest.record_count);
         } else if let Some(holder) = (self.record_label)(greatest.first_record) {
@@ -144,9 +144,9 @@ impl FieldDescriber<'_> {
 
     /// Describes a range: `number 12…4890`
     fn describe_range(&self) -> Option<String> {
-        let written = |extreme: Extreme| extreme.span.slice(self.text);
+        let written = |extreme: &Extreme| extreme.span.slice(self.text);
         let numbers = &self.field.numbers;
-        Some(format!("number {}…{}", written(numbers.min?), written(numbers.max?)))
+        Some(format!("number {}…{}", written(numbers.min.as_ref()?), written(numbers.max.as_ref()?)))
     }
 
     /// Describes timestamps: `2023-01-02…2024-05-06`

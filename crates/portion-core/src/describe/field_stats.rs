@@ -5,10 +5,9 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 
 use super::distinct_values::DistinctValues;
-use super::number::ParsedNumber;
 use super::number_stats::NumberStats;
 use super::timestamp::TimestampRange;
-use crate::scan::unescape;
+use crate::scan::{ParsedNumber, unescape};
 use crate::snapshot::{FieldRank, field_names};
 use crate::span::Span;
 
@@ -117,13 +116,14 @@ impl FieldStats {
     #[inline]
     pub(super) fn add_number(&mut self, written: &str, at: Span, record: usize, room: &mut usize) {
         let number = ParsedNumber::parse(written);
+        let hash = match &number {
+            _ if self.tally.is_exceeded() => None,
+            ParsedNumber::Decimal { digits, places: 0 } => Some(NUMBER_HASHER.hash_one(digits)),
+            ParsedNumber::Decimal { digits, places } => Some(NUMBER_HASHER.hash_one((digits, places))),
+            ParsedNumber::Big(decimal, _) => Some(NUMBER_HASHER.hash_one(decimal)),
+        };
         self.numbers.add(number, at, record, !self.is_code);
-        if !self.tally.is_exceeded() {
-            let hash = match number {
-                ParsedNumber::Decimal { digits, places: 0 } => NUMBER_HASHER.hash_one(digits),
-                ParsedNumber::Decimal { digits, places } => NUMBER_HASHER.hash_one((digits, places)),
-                ParsedNumber::Float(_) => NUMBER_HASHER.hash_one(written.as_bytes()),
-            };
+        if let Some(hash) = hash {
             self.tally_number(hash, at, room);
         }
     }

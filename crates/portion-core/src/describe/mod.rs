@@ -11,7 +11,6 @@ mod field_description;
 mod field_order;
 mod field_stats;
 mod list_facts;
-mod number;
 mod number_stats;
 mod object;
 mod record_layout;

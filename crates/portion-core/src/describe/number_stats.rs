@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::number::{ParsedNumber, power_of_ten};
+use crate::scan::{ParsedNumber, power_of_ten};
 use crate::span::Span;
 
 /// Statistics of the numbers of a field.
@@ -23,7 +23,7 @@ pub(super) struct NumberStats {
 }
 
 /// The smallest or largest of several values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Extreme {
     /// Span of its first occurrence.
     pub span: Span,
@@ -50,12 +50,12 @@ impl Default for RunningSum {
 impl NumberStats {
     /// Adds a number, and adds it to the sum if it is a quantity.
     pub(super) fn add(&mut self, number: ParsedNumber, at: Span, record: usize, quantity: bool) {
-        self.include(number, at, record, quantity);
-        let whole = |extreme: Option<Extreme>| match extreme?.number {
+        self.include(&number, at, record, quantity);
+        let whole = |extreme: Option<&Extreme>| match extreme?.number {
             ParsedNumber::Decimal { digits, places: 0 } if self.all_integers() => Some(digits),
             _ => None,
         };
-        self.bounds = whole(self.min).zip(whole(self.max)).unwrap_or_default();
+        self.bounds = whole(self.min.as_ref()).zip(whole(self.max.as_ref())).unwrap_or_default();
     }
 
     /// Adds an integer if it is strictly between the bounds; returns `false` if it is not.
@@ -70,25 +70,25 @@ impl NumberStats {
         true
     }
 
-    fn include(&mut self, number: ParsedNumber, at: Span, record: usize, quantity: bool) {
+    fn include(&mut self, number: &ParsedNumber, at: Span, record: usize, quantity: bool) {
         self.count += 1;
         update_extreme(&mut self.min, Ordering::Less, number, at, record);
         update_extreme(&mut self.max, Ordering::Greater, number, at, record);
         if !quantity {
             if let ParsedNumber::Decimal { places, .. } = number {
-                self.decimal_places = self.decimal_places.max(places);
+                self.decimal_places = self.decimal_places.max(*places);
             }
             return;
         }
         self.sum = match (self.sum, number) {
             (RunningSum::Exact(sum), ParsedNumber::Decimal { digits, places })
-                if places == self.decimal_places =>
+                if *places == self.decimal_places =>
             {
-                sum.checked_add(i128::from(digits))
+                sum.checked_add(i128::from(*digits))
                     .map_or(RunningSum::Approximate(f64::INFINITY), RunningSum::Exact)
             }
             (RunningSum::Exact(sum), ParsedNumber::Decimal { digits, places }) => {
-                self.add_rescaled(sum, digits, places)
+                self.add_rescaled(sum, *digits, *places)
             }
             (RunningSum::Exact(sum), number) => RunningSum::Approximate(
                 sum as f64 / power_of_ten(self.decimal_places) as f64 + number.to_f64(),
@@ -130,7 +130,7 @@ impl NumberStats {
 
     /// Returns the smallest and the largest value as doubles.
     pub(super) fn bounds_as_f64(&self) -> Option<(f64, f64)> {
-        Some((self.min?.number.to_f64(), self.max?.number.to_f64()))
+        Some((self.min.as_ref()?.number.to_f64(), self.max.as_ref()?.number.to_f64()))
     }
 }
 
@@ -141,13 +141,13 @@ const MAX_DECIMALS: u8 = 6;
 fn update_extreme(
     best: &mut Option<Extreme>,
     direction: Ordering,
-    number: ParsedNumber,
+    number: &ParsedNumber,
     at: Span,
     record: usize,
 ) {
-    let order = best.map_or(direction, |held| number.compare(held.number));
+    let order = best.as_ref().map_or(direction, |held| number.compare(&held.number));
     if order == direction {
-        *best = Some(Extreme { span: at, first_record: record, record_count: 1, number });
+        *best = Some(Extreme { span: at, first_record: record, record_count: 1, number: number.clone() });
     } else if order == Ordering::Equal
         && let Some(held) = best
     {
@@ -177,8 +177,8 @@ fn format_approximate(figure: f64, places: u8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::number::ParsedNumber;
     use super::NumberStats;
+    use crate::scan::ParsedNumber;
     use crate::span::Span;
 
     fn check(numbers: &[&str], sum: &str) {

@@ -1,6 +1,7 @@
 //! Compares two JSON texts by value.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use super::minify::string_end;
 use super::string::unescape;
@@ -30,31 +31,71 @@ fn is_equivalent_scalar(a: &str, b: &str) -> bool {
 }
 
 /// A number as `0.digits × 10^scale`, so that `1.0`, `1` and `10e-1` are equal and nothing is rounded.
-#[derive(PartialEq)]
-struct Decimal {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Decimal {
     is_negative: bool,
     digits: Vec<u8>,
     scale: i64,
 }
 
 impl Decimal {
-    /// Parses a number; `None` for other text, and for exponents beyond 64 bits, which are compared as
-    /// text only.
+    /// Returns `None` for text that is no number, and for exponents beyond 64 bits, which compare as written.
     fn parse(number: &str) -> Option<Self> {
-        let (negative, rest) = number.strip_prefix('-').map_or((false, number), |rest| (true, rest));
-        let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        Self::from_parts(mantissa, exponent.parse().ok()?)
+    }
+
+    /// Parses a valid number. An exponent beyond 64 bits becomes the nearest one.
+    pub(super) fn parse_saturating(number: &str) -> Self {
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let beyond = if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 };
+        let within = |exponent: &i64| exponent.unsigned_abs() < beyond.unsigned_abs();
+        let exponent = exponent.parse().ok().filter(within).unwrap_or(beyond);
+        Self::from_parts(mantissa, exponent).unwrap_or(Self::ZERO)
+    }
+
+    fn from_parts(mantissa: &str, exponent: i64) -> Option<Self> {
+        let (is_negative, rest) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
+        let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
         let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
         if !all.iter().all(u8::is_ascii_digit) {
             return None;
         }
         let first = all.iter().position(|digit| *digit != b'0');
         let (Some(first), Some(last)) = (first, all.iter().rposition(|digit| *digit != b'0')) else {
-            return Some(Self { is_negative: false, digits: Vec::new(), scale: 0 });
+            return Some(Self::ZERO);
         };
         let point = i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
-        let scale = exponent.parse::<i64>().ok()?.checked_add(point)?;
-        Some(Self { is_negative: negative, digits: all[first..=last].to_vec(), scale })
+        let scale = exponent.checked_add(point)?;
+        Some(Self { is_negative, digits: all[first..=last].to_vec(), scale })
+    }
+
+    const ZERO: Self = Self { is_negative: false, digits: Vec::new(), scale: 0 };
+
+    /// Returns `digits / 10^places`.
+    pub(super) fn from_digits(digits: i64, places: u8) -> Self {
+        Self::parse_saturating(&format!("{digits}e-{places}"))
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let size = || {
+            let scales = || self.scale.cmp(&other.scale).then_with(|| self.digits.cmp(&other.digits));
+            (!self.digits.is_empty()).cmp(&!other.digits.is_empty()).then_with(scales)
+        };
+        match (self.is_negative, other.is_negative) {
+            (false, false) => size(),
+            (true, true) => size().reverse(),
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+        }
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

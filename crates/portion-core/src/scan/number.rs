@@ -2,13 +2,15 @@
 
 use std::cmp::Ordering;
 
+use super::equal::Decimal;
+
 /// A JSON number.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum ParsedNumber {
+#[derive(Clone, Debug)]
+pub(crate) enum ParsedNumber {
     /// `digits / 10^places`, without trailing zeros.
     Decimal { digits: i64, places: u8 },
-    /// Nearest double of a number with more digits or an exponent.
-    Float(f64),
+    /// A number with more digits, or with an exponent, and its nearest double.
+    Big(Box<Decimal>, f64),
 }
 
 /// Longest number without its sign that is parsed as a decimal.
@@ -16,7 +18,7 @@ const MAX_DECIMAL_DIGITS: usize = 19;
 
 impl ParsedNumber {
     /// Parses a number that is valid JSON.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let bytes = text.as_bytes();
         let (negative, rest) = match bytes.split_first() {
             Some((b'-', rest)) => (true, rest),
@@ -33,29 +35,36 @@ impl ParsedNumber {
                 return Self::Decimal { digits: if negative { -digits } else { digits }, places };
             }
         }
-        Self::Float(text.parse().unwrap_or(f64::NAN))
+        let nearest = text.parse().unwrap_or(f64::NAN);
+        Self::Big(Box::new(Decimal::parse_saturating(text)), nearest)
     }
 
     /// Returns the nearest double.
-    pub(super) fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(&self) -> f64 {
         match self {
-            Self::Decimal { digits, places } => digits as f64 / power_of_ten(places) as f64,
-            Self::Float(float) => float,
+            Self::Decimal { digits, places } => *digits as f64 / power_of_ten(*places) as f64,
+            Self::Big(_, nearest) => *nearest,
         }
     }
 
-    /// Compares by size, exactly if both are decimals.
-    pub(super) fn compare(self, other: Self) -> Ordering {
+    /// Compares by size, exactly. Exponents beyond 64 bits are equal.
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Decimal { digits: a, places: p }, Self::Decimal { digits: b, places: q }) if p == q => {
-                a.cmp(&b)
+                a.cmp(b)
             }
             (Self::Decimal { digits: a, places: p }, Self::Decimal { digits: b, places: q }) => {
                 // 63 bits times 10^19 fit 127.
-                (i128::from(a) * power_of_ten(q.saturating_sub(p)))
-                    .cmp(&(i128::from(b) * power_of_ten(p.saturating_sub(q))))
+                (i128::from(*a) * power_of_ten(q.saturating_sub(*p)))
+                    .cmp(&(i128::from(*b) * power_of_ten(p.saturating_sub(*q))))
             }
-            _ => self.to_f64().total_cmp(&other.to_f64()),
+            (Self::Big(a, _), Self::Big(b, _)) => a.cmp(b),
+            (Self::Big(a, _), Self::Decimal { digits, places }) => {
+                (**a).cmp(&Decimal::from_digits(*digits, *places))
+            }
+            (Self::Decimal { digits, places }, Self::Big(b, _)) => {
+                Decimal::from_digits(*digits, *places).cmp(b)
+            }
         }
     }
 }
@@ -78,7 +87,7 @@ fn parse_decimal(bytes: &[u8]) -> Option<(u64, u8)> {
 }
 
 /// Returns 10 to the power of at most [`MAX_DECIMAL_DIGITS`].
-pub(super) fn power_of_ten(places: u8) -> i128 {
+pub(crate) fn power_of_ten(places: u8) -> i128 {
     POWERS_OF_TEN.get(usize::from(places)).copied().unwrap_or(i128::MAX)
 }
 

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use super::{SortOrder, Target, View, ViewError};
 use crate::path::value_at;
-use crate::scan::{JsonKind, JsonReader, unescape};
+use crate::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
 use crate::snapshot::{IndexedText, Layout, List, ListItem, Snapshot, Structure};
 use crate::span::Span;
 use crate::spelling::closest_name;
 
 /// Sort key of an item.
 enum SortKey {
-    Number(f64),
+    Number(ParsedNumber),
     Text(String),
     Missing,
 }
@@ -88,7 +88,7 @@ fn sort_key(text: &str, list: &List, item: &ListItem, field: &str, column: Optio
     let Some(value) = value else { return SortKey::Missing };
     let json = value.slice(text);
     match JsonKind::of_value(json) {
-        JsonKind::Number => json.parse().map_or(SortKey::Missing, SortKey::Number),
+        JsonKind::Number => SortKey::Number(ParsedNumber::parse(json)),
         JsonKind::String => SortKey::Text(unescape(json)),
         JsonKind::Bool => SortKey::Text(json.to_owned()),
         _ => SortKey::Missing,
@@ -113,7 +113,7 @@ fn compare_keys(a: &SortKey, b: &SortKey, descending: bool) -> Ordering {
         (SortKey::Missing, SortKey::Missing) => Ordering::Equal,
         (SortKey::Missing, _) => Ordering::Greater,
         (_, SortKey::Missing) => Ordering::Less,
-        (SortKey::Number(x), SortKey::Number(y)) => turned(x.total_cmp(y)),
+        (SortKey::Number(x), SortKey::Number(y)) => turned(x.compare(y)),
         (SortKey::Text(x), SortKey::Text(y)) => turned(x.cmp(y)),
         (SortKey::Number(_), SortKey::Text(_)) => turned(Ordering::Less),
         (SortKey::Text(_), SortKey::Number(_)) => turned(Ordering::Greater),
