@@ -1,10 +1,12 @@
 //! Errors of requests, each with advice for the next call.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use thiserror::Error;
 
 use super::request::CONTROLS;
+use crate::scan::quote;
 
 /// A request that cannot be served.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -26,13 +28,18 @@ pub enum ViewError {
         max: usize,
     },
     /// `page` or `pages` is not a page number or range.
-    #[error("page is {0}, but pages are whole numbers from 1 (pages: a range like 1-3)")]
-    Page(String),
+    #[error("{name} is {given}, but it is {}", page_syntax(.name))]
+    Page {
+        /// Control given.
+        name: &'static str,
+        /// Value given.
+        given: String,
+    },
     /// `offset` is not an offset.
     #[error("offset is {0}, but it is a whole number from 0")]
     Offset(String),
     /// No item has this field.
-    #[error("no item has a field {given}{}", nearest_text(.nearest.as_deref()))]
+    #[error("no item has a field {}{}", visible_name(.given), nearest_text(.nearest.as_deref()))]
     Field {
         /// Name given.
         given: String,
@@ -45,7 +52,7 @@ pub enum ViewError {
     #[error("fields does not apply here: {0}")]
     NoFields(&'static str),
     /// A path that does not resolve.
-    #[error("nothing is at path {given}: {reached} has no {missing}{}", nearest_text(.nearest.as_deref()))]
+    #[error("nothing is at path {given}: {reached} has no {}{}", visible_name(.missing), nearest_text(.nearest.as_deref()))]
     Path {
         /// Path given.
         given: String,
@@ -59,7 +66,7 @@ pub enum ViewError {
         available: Vec<String>,
     },
     /// A section that does not exist.
-    #[error("there is no section {given}{}", nearest_text(.nearest.as_deref()))]
+    #[error("there is no section {}{}", visible_name(.given), nearest_text(.nearest.as_deref()))]
     Section {
         /// Name given.
         given: String,
@@ -117,15 +124,23 @@ pub enum ViewError {
     },
 }
 
+fn page_syntax(name: &str) -> &'static str {
+    match name {
+        "pages" => "a range of page numbers, such as 1-3",
+        _ => "a whole number from 1",
+    }
+}
+
+/// Returns a name in quotes if it would not be visible otherwise.
+fn visible_name(name: &str) -> Cow<'_, str> {
+    if name.trim() == name && !name.is_empty() { name.into() } else { quote(name).into() }
+}
+
 fn nearest_text(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
 
 impl ViewError {
-    pub(super) fn page(given: String) -> Self {
-        Self::Page(given)
-    }
-
     pub(super) fn offset(given: String) -> Self {
         Self::Offset(given)
     }
@@ -147,7 +162,7 @@ impl ViewError {
         match self {
             Self::Limit { .. } => "limit_invalid",
             Self::LimitTooLarge { .. } => "limit_too_large",
-            Self::Page(_) | Self::NoPages => "page_invalid",
+            Self::Page { .. } | Self::NoPages => "page_invalid",
             Self::Offset(_) => "offset_invalid",
             Self::Field { .. } | Self::NoFields(_) => "field_unknown",
             Self::Path { .. } => "path_unknown",
@@ -169,7 +184,7 @@ impl ViewError {
                     "give limit={max} and follow nextCursor for the rest, or filter with the tool's own arguments"
                 )
             }
-            Self::Page(_) => "give page=1 for the start, or follow nextCursor".into(),
+            Self::Page { .. } => "give page=1 for the start, or follow nextCursor".into(),
             Self::NoPages => "leave page and offset out; use section, path or fields".into(),
             Self::Offset(_) => "give offset=0 for the start, or follow nextCursor".into(),
             Self::Field { available, .. } => {

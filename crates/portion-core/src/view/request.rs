@@ -72,7 +72,9 @@ impl Request {
         match name {
             "cursor" => self.cursor = Some(value.parse_text()?),
             "limit" => self.limit = Some(parse_limit(&value, policy)?),
-            "page" => self.page = Some(value.parse_unsigned(1, ViewError::page)?),
+            "page" => {
+                self.page = Some(value.parse_unsigned(1, |given| ViewError::Page { name: "page", given })?)
+            }
             "pages" => (self.page, self.page_count) = parse_pages(&value)?,
             "offset" => self.offset = Some(value.parse_unsigned(0, ViewError::offset)?),
             "fields" => self.fields = Some(value.parse_list()?),
@@ -245,7 +247,7 @@ fn parse_limit(value: &ControlValue<'_>, policy: &Policy) -> Result<u32, ViewErr
 }
 
 fn parse_pages(value: &ControlValue<'_>) -> Result<(Option<u32>, Option<u32>), ViewError> {
-    let wrong = || ViewError::page(value.abbreviated());
+    let wrong = || ViewError::Page { name: "pages", given: value.abbreviated() };
     let plain = value.unquoted();
     let (first, last) = plain.split_once('-').unwrap_or((&plain, &plain));
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(wrong);

@@ -374,6 +374,9 @@ pub(crate) fn select_fields(
     let mut paths = Vec::new();
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let found: Vec<String> = json.iter().filter_map(|subject| field_path(subject, name)).collect();
+        if found.is_empty() && name == "all" {
+            return Err(ViewError::Conflict { one: "fields=all", other: "names of fields" });
+        }
         if found.is_empty() {
             let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
             let nearest = closest_name(name, available.iter().map(String::as_str));

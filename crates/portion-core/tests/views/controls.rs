@@ -62,8 +62,9 @@ fn places() {
         ("pages", "\"1-\"", "1-"),
         ("pages", "[1,2]", "[1,2]"),
     ] {
-        let message =
-            format!("page is {given}, but pages are whole numbers from 1 (pages: a range like 1-3)");
+        let wants =
+            if name == "page" { "a whole number from 1" } else { "a range of page numbers, such as 1-3" };
+        let message = format!("{name} is {given}, but it is {wants}");
         check(name, json, &format!("page_invalid: {message}"));
     }
     check("offset", "0", "offset: Some(0)");

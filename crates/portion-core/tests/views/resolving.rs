@@ -81,6 +81,15 @@ fn lists_are_paged_and_sorted() {
         "sort_invalid: sort is nam, but no item has such a field with a plain value; did you mean name?",
     );
     check(LIST, &[("fields", "\"nmae\"")], "field_unknown: no item has a field nmae; did you mean name?");
+    check(
+        LIST,
+        &[("fields", "\"all,id\"")],
+        "controls_conflict: fields=all and names of fields cannot be combined",
+    );
+    check(LIST, &[("section", "\"\"")], "section_unknown: there is no section \"\"");
+    let big = r#"[{"n":9007199254740993},{"n":18446744073709551617},{"n":9007199254740992},{"n":18446744073709551616},{"n":1e99999999999999999999}]"#;
+    let sorted = r#"[{"n":9007199254740992},{"n":9007199254740993},{"n":18446744073709551616},{"n":18446744073709551617},{"n":1e99999999999999999999}]"#;
+    check(big, &[("sort", "\"n\"")], sorted);
     check("text", &[("sort", "\"id\"")], "sort_invalid: sort is id, but only lists can be sorted");
     check(
         "text",
