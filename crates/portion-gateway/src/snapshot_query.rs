@@ -128,11 +128,9 @@ fn run_sql(
     if !answer.rounded_columns.is_empty() {
         extra_meta.insert("rounded".into(), answer.rounded_columns.into());
     }
-    Ok(result_payload(
-        snapshot,
-        answer.json,
-        QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() },
-    ))
+    let found = QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() };
+    let payload = result_payload(snapshot, answer.json, found);
+    Ok(Payload { invalid_utf8_count: answer.replacement_count, ..payload })
 }
 
 /// Builds the payload of an answer; `snapshot`: the queried snapshot.

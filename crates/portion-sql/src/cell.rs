@@ -43,8 +43,3 @@ impl<'a> Cell<'a> {
         }
     }
 }
-
-/// Returns true if a JSON number is an integer that 64 bits cannot hold.
-pub(crate) fn exceeds_i64(value: &str) -> bool {
-    value.len() > 18 && !value.contains(['.', 'e', 'E']) && value.parse::<i64>().is_err()
-}

@@ -1,11 +1,11 @@
 //! Columns of a table: names, kinds of values, and SQLite declarations.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use portion_core::scan::JsonKind;
 
-use crate::cell::exceeds_i64;
 use crate::redaction::REDACTED_COLLATION;
+use crate::rounding::is_rounded;
 
 /// One column.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub(crate) enum Redaction {
 /// has none, REAL is REAL (<https://www.sqlite.org/datatype3.html#determination_of_column_affinity>).
 pub(crate) const RECORD_TYPE: &str = "JSON RECORD BLOB";
 pub(crate) const JSON_TYPE: &str = "JSON BLOB";
-pub(crate) const BIG_INTEGER_TYPE: &str = "HUGE REAL";
+pub(crate) const ROUNDED_TYPE: &str = "HUGE REAL";
 pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
 
 impl ColumnDef {
@@ -74,7 +74,7 @@ impl ColumnDef {
             _ if self.is_record => RECORD_TYPE,
             kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE,
             kinds if kinds.intersects(ValueKinds::NUMERIC) && !kinds.intersects(ValueKinds::TEXT) => {
-                if kinds.intersects(ValueKinds::BIG_INTEGER) { BIG_INTEGER_TYPE } else { "NUMERIC" }
+                if kinds.intersects(ValueKinds::ROUNDED) { ROUNDED_TYPE } else { "NUMERIC" }
             }
             kinds if kinds.intersects(ValueKinds::TEXT) && !kinds.intersects(ValueKinds::NUMERIC) => "TEXT",
             _ => "BLOB",
@@ -97,7 +97,7 @@ pub(crate) struct ValueKinds(u8);
 impl ValueKinds {
     pub(crate) const INTEGER: Self = Self(1);
     pub(crate) const REAL: Self = Self(2);
-    pub(crate) const BIG_INTEGER: Self = Self(4);
+    pub(crate) const ROUNDED: Self = Self(4);
     pub(crate) const BOOL: Self = Self(8);
     pub(crate) const TEXT: Self = Self(16);
     pub(crate) const OBJECT: Self = Self(32);
@@ -128,7 +128,7 @@ impl ValueKinds {
             JsonKind::String => Self::TEXT,
             JsonKind::Bool => Self::BOOL,
             JsonKind::Null => Self::NULL,
-            JsonKind::Number if exceeds_i64(value) => Self::BIG_INTEGER,
+            JsonKind::Number if is_rounded(value) => Self::ROUNDED,
             JsonKind::Number if value.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) => Self::REAL,
             JsonKind::Number => Self::INTEGER,
         }
@@ -136,7 +136,7 @@ impl ValueKinds {
 
     /// Returns the names of the kinds: `integer|null`.
     pub(crate) fn to_names(self) -> String {
-        let real = self.intersects(Self::REAL) || self.intersects(Self::BIG_INTEGER);
+        let real = self.intersects(Self::REAL) || self.intersects(Self::ROUNDED);
         let words = [
             (self.intersects(Self::INTEGER) && !real, "integer"),
             (real, "number"),
@@ -174,6 +174,20 @@ impl UniqueNames {
         };
         self.taken.insert(name.to_lowercase());
         name
+    }
+
+    /// Numbers the names that differ in case only, from 1: SQLite would resolve each of them to the first.
+    pub(crate) fn number_variants(names: &mut [String]) {
+        let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, name) in names.iter().enumerate() {
+            spellings.entry(name.to_lowercase()).or_default().push(at);
+        }
+        for places in spellings.into_values() {
+            let differ = places.iter().any(|at| names[*at] != names[places[0]]);
+            for (number, at) in places.into_iter().enumerate().filter(|_| differ) {
+                names[at] = format!("{}_{}", names[at], number + 1);
+            }
+        }
     }
 
     /// Returns true if the name is not taken.

@@ -33,6 +33,7 @@ mod query_result;
 mod quote_repair;
 mod records;
 mod redaction;
+mod rounding;
 mod table;
 mod text;
 mod vtab;
@@ -61,9 +62,9 @@ pub struct SqlQuery<'a> {
 /// is a table of its own name. Texts are `lines(number, text)`, documents also `sections`, and
 /// `fields(table_name, name, kind, present)` lists all columns of all tables.
 ///
-/// Numbers are 64-bit integers if they are written as integers and fit, else 64-bit floats. Of larger
-/// integers, only `item` has every digit, and [`QueryResult::rounded_columns`] lists the columns that
-/// show rounded ones. `'now'` is the machine's clock; apart from it, the same query has the same answer.
+/// Numbers are 64-bit integers if they are written as integers and fit, else 64-bit floats. Of numbers that
+/// neither holds exactly, only `item` has every digit, and [`QueryResult::rounded_columns`] lists the
+/// columns. `'now'` is the machine's clock; apart from it, the same query has the same answer.
 ///
 /// # Errors
 /// [`QueryError::Invalid`] if SQLite rejects the statement or it is not permitted;

@@ -6,7 +6,7 @@ use portion_core::scan::{JsonReader, escape_into};
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
-use crate::column::{BIG_INTEGER_TYPE, JSON_TYPE, RECORD_TYPE, UniqueNames};
+use crate::column::{JSON_TYPE, RECORD_TYPE, ROUNDED_TYPE, UniqueNames};
 use crate::limits::QueryLimits;
 
 /// The result of a query.
@@ -19,8 +19,21 @@ pub struct QueryResult {
     pub row_count: usize,
     /// True if rows are missing because of the limits on rows and bytes.
     pub is_truncated: bool,
-    /// Columns with rounded integers, which exceed 64 bits; `item` has them exactly.
+    /// Columns of the result with rounded numbers, and columns with such numbers from which it was computed;
+    /// `item` has the numbers exactly.
     pub rounded_columns: Vec<String>,
+    /// How many byte sequences that are no UTF-8 were replaced by U+FFFD.
+    pub replacement_count: usize,
+}
+
+impl QueryResult {
+    /// Adds columns from whose rounded numbers it was computed.
+    pub(crate) fn with_rounded(mut self, columns: Vec<String>) -> Self {
+        let new = |column: &String| !self.rounded_columns.contains(column);
+        let columns: Vec<String> = columns.into_iter().filter(new).collect();
+        self.rounded_columns.extend(columns);
+        self
+    }
 }
 
 /// A result that is being written.
@@ -32,6 +45,7 @@ pub(crate) struct ResultWriter {
     /// True if a row is a single column with a record.
     is_bare_record: bool,
     rounded_columns: BTreeSet<usize>,
+    replacement_count: usize,
 }
 
 /// A column of the result.
@@ -49,8 +63,8 @@ enum DeclaredType {
     Record,
     /// Objects and arrays are embedded.
     Json,
-    /// May contain integers that exceed 64 bits.
-    BigInteger,
+    /// May contain rounded numbers.
+    Rounded,
     /// Text is never embedded.
     Scalar,
     /// Text that is a JSON object or array is embedded: `json_group_array(…)`.
@@ -67,7 +81,7 @@ impl ResultWriter {
                 None => DeclaredType::Expression,
                 Some(RECORD_TYPE) => DeclaredType::Record,
                 Some(JSON_TYPE) => DeclaredType::Json,
-                Some(BIG_INTEGER_TYPE) => DeclaredType::BigInteger,
+                Some(ROUNDED_TYPE) => DeclaredType::Rounded,
                 Some(_) => DeclaredType::Scalar,
             };
             let name = names.unique(column.name());
@@ -85,6 +99,7 @@ impl ResultWriter {
             columns,
             is_bare_record: bare,
             rounded_columns: BTreeSet::new(),
+            replacement_count: 0,
         }
     }
 
@@ -94,7 +109,7 @@ impl ResultWriter {
         if self.row_count > 0 {
             self.json.push(',');
         }
-        let mut rounded = None;
+        let (mut rounded, mut replaced) = (Vec::new(), 0);
         if !self.is_bare_record {
             self.json.push('{');
         }
@@ -110,11 +125,14 @@ impl ResultWriter {
             if self.json.len() > limits.max_bytes {
                 break;
             }
-            if column.declared_type == DeclaredType::BigInteger
-                && let ValueRef::Real(n) = value
-                && n.abs() >= TWO_TO_63
-            {
-                rounded = Some(at);
+            if let ValueRef::Real(n) = value {
+                let may_be_rounded = n.abs() >= TWO_TO_63 || n.fract() != 0.0;
+                if !n.is_finite() || column.declared_type == DeclaredType::Rounded && may_be_rounded {
+                    rounded.push(at);
+                }
+            }
+            if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
+                replaced += bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
             }
         }
         if !self.is_bare_record {
@@ -124,6 +142,7 @@ impl ResultWriter {
         if fits {
             self.row_count += 1;
             self.rounded_columns.extend(rounded);
+            self.replacement_count += replaced;
         } else {
             self.json.truncate(before);
             self.is_truncated = true;
@@ -145,6 +164,7 @@ impl ResultWriter {
             row_count: self.row_count,
             is_truncated: self.is_truncated,
             rounded_columns: rounded,
+            replacement_count: self.replacement_count,
         }
     }
 }
@@ -166,7 +186,7 @@ fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
                 DeclaredType::Json | DeclaredType::Expression => {
                     text.trim_start().starts_with(['{', '[']) && is_json(&text)
                 }
-                DeclaredType::BigInteger | DeclaredType::Scalar => false,
+                DeclaredType::Rounded | DeclaredType::Scalar => false,
             };
             if embedded {
                 out.push_str(text.trim());

@@ -13,6 +13,7 @@ use super::authorizer;
 use crate::catalogue::Catalogue;
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::redaction::{REDACTED_COLLATION, RedactionUsage};
+use crate::rounding::RoundingUsage;
 use crate::{functions, vtab};
 
 /// Steps of the SQLite machine between two checks of deadline and memory: few, because one step may take
@@ -51,6 +52,8 @@ pub(super) struct QueryConnection {
     pub(super) connection: Connection,
     /// Use of redacted columns by the statement.
     pub(super) usage: Arc<RedactionUsage>,
+    /// Which columns with rounded numbers it uses.
+    pub(super) rounding: Arc<RoundingUsage>,
     value_count: Arc<AtomicUsize>,
 }
 
@@ -104,6 +107,8 @@ pub(super) fn open(
     install_progress_handler(&mut connection, Arc::clone(clock), limits.max_heap_bytes)?;
     let values = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&values);
+    let rounding = Arc::new(RoundingUsage::default());
+    let rounded = Arc::clone(&rounding);
     let (noted, redacts) = (Arc::clone(&usage), !catalogue.redacted_fields.is_empty());
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         // Called for every column and every function that is named.
@@ -111,9 +116,10 @@ pub(super) fn open(
         if redacts {
             noted.record_action(&context.action, &tables);
         }
+        rounded.record_action(&context.action, &tables);
         authorizer::authorize(&context.action, &names)
     }))?;
-    Ok(QueryConnection { connection, usage, value_count: values })
+    Ok(QueryConnection { connection, usage, rounding, value_count: values })
 }
 
 /// Stops the connection at the deadline or when it allocates too much. SQLite counts the memory of the

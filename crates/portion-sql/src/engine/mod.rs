@@ -11,7 +11,7 @@ use connection::QueryConnection;
 use rusqlite::{Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
-use crate::column::REDACTED_TYPE;
+use crate::column::{REDACTED_TYPE, ROUNDED_TYPE};
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::{QueryError, SqlQuery, params, quote_repair};
@@ -55,6 +55,8 @@ impl QueryRun<'_> {
             return Err(QueryError::redacted(&taken));
         }
         let shown = statement.columns().filter(|column| column.decl_type() == Some(REDACTED_TYPE)).count();
+        let as_they_are =
+            statement.columns().filter(|column| column.decl_type() == Some(ROUNDED_TYPE)).count();
         params::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
             message: unbound.message,
             token: unbound.token,
@@ -70,7 +72,7 @@ impl QueryRun<'_> {
             Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
             Ok(answer) => match opened.usage.computed_columns(shown, &self.catalogue.tables) {
                 Some(fields) => Err(QueryError::redacted(&fields)),
-                None => Ok(answer),
+                None => Ok(answer.with_rounded(opened.rounding.computed_columns(as_they_are, sql))),
             },
         }
     }
@@ -95,6 +97,7 @@ impl QueryRun<'_> {
         let mut sql = self.query.sql.to_owned();
         for _ in 0..quote_repair::MAX_REPAIRS {
             opened.usage.reset();
+            opened.rounding.reset();
             match connection.prepare(&sql) {
                 Ok(statement) => return self.ensure_read_only(statement),
                 Err(error) => {
@@ -106,6 +109,7 @@ impl QueryRun<'_> {
             }
         }
         opened.usage.reset();
+        opened.rounding.reset();
         connection.prepare(&sql).map_err(|error| self.explain(error)).and_then(|s| self.ensure_read_only(s))
     }
 

@@ -39,8 +39,10 @@ pub(super) fn build_shape(learnt: FieldTree, others: ItemStats) -> RecordShape {
     let mut names = UniqueNames::default();
     let (mut columns, mut roles) = (Vec::new(), Vec::new());
     let mut fields = Vec::new();
-    for (at, node) in tree.nodes.iter().enumerate().skip(1) {
-        let column = ColumnDef::new(names.unique(&node.path), node.kinds, node.present_count);
+    let mut paths: Vec<String> = tree.nodes.iter().skip(1).map(|node| node.path.clone()).collect();
+    UniqueNames::number_variants(&mut paths);
+    for ((at, node), path) in tree.nodes.iter().enumerate().skip(1).zip(paths) {
+        let column = ColumnDef::new(names.unique(&path), node.kinds, node.present_count);
         let other = ValueKinds::NUMERIC.union(ValueKinds::TEXT).union(ValueKinds::ARRAY);
         let through = !node.children.is_empty() && !node.kinds.intersects(other);
         fields.push((if through { column.into_hidden() } else { column }, ColumnRole::Field(at as u32)));

@@ -189,7 +189,9 @@ fn columnar_records(
     let mut names = UniqueNames::default();
     let tree = FieldTree::from_cells(&kinds);
     let (mut columns, mut roles) = (Vec::new(), Vec::new());
-    for (at, (name, kinds)) in header.iter().zip(kinds).enumerate() {
+    let mut unlike = header.to_vec();
+    UniqueNames::number_variants(&mut unlike);
+    for (at, (name, kinds)) in unlike.iter().zip(kinds).enumerate() {
         if at < shape::MAX_COLUMNS {
             columns.push(ColumnDef::new(names.unique(name), kinds, items.len()));
             roles.push(ColumnRole::Field(at as u32));

@@ -116,7 +116,8 @@ fn maps_in_records_are_one_column() {
 #[test]
 fn names_are_unique_regardless_of_case() {
     let clash = r#"[{"ID":1,"id":2,"a.b":3,"a":{"b":4}}]"#;
-    check(clash, "SELECT * FROM items", r#"[{"ID":1,"id_2":2,"a.b":3,"a.b_2":4}]"#);
+    check(clash, "SELECT * FROM items", r#"[{"ID_1":1,"id_2":2,"a.b":3,"a.b_2":4}]"#);
+    assert!(answer(clash, "SELECT id FROM items", &[]).is_err(), "neither is meant");
     check(r#"[{"a":1,"a":2}]"#, "SELECT * FROM items", r#"[{"a":1}]"#);
     check(r#"[{"\u0061":1},{"a":2}]"#, "SELECT * FROM items", r#"[{"a":1},{"a":2}]"#);
     let odd = r#"[{"":1,"a\"b":2,"x\u0000y":3}]"#;
@@ -133,6 +134,46 @@ fn numbers() {
     assert_eq!(answered.json, r#"[{"n":1.8446744073709552e+19},{"n":1}]"#);
     assert_eq!(answered.rounded_columns, ["n"]);
     check(huge, "SELECT item -> '$.n' AS n FROM items LIMIT 1", r#"[{"n":"18446744073709551615"}]"#);
+}
+
+#[test]
+fn rounded_numbers_are_told_wherever_a_statement_uses_them() {
+    let check = |values: &[&str], sql: &str, expect: &[&str]| {
+        let rows: Vec<_> = values.iter().map(|n| format!("{{\"n\":{n},\"m\":1}}")).collect();
+        let answered = answer(&format!("[{}]", rows.join(",")), sql, &[]).expect("an answer");
+        assert_eq!(answered.rounded_columns, expect, "{sql}: {}", answered.json);
+    };
+    let whole = ["18446744073709551616", "18446744073709551617", "1"];
+    for sql in [
+        "SELECT max(n) m FROM items",
+        "SELECT count(DISTINCT n) d FROM items",
+        "SELECT count(*) c FROM items WHERE n = 18446744073709551616",
+        "SELECT n, count(*) c FROM items GROUP BY n",
+        "SELECT m FROM items ORDER BY n",
+        "SELECT n FROM items WHERE n > 1",
+        "SELECT item ->> '$.n' AS x FROM items",
+        "SELECT n FROM items",
+    ] {
+        check(&whole, sql, &["n"]);
+    }
+    check(&whole, "SELECT max(m) FROM items", &[]);
+    check(&whole, "SELECT item ->> '$.m' FROM items", &[]);
+    check(&whole, "SELECT item FROM items", &[]);
+    check(&["0.12345678901234567890", "0.5"], "SELECT max(n) x FROM items", &["n"]);
+    check(
+        &["0.1", "1e300", "1.25e-7", "9007199254740993", "3.14159265358979"],
+        "SELECT max(n) x FROM items",
+        &[],
+    );
+    check(&["1e400", "1"], "SELECT n FROM items", &["n"]);
+    check(&["1e400", "1"], "SELECT max(n) x FROM items", &["x", "n"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_counted() {
+    let count = |sql: &str| answer("[{\"a\":1}]", sql, &[]).expect("an answer").replacement_count;
+    assert_eq!(count("SELECT x'00ff' AS a, x'41' AS b FROM items"), 1);
+    assert_eq!(count("SELECT 'text' AS a FROM items"), 0);
 }
 
 #[test]

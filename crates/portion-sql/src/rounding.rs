@@ -1,0 +1,84 @@
+//! Tells which columns a statement uses whose numbers SQLite rounds to doubles.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portion_core::scan::is_equivalent_json;
+use rusqlite::hooks::AuthAction;
+
+use crate::column::ValueKinds;
+use crate::table::VirtualTable;
+
+/// Longest number that a double always holds exactly.
+const MAX_EXACT_BYTES: usize = 15;
+
+/// Returns true if a JSON number is neither a 64-bit integer nor exact as a double in decimal notation.
+pub(crate) fn is_rounded(number: &str) -> bool {
+    let has_exponent = number.contains(['e', 'E']);
+    if number.len() <= MAX_EXACT_BYTES && !has_exponent || number.parse::<i64>().is_ok() {
+        return false;
+    }
+    let shortest = number.parse().ok().and_then(serde_json::Number::from_f64);
+    shortest.is_none_or(|shortest| !is_equivalent_json(&shortest.to_string(), number))
+}
+
+/// Columns with rounded numbers that a statement names.
+#[derive(Debug, Default)]
+pub(crate) struct RoundingUsage(Mutex<Referenced>);
+
+#[derive(Debug, Default)]
+struct Referenced {
+    /// Names of the columns, with the number of references to them.
+    columns: BTreeSet<String>,
+    count: usize,
+    /// Columns of the tables whose records are read.
+    in_records: BTreeSet<String>,
+    extracts_json: bool,
+}
+
+impl RoundingUsage {
+    /// Records an action of the statement that is being prepared.
+    pub(crate) fn record_action(&self, action: &AuthAction<'_>, tables: &[(String, Arc<VirtualTable>)]) {
+        let mut referenced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match action {
+            AuthAction::Function { function_name } => {
+                let name = function_name.to_ascii_lowercase();
+                referenced.extracts_json |= name.starts_with("json") || name.starts_with("->");
+            }
+            AuthAction::Read { table_name, column_name } => {
+                referenced.extracts_json |= table_name.to_ascii_lowercase().starts_with("json_");
+                let table = tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(table_name));
+                let Some(rows) = table.and_then(|(_, table)| table.opened_rows()) else { return };
+                let rounded = || rows.columns().iter().filter(|c| c.kinds.intersects(ValueKinds::ROUNDED));
+                let is_named = |name: &str| name.eq_ignore_ascii_case(column_name);
+                if rows.columns().iter().any(|column| column.is_record && is_named(&column.name)) {
+                    referenced.in_records.extend(rounded().map(|column| column.name.clone()));
+                } else if let Some(column) = rounded().find(|column| is_named(&column.name)) {
+                    referenced.columns.insert(column.name.clone());
+                    referenced.count += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets the references of an attempt to prepare the statement.
+    pub(crate) fn reset(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Referenced::default();
+    }
+
+    /// Returns the columns whose rounded numbers the statement computes with; `shown` is the number of columns of
+    /// the result that are such columns unchanged.
+    pub(crate) fn computed_columns(&self, shown: usize, sql: &str) -> Vec<String> {
+        let referenced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = BTreeSet::new();
+        if referenced.count > shown {
+            names.extend(referenced.columns.iter().cloned());
+        }
+        if referenced.extracts_json {
+            let leaf = |name: &str| name.rsplit('.').next().is_some_and(|leaf| sql.contains(leaf));
+            names.extend(referenced.in_records.iter().filter(|name| leaf(name)).cloned());
+        }
+        names.into_iter().collect()
+    }
+}
