@@ -11,7 +11,7 @@ use super::super::walk::{self, Sequence};
 use crate::client::TOOL_LIMIT_META_KEY;
 
 /// Keywords that may define properties outside `properties`.
-const INDIRECT_PROPERTY_KEYWORDS: [&str; 9] = [
+const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
     "$ref",
     "$dynamicRef",
     "allOf",
@@ -19,6 +19,7 @@ const INDIRECT_PROPERTY_KEYWORDS: [&str; 9] = [
     "oneOf",
     "if",
     "patternProperties",
+    "propertyNames",
     "dependentSchemas",
     "dependencies",
 ];
@@ -213,6 +214,10 @@ mod tests {
         check(r#"{"type":"object","properties":{},"additionalProperties":true}"#, [false; 3]);
         check(r#"{"type":"object","properties":{},"additionalProperties":{}}"#, [false; 3]);
         check(r#"{"type":"object","properties":{},"unevaluatedProperties":{}}"#, [false; 3]);
+        let names = r#"{"type":"object","properties":{"p":{}},"propertyNames":{"enum":["p"]}}"#;
+        let text = format!(r#"{{"name":"list_prop","inputSchema":{names}}}"#);
+        let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+        assert!(tool.input_schema.is_none(), "no parameter can be added");
         check(r#"{"type":"object","properties":{},"anyOf":[{"properties":{"raw":{}}}]}"#, [false; 3]);
         check(r##"{"$ref":"#/$defs/A","properties":{}}"##, [false; 3]);
         check("true", [false; 3]);
