@@ -159,6 +159,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let content = Content::Text(text.into_owned());
     let block = Block::new("/content/0/text", content);
     let (redact, items) = (redact.clone(), policy.render_options.list_path.clone());
+    let list_path = items.clone();
     let snapshot = capture(Payload {
         blocks: vec![block],
         invalid_utf8_count: invalid_utf8,
@@ -166,6 +167,12 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         list_path: items,
         ..Payload::default()
     });
+    if let Some(path) = list_path.filter(|_| snapshot.has_missing_list_path()) {
+        anstream::eprintln!(
+            "portion: no list is at `{path}` (items) in {}; Portion detects one instead",
+            options.file.display()
+        );
+    }
     let mut request = options.controls.to_request(policy)?;
     let answer = options.query.answer(&snapshot, &mut request, policy)?;
     let snapshot = answer.unwrap_or(snapshot);
