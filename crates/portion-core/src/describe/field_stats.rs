@@ -122,7 +122,7 @@ impl FieldStats {
             ParsedNumber::Decimal { digits, places } => Some(NUMBER_HASHER.hash_one((digits, places))),
             ParsedNumber::Big(decimal, _) => Some(NUMBER_HASHER.hash_one(decimal)),
         };
-        self.numbers.add(number, at, record, !self.is_code);
+        self.numbers.add(&number, at, record, !self.is_code);
         if let Some(hash) = hash {
             self.tally_number(hash, at, room);
         }
@@ -138,7 +138,7 @@ impl FieldStats {
         }
         let at = Span::new(at.start, at.end);
         if !is_between {
-            self.numbers.add(ParsedNumber::Decimal { digits: number, places: 0 }, at, record, is_quantity);
+            self.numbers.add(&ParsedNumber::Decimal { digits: number, places: 0 }, at, record, is_quantity);
         }
         if !self.tally.is_exceeded() {
             self.tally_number(NUMBER_HASHER.hash_one(number), at, room);

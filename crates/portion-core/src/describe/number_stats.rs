@@ -49,8 +49,8 @@ impl Default for RunningSum {
 
 impl NumberStats {
     /// Adds a number, and adds it to the sum if it is a quantity.
-    pub(super) fn add(&mut self, number: ParsedNumber, at: Span, record: usize, quantity: bool) {
-        self.include(&number, at, record, quantity);
+    pub(super) fn add(&mut self, number: &ParsedNumber, at: Span, record: usize, quantity: bool) {
+        self.include(number, at, record, quantity);
         let whole = |extreme: Option<&Extreme>| match extreme?.number {
             ParsedNumber::Decimal { digits, places: 0 } if self.all_integers() => Some(digits),
             _ => None,
@@ -184,7 +184,7 @@ mod tests {
     fn check(numbers: &[&str], sum: &str) {
         let mut stats = NumberStats::default();
         for (i, number) in numbers.iter().enumerate() {
-            stats.add(ParsedNumber::parse(number), Span::new(i, i + 1), i, true);
+            stats.add(&ParsedNumber::parse(number), Span::new(i, i + 1), i, true);
         }
         assert_eq!(stats.sum().unwrap_or_default(), sum, "{numbers:?}");
         let floats = || numbers.iter().map(|number| number.parse::<f64>().expect("a number"));

@@ -73,7 +73,7 @@ impl Request {
             "cursor" => self.cursor = Some(value.parse_text()?),
             "limit" => self.limit = Some(parse_limit(&value, policy)?),
             "page" => {
-                self.page = Some(value.parse_unsigned(1, |given| ViewError::Page { name: "page", given })?)
+                self.page = Some(value.parse_unsigned(1, |given| ViewError::Page { name: "page", given })?);
             }
             "pages" => (self.page, self.page_count) = parse_pages(&value)?,
             "offset" => self.offset = Some(value.parse_unsigned(0, ViewError::offset)?),
