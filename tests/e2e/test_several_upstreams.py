@@ -9,6 +9,7 @@ from harness.command import PORTION, RAW_FIXTURE
 from harness.pairing import Listening
 from harness.reply import lawful
 from harness.talk import OverHttp, exchange
+from harness.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,8 @@ def at(front, path):
 
 
 def test_each_is_told_of_with_its_own_path(front):
+    # The first address is enough to begin with; the second line may come a moment later.
+    until(lambda: len(front.urls) == 2, "both addresses are printed", seconds=30)
     assert {"/".join(url.split("/")[3:]) for url in front.urls} == {"streams/mcp", "json/mcp"}
 
 
