@@ -6,6 +6,7 @@ The same file runs on SDK 1 and on SDK 2, whose clients differ little where it m
 """
 
 import json
+import os
 import sys
 import warnings
 from contextlib import AsyncExitStack
@@ -58,7 +59,10 @@ async def connected(stack, target):
         transport = streamable_http_client(target["url"])
     else:
         command, *arguments = target["command"]
-        transport = stdio_client(StdioServerParameters(command=command, args=arguments))
+        # The SDK passes on few variables; these keep the records of a test out of the user's file.
+        names = ("PORTION_TELEMETRY", "XDG_DATA_HOME", "XDG_STATE_HOME")
+        env = {name: os.environ[name] for name in names if name in os.environ}
+        transport = stdio_client(StdioServerParameters(command=command, args=arguments, env=env))
     if Client:
         mode = "2026-07-28" if target.get("modern") else "legacy"
         return await stack.enter_async_context(Client(transport, mode=mode, cache=None, **CALLBACKS))

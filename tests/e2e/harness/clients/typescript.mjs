@@ -87,7 +87,7 @@ const requests = {
 
 const transport = url
   ? new sdk.StreamableHTTPClientTransport(new URL(url))
-  : new sdk.StdioClientTransport({ command: command[0], args: command.slice(1) });
+  : new sdk.StdioClientTransport({ command: command[0], args: command.slice(1), env: scratchRecords() });
 await client.connect(transport);
 console.log("{}");
 for await (const line of createInterface({ input: process.stdin })) {
@@ -99,3 +99,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
 }
 await client.close();
+
+// The SDK passes on few variables; these keep the records of a test out of the user's file.
+function scratchRecords() {
+  const names = ["PORTION_TELEMETRY", "XDG_DATA_HOME", "XDG_STATE_HOME"];
+  return Object.fromEntries(names.filter((name) => name in process.env).map((name) => [name, process.env[name]]));
+}
