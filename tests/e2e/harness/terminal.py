@@ -45,8 +45,10 @@ class Terminal:
         self._wait(lambda: text.encode() in self.drawn, f"{text!r} in {self.drawn!r}")
 
     def ends(self):
-        """Waits for its end; the code it ended with."""
+        """Waits for its end, and reads what it drew last; returns its exit code."""
         self._wait(self._ended, "its end")
+        while self._read():
+            pass
         return self.code
 
     def is_cooked(self):
@@ -67,7 +69,11 @@ class Terminal:
             self._read()
 
     def _read(self):
+        """Reads what is there, or waits briefly for it; returns it."""
         ready, _, _ = select.select([self.file], [], [], 0.1)
-        # Linux says so where the other end is closed.
+        read = b""
+        # Linux reports the closed other end as an error.
         with contextlib.suppress(OSError):
-            self.drawn += os.read(self.file, 65_536) if ready else b""
+            read = os.read(self.file, 65_536) if ready else b""
+        self.drawn += read
+        return read
