@@ -7,6 +7,7 @@
 //! input, or fails: malformed input becomes a plainer reply.
 
 pub mod chunk;
+mod codec;
 pub mod cursor;
 pub mod describe;
 pub mod event;
@@ -34,3 +35,5 @@ mod stage;
 pub mod tokens;
 pub mod trace_context;
 pub mod view;
+
+pub use codec::DecodeError;

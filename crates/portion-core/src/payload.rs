@@ -102,6 +102,9 @@ pub enum Content {
     Extra(String),
 }
 
+/// Places of base64 text in blocks of the Model Context Protocol, as JSON Pointers.
+pub(crate) const DATA_POINTERS: &[&str] = &["/data", "/blob", "/resource/blob"];
+
 /// Facts about binary content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryInfo {

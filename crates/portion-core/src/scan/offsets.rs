@@ -63,6 +63,25 @@ impl SparseOffsets {
         Some((slot << self.stride_log2, self.offsets[slot] as usize))
     }
 
+    /// Returns the stored offsets: of every item whose index is a multiple of 2 to the power of
+    /// [`stride_log2`](Self::stride_log2).
+    pub fn entries(&self) -> &[u32] {
+        &self.offsets
+    }
+
+    /// Returns the binary logarithm of the distance between stored items.
+    pub fn stride_log2(&self) -> u32 {
+        self.stride_log2
+    }
+
+    /// Restores an index of `len` items from its stored offsets; `None` if they cannot belong to one.
+    pub fn from_entries(offsets: Vec<u32>, len: usize, stride_log2: u32) -> Option<Self> {
+        let stride = 1_usize.checked_shl(stride_log2).filter(|stride| *stride > 0)?;
+        let is_consistent = offsets.len() == len.div_ceil(stride) && offsets.is_sorted();
+        let first_offset = offsets.first().copied();
+        is_consistent.then_some(Self { offsets, len, stride_log2, first_offset })
+    }
+
     /// Returns the heap size in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.offsets.capacity() * size_of::<u32>()

@@ -9,7 +9,7 @@ use crate::scan::SparseOffsets;
 #[derive(Clone)]
 pub struct LineIndex {
     /// Offset of each line.
-    line_offsets: SparseOffsets,
+    pub(super) line_offsets: SparseOffsets,
     /// Chunker that finds the ends of chunks.
     pub chunker: &'static dyn Chunker,
 }

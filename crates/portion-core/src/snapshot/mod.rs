@@ -5,6 +5,7 @@
 
 mod duplicates;
 mod embedded_json;
+mod encoding;
 mod indexed_text;
 mod line_index;
 mod list;
@@ -17,6 +18,8 @@ mod upstream_page;
 
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin};
+pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
+pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
 pub use indexed_text::{IndexedText, Structure};
 pub use line_index::LineIndex;
 pub(crate) use list::cell_spans;

@@ -32,6 +32,11 @@ impl Slice {
         self.span.start as usize
     }
 
+    /// Returns a slice of the whole shared text.
+    pub(super) fn whole_buffer(&self) -> Self {
+        Self { buffer: Arc::clone(&self.buffer), span: Span::new(0, self.buffer.len()) }
+    }
+
     /// Returns true if both are slices of the same text in memory.
     pub(crate) fn shares_buffer(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.buffer, &other.buffer)

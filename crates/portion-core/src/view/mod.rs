@@ -14,6 +14,7 @@
 //! # Ok::<(), portion_core::view::ViewError>(())
 //! ```
 
+mod encoding;
 mod error;
 mod order;
 mod pagination;

@@ -21,6 +21,7 @@ mod replies;
 mod requests;
 mod rows;
 mod session;
+mod stored;
 mod table;
 mod trace;
 

@@ -31,7 +31,7 @@ pub struct JsonOrigin {
     pub has_replacements: bool,
     /// Offset of the JSON in the text, and offsets at which `null` replaces a shorter `NaN`; `None` for
     /// JSON in a string.
-    offset_map: Option<(usize, Arc<[u32]>)>,
+    pub(super) offset_map: Option<(usize, Arc<[u32]>)>,
 }
 
 impl JsonOrigin {

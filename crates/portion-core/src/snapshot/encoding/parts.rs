@@ -1,0 +1,183 @@
+//! Encodes the parts of a snapshot, and what is known of the whole.
+
+use std::sync::Arc;
+
+use super::super::embedded_json::{EnclosingString, JsonOrigin};
+use super::super::{Part, PartBody, Snapshot, StructuredDuplicate};
+use super::index::{IndexPieces, read_indexed, write_indexed};
+use super::texts::TextTable;
+use crate::codec::{ByteReader, ByteWriter, DecodeError};
+use crate::payload::{BinaryInfo, BlockLabel, DATA_POINTERS, QueryAnswer};
+
+pub(super) fn write_snapshot(
+    snapshot: &Snapshot,
+    table: &mut TextTable,
+    pieces: &mut IndexPieces,
+    out: &mut ByteWriter,
+) {
+    out.uint(snapshot.parts.len());
+    for part in &snapshot.parts {
+        write_part(part, table, pieces, out);
+    }
+    out.uint(snapshot.invalid_utf8_count);
+    out.uint(snapshot.lone_surrogate_count);
+    out.flag(snapshot.is_text_only);
+    out.uint(snapshot.frame_bytes);
+    out.option(snapshot.query_answer.as_ref(), |out, answer| {
+        out.uint(answer.match_count);
+        out.uint(answer.word_match_count);
+        out.text(&serde_json::to_string(&answer.extra_meta).unwrap_or_else(|_| "{}".to_owned()));
+        out.flag(answer.has_known_fields);
+    });
+    out.texts(snapshot.redacted_fields.iter().map(String::as_str));
+    out.flag(snapshot.is_list_path_missing);
+    out.texts(snapshot.paging_arguments.iter().map(String::as_str));
+}
+
+pub(super) fn read_snapshot<B: AsRef<[u8]>>(
+    table: &TextTable,
+    pieces: &[B],
+    input: &mut ByteReader<'_>,
+) -> Result<Snapshot, DecodeError> {
+    let count = input.count()?;
+    let parts = (0..count).map(|_| read_part(table, pieces, input)).collect::<Result<Vec<_>, _>>()?;
+    check_duplicates(&parts)?;
+    Ok(Snapshot {
+        parts,
+        invalid_utf8_count: input.number()?,
+        lone_surrogate_count: input.number()?,
+        is_text_only: input.flag()?,
+        frame_bytes: input.number()?,
+        query_answer: input.option(|input| {
+            Ok(QueryAnswer {
+                match_count: input.number()?,
+                word_match_count: input.number()?,
+                extra_meta: serde_json::from_str(&input.text()?)
+                    .map_err(|_| DecodeError::Invalid("facts about an answer"))?,
+                has_known_fields: input.flag()?,
+            })
+        })?,
+        redacted_fields: input.texts()?,
+        is_list_path_missing: input.flag()?,
+        paging_arguments: Arc::from(input.texts()?),
+    })
+}
+
+fn write_part(part: &Part, table: &mut TextTable, pieces: &mut IndexPieces, out: &mut ByteWriter) {
+    out.text(&part.address);
+    match &part.body {
+        PartBody::Indexed(subject) => {
+            out.flag(true);
+            write_indexed(subject, table, Some(pieces), out);
+        }
+        PartBody::Atomic { json, binary, aside } => {
+            out.flag(false);
+            table.write_slice(json, out);
+            out.option(binary.as_ref(), |out, binary| {
+                out.text(&binary.mime_type);
+                out.choice(DATA_POINTERS, &binary.data_pointer);
+                out.uint(binary.decoded_bytes);
+                out.flag(binary.is_media);
+            });
+            out.flag(*aside);
+        }
+    }
+    out.option(part.duplicate, |out, duplicate| {
+        out.uint(duplicate.part);
+        out.option(duplicate.wrapper_key, ByteWriter::span);
+        out.flag(duplicate.as_string);
+    });
+    out.option(part.label.source.as_deref(), ByteWriter::text);
+    out.option(part.label.mime_type.as_deref(), ByteWriter::text);
+    out.uint(part.label.frame_bytes);
+    out.option(part.json_origin.as_ref(), |out, origin| write_origin(origin, table, out));
+    out.flag(part.item_blocks);
+}
+
+fn read_part<B: AsRef<[u8]>>(
+    table: &TextTable,
+    pieces: &[B],
+    input: &mut ByteReader<'_>,
+) -> Result<Part, DecodeError> {
+    let address = input.text()?;
+    let body = if input.flag()? {
+        PartBody::Indexed(read_indexed(table, pieces, input)?)
+    } else {
+        let json = table.read_slice(input)?;
+        let binary = input.option(|input| {
+            Ok(BinaryInfo {
+                mime_type: input.text()?,
+                data_pointer: input.choice(DATA_POINTERS, "place of binary data")?,
+                decoded_bytes: input.number()?,
+                is_media: input.flag()?,
+            })
+        })?;
+        PartBody::Atomic { json, binary, aside: input.flag()? }
+    };
+    let text = match &body {
+        PartBody::Indexed(subject) => subject.text.clone(),
+        PartBody::Atomic { json, .. } => json.clone(),
+    };
+    let duplicate = input.option(|input| {
+        let part = input.number()?;
+        let wrapper_key = input.option(|input| input.span(&text))?;
+        Ok(StructuredDuplicate { part, wrapper_key, as_string: input.flag()? })
+    })?;
+    let label = BlockLabel {
+        source: input.option(ByteReader::text)?,
+        mime_type: input.option(ByteReader::text)?,
+        frame_bytes: input.number()?,
+    };
+    let json_origin = input.option(|input| read_origin(table, text.len(), input))?;
+    Ok(Part { address, body, duplicate, label, json_origin, item_blocks: input.flag()? })
+}
+
+fn write_origin(origin: &JsonOrigin, table: &mut TextTable, out: &mut ByteWriter) {
+    table.write_slice(&origin.text, out);
+    out.text(&origin.description);
+    out.option(origin.enclosing_string.as_ref(), |out, string| {
+        out.text(&string.pointer);
+        out.span(string.span);
+    });
+    out.flag(origin.has_replacements);
+    out.option(origin.offset_map.as_ref(), |out, (start, shorter)| {
+        out.uint(*start);
+        out.uint(shorter.len());
+        shorter.iter().for_each(|at| out.uint(*at));
+    });
+}
+
+fn read_origin(
+    table: &TextTable,
+    indexed_len: usize,
+    input: &mut ByteReader<'_>,
+) -> Result<JsonOrigin, DecodeError> {
+    let text = table.read_slice(input)?;
+    let description = input.text()?;
+    let enclosing_string =
+        input.option(|input| Ok(EnclosingString { pointer: input.text()?, span: input.span(&text)? }))?;
+    let has_replacements = input.flag()?;
+    let offset_map = input.option(|input| {
+        let start: usize = input.number()?;
+        let count = input.count()?;
+        let shorter = (0..count).map(|_| input.number()).collect::<Result<Arc<[u32]>, _>>()?;
+        let fits = start.checked_add(indexed_len).and_then(|end| end.checked_sub(shorter.len()));
+        if shorter.is_sorted() && fits.is_some_and(|end| end <= text.len()) {
+            Ok((start, shorter))
+        } else {
+            Err(DecodeError::Invalid("offset map"))
+        }
+    })?;
+    Ok(JsonOrigin { text, description, enclosing_string, has_replacements, offset_map })
+}
+
+/// Fails if `structuredContent` repeats a part that is not there.
+fn check_duplicates(parts: &[Part]) -> Result<(), DecodeError> {
+    let exists = |at: usize| parts.get(at).is_some_and(|part| part.indexed_text().is_some());
+    let mut duplicates = parts.iter().filter_map(|part| part.duplicate);
+    if duplicates.all(|duplicate| exists(duplicate.part)) {
+        Ok(())
+    } else {
+        Err(DecodeError::Invalid("repeated part"))
+    }
+}

@@ -1,0 +1,136 @@
+//! The texts of a snapshot, cut into blocks.
+
+use super::super::{Slice, Snapshot, Structure};
+use crate::codec::{ByteReader, ByteWriter, DecodeError};
+
+/// Largest size of a block in bytes.
+pub const MAX_BLOCK_BYTES: usize = 64 << 10;
+
+/// The distinct texts that the slices of a snapshot refer to, in the order of their first use.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextTable {
+    texts: Vec<Slice>,
+}
+
+impl TextTable {
+    /// Collects the texts of a snapshot.
+    pub(crate) fn from_snapshot(snapshot: &Snapshot) -> Self {
+        let mut table = Self::default();
+        for part in snapshot.parts() {
+            table.add(part.source());
+            if let Some(subject) = part.indexed_text() {
+                table.add(&subject.text);
+            }
+        }
+        table
+    }
+
+    /// Adds the text of a slice, unless it is there. Returns its index.
+    pub(crate) fn add(&mut self, slice: &Slice) -> usize {
+        let known = self.texts.iter().position(|text| text.shares_buffer(slice));
+        known.unwrap_or_else(|| {
+            self.texts.push(slice.whole_buffer());
+            self.texts.len() - 1
+        })
+    }
+
+    pub(crate) fn push(&mut self, text: String) {
+        self.texts.push(Slice::new(text));
+    }
+
+    /// Returns the texts from index `from` on.
+    pub(crate) fn texts_from(&self, from: usize) -> &[Slice] {
+        self.texts.get(from..).unwrap_or_default()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Writes which part of which text a slice is.
+    pub(crate) fn write_slice(&mut self, slice: &Slice, out: &mut ByteWriter) {
+        out.uint(self.add(slice));
+        out.uint(slice.start());
+        out.uint(slice.len());
+    }
+
+    pub(crate) fn read_slice(&self, input: &mut ByteReader<'_>) -> Result<Slice, DecodeError> {
+        let text: usize = input.number()?;
+        let text = self.texts.get(text).ok_or(DecodeError::Invalid("text index"))?;
+        Ok(text.subslice(input.span(text)?))
+    }
+}
+
+/// Cuts the texts of a snapshot into blocks, and writes their sizes.
+pub(super) fn write_blocks(snapshot: &Snapshot, table: &TextTable, out: &mut ByteWriter) -> Vec<Vec<u8>> {
+    let mut blocks = Vec::new();
+    out.uint(table.len());
+    for text in table.texts_from(0) {
+        let sizes = block_sizes(text, &item_starts(snapshot, text));
+        out.uint(sizes.len());
+        let mut rest = text.as_bytes();
+        for size in sizes {
+            out.uint(size);
+            let (block, after) = rest.split_at(size);
+            blocks.push(block.to_vec());
+            rest = after;
+        }
+    }
+    blocks
+}
+
+/// Joins the blocks to texts.
+pub(super) fn read_blocks<B: AsRef<[u8]>>(
+    blocks: &[B],
+    input: &mut ByteReader<'_>,
+) -> Result<TextTable, DecodeError> {
+    let mut table = TextTable::default();
+    let mut blocks = blocks.iter().map(AsRef::as_ref);
+    for _ in 0..input.count()? {
+        let mut text = Vec::new();
+        for _ in 0..input.count()? {
+            let size: usize = input.number()?;
+            let block = blocks.next().filter(|block| block.len() == size);
+            text.extend_from_slice(block.ok_or(DecodeError::Invalid("block"))?);
+        }
+        table.push(String::from_utf8(text).map_err(|_| DecodeError::Invalid("text"))?);
+    }
+    if blocks.next().is_some() { Err(DecodeError::Invalid("block count")) } else { Ok(table) }
+}
+
+/// Returns the offsets in a text at which a block should begin: those of indexed items, members and lines.
+fn item_starts(snapshot: &Snapshot, text: &Slice) -> Vec<u32> {
+    let subjects = snapshot.parts().iter().filter_map(|part| part.indexed_text());
+    let mut starts: Vec<u32> = Vec::new();
+    for subject in subjects.filter(|subject| subject.text.shares_buffer(text)) {
+        let offsets = match &subject.structure {
+            Structure::List(list) => &list.item_offsets,
+            Structure::Object(members) => &members.key_offsets,
+            Structure::Text(lines) => &lines.line_offsets,
+        };
+        let shift = subject.text.start() as u32;
+        starts.extend(offsets.entries().iter().map(|at| at.saturating_add(shift)));
+    }
+    starts.sort_unstable();
+    starts
+}
+
+/// Returns the sizes of the blocks of a text. Each block ends at the last item start within the limit, or
+/// inside an item that is larger than a block.
+fn block_sizes(text: &str, starts: &[u32]) -> Vec<usize> {
+    let (mut sizes, mut from) = (Vec::new(), 0);
+    while from < text.len() {
+        let limit = from + MAX_BLOCK_BYTES;
+        let end = if limit >= text.len() {
+            text.len()
+        } else {
+            let before = starts.partition_point(|start| *start as usize <= limit);
+            let item = before.checked_sub(1).map(|last| starts[last] as usize);
+            let item = item.filter(|item| *item > from && text.is_char_boundary(*item));
+            item.unwrap_or_else(|| text.floor_char_boundary(limit))
+        };
+        sizes.push(end - from);
+        from = end;
+    }
+    sizes
+}
