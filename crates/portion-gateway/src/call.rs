@@ -16,12 +16,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::client::ClientProfile;
 use crate::effective_policy::EffectivePolicy;
+pub use crate::fault::Fault;
+use crate::listing::{QUERY_TOOL, READ_TOOL};
 use crate::query_limiter::CancelFlag;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
 use crate::session::ClientSession;
-
-pub use crate::fault::Fault;
-use crate::mcp::{QUERY_TOOL, READ_TOOL};
 pub use crate::snapshot_query::SnapshotQuery;
 
 /// Largest endpoint name in logs and records, in bytes.

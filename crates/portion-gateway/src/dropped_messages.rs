@@ -13,7 +13,7 @@ const LOG_WINDOW: Duration = Duration::from_secs(10);
 
 /// Reason why a message of a server was not relayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DropReason {
+pub enum DropReason {
     /// No pending request: a duplicate response, or one without a request.
     Unsolicited,
     /// Response to a request that its client cancelled.
@@ -74,7 +74,7 @@ impl DropCounter {
 
 /// Limits the rate of a log line.
 #[derive(Debug, Default)]
-pub(crate) struct LogRateLimit(Mutex<LogWindow>);
+pub struct LogRateLimit(Mutex<LogWindow>);
 
 #[derive(Debug, Default)]
 struct LogWindow {
@@ -85,7 +85,7 @@ struct LogWindow {
 
 impl LogRateLimit {
     /// Returns the number of lines suppressed since the last one if a line may be logged now, else `None`.
-    pub(crate) fn acquire(&self, now: Instant) -> Option<u64> {
+    pub fn acquire(&self, now: Instant) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if window.started_at.is_none_or(|begun| now.saturating_duration_since(begun) >= LOG_WINDOW) {
             (window.started_at, window.logged_count) = (Some(now), 0);

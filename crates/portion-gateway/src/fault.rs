@@ -32,7 +32,7 @@ pub struct Fault {
     /// Cursor of the snapshot, if there is one: a call that may have side effects need not be repeated.
     pub cursor: Option<CursorToken>,
     /// Endpoint of an expired cursor, if it is known.
-    pub(crate) expired_endpoint: Option<Box<Endpoint>>,
+    pub expired_endpoint: Option<Box<Endpoint>>,
 }
 
 impl From<ViewError> for Fault {
@@ -188,7 +188,8 @@ impl Fault {
         }
     }
 
-    pub(crate) fn new(code: &'static str, message: String, advice: String) -> Self {
+    /// Creates a fault with one line of advice.
+    pub fn new(code: &'static str, message: String, advice: String) -> Self {
         Self { code, message, advice, cursor: None, expired_endpoint: None }
     }
 

@@ -190,7 +190,7 @@ impl Gateway {
     }
 
     /// Counts a server message that is not relayed.
-    pub(crate) fn record_drop(&self, dropped: DropReason, bytes: usize, why: &str) {
+    pub fn record_drop(&self, dropped: DropReason, bytes: usize, why: &str) {
         self.drop_counter.record(dropped, bytes, why, self.now());
     }
 
@@ -200,7 +200,7 @@ impl Gateway {
     }
 
     /// Returns an id for one of the gateway's own spans.
-    pub(crate) fn next_span_id(&self) -> u64 {
+    pub fn next_span_id(&self) -> u64 {
         self.span_ids.next_id()
     }
 
@@ -348,7 +348,7 @@ impl Gateway {
     }
 
     /// Fits a reworded fault into the budget. The original fault is already recorded.
-    pub(crate) fn refit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Reply {
+    pub fn refit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Reply {
         Reply::Fault(fit_fault(fault, effective_policy, request))
     }
 

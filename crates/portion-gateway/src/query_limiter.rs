@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Largest number of running queries per session.
-pub(crate) const MAX_CONCURRENT_QUERIES: usize = 4;
+pub const MAX_CONCURRENT_QUERIES: usize = 4;
 /// Largest number of queued queries per session. Further ones are refused.
-pub(crate) const MAX_WAITING_QUERIES: usize = 60;
+pub const MAX_WAITING_QUERIES: usize = 60;
 
 /// Cancels a query; shared by the requester and the worker.
 #[derive(Clone, Debug, Default)]
@@ -26,23 +26,23 @@ impl CancelFlag {
     }
 
     /// Returns the flag itself, for the worker.
-    pub(crate) fn as_atomic(&self) -> &Arc<AtomicBool> {
+    pub fn as_atomic(&self) -> &Arc<AtomicBool> {
         &self.0
     }
 
     /// Cancels when the returned guard is dropped: work on another thread ends with the future that waits for
     /// it.
-    pub(crate) fn cancel_on_drop(&self) -> CancelOnDrop {
+    pub fn cancel_on_drop(&self) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 }
 
 /// Sets a [`CancelFlag`] when dropped.
-pub(crate) struct CancelOnDrop(CancelFlag);
+pub struct CancelOnDrop(CancelFlag);
 
 impl CancelOnDrop {
     /// Disarms the guard, because the work has ended.
-    pub(crate) fn disarm(mut self) {
+    pub fn disarm(mut self) {
         self.0 = CancelFlag::default();
     }
 }
@@ -55,13 +55,13 @@ impl Drop for CancelOnDrop {
 
 /// Limits the queries of one session.
 #[derive(Debug)]
-pub(crate) struct QueryLimiter {
+pub struct QueryLimiter {
     permits: Semaphore,
     entered_count: AtomicUsize,
 }
 
 /// Permit to run a query, until it is dropped.
-pub(crate) struct QueryPermit<'a> {
+pub struct QueryPermit<'a> {
     _permit: SemaphorePermit<'a>,
     _entered: EnteredGuard<'a>,
 }
@@ -82,7 +82,7 @@ impl Default for QueryLimiter {
 
 impl QueryLimiter {
     /// Waits for a permit. `None` if too many queries are queued.
-    pub(crate) async fn acquire(&self) -> Option<QueryPermit<'_>> {
+    pub async fn acquire(&self) -> Option<QueryPermit<'_>> {
         let before = self.entered_count.fetch_add(1, Ordering::Relaxed);
         let entered = EnteredGuard(&self.entered_count);
         if before >= MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES {

@@ -65,7 +65,7 @@ impl ClientSession {
     }
 
     /// Returns the limiter of its queries.
-    pub(crate) fn query_limiter(&self) -> &QueryLimiter {
+    pub fn query_limiter(&self) -> &QueryLimiter {
         &self.query_limiter
     }
 

@@ -11,7 +11,7 @@
 //! Another allocator was no better way: mimalloc 2 and 3 kept more, and jemalloc takes 100 seconds of processor time to
 //! build.
 
-use portion_gateway::upstream::stdio::Program;
+use portion_mcp::upstream::stdio::Program;
 
 /// The number of heaps: for each thread one, up to so many.
 const HEAPS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use hyper::header::{ALLOW, HeaderName, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use portion_dashboard::{Answer, Records, Site};
-use portion_gateway::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
-use portion_gateway::http::body::{self, Body};
+use portion_mcp::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
+use portion_mcp::http::body::{self, Body};
 use tokio::sync::Semaphore;
 
 /// Pages that are made at the same time; further ones wait for them.

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         Command::DemoServer => command::demo_server::run(),
         Command::WatchGroups => Ok(watchdog::run()),
     };
-    portion_gateway::upstream::group_registry::dismiss_watchdog();
+    portion_mcp::upstream::group_registry::dismiss_watchdog();
     match outcome {
         Ok(code) => code,
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,

@@ -5,8 +5,8 @@ use std::error::Error;
 use clap::{Args, ValueEnum};
 use portion_config::reference::expand;
 use portion_config::sources::ProcessEnvironment;
-use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
-use portion_gateway::upstream::link::remote;
+use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
+use portion_mcp::upstream::link::remote;
 
 const HEADER_HELP: &str = "A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from \
                            the environment, ${file:/path} from a file, $$ is a dollar sign";

@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use portion_config::{ServerConfig as Written, Upstream};
-use portion_gateway::bridge::{self, Bridge};
-use portion_gateway::front::http::Backend;
-use portion_gateway::mcp::McpProcessorFactory;
-use portion_gateway::proxy::Proxy;
-use portion_gateway::upstream::link::sse::SseConnector;
-use portion_gateway::upstream::link::{ChildConnector, remote};
-use portion_gateway::upstream::stdio::{Program, SpawnError};
+use portion_mcp::bridge::{self, Bridge};
+use portion_mcp::front::http::Backend;
+use portion_mcp::mcp::McpProcessorFactory;
+use portion_mcp::proxy::Proxy;
+use portion_mcp::upstream::link::sse::SseConnector;
+use portion_mcp::upstream::link::{ChildConnector, remote};
+use portion_mcp::upstream::stdio::{Program, SpawnError};
 
 use crate::allocator;
 use crate::remote::{RemoteArgs, RemoteServer};

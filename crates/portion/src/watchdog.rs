@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use portion_gateway::upstream::group_registry;
+use portion_mcp::upstream::group_registry;
 
 /// The hidden command that it runs.
 const COMMAND: &str = "watch-groups";

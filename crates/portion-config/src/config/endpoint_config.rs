@@ -10,7 +10,7 @@ use portion_core::policy::{
 };
 use portion_core::redact::RedactionRules;
 use portion_core::tokens::Factor;
-use portion_gateway::mcp::{AdvertisePolicy, ListingOptions};
+use portion_gateway::listing::{AdvertisePolicy, ListingOptions};
 use portion_gateway::policy_source::{EndpointConfig, Experiment, Rollout};
 
 use super::Cascade;

@@ -14,18 +14,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::tokens::Tokenizer;
-use portion_gateway::mcp::ListingOptions;
+use portion_gateway::listing::ListingOptions;
 use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
-
-pub use alerts::AlertSettings;
-pub(crate) use cascade::{Cascade, PatternRule};
-pub use upstream::{ServerConfig, Upstream};
 
 use crate::problem::{Errors, Warnings};
 use crate::read::{ConfigReader, SourceLines};
 use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::value::Value;
+pub use alerts::AlertSettings;
+pub(crate) use cascade::{Cascade, PatternRule};
+pub use upstream::{ServerConfig, Upstream};
 
 /// One version of the configuration.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use portion_gateway::upstream::http::UpstreamTarget;
-use portion_gateway::upstream::link::remote::Transport;
+use portion_mcp::upstream::http::UpstreamTarget;
+use portion_mcp::upstream::link::remote::Transport;
 
 use super::{PatternRule, cascade};
 use crate::origin::Origin;

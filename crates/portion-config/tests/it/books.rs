@@ -4,7 +4,7 @@ use portion_config::{Config, ServerConfig, Sources};
 use portion_core::policy::{ClientLimits, EnvelopeMode, MetadataStyle, Policy, PolicyProfile};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::call::EndpointKind;
-use portion_gateway::mcp::AdvertisePolicy;
+use portion_gateway::listing::AdvertisePolicy;
 use portion_gateway::policy_source::{EndpointTarget, Experiment, PolicySource, Rollout};
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};

@@ -3,8 +3,6 @@
 mod health;
 mod metrics;
 
-pub(crate) use metrics::metric_families;
-
 use std::future::ready;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -13,17 +11,18 @@ use std::sync::Arc;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use hyper::{Method, Response, StatusCode};
 use portion_config::user_dirs;
-use portion_gateway::front::http::{
+use portion_mcp::front::http::{
     Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument,
 };
-use portion_gateway::http::body::{self, Body};
-use portion_gateway::one_shot_flag::OneShotFlag;
+use portion_mcp::http::body::{self, Body};
+use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 
 use crate::dashboard::DashboardBackend;
 use crate::exposure;
 use crate::setup::Setup;
+pub(crate) use metrics::metric_families;
 
 /// Where that is, unless somewhere else was written.
 pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:9465";

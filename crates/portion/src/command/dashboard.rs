@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_config::{Config, find, user_dirs};
-use portion_gateway::front::http::{Backend, HttpLimits, HttpServer, OriginGuard, PrincipalResolver};
-use portion_gateway::front::signals::ShutdownSignals;
 use portion_gateway::gateway_parts::random_secret;
-use portion_gateway::one_shot_flag::OneShotFlag;
+use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard, PrincipalResolver};
+use portion_mcp::front::signals::ShutdownSignals;
+use portion_mcp::one_shot_flag::OneShotFlag;
 use tokio::net::TcpListener;
 
 use super::CommandResult;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_core::cursor::Scope;
-use portion_gateway::front::stdio::StdioFront;
-use portion_gateway::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_gateway::session::ClientSession;
-use portion_gateway::upstream::stdio::Child;
+use portion_mcp::front::stdio::StdioFront;
+use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
+use portion_mcp::upstream::stdio::Child;
 
 use super::CommandResult;
 use crate::admin;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
-use portion_gateway::http::body;
-use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
+use portion_mcp::http::body;
+use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
 use portion_telemetry::alert::Change;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;

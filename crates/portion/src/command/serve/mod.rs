@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use portion_gateway::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
-use portion_gateway::front::signals::ShutdownSignals;
+use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
+use portion_mcp::front::signals::ShutdownSignals;
 use tokio::net::TcpListener;
 
 use self::upstream_arg::UpstreamArg;

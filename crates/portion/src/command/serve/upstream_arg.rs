@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use portion_gateway::upstream::stdio::Program;
+use portion_mcp::upstream::stdio::Program;
 
 use crate::remote::RemoteArgs;
 use crate::server::{NamedServer, Server};

@@ -1,0 +1,273 @@
+//! The link shared by all clients without sessions.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::Scope;
+use portion_gateway::dropped_messages::DropReason;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::exchange::StatelessExchange;
+use super::request_table::{Delivery, RequestTable};
+use crate::frame::Frame;
+use crate::front::http::{Principal, http_error};
+use crate::mcp::error_code::METHOD_NOT_FOUND;
+use crate::mcp::{McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
+use crate::one_shot_flag::OneShotFlag;
+use crate::relay::MessageProcessor as _;
+use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
+
+/// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
+const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Messages queued for one client. A slower client is disconnected, because others wait for the same server.
+const POST_QUEUE_LIMIT: usize = 256;
+/// Principals whose server state (catalogue, capabilities) is kept.
+const MAX_PRINCIPALS: usize = 256;
+
+/// A link and its posts.
+pub(super) struct SharedConnection {
+    processor_factory: McpProcessorFactory,
+    requests: Mutex<RequestTable>,
+    /// Processor of each principal, with its state of the server, and the time of its last request.
+    processor_by_principal: Mutex<HashMap<Scope, (Arc<McpProcessor>, Instant)>>,
+    /// `None` once the link is closed.
+    outbox: Mutex<Option<Outbox>>,
+    has_received: AtomicBool,
+    is_unresponsive: AtomicBool,
+    end_requested: OneShotFlag,
+    /// Set when the server has ended.
+    ended: OneShotFlag,
+}
+
+impl SharedConnection {
+    /// Starts a shared connection over this link.
+    pub(super) fn start(processor_factory: McpProcessorFactory, link: Link) -> Arc<Self> {
+        let Link { outbox, inbox } = link;
+        let connection = Arc::new(Self {
+            processor_factory,
+            requests: Mutex::new(RequestTable::new(Instant::now())),
+            processor_by_principal: Mutex::default(),
+            outbox: Mutex::new(Some(outbox)),
+            has_received: AtomicBool::new(false),
+            is_unresponsive: AtomicBool::new(false),
+            end_requested: OneShotFlag::default(),
+            ended: OneShotFlag::default(),
+        });
+        tokio::spawn(Arc::clone(&connection).run_server_side(inbox));
+        connection
+    }
+
+    /// Returns true if the link is closed.
+    pub(super) fn is_over(&self) -> bool {
+        self.outbox().is_none()
+    }
+
+    /// Closes the link and answers pending requests.
+    pub(super) fn end(&self) {
+        self.end_requested.set();
+    }
+
+    /// Waits until the server has ended.
+    pub(super) async fn ended(&self) {
+        self.ended.wait().await;
+    }
+
+    /// Returns the time since which no post is pending; `None` while one is.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.requests().idle_since()
+    }
+
+    /// Returns true if the server has ever sent anything.
+    pub(super) fn has_received(&self) -> bool {
+        self.has_received.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if a request has timed out and the server has never sent anything.
+    pub(super) fn is_unresponsive(&self) -> bool {
+        self.is_unresponsive.load(Ordering::Relaxed) && !self.has_received()
+    }
+
+    /// Records that a request has timed out.
+    pub(super) fn mark_unresponsive(&self) {
+        self.is_unresponsive.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns a processor for a request of this principal.
+    pub(super) fn processor_for(&self, principal: &Principal) -> McpProcessor {
+        let scope = principal.sessionless_scope();
+        let mut principals = self.processor_by_principal();
+        if !principals.contains_key(&scope) && principals.len() >= MAX_PRINCIPALS {
+            let oldest =
+                principals.iter().min_by_key(|(_, (_, last_used))| *last_used).map(|(scope, _)| *scope);
+            oldest.map(|oldest| principals.remove(&oldest));
+        }
+        let new_entry = || {
+            (
+                Arc::new(self.processor_factory.new_processor(scope, principal.conversation(None))),
+                Instant::now(),
+            )
+        };
+        let (processor, last_used) = principals.entry(scope).or_insert_with(new_entry);
+        *last_used = Instant::now();
+        processor.fork().with_reuse(principal.has_credential())
+    }
+
+    /// Opens the exchange of a request. Returns `None` if the link is closed.
+    pub(super) fn open_exchange(
+        self: &Arc<Self>,
+        processor: McpProcessor,
+        scope: Scope,
+        request: &MessageView<'_>,
+    ) -> Option<StatelessExchange> {
+        let (sender, receiver) = mpsc::channel(POST_QUEUE_LIMIT);
+        let post = self.requests().register_post(sender, scope, request)?;
+        Some(StatelessExchange::new(self, processor, post, receiver))
+    }
+
+    /// Sends a message of a post to the server. Each post is notified separately if the link is closed.
+    pub(super) async fn send_for_post(&self, post: u64, message: Vec<u8>) {
+        let message = self.requests().rewrite_outbound(post, message);
+        self.send_verbatim(message).await;
+    }
+
+    /// Sends a message with unchanged ids.
+    pub(super) async fn send_verbatim(&self, message: Vec<u8>) {
+        let outbox = self.outbox().clone();
+        if let Some(outbox) = outbox {
+            let _ = outbox.send(message).await;
+        }
+    }
+
+    /// Removes a post and cancels its pending requests at the server.
+    pub(super) fn close_post(&self, post: u64, now: Instant) {
+        let cancelled = self.requests().remove_post(post, now);
+        let Some(outbox) = self.outbox().clone().filter(|_| !cancelled.is_empty()) else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            for link_id in cancelled {
+                let params =
+                    format!("{{\"requestId\":{link_id},\"reason\":\"nobody waits for the answer\"}}");
+                let cancel = format!(
+                    "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}"
+                );
+                let _ = outbox.send(cancel.into_bytes()).await;
+            }
+        });
+    }
+
+    /// Processes the messages of the server until the link is closed.
+    async fn run_server_side(self: Arc<Self>, mut inbox: Inbox) {
+        let reason = loop {
+            tokio::select! {
+                event = inbox.next() => match event {
+                    Some(LinkEvent::Frame(frame)) => self.handle_frame(frame).await,
+                    Some(LinkEvent::Closed(reason)) => break reason,
+                    None => break "the server is gone".to_owned(),
+                },
+                () = self.end_requested.wait() => break "the server was ended".to_owned(),
+            }
+        };
+        let outbox = self.outbox().take();
+        drop(outbox);
+        self.requests().close(&reason);
+        let _ = timeout(SERVER_EXIT_TIMEOUT, async { while inbox.next().await.is_some() {} }).await;
+        drop(inbox);
+        self.ended.set();
+    }
+
+    async fn handle_frame(self: &Arc<Self>, frame: Frame) {
+        self.has_received.store(true, Ordering::Relaxed);
+        let line = match frame {
+            Frame::Message(line) => line,
+            Frame::TooLarge { id: Some(id), has_method: false, bytes } => {
+                let mut table = self.requests();
+                let Some((post, id)) = table.take_request(&id) else { return };
+                let frame = Frame::TooLarge { id: Some(id.into()), has_method: false, bytes };
+                if let Some(sender) = table.sender(post) {
+                    let _ = sender.try_send(Ok(frame));
+                }
+                return;
+            }
+            Frame::TooLarge { id, has_method, .. } => {
+                if let Some(id) = id.filter(|_| has_method) {
+                    self.reject_server_request(&id);
+                }
+                return;
+            }
+        };
+        let text = String::from_utf8_lossy(&line);
+        let Ok(batch) = ParsedBatch::parse(&text) else {
+            self.processor_factory.gateway.record_drop(
+                DropReason::Invalid,
+                line.len(),
+                "a line of the server that is no message",
+            );
+            return;
+        };
+        for message in &batch.messages {
+            if message.kind() == MessageKind::Request {
+                self.reject_server_request(message.id());
+                continue;
+            }
+            if message.method() == "notifications/tools/list_changed" {
+                self.invalidate_tools(message).await;
+            }
+            let delivery = self.requests().rewrite_inbound(&text, message);
+            if let Some(delivery) = delivery {
+                self.deliver(delivery);
+            } else {
+                let why = "an answer that no pending request has asked for";
+                if message.kind() == MessageKind::Response {
+                    self.processor_factory.gateway.record_drop(DropReason::Unsolicited, line.len(), why);
+                }
+            }
+        }
+    }
+
+    fn deliver(&self, delivery: Delivery) {
+        let Delivery { post_ids, text, end_reason } = delivery;
+        for post_id in post_ids {
+            let Some(sender) = self.requests().sender(post_id) else { continue };
+            let sent = sender.try_send(Ok(Frame::Message(text.clone().into_bytes())));
+            let ended = end_reason.map(|why| sender.try_send(Err(why.to_owned())));
+            if sent.is_err() || ended.is_some() {
+                // The exchange still reads its queued messages, and then the end of the channel.
+                self.close_post(post_id, Instant::now());
+            }
+        }
+    }
+
+    /// Invalidates the tool lists of all principals.
+    async fn invalidate_tools(&self, message: &MessageView<'_>) {
+        let text = message.slice(message.span()).as_bytes().to_vec();
+        let processors: Vec<_> =
+            self.processor_by_principal().values().map(|(processor, _)| Arc::clone(processor)).collect();
+        for processor in processors {
+            processor.process_server_frame(Frame::Message(text.clone())).await;
+        }
+    }
+
+    /// Rejects a request of the server, which these revisions do not allow.
+    fn reject_server_request(self: &Arc<Self>, raw_id: &str) {
+        let message = "no client of this revision takes requests";
+        let error = http_error::json_rpc_error(raw_id, METHOD_NOT_FOUND, message).into_bytes();
+        let connection = Arc::clone(self);
+        // In a task, because a server may not read while it writes.
+        tokio::spawn(async move { connection.send_verbatim(error).await });
+    }
+
+    fn requests(&self) -> MutexGuard<'_, RequestTable> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn processor_by_principal(&self) -> MutexGuard<'_, HashMap<Scope, (Arc<McpProcessor>, Instant)>> {
+        self.processor_by_principal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outbox(&self) -> MutexGuard<'_, Option<Outbox>> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,298 @@
+//! Identifies the caller of a request, so that no caller can read snapshots of another.
+//!
+//! The principal is the keyed hash of every header that carries a credential, of the path and of the query. Without a
+//! credential it also includes the session. With neither, nothing is reused without a cursor, and a cursor is a bearer
+//! secret of the caller that received it.
+//!
+//! The credentials are not verified here; that is the task of the server. They only distinguish callers.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
+use portion_core::cursor::Scope;
+use portion_gateway::session::ClientSession;
+
+/// Header with the session id.
+const SESSION_ID_HEADER: &str = "mcp-session-id";
+/// Authentication schemes that are no credential without a value.
+const AUTH_SCHEMES: [&str; 7] = ["bearer", "basic", "digest", "dpop", "negotiate", "token", "apikey"];
+
+/// Headers that carry credentials by default.
+pub const DEFAULT_PRINCIPAL_HEADERS: [HeaderName; 6] = [
+    AUTHORIZATION,
+    PROXY_AUTHORIZATION,
+    COOKIE,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-auth-token"),
+];
+
+/// Identifies callers by their credentials.
+#[derive(Clone)]
+pub struct PrincipalResolver {
+    key: [u8; 32],
+    credential_headers: Vec<HeaderName>,
+}
+
+/// Caller of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    /// Hash of path, query and credentials.
+    credential_scope: Scope,
+    /// The same hash with the subject of a JSON Web Token in place of the token.
+    owner_scope: Scope,
+    /// Hash of the path, which is not secret.
+    path_scope: Scope,
+    has_credential: bool,
+    session_id: Option<Box<str>>,
+}
+
+impl PrincipalResolver {
+    /// Creates a resolver that hashes these headers under a secret key.
+    pub fn new(key: [u8; 32], headers: Vec<HeaderName>) -> Self {
+        Self { key, credential_headers: headers }
+    }
+
+    /// Returns the caller of a request with this path, query and headers.
+    pub fn identify(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Principal {
+        let credentials: Vec<(&HeaderName, &[u8])> = self
+            .credential_headers
+            .iter()
+            .flat_map(|name| headers.get_all(name).iter().map(move |value| (name, value.as_bytes())))
+            .filter(|(name, value)| is_credential(name, value))
+            .collect();
+        let request = [path.as_bytes(), query.unwrap_or_default().as_bytes()];
+        let credential_parts = credentials.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
+        let credential_scope = Scope::from_parts(&self.key, request.into_iter().chain(credential_parts));
+        let mut parts: Vec<Vec<u8>> = vec![b"owner".to_vec()];
+        parts.extend(request.map(<[u8]>::to_vec));
+        for (name, value) in &credentials {
+            parts.push(name.as_str().into());
+            match jwt_subject(name, value) {
+                Some((issuer, subject)) => parts.extend([b"jwt".to_vec(), issuer.into(), subject.into()]),
+                // The prefix distinguishes a value from the parts of a token.
+                None => parts.push([b"=", *value].concat()),
+            }
+        }
+        let owner_scope = Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice));
+        let session_id =
+            headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
+        let (has_credential, session_id) = (!credentials.is_empty(), session_id.map(Into::into));
+        Principal {
+            credential_scope,
+            owner_scope,
+            path_scope: Scope::from_principal(path),
+            has_credential,
+            session_id,
+        }
+    }
+}
+
+impl Principal {
+    /// Returns the session id of the request.
+    pub fn session_id(&self) -> Option<&str> {
+        self.session_id.as_deref()
+    }
+
+    /// Returns the scope that owns the snapshots of the request.
+    pub fn scope(&self) -> Scope {
+        self.session_id().map_or(self.credential_scope, |id| self.session_scope(id))
+    }
+
+    /// Returns the scope that owns the snapshots of requests in this session.
+    pub fn session_scope(&self, id: &str) -> Scope {
+        if self.has_credential { self.credential_scope } else { self.credential_scope.derive(id) }
+    }
+
+    /// Returns the client session of requests with this session id, which is stable across restarts; without an id,
+    /// that of all requests of the caller without a session.
+    pub fn conversation(&self, id: Option<&str>) -> Arc<ClientSession> {
+        match id {
+            Some(id) => ClientSession::with_id(self.path_scope, id),
+            None => ClientSession::with_id(self.credential_scope, ""),
+        }
+    }
+
+    /// Returns the scope that owns the snapshots of the request in protocols without sessions.
+    pub fn sessionless_scope(&self) -> Scope {
+        self.credential_scope
+    }
+
+    /// Returns true if the request has a credential, which alone identifies its caller.
+    pub fn has_credential(&self) -> bool {
+        self.has_credential
+    }
+
+    /// Returns the scope that owns a session with a secret id. It stays the same when a JSON Web Token is refreshed, as
+    /// long as issuer and subject do. These are not verified: without the session id they must grant no access.
+    pub fn owner_scope(&self) -> Scope {
+        self.owner_scope
+    }
+}
+
+/// Returns true if a header identifies a caller: empty values and schemes without a credential do not.
+fn is_credential(name: &HeaderName, value: &[u8]) -> bool {
+    let value = value.trim_ascii();
+    if value.is_empty() {
+        return false;
+    }
+    if name == COOKIE {
+        let has_value =
+            |pair: &[u8]| pair.split(|byte| *byte == b'=').skip(1).any(|part| !part.trim_ascii().is_empty());
+        return value.split(|byte| *byte == b';').any(has_value);
+    }
+    if name != AUTHORIZATION && name != PROXY_AUTHORIZATION {
+        return true;
+    }
+    let (scheme, credential) = split_scheme(value);
+    let is_scheme = AUTH_SCHEMES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(scheme));
+    let is_empty_basic = || {
+        scheme.eq_ignore_ascii_case(b"basic")
+            && STANDARD.decode(credential).is_ok_and(|decoded| decoded == b":")
+    };
+    !(is_scheme && credential.is_empty() || is_empty_basic())
+}
+
+/// Returns the claimed issuer and subject of a JSON Web Token, unverified.
+fn jwt_subject(name: &HeaderName, value: &[u8]) -> Option<(String, String)> {
+    let (scheme, token) = split_scheme(value.trim_ascii());
+    if name != AUTHORIZATION || !scheme.eq_ignore_ascii_case(b"bearer") {
+        return None;
+    }
+    let mut parts = std::str::from_utf8(token).ok()?.split('.');
+    let (head, claims) = (parts.next()?, parts.next()?);
+    parts.next().filter(|signature| !signature.is_empty() && parts.next().is_none())?;
+    let object = |part: &str| -> Option<serde_json::Value> {
+        let json = URL_SAFE_NO_PAD.decode(part).ok()?;
+        serde_json::from_slice(&json).ok().filter(serde_json::Value::is_object)
+    };
+    object(head)?.get("alg")?.as_str()?;
+    let claims = object(claims)?;
+    let claim = |name: &str| claims.get(name).and_then(|claim| claim.as_str()).unwrap_or_default().to_owned();
+    Some((claim("iss"), claim("sub"))).filter(|(_, subject)| !subject.is_empty())
+}
+
+fn split_scheme(value: &[u8]) -> (&[u8], &[u8]) {
+    let end = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
+    (&value[..end], value[end..].trim_ascii())
+}
+
+/// Returns true if a request has more than one session id: two readers could use different ones.
+pub(super) fn has_duplicate_session_id(headers: &HeaderMap) -> bool {
+    let mut ids = headers.get_all(SESSION_ID_HEADER).iter().map(HeaderValue::as_bytes);
+    ids.next().is_some() && ids.next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use hyper::HeaderMap;
+    use hyper::header::{HeaderName, HeaderValue};
+
+    use super::{Principal, PrincipalResolver};
+
+    fn of(target: &str, fields: &[(&str, &str)]) -> Principal {
+        let headers = ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"];
+        let principals = PrincipalResolver::new([7; 32], headers.map(HeaderName::from_static).to_vec());
+        let mut map = HeaderMap::new();
+        for (name, value) in fields {
+            let name: HeaderName = name.parse().expect("a name");
+            map.append(name, HeaderValue::from_str(value).expect("a value"));
+        }
+        let (path, query) =
+            target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+        principals.identify(path, query, &map)
+    }
+
+    fn token(claims: &str, signature: &str) -> String {
+        let part = |json: &str| URL_SAFE_NO_PAD.encode(json);
+        format!("Bearer {}.{}.{signature}", part(r#"{"alg":"HS256"}"#), part(claims))
+    }
+
+    #[test]
+    fn different_credentials_have_different_scopes() {
+        let all: Vec<Principal> = vec![
+            of("/mcp", &[]),
+            of("/other", &[]),
+            of("/mcp?x-api-key=a", &[]),
+            of("/mcp", &[("x-api-key", "a")]),
+            of("/mcp", &[("x-api-key", "A")]),
+            of("/mcp", &[("api-key", "a")]),
+            of("/mcp", &[("authorization", "a")]),
+            of("/mcp", &[("authorization", "Bearer a")]),
+            of("/mcp", &[("authorization", "Basic a")]),
+            of("/mcp", &[("cookie", "x-api-key=a")]),
+            of("/mcp", &[("x-api-key", "a"), ("x-api-key", "b")]),
+            of("/mcp", &[("x-api-key", "b"), ("x-api-key", "a")]),
+            of("/mcp", &[("x-api-key", "a"), ("api-key", "b")]),
+            of("/mcp", &[("x-api-key", "b"), ("api-key", "a")]),
+            of("/mcp", &[("x-api-key", "aapi-keyb")]),
+            of("/mcp", &[("x-api-key", "a, b")]),
+            of("/mcpx-api-key", &[("api-key", "a")]),
+            of("/mcp?a", &[("x-api-key", "a")]),
+        ];
+        for (i, one) in all.iter().enumerate() {
+            for (j, other) in all.iter().enumerate() {
+                assert_eq!(one.scope() == other.scope(), i == j, "{i} {j}");
+                assert_eq!(one.owner_scope() == other.owner_scope(), i == j, "{i} {j}");
+            }
+        }
+        assert_eq!(of("/mcp", &[("x-api-key", "a"), ("accept", "b")]).scope(), all[3].scope());
+    }
+
+    #[test]
+    fn common_header_values_are_no_credential() {
+        for (name, value) in [
+            ("x-api-key", ""),
+            ("x-api-key", "  "),
+            ("authorization", "Bearer"),
+            ("authorization", "bearer "),
+            ("authorization", "Basic Og=="),
+            ("cookie", ";"),
+            ("cookie", "a=; b= "),
+            ("cookie", "a"),
+            ("x-unknown", "a"),
+        ] {
+            let with = of("/mcp", &[(name, value)]);
+            assert!(!with.has_credential() && with == of("/mcp", &[]), "{name}: {value}");
+        }
+        assert!(of("/mcp", &[("authorization", "raw-key")]).has_credential());
+        assert!(of("/mcp", &[("cookie", "a=; b=c")]).has_credential());
+    }
+
+    #[test]
+    fn the_session_counts_only_without_a_credential() {
+        let in_session = |id: &str, fields: &[(&str, &str)]| {
+            of("/mcp", &[&[("mcp-session-id", id)], fields].concat()).scope()
+        };
+        assert_ne!(in_session("1", &[]), in_session("2", &[]));
+        assert_eq!(in_session("1", &[]), of("/mcp", &[]).session_scope("1"));
+        assert_eq!(in_session("", &[]), of("/mcp", &[]).scope());
+        let key = [("api-key", "k")];
+        assert_eq!(in_session("1", &key), in_session("2", &key));
+    }
+
+    #[test]
+    fn a_refreshed_token_owns_the_session_but_not_the_data() {
+        let with = |value: &str| of("/mcp", &[("authorization", value)]);
+        let first = with(&token(r#"{"iss":"i","sub":"ada","exp":1}"#, "x"));
+        let refreshed = with(&token(r#"{"iss":"i","sub":"ada","exp":2}"#, "y"));
+        assert!(first.owner_scope() == refreshed.owner_scope() && first.scope() != refreshed.scope());
+        for other in [
+            token(r#"{"iss":"i","sub":"bob"}"#, "x"),
+            token(r#"{"iss":"j","sub":"ada"}"#, "x"),
+            token(r#"{"iss":"i"}"#, "x"),
+            token(r#"{"iss":"i","sub":"ada","exp":1}"#, ""),
+            token(r#"{"iss":"i","sub":"ada","exp":1}"#, "x.y"),
+            "Bearer opaque".to_owned(),
+        ] {
+            assert_ne!(with(&other).owner_scope(), first.owner_scope(), "{other}");
+        }
+        let cookie = of("/mcp", &[("authorization", &token(r#"{"sub":"a"}"#, "x")), ("cookie", "a=b")]);
+        assert_ne!(cookie.owner_scope(), with(&token(r#"{"sub":"a"}"#, "x")).owner_scope());
+    }
+}

@@ -1,0 +1,311 @@
+//! Catalog of the upstream's tools, and the tool list that clients receive.
+//!
+//! The same list always results in the same bytes, because clients cache prompts by them. Tools that are
+//! neither extended nor shortened keep their bytes.
+
+mod advertise;
+mod builtin_tool;
+mod lazy;
+mod output_schema;
+mod schema;
+mod schema_bound;
+mod summary_line;
+mod tool;
+mod trim;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use portion_core::policy::RenderOptions;
+use portion_core::redact::RedactionRules;
+use portion_core::scan::{JsonKind, minify};
+use portion_core::span::Span;
+use portion_core::spelling::closest_name;
+use portion_gateway::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
+
+use super::splice::Splice;
+use super::walk::{self, Sequence};
+use builtin_tool::BuiltinToolNames;
+pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
+pub(super) use tool::UpstreamTool;
+
+/// The known tools of an upstream.
+#[derive(Debug)]
+pub(super) struct ToolCatalog {
+    tools: HashMap<String, UpstreamTool>,
+    style: ListingStyle,
+    /// Tools that get controls.
+    advertise: AdvertisePolicy,
+    /// Names of the built-in tools.
+    builtin_names: BuiltinToolNames,
+    /// True once the size of the list was logged.
+    is_size_logged: bool,
+}
+
+/// Options for the listing of one tool, by its endpoint rule.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolListingPolicy {
+    /// Overrides whether controls are added; `None` applies the [`AdvertisePolicy`].
+    pub adds_controls: Option<bool>,
+    /// Largest number of items per page.
+    pub max_page_size: usize,
+    /// Render options of its results.
+    pub render_options: RenderOptions,
+    /// Tokens up to which an object is never shortened.
+    pub summarize_above: usize,
+    /// Redaction rules of its results.
+    pub redact: Option<Arc<RedactionRules>>,
+}
+
+/// Error for a tool name that does not exist.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NoSuchTool {
+    pub name: String,
+    pub nearest: Option<String>,
+}
+
+impl ToolCatalog {
+    /// Creates an empty catalog.
+    pub(super) fn new(listing: &ListingOptions) -> Self {
+        let (style, advertise) = (listing.style, listing.advertise.clone());
+        Self {
+            tools: HashMap::new(),
+            style,
+            advertise,
+            builtin_names: BuiltinToolNames::new(listing),
+            is_size_logged: false,
+        }
+    }
+
+    /// Returns the name of the reading tool; the requested one until names are assigned.
+    pub(super) fn read_tool(&self) -> Arc<str> {
+        self.builtin_names.read_tool()
+    }
+
+    /// Returns the name of the query tool, if it is listed; the requested one until names are assigned.
+    pub(super) fn query_tool(&self) -> Option<Arc<str>> {
+        self.builtin_names.query_tool()
+    }
+
+    /// Adds the tools of one page of `tools/list`, shortens their listings, and appends the built-in tools to
+    /// the last page.
+    ///
+    /// Returns the upstream's cursor to the next page; an empty string is a cursor, too.
+    pub(super) fn process_page(
+        &mut self,
+        splice: &mut Splice<'_>,
+        text: &str,
+        result: Span,
+        offer: &dyn Fn(&str) -> ToolListingPolicy,
+    ) -> Option<String> {
+        let members = walk::members(text, result);
+        let list = walk::find_member(text, &members, "tools")
+            .filter(|m| walk::kind(text, m.value) == JsonKind::Array)?;
+        let tools = Sequence { span: list.value, items: walk::items(text, list.value) };
+        for span in &tools.items {
+            let Some(mut tool) = UpstreamTool::parse(text, *span) else { continue };
+            let offer = offer(&tool.name);
+            let listed = self.list_tool(&mut tool, text, *span, &offer);
+            if listed != span.slice(text) {
+                splice.replace(*span, listed);
+            }
+            self.tools.insert(tool.name.clone(), tool);
+        }
+        let next = walk::string_member(text, result, "nextCursor");
+        if next.is_none() {
+            let known = &self.tools;
+            let ours = self.builtin_names.assign(|name| known.contains_key(name));
+            let ours: Vec<String> =
+                ours.iter().map(|(own, name)| advertise::builtin_listing(*own, name)).collect();
+            splice.append(&tools, &ours);
+            self.log_size();
+        }
+        next
+    }
+
+    /// Returns the tool list for an upstream without tools.
+    pub(super) fn list_builtin_only(&mut self) -> String {
+        self.clear();
+        let ours = self.builtin_names.assign_without_upstream_tools().iter();
+        let ours: Vec<String> = ours.map(|(own, name)| advertise::builtin_listing(*own, name)).collect();
+        format!("[{}]", ours.join(","))
+    }
+
+    /// Removes everything after the tool list has changed.
+    pub(super) fn clear(&mut self) {
+        self.tools.clear();
+        self.builtin_names.clear();
+    }
+
+    /// Returns true if all tools are known.
+    pub(super) fn is_complete(&self) -> bool {
+        self.builtin_names.are_assigned()
+    }
+
+    /// Returns a known tool.
+    pub(super) fn tool(&self, name: &str) -> Option<&UpstreamTool> {
+        self.tools.get(name)
+    }
+
+    /// Returns the owner of a tool name.
+    pub(super) fn owner(&self, name: &str) -> ToolOwner {
+        self.builtin_names.owner(name)
+    }
+
+    /// Returns the full listings of tools, one per line, as they are listed without shortening.
+    ///
+    /// # Errors
+    /// The first name that does not exist.
+    pub(super) fn describe(&self, names: &[String]) -> Result<String, NoSuchTool> {
+        let full = |name: &String| {
+            let upstream_listing =
+                || self.tools.get(name).and_then(|tool| tool.full_listing.as_deref()).map(ToOwned::to_owned);
+            let described = match self.builtin_names.owner(name) {
+                ToolOwner::Builtin(own) => Some(advertise::builtin_listing(own, name)),
+                _ => upstream_listing(),
+            };
+            described.ok_or_else(|| self.no_such_tool(name))
+        };
+        let lines: Result<Vec<String>, NoSuchTool> = names.iter().map(full).collect();
+        Ok(lines?.join("\n"))
+    }
+
+    /// Returns the listing of a tool, and records its advertised controls.
+    fn list_tool(
+        &self,
+        tool: &mut UpstreamTool,
+        text: &str,
+        span: Span,
+        offer: &ToolListingPolicy,
+    ) -> String {
+        let mut splice = Splice::new(text);
+        // Whether a parameter is a control must not depend on an earlier call of the describe tool.
+        let wanted = offer.adds_controls.unwrap_or_else(|| tool.is_advertised(&self.advertise));
+        if wanted && (self.style != ListingStyle::Lazy || tool.has_closed_schema()) {
+            advertise::add_controls(tool, &mut splice, offer.max_page_size);
+        }
+        if self.style == ListingStyle::Lazy {
+            let mut full = String::new();
+            minify(&splice.apply_within(span), &mut full);
+            tool.full_listing = Some(full.into());
+            return lazy::one_line_listing(text, span, &tool.name);
+        }
+        tool.is_bounded = output_schema::relax_output_schema(&mut splice, text, span, offer);
+        let full = splice.apply_within(span);
+        if self.style == ListingStyle::Trim { trim::trim_tool(&full) } else { full }
+    }
+
+    fn no_such_tool(&self, name: &str) -> NoSuchTool {
+        // In sorted order: equally close names always give the same suggestion.
+        let mut names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        NoSuchTool { name: name.to_owned(), nearest: closest_name(name, names) }
+    }
+
+    /// Logs, once, the size of the list before it is shortened.
+    fn log_size(&mut self) {
+        if !std::mem::replace(&mut self.is_size_logged, true) {
+            let bytes: usize = self.tools.values().map(|tool| tool.listing_bytes).sum();
+            let (tools, catalog) = (self.tools.len(), self.style);
+            let hint = if catalog == ListingStyle::Full { ": --catalog trim or lazy lists less" } else { "" };
+            tracing::info!(tools, bytes, %catalog, "the server has listed its tools{hint}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod laws;
+
+#[cfg(test)]
+mod tests {
+    use super::super::splice::Splice;
+    use super::super::walk;
+    use super::{
+        BuiltinTool, ListingOptions, ListingStyle, NoSuchTool, ToolCatalog, ToolListingPolicy, ToolOwner,
+    };
+
+    fn catalog(style: ListingStyle) -> ToolCatalog {
+        ToolCatalog::new(&ListingOptions { style, ..ListingOptions::default() })
+    }
+
+    fn page(catalog: &mut ToolCatalog, text: &str) -> (String, Option<String>) {
+        let mut splice = Splice::new(text);
+        let next = catalog.process_page(&mut splice, text, walk::document_span(text), &|_| {
+            ToolListingPolicy { max_page_size: 200, ..ToolListingPolicy::default() }
+        });
+        (splice.apply(), next)
+    }
+
+    #[test]
+    fn builtin_tools_are_on_the_last_page_under_free_names() {
+        let mut all = catalog(ListingStyle::Full);
+        let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":""}"#;
+        assert_eq!(page(&mut all, first), (first.to_owned(), Some(String::new())));
+        assert_eq!(all.owner("portion_read"), ToolOwner::Unknown);
+        assert_eq!(all.owner("echo"), ToolOwner::Upstream);
+        let last = r#"{"x": 1e400, "tools" : [ {"name":"portion_read_2"} ] , "ttlMs":5}"#;
+        let (text, next) = page(&mut all, last);
+        assert_eq!(next, None);
+        let added = r#" {"name":"portion_read_2"},{"name":"portion_read_3","#;
+        assert!(text.starts_with(&format!(r#"{{"x": 1e400, "tools" : [{added}"#)), "{text}");
+        assert!(text.ends_with(r#" ] , "ttlMs":5}"#), "{text}");
+        assert_eq!(all.owner("portion_read"), ToolOwner::Upstream);
+        assert_eq!(all.owner("portion_read_3"), ToolOwner::Builtin(BuiltinTool::Read));
+        let again = page(&mut all, first);
+        assert_eq!(page(&mut all, last).0, text, "byte-stable");
+        assert_eq!(again.0, first);
+    }
+
+    #[test]
+    fn an_invalid_list_is_unchanged() {
+        for text in ["{}", r#"{"tools":{}}"#, "null", r#"{"tool":[]}"#] {
+            let mut all = catalog(ListingStyle::Full);
+            assert_eq!(page(&mut all, text), (text.to_owned(), None));
+            assert!(!all.is_complete());
+        }
+    }
+
+    const TOOLS: &str = concat!(
+        r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{"title":"Q"}}}},"#,
+        r#"{"name":"search","inputSchema":{"type":"object"}} ],"ttlMs":5}"#
+    );
+
+    #[test]
+    fn a_trimmed_list_has_controls_and_builtin_tools() {
+        let mut all = catalog(ListingStyle::Trim);
+        let (text, _) = page(&mut all, TOOLS);
+        let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{},"limit":{"#;
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(text.contains(r#""name":"portion_read""#) && !text.contains("portion_describe"), "{text}");
+        assert_eq!(page(&mut all, TOOLS).0, text, "byte-stable");
+    }
+
+    #[test]
+    fn a_lazy_list_is_described() {
+        let mut all = catalog(ListingStyle::Lazy);
+        let (text, _) = page(&mut all, TOOLS);
+        let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{},"additionalProperties":true}},{"name":"search","inputSchema":"#;
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(
+            text.ends_with(r#" ],"ttlMs":5}"#) && text.contains(r#""name":"portion_describe""#),
+            "{text}"
+        );
+        let described = |name: &str| all.describe(&[name.to_owned()]);
+        let in_full = described("list_x").expect("a tool");
+        assert!(in_full.starts_with(&TOOLS[11..110]) && in_full.contains(r#""limit":{"#), "{in_full}");
+        assert_eq!(
+            described("search").as_deref(),
+            Ok(r#"{"name":"search","inputSchema":{"type":"object"}}"#)
+        );
+        assert!(described("portion_read").is_ok_and(|text| text.contains("nextCursor")));
+        let missing = |name: &str, nearest: Option<&str>| {
+            Err(NoSuchTool { name: name.into(), nearest: nearest.map(ToOwned::to_owned) })
+        };
+        assert_eq!(described("serch"), missing("serch", Some("search")));
+        assert_eq!(described("weather"), missing("weather", None));
+        // A parameter that may belong to the tool is no control, because a client may not have seen the
+        // description.
+        assert!(all.tool("list_x").is_some_and(|tool| tool.is_gateway_control("limit")));
+        assert!(all.tool("search").is_some_and(|tool| !tool.is_gateway_control("limit")));
+    }
+}

@@ -1,0 +1,276 @@
+//! Parses a listed tool.
+
+use std::collections::HashSet;
+
+use portion_core::glob::matches;
+use portion_core::paging::is_paging_argument;
+use portion_core::scan::{JsonKind, unescape};
+use portion_core::span::Span;
+use portion_gateway::client::TOOL_LIMIT_META_KEY;
+use portion_gateway::listing::AdvertisePolicy;
+
+use super::super::header_params::{self, HeaderParam};
+use super::super::walk::{self, Sequence};
+
+/// Keywords that may define properties outside `properties`.
+const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "patternProperties",
+    "propertyNames",
+    "dependentSchemas",
+    "dependencies",
+];
+/// First words of tool names that suggest a list.
+const LIST_NAME_PREFIXES: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
+
+/// A tool of the upstream.
+#[derive(Debug)]
+pub(in super::super) struct UpstreamTool {
+    pub name: String,
+    /// Size of its listing in bytes, as the upstream wrote it.
+    pub(super) listing_bytes: usize,
+    /// Minified full listing, if the tool is listed in one line.
+    pub(super) full_listing: Option<Box<str>>,
+    pub read_only: bool,
+    pub idempotent: bool,
+    /// Arguments that header fields repeat.
+    pub header_params: Vec<HeaderParam>,
+    /// Largest result in characters, from the tool's [`TOOL_LIMIT_META_KEY`].
+    pub max_result_chars: Option<usize>,
+    /// True if its results are too small to be shortened, by its `outputSchema`, which is listed unchanged.
+    pub is_bounded: bool,
+    /// True if it returns a list, by its name or its `outputSchema`; never learned from replies.
+    pub(super) is_list_like: bool,
+    /// Spans of its `inputSchema`.
+    pub(super) input_schema: Option<InputSchema>,
+    /// Controls that were added to its schema.
+    pub(super) advertised_controls: Vec<&'static str>,
+    properties: HashSet<String>,
+    /// True if its schema lists its properties and does not explicitly allow others.
+    has_closed_schema: bool,
+}
+
+/// Spans of an `inputSchema` to which properties can be added.
+#[derive(Debug)]
+pub(super) struct InputSchema {
+    pub schema: Sequence,
+    pub properties: Option<Sequence>,
+}
+
+impl UpstreamTool {
+    /// Parses a tool of a list.
+    pub(super) fn parse(text: &str, tool: Span) -> Option<Self> {
+        let name = walk::string_member(text, tool, "name")?;
+        let hint = |hint: &str| {
+            walk::value_at(text, tool, &["annotations", hint])
+                .is_some_and(|value| value.slice(text) == "true")
+        };
+        let list_like = has_list_name(&name)
+            || walk::member_value(text, tool, "outputSchema").is_some_and(|schema| has_array(text, schema));
+        let mut read = Self {
+            name,
+            listing_bytes: tool.len(),
+            full_listing: None,
+            read_only: hint("readOnlyHint"),
+            idempotent: hint("idempotentHint"),
+            header_params: Vec::new(),
+            max_result_chars: walk::value_at(text, tool, &["_meta", TOOL_LIMIT_META_KEY])
+                .and_then(|limit| limit.slice(text).parse().ok())
+                .filter(|limit| *limit > 0),
+            is_bounded: false,
+            is_list_like: list_like,
+            input_schema: None,
+            advertised_controls: Vec::new(),
+            properties: HashSet::new(),
+            has_closed_schema: false,
+        };
+        if let Some(schema) = walk::member_value(text, tool, "inputSchema") {
+            read.header_params = header_params::from_schema(text, schema);
+            read.parse_input_schema(text, schema);
+        }
+        Some(read)
+    }
+
+    /// Returns true if a parameter is a control: it was advertised, or cannot belong to the tool.
+    pub(in super::super) fn is_gateway_control(&self, control: &str) -> bool {
+        self.advertises(control) || (self.has_closed_schema && !self.properties.contains(control))
+    }
+
+    /// Returns true if a policy selects the tool for controls.
+    pub(super) fn is_advertised(&self, policy: &AdvertisePolicy) -> bool {
+        match policy {
+            AdvertisePolicy::Lists => self.is_list_like,
+            AdvertisePolicy::All => true,
+            AdvertisePolicy::None => false,
+            AdvertisePolicy::Named(patterns) => patterns.iter().any(|pattern| matches(pattern, &self.name)),
+        }
+    }
+
+    /// Returns true if a parameter was advertised as a control.
+    pub(in super::super) fn advertises(&self, control: &str) -> bool {
+        self.advertised_controls.contains(&control)
+    }
+
+    /// Returns true if its schema lists its properties and does not explicitly allow others.
+    pub(super) fn has_closed_schema(&self) -> bool {
+        self.has_closed_schema
+    }
+
+    /// Returns the tool's own pagination arguments, sorted by name.
+    pub(in super::super) fn paging_arguments(&self) -> Vec<String> {
+        let mut own: Vec<String> =
+            self.properties.iter().filter(|name| is_paging_argument(name)).cloned().collect();
+        own.sort_unstable();
+        own
+    }
+
+    /// Returns true if the tool itself has a property of this name.
+    pub(in super::super) fn has_property(&self, property: &str) -> bool {
+        self.properties.contains(property)
+    }
+
+    fn parse_input_schema(&mut self, text: &str, schema: Span) {
+        let members = walk::members(text, schema);
+        let value = |name: &str| walk::find_member(text, &members, name).map(|member| member.value);
+        let is_object = walk::kind(text, schema) == JsonKind::Object
+            && value("type").is_none_or(|kind| walk::string_equals(kind.slice(text), "object"));
+        if !is_object || INDIRECT_PROPERTY_KEYWORDS.iter().any(|name| value(name).is_some()) {
+            return;
+        }
+        let closing = |name: &str| value(name).is_none_or(|value| value.slice(text) == "false");
+        let properties = value("properties");
+        if properties.is_some_and(|span| walk::kind(text, span) != JsonKind::Object) {
+            return;
+        }
+        self.has_closed_schema =
+            properties.is_some() && closing("additionalProperties") && closing("unevaluatedProperties");
+        let properties = properties.map(|whole| {
+            let listed = walk::members(text, whole);
+            self.properties = listed.iter().map(|member| unescape(member.key.slice(text))).collect();
+            Sequence { span: whole, items: listed.iter().map(|member| member.span()).collect() }
+        });
+        let items = members.iter().map(|member| member.span()).collect();
+        self.input_schema = Some(InputSchema { schema: Sequence { span: schema, items }, properties });
+    }
+}
+
+fn has_list_name(name: &str) -> bool {
+    let words = name_words(name);
+    LIST_NAME_PREFIXES.iter().any(|listing| {
+        words.len() >= listing.len() && words.iter().zip(*listing).all(|(word, listing)| word == listing)
+    })
+}
+
+/// Splits a name in snake, kebab, dotted or camel case into lowercase words.
+fn name_words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower) {
+            words.push(String::new());
+        }
+        after_lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Returns true if the schema is an array, or an object with an array member.
+fn has_array(text: &str, schema: Span) -> bool {
+    let is_array = |schema: Span| {
+        walk::member_value(text, schema, "type").is_some_and(|kind| {
+            let listed = walk::items(text, kind);
+            listed.iter().chain([&kind]).any(|kind| walk::string_equals(kind.slice(text), "array"))
+        })
+    };
+    let properties = walk::member_value(text, schema, "properties");
+    let properties = properties.map(|span| walk::members(text, span)).unwrap_or_default();
+    is_array(schema) || properties.iter().any(|member| is_array(member.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::walk;
+    use super::{UpstreamTool, has_list_name};
+
+    /// `expect`: for each of the three names, whether it is a control.
+    fn check(schema: &str, expect: [bool; 3]) {
+        let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
+        let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+        assert_eq!(["limit", "cursor", "raw"].map(|name| tool.is_gateway_control(name)), expect, "{schema}");
+    }
+
+    #[test]
+    fn finds_pagination_arguments() {
+        let schema =
+            r#"{"type":"object","properties":{"q":{},"pageToken":{},"per_page":{},"page":{},"fields":{}}}"#;
+        let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
+        let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+        assert_eq!(tool.paging_arguments(), ["page", "pageToken", "per_page"]);
+    }
+
+    #[test]
+    fn accepts_controls_only_if_they_cannot_belong_to_the_tool() {
+        check(r#"{"type":"object","properties":{"q":{}}}"#, [true; 3]);
+        check(r#"{"type":"object","properties":{}}"#, [true; 3]);
+        check(r#"{"properties":{"l\u0069mit":{}},"additionalProperties":false}"#, [false, true, true]);
+        check(r#"{"type":"object"}"#, [false; 3]);
+        check(r#"{"type":"object","properties":{},"additionalProperties":true}"#, [false; 3]);
+        check(r#"{"type":"object","properties":{},"additionalProperties":{}}"#, [false; 3]);
+        check(r#"{"type":"object","properties":{},"unevaluatedProperties":{}}"#, [false; 3]);
+        let names = r#"{"type":"object","properties":{"p":{}},"propertyNames":{"enum":["p"]}}"#;
+        let text = format!(r#"{{"name":"list_prop","inputSchema":{names}}}"#);
+        let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+        assert!(tool.input_schema.is_none(), "no parameter can be added");
+        check(r#"{"type":"object","properties":{},"anyOf":[{"properties":{"raw":{}}}]}"#, [false; 3]);
+        check(r##"{"$ref":"#/$defs/A","properties":{}}"##, [false; 3]);
+        check("true", [false; 3]);
+        check(r#"{"type":"object","properties":[]}"#, [false; 3]);
+    }
+
+    #[test]
+    fn recognizes_lists_by_name() {
+        for name in [
+            "list",
+            "list_items",
+            "listItems",
+            "list-items",
+            "ListItems",
+            "search",
+            "find.x",
+            "query_db",
+            "getAllUsers",
+            "get_all",
+            "GET_ALL_X",
+        ] {
+            assert!(has_list_name(name), "{name}");
+        }
+        for name in
+            ["listen", "listing", "research", "get", "getalluminium", "get_item", "read_query", "", "finder"]
+        {
+            assert!(!has_list_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn recognizes_lists_by_schema() {
+        let check = |schema: &str, expect: bool| {
+            let text = format!(r#"{{"name":"x","outputSchema":{schema}}}"#);
+            let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+            assert_eq!(tool.is_list_like, expect, "{schema}");
+        };
+        check(r#"{"type":"array"}"#, true);
+        check(r#"{"type":["null","array"]}"#, true);
+        check(r#"{"type":"object","properties":{"result":{"type":"array"}}}"#, true);
+        check(r#"{"type":"object","properties":{"type":{"type":"string"}}}"#, false);
+        check("false", false);
+    }
+}

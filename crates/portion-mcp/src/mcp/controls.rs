@@ -1,0 +1,323 @@
+//! Parses the gateway's own parameters (controls) out of a call's arguments; the other arguments keep their
+//! bytes.
+
+use portion_core::policy::Policy;
+use portion_core::scan::{JsonKind, minify, unescape};
+use portion_core::span::Span;
+use portion_core::view::{CONTROLS, Request, ViewError};
+use portion_gateway::call::{Fault, SnapshotQuery};
+
+use super::splice::Splice;
+use super::walk::{self, Member, Sequence};
+
+/// Depth from which arguments are compared as written, without sorting their keys.
+const MAX_SORT_DEPTH: usize = 32;
+
+/// Returns true if an argument has the name of a control.
+pub(super) fn has_control(text: &str, arguments: Span) -> bool {
+    walk::members(text, arguments).iter().any(|member| is_control(text, member))
+}
+
+/// Largest number of argument names recorded per call.
+const MAX_ARGUMENT_NAMES: usize = 32;
+
+/// Returns the names of the arguments for the records; never a value.
+pub(super) fn argument_names(text: &str, arguments: Span) -> Vec<String> {
+    let members = walk::members(text, arguments);
+    members
+        .iter()
+        .take(MAX_ARGUMENT_NAMES)
+        .map(|m| unescape(m.key.slice(text)).chars().take(64).collect())
+        .collect()
+}
+
+/// Removes the controls for which `ours` returns true from the arguments.
+///
+/// Returns the request, and the other arguments in a canonical form that is equal for equal arguments.
+///
+/// # Errors
+/// The first invalid control.
+pub(super) fn split_controls(
+    splice: &mut Splice<'_>,
+    text: &str,
+    arguments: Span,
+    ours: impl Fn(&str) -> bool,
+    policy: &Policy,
+) -> Result<(Request, String), ViewError> {
+    let members = walk::members(text, arguments);
+    let mut request = Request::default();
+    let mut taken = Vec::with_capacity(members.len());
+    for Member { key, value } in &members {
+        let name = unescape(key.slice(text));
+        taken.push(ours(&name) && request.set_control(&name, value.slice(text), policy)?);
+    }
+    request.check()?;
+    if taken.contains(&true) {
+        let items = members.iter().map(|member| member.span()).collect();
+        splice.edit_sequence(&Sequence { span: arguments, items }, |i| !taken[i], &[]);
+    }
+    let rest: Vec<Member> =
+        members.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(m, _)| m).collect();
+    let mut canonical = String::new();
+    write_sorted_object(text, rest, 0, &mut canonical);
+    Ok((request, canonical))
+}
+
+/// Parses the arguments of `portion_read`, all of which are controls.
+///
+/// # Errors
+/// An invalid control, or an argument that is not a control.
+pub(super) fn parse_read_arguments(
+    text: &str,
+    arguments: Span,
+    policy: &Policy,
+) -> Result<Request, ViewError> {
+    let unknown = walk::members(text, arguments).into_iter().find(|member| !is_control(text, member));
+    if let Some(Member { key, .. }) = unknown {
+        return Err(ViewError::UnknownArgument(unescape(key.slice(text)).chars().take(64).collect()));
+    }
+    let mut nothing = Splice::new(text);
+    split_controls(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
+}
+
+/// Parses the arguments of `portion_query`: the controls for its response, and the query.
+///
+/// # Errors
+/// An invalid argument, or not exactly one query.
+pub(super) fn parse_query_arguments(
+    text: &str,
+    arguments: Span,
+    policy: &Policy,
+) -> Result<(Request, SnapshotQuery), Fault> {
+    let (mut request, mut sql, mut pattern) = (Request::default(), None, None);
+    let (mut params, mut context) = (Vec::new(), None);
+    for Member { key, value } in walk::members(text, arguments) {
+        let (name, json) = (unescape(key.slice(text)), value.slice(text));
+        match (name.as_str(), walk::kind(text, value)) {
+            (_, JsonKind::Null) => {}
+            ("sql", JsonKind::String) => sql = Some(unescape(json)),
+            // A search pattern may look like a number.
+            ("find", JsonKind::String) => pattern = Some(unescape(json)),
+            ("find", JsonKind::Number | JsonKind::Bool) => pattern = Some(json.to_owned()),
+            ("sql" | "find", _) => return Err(invalid_query(&format!("{name} is no text"))),
+            ("params", JsonKind::Object) => {
+                let members = walk::members(text, value).into_iter();
+                params =
+                    members.map(|m| (unescape(m.key.slice(text)), m.value.slice(text).to_owned())).collect();
+            }
+            ("params", _) => return Err(invalid_query("params is no object of names and values")),
+            ("context", _) => {
+                let lines =
+                    decoded_scalar(json).trim().parse().ok().filter(|lines| *lines <= MAX_CONTEXT_LINES);
+                context =
+                    Some(lines.ok_or_else(|| invalid_query("context is no number of lines from 0 to 100"))?);
+            }
+            _ => {
+                if !request.set_control(&name, json, policy)? {
+                    let name = name.chars().take(64).collect::<String>();
+                    return Err(invalid_query(&format!("there is no argument {name}")));
+                }
+            }
+        }
+    }
+    request.check()?;
+    let query = match (sql, pattern) {
+        (Some(sql), None) => SnapshotQuery::Sql { sql, params },
+        (None, Some(pattern)) => SnapshotQuery::Find { pattern, context, fields: request.fields.take() },
+        (None, None) => return Err(invalid_query("there is no question")),
+        (Some(_), Some(_)) => return Err(invalid_query("there are two questions")),
+    };
+    Ok((request, query))
+}
+
+/// Largest number of context lines around a match.
+const MAX_CONTEXT_LINES: u32 = 100;
+
+fn invalid_query(reason: &str) -> Fault {
+    let advice = "give a cursor and one of them: sql, a SELECT over items (or lines, of text), or find, a text \
+                  or a /regex/; limit, fields, params and context are optional";
+    Fault::new("query_invalid", reason.to_owned(), advice.to_owned())
+}
+
+/// Returns the text of a scalar, quoted or not.
+fn decoded_scalar(json: &str) -> String {
+    if JsonKind::of_value(json) == JsonKind::String { unescape(json) } else { json.to_owned() }
+}
+
+fn is_control(text: &str, member: &Member) -> bool {
+    CONTROLS.contains(&unescape(member.key.slice(text)).as_str())
+}
+
+/// Writes a minified object with sorted keys.
+fn write_sorted_object(text: &str, mut members: Vec<Member>, depth: usize, out: &mut String) {
+    members.sort_by_cached_key(|member| unescape(member.key.slice(text)));
+    out.push('{');
+    for (i, Member { key, value }) in members.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out.push_str(&portion_core::scan::quote(&unescape(key.slice(text))));
+        out.push(':');
+        write_canonical(text, value, depth + 1, out);
+    }
+    out.push('}');
+}
+
+fn write_canonical(text: &str, value: Span, depth: usize, out: &mut String) {
+    match walk::kind(text, value) {
+        JsonKind::Object if depth < MAX_SORT_DEPTH => {
+            write_sorted_object(text, walk::members(text, value), depth, out);
+        }
+        JsonKind::Array if depth < MAX_SORT_DEPTH => {
+            out.push('[');
+            for (i, item) in walk::items(text, value).into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_canonical(text, item, depth + 1, out);
+            }
+            out.push(']');
+        }
+        _ => minify(value.slice(text), out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::policy::Policy;
+    use portion_core::view::Request;
+    use portion_gateway::call::SnapshotQuery;
+
+    use super::super::splice::Splice;
+    use super::super::walk;
+    use super::{has_control, parse_query_arguments, parse_read_arguments, split_controls};
+
+    /// `expect`: the forwarded arguments, their canonical form, and the limit.
+    fn check(arguments: &str, expect: (&str, &str, Option<u32>)) {
+        let mut splice = Splice::new(arguments);
+        let ours = |name: &str| name != "fields";
+        let all = walk::document_span(arguments);
+        let (request, canonical) =
+            split_controls(&mut splice, arguments, all, ours, &Policy::default()).expect("good controls");
+        assert_eq!((splice.apply().as_str(), canonical.as_str(), request.limit), expect, "{arguments}");
+    }
+
+    #[test]
+    fn removes_controls_and_keeps_the_bytes_of_other_arguments() {
+        check(r#"{"b": 1.0, "a":[ 1 ]}"#, (r#"{"b": 1.0, "a":[ 1 ]}"#, r#"{"a":[1],"b":1.0}"#, None));
+        check(r#"{"limit":3}"#, ("{}", "{}", Some(3)));
+        check(
+            r#"{"limit":3, "q":{"z":1,"y":2}}"#,
+            (r#"{"q":{"z":1,"y":2}}"#, r#"{"q":{"y":2,"z":1}}"#, Some(3)),
+        );
+        check(r#"{"q":1 , "l\u0069mit":"3" }"#, (r#"{"q":1 }"#, r#"{"q":1}"#, Some(3)));
+        check(r#"{"fields":"a","limit":null}"#, (r#"{"fields":"a"}"#, r#"{"fields":"a"}"#, None));
+        check("{}", ("{}", "{}", None));
+    }
+
+    #[test]
+    fn deeply_nested_arguments_are_handled() {
+        let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        check(&deep, (&deep, &deep, None));
+    }
+
+    #[test]
+    fn reports_invalid_controls() {
+        let check = |arguments: &str, expect: &str| {
+            let error = parse_read_arguments(arguments, walk::document_span(arguments), &Policy::default())
+                .expect_err("bad");
+            assert_eq!(error.code(), expect, "{arguments}: {error}");
+        };
+        check(r#"{"cursor":"x","limit":0}"#, "limit_invalid");
+        check(r#"{"cursor":"x","limit":100000}"#, "limit_too_large");
+        check(r#"{"cursor":"x","limit":1e30}"#, "limit_too_large");
+        check(r#"{"cursor":"x","limit":"1000000000000000000000"}"#, "limit_too_large");
+        check(r#"{"cursor":"x","limit":-1e30}"#, "limit_invalid");
+        check(r#"{"cursor":"x","sort":""}"#, "sort_invalid");
+        check(r#"{"cursor":[7]}"#, "cursor_invalid");
+        check(r#"{"cursor":"x","page":1,"offset":1}"#, "controls_conflict");
+        check(r#"{"cursor":"x","filter":"y"}"#, "controls_conflict");
+        let fine = r#"{"cursor":"x","raw":true}"#;
+        let request =
+            parse_read_arguments(fine, walk::document_span(fine), &Policy::default()).expect("good");
+        assert_eq!(request, Request { cursor: Some("x".into()), raw: true, ..Request::default() });
+    }
+
+    #[test]
+    fn recognizes_controls() {
+        let check = |text: &str, expect: bool| {
+            assert_eq!(has_control(text, walk::document_span(text)), expect, "{text}");
+        };
+        check(r#"{"a":{"limit":1}}"#, false);
+        check(r#"{"a":1,"limit":1}"#, true);
+        check("[1]", false);
+    }
+
+    fn asks(arguments: &str) -> Result<(Request, SnapshotQuery), String> {
+        let parsed = parse_query_arguments(arguments, walk::document_span(arguments), &Policy::default());
+        parsed.map_err(|fault| format!("{}: {}", fault.code, fault.message))
+    }
+
+    #[test]
+    fn parses_queries_in_all_spellings() {
+        let sql = |sql: &str, params: &[(&str, &str)]| {
+            let params = params.iter().map(|(name, json)| ((*name).into(), (*json).into())).collect();
+            SnapshotQuery::Sql { sql: sql.into(), params }
+        };
+        let find = |pattern: &str, context, fields: Option<&str>| SnapshotQuery::Find {
+            pattern: pattern.into(),
+            context,
+            fields: fields.map(str::to_owned),
+        };
+        let check = |arguments: &str, expect: SnapshotQuery| {
+            let (request, query) = asks(arguments).expect(arguments);
+            assert_eq!((request.cursor.as_deref(), query), (Some("c"), expect), "{arguments}");
+        };
+        check(r#"{"cursor":"c","sql":"SELECT \u0031"}"#, sql("SELECT 1", &[]));
+        check(r#"{"s\u0071l":"S","cursor":"c","find":null,"limit":null,"colour":null}"#, sql("S", &[]));
+        check(
+            r#"{"cursor":"c","sql":"S","params":{"id":"a\"b", "n": 1.50 ,"x":null,"l":[1, 2]},"limit":"3"}"#,
+            sql("S", &[("id", r#""a\"b""#), ("n", "1.50"), ("x", "null"), ("l", "[1, 2]")]),
+        );
+        check(r#"{"cursor":"c","sql":"S","params":null,"context":null}"#, sql("S", &[]));
+        check(r#"{"cursor":"c","find":"x","sql":null}"#, find("x", None, None));
+        // A search pattern may look like a number.
+        check(r#"{"cursor":"c","find":10.50}"#, find("10.50", None, None));
+        check(r#"{"cursor":"c","find":true}"#, find("true", None, None));
+        check(r#"{"cursor":"c","find":"/x/","context":"3"}"#, find("/x/", Some(3), None));
+        check(
+            r#"{"cursor":"c","find":"x","context":0,"fields":"id,name"}"#,
+            find("x", Some(0), Some("id,name")),
+        );
+        let (request, _) =
+            asks(r#"{"cursor":"c","sql":"S","fields":"id","limit":7,"path":"a.b"}"#).expect("good");
+        assert_eq!(
+            (request.fields.as_deref(), request.limit, request.path.as_deref()),
+            (Some("id"), Some(7), Some("a.b"))
+        );
+    }
+
+    #[test]
+    fn reports_invalid_queries() {
+        let check = |arguments: &str, code: &str, named: &str| {
+            let error = asks(arguments).expect_err(arguments);
+            assert!(error.starts_with(code) && error.contains(named), "{arguments}: {error}");
+        };
+        check("{}", "query_invalid", "no question");
+        check(r#"{"cursor":"c","sql":null}"#, "query_invalid", "no question");
+        check(r#"{"cursor":"c","sql":"S","find":"x"}"#, "query_invalid", "two questions");
+        check(r#"{"cursor":"c","sql":7}"#, "query_invalid", "sql is no text");
+        check(r#"{"cursor":"c","sql":["SELECT 1"]}"#, "query_invalid", "sql is no text");
+        check(r#"{"cursor":"c","find":{"a":1}}"#, "query_invalid", "find is no text");
+        check(r#"{"cursor":"c","sql":"S","params":[1]}"#, "query_invalid", "params is no object");
+        check(r#"{"cursor":"c","sql":"S","params":"x"}"#, "query_invalid", "params is no object");
+        for context in ["-1", "101", "2.5", "\"three\"", "[3]", "{}", "true", "99999999999999999999"] {
+            check(&format!(r#"{{"find":"x","context":{context}}}"#), "query_invalid", "context is no number");
+        }
+        check(r#"{"cursor":"c","sql":"S","colour":"red"}"#, "query_invalid", "no argument colour");
+        check(&format!(r#"{{"sql":"S","{}":1}}"#, "é".repeat(9_000)), "query_invalid", "no argument é");
+        check(r#"{"cursor":"c","sql":"S","limit":100000}"#, "limit_too_large", "200");
+        check(r#"{"cursor":"c","sql":"S","page":1,"offset":1}"#, "controls_conflict", "");
+        check(r#"{"cursor":[7],"sql":"S"}"#, "cursor_invalid", "");
+    }
+}

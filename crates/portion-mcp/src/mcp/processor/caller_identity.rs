@@ -1,0 +1,91 @@
+//! Finds the client and the trace of a request, from its `_meta` or from `initialize`.
+
+use portion_core::event::TraceContext;
+use portion_core::span::Span;
+use portion_core::trace_context::{self, TraceParent};
+use portion_gateway::client::ClientProfile;
+
+use super::super::envelope::Envelope;
+use super::super::splice::Splice;
+use super::super::walk;
+use super::McpProcessor;
+
+/// `_meta` key with the client of a request of 2026-07-28.
+const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
+
+/// `_meta` key with the trace context of a request:
+/// <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#context-propagation>.
+const TRACEPARENT_KEY: &str = "traceparent";
+
+/// Client and trace of a request.
+#[derive(Clone, Copy)]
+pub(super) struct CallerIdentity {
+    pub(super) client: Option<&'static ClientProfile>,
+    pub(super) trace: Option<TraceContext>,
+}
+
+impl McpProcessor {
+    /// Returns the client and the trace of a request.
+    pub(super) fn caller_identity(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        method: &str,
+        meta: Option<Span>,
+    ) -> CallerIdentity {
+        let parent = meta.and_then(|meta| parse_traceparent(text, meta));
+        let trace = parent.map(|(parent, _)| parent.child(self.gateway.next_span_id()));
+        CallerIdentity { client: self.resolve_client(text, envelope, method, meta), trace }
+    }
+
+    /// Replaces the client's span id by the gateway's, if both are recorded. The length is the same, and no
+    /// other byte changes.
+    pub(super) fn continue_trace(
+        &self,
+        identity: CallerIdentity,
+        text: &str,
+        meta: Span,
+        splice: &mut Splice<'_>,
+    ) {
+        let recorded = identity.trace.filter(|trace| self.exports_traces && trace.sampled);
+        if let (Some(ours), Some((_, place))) = (recorded, parse_traceparent(text, meta)) {
+            splice.replace(place, trace_context::format_span_id(ours.span));
+        }
+    }
+
+    /// Returns the client of a request: a request of 2026-07-28 may name it in `_meta`, otherwise
+    /// `initialize` did.
+    fn resolve_client(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        method: &str,
+        meta: Option<Span>,
+    ) -> Option<&'static ClientProfile> {
+        let begins = method == "initialize";
+        let (holder, key) = if begins { (envelope.params, "clientInfo") } else { (meta, CLIENT_INFO_KEY) };
+        let info = holder.and_then(|holder| walk::member_value(text, holder, key));
+        let name = info.and_then(|info| walk::string_member(text, info, "name"));
+        if name.is_none()
+            && let Some(client) = self.client.get()
+        {
+            return Some(client);
+        }
+        let client = self.gateway.rules().resolve_client(name.as_deref());
+        if begins {
+            client.map(|client| self.client.get_or_init(|| client));
+        }
+        client
+    }
+}
+
+/// Returns the client's span and the position of its id. A value with escapes is ignored, because nobody
+/// needs them.
+fn parse_traceparent(text: &str, meta: Span) -> Option<(TraceParent, Span)> {
+    let value = walk::member_value(text, meta, TRACEPARENT_KEY)?;
+    let header = value.slice(text).strip_prefix('"')?.strip_suffix('"')?;
+    let start = value.start as usize + 1;
+    let place =
+        Span::new(start + trace_context::PARENT_ID_RANGE.start, start + trace_context::PARENT_ID_RANGE.end);
+    TraceParent::parse(header).map(|parent| (parent, place))
+}

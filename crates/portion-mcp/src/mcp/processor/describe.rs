@@ -1,0 +1,110 @@
+//! Answers the built-in tool that describes other tools in full, for shortened tool lists.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::redact::RedactionRules;
+use portion_core::scan::{JsonKind, JsonReader, unescape};
+use portion_core::span::Span;
+use portion_core::view::Request;
+use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
+
+use super::super::catalog::NoSuchTool;
+use super::super::walk::{self, Member};
+use super::{McpProcessor, responses};
+
+/// Characters of an invalid argument that an error repeats.
+const MAX_ECHOED_CHARS: usize = 64;
+
+impl McpProcessor {
+    /// Answers a call of the built-in tool, which is listed under `name`.
+    pub(super) async fn describe_tools(
+        &self,
+        id: &str,
+        name: String,
+        caller: Caller,
+        text: &str,
+        arguments: Span,
+        modern: bool,
+    ) -> String {
+        let described =
+            parse_names(text, arguments).and_then(|names| Ok(self.server_info().catalog.describe(&names)?));
+        let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
+        let described = match described {
+            Ok(described) => described,
+            Err(fault) => {
+                let refused = self.gateway.report_fault(fault, &caller, &Request::default(), &endpoint);
+                return responses::tool_response(id, &Reply::Fault(refused), false, modern);
+            }
+        };
+        let content = Content::Text(described.clone());
+        let block = Block::new("/content/0/text", content);
+        // Schemas name passwords without containing any.
+        let redact = Some(Arc::new(RedactionRules::none()));
+        let payload = Payload { blocks: vec![block], redaction_rules: redact, ..Payload::default() };
+        let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
+        let call = Call { caller, endpoint: Some(endpoint), intent };
+        match self.gateway.answer(call).await {
+            Reply::Untouched => responses::text_response(id, &described, modern),
+            reply => responses::tool_response(id, &reply, false, modern),
+        }
+    }
+}
+
+/// Parses the requested names without duplicates: a list, or a single name. Models write both, and lists as
+/// strings.
+fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
+    let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    for Member { key, value } in walk::members(text, arguments) {
+        let key = unescape(key.slice(text));
+        if key != "names" && key != "name" {
+            return Err(invalid_names(format!("there is no argument {}", truncate(&key))));
+        }
+        let kind = walk::kind(text, value);
+        let alone = if kind == JsonKind::String { Some(unescape(value.slice(text))) } else { None };
+        let list = alone.as_deref().filter(|text| is_json_array(text));
+        let (text, value) = list.map_or((text, value), |list| (list, walk::document_span(list)));
+        let items = match (kind, list) {
+            (JsonKind::Null, _) => Vec::new(),
+            (JsonKind::String, None) => vec![value],
+            (JsonKind::Array, _) | (JsonKind::String, Some(_)) => walk::items(text, value),
+            _ => return Err(invalid_names(format!("{key} is {}", truncate(value.slice(text))))),
+        };
+        for name in items {
+            if walk::kind(text, name) != JsonKind::String {
+                return Err(invalid_names(format!("{} is no tool's name", truncate(name.slice(text)))));
+            }
+            let name = unescape(name.slice(text));
+            if seen.insert(name.clone()) {
+                names.push(name);
+            }
+        }
+    }
+    if names.is_empty() { Err(invalid_names("no tool is named".into())) } else { Ok(names) }
+}
+
+fn is_json_array(text: &str) -> bool {
+    let mut reader = JsonReader::new(text);
+    text.starts_with('[') && reader.skip().is_ok() && reader.expect_end().is_ok()
+}
+
+fn invalid_names(message: String) -> Fault {
+    Fault::new("names_invalid", message, "give names as a list of names of tools that are listed".into())
+}
+
+impl From<NoSuchTool> for Fault {
+    fn from(missing: NoSuchTool) -> Self {
+        let suggestion = missing.nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let message = format!("there is no tool {}{suggestion}", truncate(&missing.name));
+        Self::new("tool_unknown", message, "choose from the names of the tools that are listed".into())
+    }
+}
+
+fn truncate(text: &str) -> String {
+    match text.char_indices().nth(MAX_ECHOED_CHARS) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,358 @@
+//! Processes the messages between one client and one server: answers, rewrites or relays each.
+//!
+//! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
+//! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
+//! [`server_messages`] its notifications and requests. [`timeouts`] limits how long a request waits, [`queries`] keeps
+//! the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the client and the trace,
+//! and [`responses`] writes the gateway's own responses.
+//!
+//! A message that is not reshaped is forwarded byte for byte.
+
+mod caller_identity;
+mod describe;
+mod downstream;
+mod line_outcome;
+mod method;
+mod pending;
+mod queries;
+mod reshape;
+mod responses;
+mod server_messages;
+mod timeouts;
+mod upstream;
+
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use portion_core::cursor::Scope;
+use portion_core::view::Request;
+use portion_gateway::call::{Caller, Endpoint, EndpointKind, Fault};
+use portion_gateway::client::ClientProfile;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::policy_source::EndpointTarget;
+use portion_gateway::query_limiter::CancelFlag;
+use portion_gateway::rules::{EndpointRules, ToolLimits};
+use portion_gateway::session::ClientSession;
+use tokio::sync::Notify;
+
+use super::catalog::{ToolCatalog, ToolListingPolicy};
+use super::header_params::HeaderParam;
+use super::processor_factory::McpProcessorFactory;
+use crate::frame::Frame;
+use crate::relay::{MessageProcessor, OutgoingMessage};
+use caller_identity::CallerIdentity;
+use pending::{PendingKind, PendingRequest, PendingRequests};
+use queries::ActiveQueries;
+use timeouts::Timeouts;
+
+/// Processor of the messages between one client and one server.
+pub struct McpProcessor {
+    gateway: Arc<Gateway>,
+    /// Scope of the cursors that are issued and accepted.
+    scope: Scope,
+    /// True if the scope belongs to one caller, so that earlier results may answer later calls without a
+    /// cursor.
+    allows_reuse: bool,
+    /// Session of the client.
+    session: Arc<ClientSession>,
+    /// Name of the server, if there are several.
+    upstream: Option<Arc<str>>,
+    /// True if the gateway's spans become parents of the server's spans.
+    exports_traces: bool,
+    /// Largest server message, in bytes, for error messages.
+    max_server_message_bytes: usize,
+    /// Largest client message, in bytes, for error messages.
+    max_client_message_bytes: usize,
+    /// Client that sent `initialize`, if it is known.
+    client: OnceLock<&'static ClientProfile>,
+    /// Pending requests.
+    pending_requests: Mutex<PendingRequests>,
+    /// State shared by the timers of the session.
+    timeouts: Arc<Timeouts>,
+    /// Notified when a request is added whose deadline is earlier than all others.
+    deadline_changed: Notify,
+    /// Running queries, which are answered without the server.
+    active_queries: Arc<ActiveQueries>,
+    /// Facts about the server, shared with forks of this processor.
+    server_info: Arc<Mutex<ServerInfo>>,
+}
+
+/// Facts about a server, from its responses.
+struct ServerInfo {
+    catalog: ToolCatalog,
+    /// True if the server has no tools capability: then `tools/list` is answered without it.
+    has_no_tools: bool,
+}
+
+impl McpProcessor {
+    /// Creates a processor for a session of one principal.
+    pub(super) fn new(factory: &McpProcessorFactory, scope: Scope, session: Arc<ClientSession>) -> Self {
+        let McpProcessorFactory {
+            gateway,
+            listing,
+            max_server_message_bytes: message_limit,
+            max_client_message_bytes: client_limit,
+            upstream,
+            exports_traces: traces,
+        } = factory;
+        let server_info =
+            Arc::new(Mutex::new(ServerInfo { catalog: ToolCatalog::new(listing), has_no_tools: false }));
+        Self {
+            gateway: Arc::clone(gateway),
+            scope,
+            allows_reuse: true,
+            session,
+            upstream: upstream.clone(),
+            exports_traces: *traces,
+            max_server_message_bytes: *message_limit,
+            max_client_message_bytes: *client_limit,
+            client: OnceLock::new(),
+            pending_requests: Mutex::default(),
+            timeouts: Arc::default(),
+            deadline_changed: Notify::new(),
+            active_queries: Arc::default(),
+            server_info,
+        }
+    }
+
+    /// Returns a processor for other requests of the same principal to the same server. It shares the facts
+    /// about the server, but not the request ids. For clients without a session, which share no ids.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self {
+            gateway: Arc::clone(&self.gateway),
+            scope: self.scope,
+            allows_reuse: self.allows_reuse,
+            session: Arc::clone(&self.session),
+            upstream: self.upstream.clone(),
+            exports_traces: self.exports_traces,
+            max_server_message_bytes: self.max_server_message_bytes,
+            max_client_message_bytes: self.max_client_message_bytes,
+            client: self.client.clone(),
+            pending_requests: Mutex::default(),
+            timeouts: Arc::default(),
+            deadline_changed: Notify::new(),
+            active_queries: Arc::default(),
+            server_info: Arc::clone(&self.server_info),
+        }
+    }
+
+    /// Returns a [fork](Self::fork) in the same session, where ids belong to the session: each can cancel
+    /// queries of the other, and progress restarts the timers of both.
+    #[must_use]
+    pub fn fork_in_session(&self) -> Self {
+        let (questions, timeouts) = (Arc::clone(&self.active_queries), Arc::clone(&self.timeouts));
+        Self { timeouts, active_queries: questions, ..self.fork() }
+    }
+
+    /// Moves the processor to another session and cursor scope.
+    #[must_use]
+    pub fn with_session(self, scope: Scope, session: Arc<ClientSession>) -> Self {
+        Self { scope, session, ..self }
+    }
+
+    /// Sets whether the scope belongs to one caller. Callers that cannot be distinguished share nothing
+    /// without a cursor.
+    #[must_use]
+    pub fn with_reuse(self, reuses: bool) -> Self {
+        Self { allows_reuse: reuses, ..self }
+    }
+
+    /// Clears the client: without a session, `initialize` does not identify the client of later requests.
+    #[must_use]
+    pub fn without_client(self) -> Self {
+        Self { client: OnceLock::new(), ..self }
+    }
+
+    /// Returns the arguments of a tool that header fields repeat, if the tool is known.
+    pub fn header_params(&self, tool: &str) -> Vec<HeaderParam> {
+        self.server_info().catalog.tool(tool).map(|tool| tool.header_params.clone()).unwrap_or_default()
+    }
+
+    /// Returns true if a request with this id is pending.
+    pub fn is_awaiting(&self, raw_id: &str) -> bool {
+        self.pending_requests().contains(raw_id)
+    }
+
+    /// Removes a pending request, by its id as written: no response to it will arrive here.
+    pub fn forget_request(&self, raw_id: &str) {
+        self.pending_requests().take(raw_id);
+    }
+
+    /// Fails all pending requests after the server closed their stream without a response. Each gets a
+    /// JSON-RPC error, because the transport failed and not a tool.
+    pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
+        let requests = self.pending_requests().take_all();
+        let reason = responses::server_gone_fault(cause);
+        let error = |pending: &PendingRequest| {
+            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
+                self.gateway.report_upstream_failure(caller, endpoint, 0);
+            }
+            OutgoingMessage::ToClient(responses::fault_response(&pending.id, &reason).into_bytes())
+        };
+        requests.iter().map(error).collect()
+    }
+
+    /// Processes a message of a resumed stream, which may answer requests that this process never received.
+    pub async fn process_resumed_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
+        match frame {
+            Frame::Message(line) => self.process_resumed_line(line).await,
+            frame @ Frame::TooLarge { .. } => self.process_server_frame(frame).await,
+        }
+    }
+
+    /// Removes all pending requests after the server sent an invalid response that is passed on. `bytes`: its
+    /// size, if known.
+    pub fn discard_all_pending(&self, bytes: usize) {
+        let requests = self.pending_requests().take_all();
+        for pending in &requests {
+            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
+                self.gateway.report_upstream_failure(caller, endpoint, bytes);
+            }
+        }
+    }
+
+    fn refuse_all_pending(&self, reason: &Fault) -> Vec<OutgoingMessage> {
+        let requests = self.pending_requests().take_all();
+        let refusal = |pending: &PendingRequest| {
+            OutgoingMessage::ToClient(self.refusal_response(pending, reason.clone()).into_bytes())
+        };
+        requests.iter().map(refusal).collect()
+    }
+
+    /// Returns the response for a request that the server does not answer. In place of content it is reported
+    /// like any reply.
+    fn refusal_response(&self, pending: &PendingRequest, reason: Fault) -> String {
+        let PendingKind::Content { caller, endpoint, request, .. } = &pending.kind else {
+            return responses::refusal_response(pending, &reason);
+        };
+        let request = Request { max_tokens: request.max_tokens, ..Request::default() };
+        responses::refusal_response(pending, &self.gateway.report_fault(reason, caller, &request, endpoint))
+    }
+
+    /// Returns the caller of an endpoint with the current policy. `None`: a built-in endpoint.
+    fn caller(&self, identity: CallerIdentity, endpoint: Option<&Endpoint>) -> Caller {
+        let CallerIdentity { client, trace } = identity;
+        let rules = self.gateway.rules();
+        let rule = match endpoint {
+            Some(Endpoint { name, kind, .. }) => rules.rule_for(self.target(*kind, name)),
+            None => Arc::clone(rules.default_rule()),
+        };
+        let server_info = self.server_info();
+        let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
+        let tool = tool.and_then(|endpoint| server_info.catalog.tool(&endpoint.name));
+        let tool_limits = tool.map_or_else(ToolLimits::default, |tool| ToolLimits {
+            max_result_chars: tool.max_result_chars,
+            keeps_structured: tool.is_bounded,
+        });
+        Caller {
+            scope: self.scope,
+            session: Arc::clone(&self.session),
+            client,
+            shaping_mode: rule.shaping_mode(&self.session),
+            effective_policy: rule.policy_for(client, tool_limits),
+            tool_limits,
+            rule,
+            upstream: self.upstream.clone(),
+            read_tool: server_info.catalog.read_tool(),
+            query_tool: server_info.catalog.query_tool(),
+            read_uri: None,
+            received_at: self.gateway.now(),
+            argument_names: Vec::new(),
+            trace,
+            cancel_flag: CancelFlag::default(),
+        }
+    }
+
+    fn target<'a>(&'a self, kind: EndpointKind, name: &'a str) -> EndpointTarget<'a> {
+        EndpointTarget { upstream: self.upstream.as_deref(), kind, name }
+    }
+
+    /// Returns how a tool is listed under the current policy.
+    fn listing_policy(&self, rules: &EndpointRules, name: &str) -> ToolListingPolicy {
+        let rule = rules.rule_for(self.target(EndpointKind::Tool, name));
+        let controls = rule.controls(rule.shaping_mode(&self.session));
+        let policy = &rule.policy_for_client(None).policy;
+        ToolListingPolicy {
+            adds_controls: controls,
+            max_page_size: policy.max_page_size,
+            render_options: policy.render_options.clone(),
+            summarize_above: policy.summarize_above.min(policy.token_budget_threshold),
+            redact: rule.config().redact.clone(),
+        }
+    }
+
+    /// Returns true if the server's tool list is relayed unchanged.
+    fn relays_tool_list(&self) -> bool {
+        self.gateway.rules().default_rule().config().dry_run
+    }
+
+    fn pending_requests(&self) -> MutexGuard<'_, PendingRequests> {
+        self.pending_requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn server_info(&self) -> MutexGuard<'_, ServerInfo> {
+        self.server_info.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MessageProcessor for McpProcessor {
+    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
+        match frame {
+            Frame::Message(line) => self.process_client_line(line, None).await,
+            Frame::TooLarge { id, has_method, .. } => {
+                self.reject_oversized_client_message(id.as_deref(), has_method)
+            }
+        }
+    }
+
+    fn is_deferred(&self, frame: &Frame) -> bool {
+        matches!(frame, Frame::Message(line) if self.begin_query(line))
+    }
+
+    async fn process_deferred(&self, frame: Frame) -> Vec<OutgoingMessage> {
+        match frame {
+            Frame::Message(line) => self.process_query(line).await,
+            frame @ Frame::TooLarge { .. } => self.process_client_frame(frame).await,
+        }
+    }
+
+    fn reject_overload(&self, frame: &Frame) -> Vec<OutgoingMessage> {
+        match frame {
+            Frame::Message(line) => self.refuse_query(line),
+            Frame::TooLarge { .. } => Vec::new(),
+        }
+    }
+
+    async fn process_server_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
+        match frame {
+            Frame::Message(line) => self.process_server_line(line).await,
+            Frame::TooLarge { id, has_method, bytes } => {
+                self.reject_oversized_server_message(id.as_deref(), has_method, bytes).await
+            }
+        }
+    }
+
+    async fn next_timeout(&self) -> Vec<OutgoingMessage> {
+        self.until_expired().await
+    }
+
+    fn on_server_gone(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
+        self.refuse_all_pending(&responses::server_gone_fault(cause))
+    }
+
+    fn on_server_unreachable(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
+        self.refuse_all_pending(&responses::server_unreachable_fault(cause))
+    }
+
+    fn pending_count(&self) -> usize {
+        self.pending_requests().len()
+    }
+
+    fn has_held_messages(&self) -> bool {
+        self.pending_requests().has_queued()
+    }
+}
+
+#[cfg(test)]
+mod tests;

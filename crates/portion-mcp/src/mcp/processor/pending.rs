@@ -1,0 +1,254 @@
+//! Requests that wait for a response of the server.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use portion_core::view::Request;
+use portion_gateway::call::{Caller, Endpoint, ReuseKey};
+
+use super::super::envelope::id_key;
+use super::super::request_id_map::RequestIdMap;
+use super::super::result::ResultShape;
+use super::timeouts::RequestTimer;
+
+/// Largest number of pending requests per session: each costs about a kilobyte.
+pub(super) const MAX_PENDING: usize = 10_000;
+/// Largest number of cancelled ids kept.
+const MAX_CANCELLED_IDS: usize = 256;
+
+/// A pending request.
+#[derive(Debug)]
+pub(super) struct PendingRequest {
+    /// Id as written.
+    pub id: String,
+    /// True for a revision whose results have a `resultType`.
+    pub is_stateless: bool,
+    pub kind: PendingKind,
+    /// Timer; `None` if the request may wait without limit.
+    pub timer: Option<RequestTimer>,
+}
+
+/// Handling of the response.
+#[derive(Debug)]
+pub(super) enum PendingKind {
+    AdvertiseTools {
+        method: &'static str,
+    },
+    ListTools,
+    /// A result with content, or an error in its place, for a caller with the policy of the request time.
+    /// `is_nested`: the content is a member of the response's result.
+    Content {
+        shape: ResultShape,
+        caller: Box<Caller>,
+        endpoint: Box<Endpoint>,
+        request: Box<Request>,
+        reuse_key: Option<ReuseKey>,
+        is_nested: bool,
+    },
+    /// Not sent yet: waits until the tools are known.
+    QueuedCall {
+        line: String,
+    },
+    /// The gateway's own request for the tools. Its response is not forwarded.
+    InternalToolsList {
+        meta: String,
+    },
+    Relay {
+        method: Box<str>,
+    },
+}
+
+impl PendingKind {
+    /// Returns the method of the request.
+    pub(super) fn method(&self) -> &str {
+        match self {
+            Self::AdvertiseTools { method } => method,
+            Self::ListTools | Self::InternalToolsList { .. } => "tools/list",
+            Self::Content { .. } | Self::QueuedCall { .. } => "tools/call",
+            Self::Relay { method } => method,
+        }
+    }
+
+    /// Returns true if the client expects a tool result.
+    pub(super) fn expects_tool_result(&self) -> bool {
+        matches!(
+            self,
+            Self::Content { shape: ResultShape::Tool, is_nested: false, .. } | Self::QueuedCall { .. }
+        )
+    }
+
+    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Self::Content { endpoint, .. } => Some(endpoint),
+            _ => None,
+        }
+    }
+}
+
+/// All pending requests, by id and in order of arrival.
+#[derive(Debug, Default)]
+pub(super) struct PendingRequests {
+    requests: BTreeMap<u64, PendingRequest>,
+    sequence_by_id: RequestIdMap<u64>,
+    last_sequence: u64,
+    queued_count: usize,
+    /// Lower bound of all deadlines; `None` if all requests may wait without limit.
+    next_deadline: Option<Instant>,
+    /// Id keys of the last cancelled requests: late responses to them are expected.
+    cancelled_ids: VecDeque<String>,
+}
+
+impl PendingRequests {
+    /// Returns true if a request with this id is pending.
+    pub(super) fn contains(&self, raw_id: &str) -> bool {
+        self.sequence_by_id.contains(raw_id)
+    }
+
+    /// Returns true if no further request can be added.
+    pub(super) fn is_full(&self) -> bool {
+        self.requests.len() >= MAX_PENDING
+    }
+
+    /// Adds a request. Returns true if its deadline is the earliest.
+    pub(super) fn add(&mut self, request: PendingRequest, now: Instant) -> bool {
+        let due = request.timer.as_ref().map(|timer| timer.deadline(now));
+        let is_earlier = due.is_some_and(|due| self.next_deadline.is_none_or(|alarm| due < alarm));
+        if is_earlier {
+            self.next_deadline = due;
+        }
+        self.last_sequence += 1;
+        self.queued_count += usize::from(matches!(request.kind, PendingKind::QueuedCall { .. }));
+        self.sequence_by_id.insert(&request.id, self.last_sequence);
+        self.requests.insert(self.last_sequence, request);
+        is_earlier
+    }
+
+    /// Returns the time of the next check for expired requests.
+    pub(super) fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        if self.next_deadline.is_some_and(|alarm| alarm <= now) {
+            let timers = self.requests.values().filter_map(|request| request.timer.as_ref());
+            self.next_deadline = timers.map(|timer| timer.deadline(now)).min();
+        }
+        self.next_deadline
+    }
+
+    /// Takes the expired requests, in order, and records them as cancelled.
+    pub(super) fn take_expired(&mut self, now: Instant) -> Vec<PendingRequest> {
+        let is_over = |request: &&PendingRequest| {
+            request.timer.as_ref().is_some_and(|timer| timer.deadline(now) <= now)
+        };
+        let ids: Vec<String> =
+            self.requests.values().filter(is_over).map(|request| request.id.clone()).collect();
+        ids.iter().filter_map(|id| self.cancel(id)).collect()
+    }
+
+    /// Takes the request that a response belongs to.
+    pub(super) fn take(&mut self, raw_id: &str) -> Option<PendingRequest> {
+        let request = self.requests.remove(&self.sequence_by_id.take(raw_id)?)?;
+        self.queued_count -= usize::from(matches!(request.kind, PendingKind::QueuedCall { .. }));
+        Some(request)
+    }
+
+    /// Takes the request that a response belongs to, unless it is still queued.
+    pub(super) fn take_sent(&mut self, raw_id: &str) -> Option<PendingRequest> {
+        let is_held = self
+            .sequence_by_id
+            .get(raw_id)
+            .and_then(|place| self.requests.get(place))
+            .is_some_and(|request| matches!(request.kind, PendingKind::QueuedCall { .. }));
+        if is_held { None } else { self.take(raw_id) }
+    }
+
+    /// Takes a request that is cancelled, and records its id.
+    pub(super) fn cancel(&mut self, raw_id: &str) -> Option<PendingRequest> {
+        let request = self.take(raw_id)?;
+        if self.cancelled_ids.len() >= MAX_CANCELLED_IDS {
+            self.cancelled_ids.pop_front();
+        }
+        self.cancelled_ids.push_back(id_key(&request.id));
+        Some(request)
+    }
+
+    /// Returns true if the response belongs to a cancelled request, and removes the record of it.
+    pub(super) fn forget_cancelled(&mut self, raw_id: &str) -> bool {
+        let key = id_key(raw_id);
+        let at = self.cancelled_ids.iter().position(|cancelled| *cancelled == key);
+        at.and_then(|at| self.cancelled_ids.remove(at)).is_some()
+    }
+
+    /// Takes the queued calls, in order.
+    pub(super) fn take_queued(&mut self) -> Vec<PendingRequest> {
+        let held =
+            self.requests.values().filter(|request| matches!(request.kind, PendingKind::QueuedCall { .. }));
+        let ids: Vec<String> = held.map(|request| request.id.clone()).collect();
+        ids.iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// Takes all requests of the client, in order.
+    pub(super) fn take_all(&mut self) -> Vec<PendingRequest> {
+        let all = std::mem::take(self);
+        all.requests
+            .into_values()
+            .filter(|request| !matches!(request.kind, PendingKind::InternalToolsList { .. }))
+            .collect()
+    }
+
+    /// Returns true if the gateway's own request for the tools is pending.
+    pub(super) fn is_listing_tools(&self) -> bool {
+        self.requests.values().any(|request| matches!(request.kind, PendingKind::InternalToolsList { .. }))
+    }
+
+    pub(super) fn has_queued(&self) -> bool {
+        self.queued_count > 0
+    }
+
+    /// Returns the number of pending client requests.
+    pub(super) fn len(&self) -> usize {
+        self.requests.len() - usize::from(self.is_listing_tools())
+    }
+
+    /// Returns an id that no pending request has.
+    pub(super) fn new_internal_id(&self) -> String {
+        let mut n = self.last_sequence;
+        loop {
+            let id = format!("\"portion:{n}\"");
+            if !self.contains(&id) {
+                return id;
+            }
+            n += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{PendingKind, PendingRequest, PendingRequests};
+
+    fn check(ids: &[&str], answered: &str, expect: Option<&str>) {
+        let mut pending = PendingRequests::default();
+        for id in ids {
+            let what = PendingKind::Relay { method: "ping".into() };
+            pending.add(
+                PendingRequest { id: (*id).to_owned(), is_stateless: false, kind: what, timer: None },
+                Instant::now(),
+            );
+        }
+        assert_eq!(pending.take(answered).map(|request| request.id).as_deref(), expect, "{answered}");
+        assert_eq!(pending.len(), ids.len() - usize::from(expect.is_some()));
+        assert!(pending.take(answered).is_none() || ids.len() > 1);
+    }
+
+    #[test]
+    fn a_response_finds_its_request() {
+        check(&["1", "\"1\""], "1", Some("1"));
+        check(&["1", "\"1\""], "\"1\"", Some("\"1\""));
+        check(&["\"é\""], "\"\\u00e9\"", Some("\"é\""));
+        check(&["12345678901234567890"], "12345678901234567000", Some("12345678901234567890"));
+        check(&["12345678901234567890", "12345678901234567891"], "12345678901234567000", None);
+        check(&["null"], "null", Some("null"));
+        check(&["1"], "2", None);
+        check(&["1.0"], "1", Some("1.0"));
+    }
+}

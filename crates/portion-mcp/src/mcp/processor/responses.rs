@@ -1,0 +1,125 @@
+//! Builds the messages that the gateway itself writes.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use portion_core::scan::quote;
+use portion_gateway::call::{Fault, Reply};
+
+use super::super::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
+use super::super::result;
+use super::pending::PendingRequest;
+
+/// Error code of MCP before 2026-07-28 for an unknown resource URI. Later revisions use invalid params.
+const RESOURCE_NOT_FOUND: i32 = -32002;
+
+/// Builds a response with a JSON result.
+pub(super) fn success_response(id: &str, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
+/// Builds a response with an error.
+pub(super) fn error_response(id: &str, code: i32, message: &str, data: Option<&str>) -> String {
+    let data = data.map(|data| format!(",\"data\":{data}")).unwrap_or_default();
+    let message = quote(message);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}{data}}}}}")
+}
+
+/// Builds an error response from a fault, for methods other than `tools/call`.
+pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
+    let internal_codes = [
+        "store_unavailable",
+        "message_too_large",
+        "internal",
+        "upstream_gone",
+        "upstream_invalid",
+        "upstream_timeout",
+    ];
+    let code = if internal_codes.contains(&fault.code) { INTERNAL_ERROR } else { INVALID_PARAMS };
+    error_response(id, code, &fault.message, Some(&fault.to_json()))
+}
+
+/// Builds a response from a fault, in the form that the pending request expects.
+pub(super) fn refusal_response(pending: &PendingRequest, reason: &Fault) -> String {
+    if pending.kind.expects_tool_result() {
+        success_response(&pending.id, &result::fault_result(reason, pending.is_stateless))
+    } else {
+        fault_response(&pending.id, reason)
+    }
+}
+
+/// Builds a `tools/call` response from a reply without an upstream result.
+pub(super) fn tool_response(id: &str, reply: &Reply, structured: bool, modern: bool) -> String {
+    let text = match reply {
+        Reply::Portion(portion) => result::tool_result(portion, structured, modern),
+        Reply::Fault(reason) => result::fault_result(reason, modern),
+        Reply::Untouched => result::fault_result(&nothing_to_show_fault(), modern),
+    };
+    success_response(id, &text)
+}
+
+/// Builds a `tools/call` response with this text, unshortened.
+pub(super) fn text_response(id: &str, text: &str, modern: bool) -> String {
+    success_response(id, &result::text_result(text, modern))
+}
+
+/// Builds a `resources/read` response from a reply without an upstream result.
+pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String {
+    match reply {
+        Reply::Portion(portion) => success_response(id, &result::resource_result(portion, modern)),
+        Reply::Fault(reason) if !modern && reason.code.starts_with("cursor_") => {
+            error_response(id, RESOURCE_NOT_FOUND, &reason.message, Some(&reason.to_json()))
+        }
+        Reply::Fault(reason) => fault_response(id, reason),
+        Reply::Untouched => fault_response(id, &nothing_to_show_fault()),
+    }
+}
+
+/// Returns the fault for a request that the server will no longer answer.
+pub(super) fn server_gone_fault(cause: &dyn Display) -> Fault {
+    let advice =
+        "the call may have acted; once the server answers again, look for its outcome before you call again"
+            .into();
+    // The server's last output follows the first line.
+    let cause = cause.to_string();
+    let (sentence, rest) = cause.split_at(cause.find('\n').unwrap_or(cause.len()));
+    Fault::new("upstream_gone", format!("{sentence} before it answered{rest}"), advice)
+}
+
+/// Returns the fault for a request that did not reach the server.
+pub(super) fn server_unreachable_fault(cause: &dyn Display) -> Fault {
+    let advice = "the call has not come to the server; see that it runs, then call again".into();
+    Fault::new("upstream_gone", cause.to_string(), advice)
+}
+
+/// Returns the fault for a request that timed out.
+pub(super) fn timeout_fault(after: Duration) -> Fault {
+    let message = format!("the server did not answer within {} s (requestTimeout)", after.as_secs());
+    let advice =
+        "the call may have acted; look for its outcome before you call again, or have requestTimeout \
+                  raised for calls that take longer"
+            .into();
+    Fault::new("upstream_timeout", message, advice)
+}
+
+/// Returns the fault for a queued call that was not sent, because the server did not list its tools in time.
+pub(super) fn unsent_call_fault(after: Duration) -> Fault {
+    let message = format!("the server did not list its tools within {} s (requestTimeout)", after.as_secs());
+    let advice =
+        "the call was not sent to the server; see that it runs, then call again, or call without the \
+         arguments limit, cursor and fields"
+            .into();
+    Fault::new("upstream_timeout", message, advice)
+}
+
+/// Builds the cancellation of a request that timed out.
+pub(super) fn cancellation_notification(id: &str) -> String {
+    let params = format!("{{\"requestId\":{id},\"reason\":\"no answer within requestTimeout\"}}");
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
+}
+
+/// Returns the fault for a reply without content where no upstream result exists.
+fn nothing_to_show_fault() -> Fault {
+    let advice = "call the tool again without a cursor".into();
+    Fault::new("internal", "there is nothing to show".into(), advice)
+}

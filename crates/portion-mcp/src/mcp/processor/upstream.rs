@@ -1,0 +1,309 @@
+//! Handles messages of the server.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use portion_core::scan::{JsonKind, quote};
+use portion_core::span::Span;
+use portion_gateway::call::Fault;
+use portion_gateway::dropped_messages::DropReason;
+
+use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
+use super::super::reserved_meta;
+use super::super::result::ResultShape;
+use super::super::splice::Splice;
+use super::super::walk::{self, Sequence};
+use super::line_outcome::{MessageOutcome, combine_outcomes, split_messages};
+use super::pending::{PendingKind, PendingRequest, PendingRequests};
+use super::reshape::MessageEdit;
+use super::{McpProcessor, responses};
+use crate::frame::scan_id;
+use crate::relay::OutgoingMessage;
+
+/// Handling of a response without a pending request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UnsolicitedPolicy {
+    Drop,
+    /// Shape it by the form of the result.
+    Shape,
+}
+
+impl McpProcessor {
+    pub(super) async fn process_server_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
+        self.process_server_line_with(line, UnsolicitedPolicy::Drop).await
+    }
+
+    /// Processes a line of a resumed stream, which may answer requests that this process never received.
+    pub(crate) async fn process_resumed_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
+        self.process_server_line_with(line, UnsolicitedPolicy::Shape).await
+    }
+
+    async fn process_server_line_with(
+        &self,
+        line: Vec<u8>,
+        unasked: UnsolicitedPolicy,
+    ) -> Vec<OutgoingMessage> {
+        let mut out = Vec::new();
+        let (forwarded, response) = {
+            let (text, invalid_utf8) = decode_line(&line);
+            let text = reserved_meta::strip_reserved(&text).map_or(text, Cow::Owned);
+            match parse(&text) {
+                Err(error) => return Box::pin(self.reject_invalid_server_line(&line, error)).await,
+                Ok(message) => {
+                    let (envelopes, batch) = split_messages(message);
+                    let mut splice = Splice::new(&text);
+                    let mut outcomes = Vec::with_capacity(envelopes.len());
+                    for envelope in &envelopes {
+                        let mut edit = MessageEdit {
+                            text: &text,
+                            invalid_utf8,
+                            envelope: *envelope,
+                            splice: &mut splice,
+                        };
+                        outcomes.push(match envelope.kind() {
+                            Some(MessageKind::Response) => {
+                                self.process_response(&mut edit, unasked, &mut out).await
+                            }
+                            Some(MessageKind::Notification) => {
+                                self.process_server_notification(&mut edit).await
+                            }
+                            Some(MessageKind::Request) => {
+                                self.process_server_request(&text, envelope, &mut splice, &mut out)
+                            }
+                            None => MessageOutcome::Discard,
+                        });
+                        if matches!(outcomes.last(), Some(MessageOutcome::Forward)) {
+                            self.limit_unknown_members(&text, envelope, &mut splice);
+                        }
+                    }
+                    let (forwarded, response) = combine_outcomes(&text, splice, &envelopes, outcomes, batch);
+                    let is_line = matches!(text, Cow::Borrowed(line_text) if line_text.len() == line.len());
+                    (forwarded.ensure_text(&text, is_line), response)
+                }
+            }
+        };
+        debug_assert!(response.is_none(), "nothing the server says is answered here");
+        forwarded.into_line(line).map(OutgoingMessage::ToClient).into_iter().chain(out).collect()
+    }
+
+    /// Drops a line that is not a message, and answers the request that waits for it.
+    async fn reject_invalid_server_line(&self, line: &[u8], error: InvalidMessage) -> Vec<OutgoingMessage> {
+        self.gateway.record_drop(
+            DropReason::Invalid,
+            line.len(),
+            &format!("a line of the server that is no message: {error}"),
+        );
+        let (Some(id), false) = scan_id(line) else { return Vec::new() };
+        if !self.pending_requests().contains(&id) {
+            return Vec::new();
+        }
+        let reason = Fault::upstream_invalid(&format!("what is no JSON-RPC 2.0 message ({error})"));
+        self.answer_for_server(&id, |_| reason).await
+    }
+
+    /// Answers a pending request in place of the server.
+    async fn answer_for_server(
+        &self,
+        id: &str,
+        reason: impl FnOnce(&PendingRequest) -> Fault,
+    ) -> Vec<OutgoingMessage> {
+        let pending = self.pending_requests().take(id);
+        let Some(pending) = pending else { return Vec::new() };
+        let reason = reason(&pending);
+        if matches!(pending.kind, PendingKind::InternalToolsList { .. }) {
+            // The request is the gateway's own.
+            let error = responses::fault_response(&pending.id, &reason).into_bytes();
+            self.pending_requests().add(pending, self.gateway.now());
+            return self.process_server_line(error).await;
+        }
+        vec![OutgoingMessage::ToClient(self.refusal_response(&pending, reason).into_bytes())]
+    }
+
+    /// Answers for a server message over the limit, which was dropped.
+    pub(super) async fn reject_oversized_server_message(
+        &self,
+        id: Option<&str>,
+        has_method: bool,
+        bytes: u64,
+    ) -> Vec<OutgoingMessage> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.gateway.record_drop(
+            DropReason::Oversized,
+            bytes,
+            "a message of the server over upstreamMessageLimit",
+        );
+        match (id, has_method) {
+            (Some(id), true) => {
+                let reason = Fault::server_request_too_large(self.max_server_message_bytes);
+                vec![OutgoingMessage::ToServer(responses::fault_response(id, &reason).into_bytes())]
+            }
+            (Some(id), false) => {
+                let reason = |pending: &PendingRequest| {
+                    Fault::message_too_large(self.max_server_message_bytes, pending.kind.endpoint())
+                };
+                Box::pin(self.answer_for_server(id, reason)).await
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+
+    async fn process_response(
+        &self,
+        edit: &mut MessageEdit<'_, '_>,
+        unasked: UnsolicitedPolicy,
+        out: &mut Vec<OutgoingMessage>,
+    ) -> MessageOutcome {
+        let (text, envelope) = (edit.text, edit.envelope);
+        let pending = self.pending_requests().take_sent(envelope.raw_id(text));
+        let Some(pending) = pending else {
+            // An error without an id reports a message that the server could not parse: it answers no request
+            // and is not secret.
+            let about_nothing = envelope.raw_id(text) == "null" && envelope.error.is_some();
+            if unasked == UnsolicitedPolicy::Drop && !about_nothing {
+                return super::reshape::drop_unsolicited_response(self, edit);
+            }
+            self.shape_unseen_response(edit).await;
+            return MessageOutcome::Forward;
+        };
+        match &pending.kind {
+            PendingKind::Relay { .. } => self.relay_response(edit, &pending).await,
+            // The call was not sent, so this is not its response.
+            PendingKind::QueuedCall { .. } => return MessageOutcome::Discard,
+            PendingKind::AdvertiseTools { .. } => {
+                self.advertise_tools_capability(text, &envelope, edit.splice);
+                self.relay_response(edit, &pending).await;
+            }
+            PendingKind::ListTools => {
+                if let Some(result) = envelope.result.filter(|result| is_complete_result(text, *result)) {
+                    self.learn_tools(edit.splice, text, result);
+                }
+                self.relay_response(edit, &pending).await;
+            }
+            PendingKind::Content { .. } => {
+                if self.shape_response(edit, &pending).await {
+                    out.extend(self.request_unknown_tools(&pending));
+                }
+            }
+            PendingKind::InternalToolsList { meta } => {
+                out.extend(self.process_tools_list(text, &envelope, meta.clone()).await);
+                return MessageOutcome::Discard;
+            }
+        }
+        MessageOutcome::Forward
+    }
+
+    /// Adds a page of tools to the catalog, and built-in tools and controls to the page. Returns the cursor
+    /// of the next page.
+    fn learn_tools(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
+        let rules = self.gateway.rules();
+        let offer = |name: &str| self.listing_policy(&rules, name);
+        let mut server_info = self.server_info();
+        if self.relays_tool_list() {
+            return server_info.catalog.process_page(&mut Splice::new(text), text, result, &offer);
+        }
+        server_info.catalog.process_page(splice, text, result, &offer)
+    }
+
+    /// Requests the tool list once the result of an unknown tool was shortened: whether the call can be
+    /// repeated matters when its snapshot expires. A request of 2026-07-28 needs metadata that only the
+    /// client has.
+    fn request_unknown_tools(&self, pending: &PendingRequest) -> Option<OutgoingMessage> {
+        let is_tool =
+            matches!(pending.kind, PendingKind::Content { shape: ResultShape::Tool, is_nested: false, .. });
+        let unknown = {
+            let server_info = self.server_info();
+            !server_info.catalog.is_complete() && !server_info.has_no_tools
+        };
+        let mut pending_requests = self.pending_requests();
+        (is_tool && unknown && !pending.is_stateless && !pending_requests.is_listing_tools())
+            .then(|| request_tools_list(&mut pending_requests, String::new(), None, self.gateway.now()))
+    }
+
+    /// Adds the tools capability, because there are at least the built-in tools.
+    fn advertise_tools_capability(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
+        let capabilities =
+            envelope.result.and_then(|result| walk::member_value(text, result, "capabilities"));
+        let Some(whole) = capabilities.filter(|span| walk::kind(text, *span) == JsonKind::Object) else {
+            return;
+        };
+        let members = walk::members(text, whole);
+        let toolless = walk::find_member(text, &members, "tools").is_none();
+        if toolless && !self.relays_tool_list() {
+            let items = members.iter().map(|member| member.span()).collect();
+            splice.append(&Sequence { span: whole, items }, &["\"tools\":{}".to_owned()]);
+        }
+        self.server_info().has_no_tools = toolless;
+    }
+
+    /// Handles a response to the gateway's own `tools/list`: requests the next page, or releases the queued
+    /// calls.
+    async fn process_tools_list(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        meta: String,
+    ) -> Vec<OutgoingMessage> {
+        {
+            let mut nothing = Splice::new(text);
+            let result = envelope.result.filter(|result| is_complete_result(text, *result));
+            if let Some(next) = result.and_then(|result| self.learn_tools(&mut nothing, text, result)) {
+                return vec![request_tools_list(
+                    &mut self.pending_requests(),
+                    meta,
+                    Some(&next),
+                    self.gateway.now(),
+                )];
+            }
+            let mut server_info = self.server_info();
+            if !server_info.catalog.is_complete() {
+                // Without a tool list there is no tool to learn, and no name that conflicts with a built-in
+                // tool.
+                server_info.catalog.list_builtin_only();
+            }
+        }
+        let held = self.pending_requests().take_queued();
+        let mut out = Vec::new();
+        for pending in held {
+            if let PendingKind::QueuedCall { line } = pending.kind {
+                out.extend(self.process_client_line(line.into_bytes(), None).await);
+            }
+        }
+        out
+    }
+}
+
+/// Builds the gateway's own request for a page of tools.
+pub(super) fn request_tools_list(
+    pending: &mut PendingRequests,
+    meta: String,
+    cursor: Option<&str>,
+    now: Instant,
+) -> OutgoingMessage {
+    let id = pending.new_internal_id();
+    let mut params = Vec::new();
+    params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
+    params.extend((!meta.is_empty()).then(|| format!("\"_meta\":{{{meta}}}")));
+    let params =
+        if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
+    let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
+    pending.add(
+        PendingRequest {
+            id,
+            is_stateless: false,
+            kind: PendingKind::InternalToolsList { meta },
+            timer: None,
+        },
+        now,
+    );
+    OutgoingMessage::InternalRequest(question.into_bytes())
+}
+
+/// Replaces a response by an error.
+pub(super) fn replace_with_fault(splice: &mut Splice<'_>, text: &str, envelope: &Envelope, reason: &Fault) {
+    splice.replace(envelope.span, responses::fault_response(envelope.raw_id(text), reason));
+}
+
+fn is_complete_result(text: &str, result: Span) -> bool {
+    walk::member_value(text, result, "resultType")
+        .is_none_or(|kind| walk::string_equals(kind.slice(text), "complete"))
+}

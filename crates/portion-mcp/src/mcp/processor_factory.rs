@@ -1,0 +1,65 @@
+//! Creates the message processors for one server.
+
+use std::sync::Arc;
+
+use portion_core::cursor::Scope;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::listing::ListingOptions;
+use portion_gateway::session::ClientSession;
+
+use super::McpProcessor;
+
+/// Settings shared by the processors of one server.
+#[derive(Clone)]
+pub struct McpProcessorFactory {
+    /// Renders the replies.
+    pub gateway: Arc<Gateway>,
+    /// Listing options for the server's tools.
+    pub listing: ListingOptions,
+    /// Largest message read from the server, in bytes.
+    pub max_server_message_bytes: usize,
+    /// Largest message read from a client, in bytes.
+    pub max_client_message_bytes: usize,
+    /// Name of the server, if there are several.
+    pub upstream: Option<Arc<str>>,
+    /// True if traces are exported: then the server receives the gateway's span in place of the client's, as
+    /// the parent of its own spans. Otherwise the trace context of a request is unchanged.
+    pub exports_traces: bool,
+}
+
+impl McpProcessorFactory {
+    /// Creates a factory for a server without a name.
+    pub fn new(gateway: Arc<Gateway>, listing: ListingOptions, message_limit: usize) -> Self {
+        Self {
+            gateway,
+            listing,
+            max_server_message_bytes: message_limit,
+            max_client_message_bytes: message_limit,
+            upstream: None,
+            exports_traces: false,
+        }
+    }
+
+    /// Sets the largest client message, in bytes.
+    #[must_use]
+    pub fn with_max_client_message_bytes(self, client_limit: usize) -> Self {
+        Self { max_client_message_bytes: client_limit, ..self }
+    }
+
+    /// Creates a processor for one session of a principal, with an empty tool catalog.
+    pub fn new_processor(&self, scope: Scope, session: Arc<ClientSession>) -> McpProcessor {
+        McpProcessor::new(self, scope, session)
+    }
+
+    /// Sets whether traces are exported.
+    #[must_use]
+    pub fn with_tracing(self, traces: bool) -> Self {
+        Self { exports_traces: traces, ..self }
+    }
+
+    /// Sets the name of the server.
+    #[must_use]
+    pub fn with_upstream(self, upstream: &str) -> Self {
+        Self { upstream: Some(upstream.into()), ..self }
+    }
+}

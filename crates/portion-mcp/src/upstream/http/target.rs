@@ -1,0 +1,200 @@
+//! URL of an MCP server and the headers of each request to it.
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::http::uri::{InvalidUri, PathAndQuery, Uri};
+use thiserror::Error;
+
+/// URL of a server, and headers added to each request to it.
+#[derive(Clone, Debug)]
+pub struct UpstreamTarget {
+    url: Uri,
+    headers: HeaderMap,
+}
+
+/// Error in a URL or header. Values of headers are never shown: they may be secret.
+#[derive(Debug, Error)]
+pub enum UpstreamTargetError {
+    /// The URL cannot be parsed.
+    #[error("`{0}` is no URL: {1}; write it as http://HOST:PORT/PATH or https://…")]
+    InvalidUrl(String, #[source] InvalidUri),
+    /// The scheme is missing or unsupported.
+    #[error("`{0}` is neither http:// nor https://; write the whole URL, such as http://127.0.0.1:3000/mcp")]
+    UnsupportedScheme(String),
+    /// The host is missing.
+    #[error("`{0}` names no host; write the whole URL, such as http://127.0.0.1:3000/mcp")]
+    MissingHost(String),
+    /// The URL contains credentials, which would end up in logs.
+    #[error("the URL holds a user or password; give it as --header 'Authorization: …' instead")]
+    CredentialsInUrl,
+    /// The header has no colon.
+    #[error("a header is written as 'Name: value'; this one has no colon")]
+    MissingColon,
+    /// HTTP does not allow the header name.
+    #[error("`{0}` is no name of a header")]
+    InvalidHeaderName(String),
+    /// HTTP does not allow the header value.
+    #[error("the value of the header `{0}` has characters that HTTP does not allow")]
+    InvalidHeaderValue(String),
+}
+
+impl UpstreamTarget {
+    /// Parses a URL.
+    ///
+    /// # Errors
+    /// Returns [`UpstreamTargetError`] if it is not an absolute `http` or `https` URL, or contains credentials.
+    pub fn new(url: &str) -> Result<Self, UpstreamTargetError> {
+        let uri: Uri = url.parse().map_err(|error| UpstreamTargetError::InvalidUrl(url.to_owned(), error))?;
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(UpstreamTargetError::CredentialsInUrl);
+        }
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(UpstreamTargetError::UnsupportedScheme(url.to_owned()));
+        }
+        if uri.host().is_none_or(str::is_empty) {
+            return Err(UpstreamTargetError::MissingHost(url.to_owned()));
+        }
+        Ok(Self { url: uri, headers: HeaderMap::new() })
+    }
+
+    /// Adds a header to each request, in place of headers of that name; `line` is `Name: value`.
+    ///
+    /// # Errors
+    /// Returns [`UpstreamTargetError`] if `line` is not a valid header.
+    pub fn with_header(mut self, line: &str) -> Result<Self, UpstreamTargetError> {
+        let (name, value) = line.split_once(':').ok_or(UpstreamTargetError::MissingColon)?;
+        let name = name.trim();
+        let parsed: HeaderName =
+            name.parse().map_err(|_| UpstreamTargetError::InvalidHeaderName(name.to_owned()))?;
+        let mut value = HeaderValue::from_str(value.trim())
+            .map_err(|_| UpstreamTargetError::InvalidHeaderValue(name.to_owned()))?;
+        value.set_sensitive(true);
+        self.headers.append(parsed, value);
+        Ok(self)
+    }
+
+    /// Returns the URL.
+    pub fn url(&self) -> &Uri {
+        &self.url
+    }
+
+    /// Returns the headers that replace those of the same names in each request.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Returns the URL of another path on the same server.
+    pub fn url_at(&self, path: PathAndQuery) -> Uri {
+        let mut parts = self.url.clone().into_parts();
+        parts.path_and_query = Some(path);
+        // Does not fail: scheme and authority come from an absolute URL.
+        Uri::from_parts(parts).unwrap_or_else(|_| self.url.clone())
+    }
+
+    /// Returns the same server with another path and the query of its own URL.
+    #[must_use]
+    pub fn with_path(&self, path: &str) -> Self {
+        let query = self.url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let url =
+            format!("{path}{query}").parse().map_or_else(|_| self.url.clone(), |path| self.url_at(path));
+        Self { url, headers: self.headers.clone() }
+    }
+
+    /// Returns the URL with the query of a client appended to its own. The parameters that the operator has set stay
+    /// unchanged: a client's parameter of the same name is dropped.
+    ///
+    /// ```
+    /// use portion_mcp::upstream::http::UpstreamTarget;
+    ///
+    /// let target = UpstreamTarget::new("http://127.0.0.1:3000/mcp?key=1")?;
+    /// let url = target.url_with_query(Some("key=2&page=3"));
+    /// assert_eq!(url.to_string(), "http://127.0.0.1:3000/mcp?key=1&page=3");
+    /// # Ok::<(), portion_mcp::upstream::http::UpstreamTargetError>(())
+    /// ```
+    pub fn url_with_query(&self, query: Option<&str>) -> Uri {
+        let Some(query) = query.filter(|query| !query.is_empty()) else { return self.url.clone() };
+        let own = self.url.query().unwrap_or_default();
+        let fixed: Vec<String> = parameter_names(own).collect();
+        let kept = query.split('&').filter(|part| parameter_names(part).all(|name| !fixed.contains(&name)));
+        let kept = kept.collect::<Vec<_>>().join("&");
+        let query = [own, &kept].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&");
+        let path = self.url.path();
+        let whole = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
+        whole.parse().map_or_else(|_| self.url.clone(), |path| self.url_at(path))
+    }
+
+    /// Sets the headers of each request.
+    pub fn apply_headers(&self, headers: &mut HeaderMap) {
+        for name in self.headers.keys() {
+            headers.remove(name);
+        }
+        for (name, value) in &self.headers {
+            headers.append(name, value.clone());
+        }
+    }
+}
+
+/// Returns the parameter names of a query as the most lenient server reads them: after either separator, decoded, in
+/// lower case, and without the `[` or `.` suffix of a list or object.
+fn parameter_names(query: &str) -> impl Iterator<Item = String> {
+    query.split(['&', ';']).filter(|part| !part.is_empty()).map(|part| {
+        let name = part.split('=').next().unwrap_or_default();
+        let name = percent_decoded(name).to_lowercase();
+        name.trim().split(['[', '.']).next().unwrap_or_default().to_owned()
+    })
+}
+
+fn percent_decoded(text: &str) -> String {
+    let (mut bytes, mut decoded) = (text.bytes(), Vec::with_capacity(text.len()));
+    while let Some(byte) = bytes.next() {
+        let escaped = || {
+            let mut rest = bytes.clone();
+            let digits = [rest.next()?, rest.next()?].map(|digit| char::from(digit).to_digit(16));
+            Some((u8::try_from(digits[0]? * 16 + digits[1]?).ok()?, rest))
+        };
+        match byte {
+            b'%' => {
+                let (byte, rest) = escaped().unwrap_or((b'%', bytes.clone()));
+                decoded.push(byte);
+                bytes = rest;
+            }
+            b'+' => decoded.push(b' '),
+            byte => decoded.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UpstreamTarget;
+
+    fn check(url: &str, expect: &str) {
+        let text = match UpstreamTarget::new(url) {
+            Ok(target) => target.url().to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(text.contains(expect), "{url}: {text}");
+    }
+
+    #[test]
+    fn urls_are_parsed_and_errors_explained() {
+        check("http://127.0.0.1:3000/mcp?x=1", "http://127.0.0.1:3000/mcp?x=1");
+        check("https://[::1]:1/", "https://[::1]:1/");
+        check("127.0.0.1:3000", "neither http:// nor https://");
+        check("/mcp", "neither http:// nor https://");
+        check("ftp://x/", "neither http:// nor https://");
+        check("http://user:secret@host/", "--header");
+        check("http://a b/", "no URL");
+    }
+
+    #[test]
+    fn a_header_is_a_name_and_a_value() {
+        let target = UpstreamTarget::new("http://x/").expect("a URL");
+        let with = |line| target.clone().with_header(line).map_err(|error| error.to_string());
+        assert_eq!(with("A: b:c ").expect("fine").headers()["a"], "b:c");
+        assert!(with("Authorization Bearer secret").expect_err("no colon").contains("no colon"));
+        assert!(with("a b: c").expect_err("a name").contains("no name"));
+        let error = with("A: sec\nret").expect_err("a value");
+        assert!(error.contains("`A`") && !error.contains("sec"), "{error}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Handles messages from the server: completes requests and forwards messages to the client.
+
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use portion_gateway::dropped_messages::LogRateLimit;
+
+use super::super::message::{to_single_line, with_response_id};
+use super::super::{LinkClosed, LinkEvent};
+use super::outbound_message::OutboundMessage;
+use super::server_handle::ServerHandle;
+use crate::frame::Frame;
+use crate::mcp::{MessageKind, MessageView, ParsedBatch};
+
+/// Rate limit of the log line about invalid messages.
+static INVALID_LOG_LIMIT: LazyLock<LogRateLimit> = LazyLock::new(LogRateLimit::default);
+
+impl ServerHandle {
+    /// Forwards a message. `outbound` is the message that it responds to.
+    ///
+    /// # Errors
+    /// Returns [`LinkClosed`] if the inbox has been dropped.
+    pub(super) async fn receive(
+        &self,
+        bytes: Vec<u8>,
+        outbound: Option<&OutboundMessage>,
+    ) -> Result<(), LinkClosed> {
+        let corrected = {
+            let text = String::from_utf8_lossy(&bytes);
+            match ParsedBatch::parse(&text) {
+                Ok(batch) => self.complete_requests(&text, &batch, outbound),
+                Err(why) => {
+                    if let Some(unlogged) = INVALID_LOG_LIMIT.acquire(Instant::now()) {
+                        tracing::warn!(%why, bytes = bytes.len(), unlogged, "dropped what is no message");
+                    }
+                    return Ok(());
+                }
+            }
+        };
+        let message = to_single_line(corrected.unwrap_or(bytes));
+        self.forward(Frame::Message(message)).await
+    }
+
+    /// Reports a dropped message over the limit as the response to the pending requests of `outbound`.
+    pub(super) async fn receive_too_large(
+        &self,
+        bytes: u64,
+        outbound: Option<&OutboundMessage>,
+    ) -> Result<(), LinkClosed> {
+        for id in outbound.map(|outbound| outbound.request_ids.as_slice()).unwrap_or_default() {
+            if self.in_flight.complete(id).is_some() {
+                let id = Some(id.as_str().into());
+                self.forward(Frame::TooLarge { id, has_method: false, bytes }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a frame to the inbox.
+    pub(super) async fn forward(&self, frame: Frame) -> Result<(), LinkClosed> {
+        self.incoming.send(LinkEvent::Frame(frame)).await.map_err(|_| LinkClosed)
+    }
+
+    /// Marks requests as answered. If only one request was posted, a response with an unknown id is taken as its
+    /// response, and is returned with the id corrected.
+    fn complete_requests(
+        &self,
+        text: &str,
+        batch: &ParsedBatch<'_>,
+        outbound: Option<&OutboundMessage>,
+    ) -> Option<Vec<u8>> {
+        let mut stray = None;
+        for response in batch.messages.iter().filter(|message| message.kind() == MessageKind::Response) {
+            if let Some(outbound) = outbound {
+                self.record_response(response, outbound);
+            }
+            if self.in_flight.complete(response.id()).is_none() {
+                stray = Some(response);
+            }
+        }
+        let [id] = outbound?.request_ids.as_slice() else { return None };
+        let stray = stray.filter(|_| !batch.is_batch)?;
+        self.in_flight.complete(id)?;
+        Some(with_response_id(text, stray, id))
+    }
+
+    fn record_response(&self, response: &MessageView<'_>, outbound: &OutboundMessage) {
+        if outbound.is_initialize
+            && let Some(version) = response.negotiated_version()
+        {
+            self.session().set_negotiated_version(&version);
+        }
+        if outbound.is_tools_list {
+            self.request_headers().learn_tools(response);
+        }
+    }
+}
