@@ -17,7 +17,7 @@ mod slice;
 mod upstream_page;
 
 pub(crate) use embedded_json::locate_json;
-pub use embedded_json::{EnclosingString, JsonOrigin};
+pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
 pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
 pub use indexed_text::{IndexedText, Structure};

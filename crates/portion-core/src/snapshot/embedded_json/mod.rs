@@ -7,6 +7,7 @@
 mod json_string;
 mod locate;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::indexed_text::{IndexedText, Structure};
@@ -58,6 +59,20 @@ pub(super) fn find(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonO
         Structure::Object(members) => json_string::find_in_member(text, members),
         Structure::List(_) => None,
     }
+}
+
+/// Returns the JSON that makes up most of a text: after words, in a Markdown fence, or with `NaN` and
+/// `Infinity`, which become `null`.
+///
+/// ```
+/// use portion_core::snapshot::json_in_text;
+///
+/// assert_eq!(json_in_text("Found:\n[{\"score\":NaN}]").as_deref(), Some("[{\"score\":null}]"));
+/// assert_eq!(json_in_text("no JSON [at all]"), None);
+/// ```
+pub fn json_in_text(text: &str) -> Option<Cow<'_, str>> {
+    let located = locate_json(text)?;
+    Some(located.with_nulls(text).0.map_or(Cow::Borrowed(located.span.slice(text)), Cow::Owned))
 }
 
 fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
