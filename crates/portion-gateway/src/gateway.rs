@@ -456,8 +456,7 @@ impl Gateway {
         let context =
             RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..context };
         if !context.caller.effective_policy.policy.render_options.techniques.query {
-            let fault =
-                Fault::query_disabled(context.endpoint.as_deref(), context.caller.read_call.to_follow_up());
+            let fault = Fault::query_disabled(context.endpoint.as_deref(), &context.caller.read_tool);
             return self.fault_reply(fault, &request, context.request_info());
         }
         let StoredSnapshot { id, snapshot, view, .. } = held;
@@ -541,10 +540,7 @@ impl Gateway {
                 let (base, request, form) = (None, Request::default(), ReplyForm::TextOnly);
                 let whole =
                     RenderJob { caller: caller.clone(), snapshot_id: id, snapshot, base, request, form };
-                let fault = Fault::view_expired(
-                    self.renderer.start_cursor(&whole),
-                    whole.caller.read_call.to_follow_up(),
-                );
+                let fault = Fault::view_expired(self.renderer.start_cursor(&whole), &whole.caller.read_tool);
                 UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin) }
             }
             Ok(StoredSnapshot { endpoint: source, origin_snapshot: origin, .. })
@@ -670,7 +666,7 @@ impl Gateway {
                 });
             }
             RenderOutcome::InvalidRequest(error) => Fault::from(error).with_cursor(handle()),
-            RenderOutcome::Panicked => Fault::render_failed(handle(), job.caller.read_call.to_follow_up()),
+            RenderOutcome::Panicked => Fault::render_failed(handle(), &job.caller.read_tool),
         };
         self.fault_reply(fault, &job.request, account)
     }

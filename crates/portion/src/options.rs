@@ -35,10 +35,6 @@ pub(crate) struct ServerKeys;
 #[derive(Clone, Debug)]
 pub(crate) struct ListenerKeys;
 
-/// Keys of the command in front of an API.
-#[derive(Clone, Debug)]
-pub(crate) struct ApiKeys;
-
 impl KeyGroups for PayloadKeys {
     const GROUPS: &'static [KeyGroup] = &SHAPING_GROUPS;
 }
@@ -64,19 +60,6 @@ impl KeyGroups for ListenerKeys {
         SHAPING_GROUPS[2],
         KeyGroup::Rollout,
         KeyGroup::Tools,
-        KeyGroup::Listeners,
-        SHAPING_GROUPS[3],
-        KeyGroup::Alerts,
-    ];
-}
-
-impl KeyGroups for ApiKeys {
-    const GROUPS: &'static [KeyGroup] = &[
-        SHAPING_GROUPS[0],
-        KeyGroup::Retention,
-        SHAPING_GROUPS[1],
-        SHAPING_GROUPS[2],
-        KeyGroup::Rollout,
         KeyGroup::Listeners,
         SHAPING_GROUPS[3],
         KeyGroup::Alerts,

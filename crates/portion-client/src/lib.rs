@@ -1,0 +1,26 @@
+//! A budgeted client of retrieval tools: orders the chunks of a result by score and keeps whole ones while they fit a
+//! token budget.
+//!
+//! [`read_chunks`](read::read_chunks) finds the chunks in the result of a tool, [`select`](select::select) chooses those
+//! that are kept. Both are pure: equal input gives equal output.
+//!
+//! ```
+//! use portion_client::read::{FieldNames, read_chunks};
+//! use portion_client::select::{Fill, select};
+//! use portion_core::tokens::Tokenizer;
+//!
+//! let result = r#"{"content":[],"structuredContent":{"results":[
+//!     {"id":"a","text":"A grapple ends when the target breaks free.","score":0.4},
+//!     {"id":"b","text":"You can use an action to grapple a creature.","score":0.9}]}}"#;
+//! let chunks = read_chunks(result, &FieldNames::default())?;
+//! let kept = select(chunks, 11, Tokenizer::Len4.counter(), Fill::Stop);
+//! assert_eq!(kept.chunks[0].id.as_deref(), Some("\"b\""));
+//! assert_eq!((kept.tokens, kept.dropped.len(), kept.is_truncated()), (11, 1, true));
+//! # Ok::<(), portion_client::read::ReadError>(())
+//! ```
+
+mod chunk;
+pub mod read;
+pub mod select;
+
+pub use chunk::{Chunk, DropReason, DroppedChunk, FetchResult};
