@@ -10,7 +10,7 @@ use portion_core::cursor::Scope;
 use portion_core::event::TraceContext;
 use portion_core::payload::Payload;
 use portion_core::policy::{Policy, RenderOptions, Techniques};
-use portion_core::render::Portion;
+use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
 use sha2::{Digest as _, Sha256};
 
@@ -56,8 +56,8 @@ pub struct Caller {
     pub tool_limits: ToolLimits,
     /// Name of the server, if there are several.
     pub upstream: Option<Arc<str>>,
-    /// Listed name of the reading tool.
-    pub read_tool: Arc<str>,
+    /// Request for follow-ups, as replies name it.
+    pub read_call: ReadCall,
     /// Listed name of the query tool, if there is one.
     pub query_tool: Option<Arc<str>>,
     /// Prefix of read URIs, followed by a cursor, if the reply is the contents of a resource.
@@ -70,6 +70,15 @@ pub struct Caller {
     pub trace: Option<TraceContext>,
     /// Cancels its query.
     pub cancel_flag: CancelFlag,
+}
+
+/// How a caller requests a follow-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadCall {
+    /// With the tool of this listed name.
+    Tool(Arc<str>),
+    /// With a GET request for this path.
+    Http(Arc<str>),
 }
 
 /// Kind of a call.
@@ -139,6 +148,16 @@ pub enum EndpointKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReuseKey([u8; 16]);
 
+impl ReadCall {
+    /// Returns the request as the core describes it.
+    pub fn to_follow_up(&self) -> FollowUpCall<'_> {
+        match self {
+            Self::Tool(name) => FollowUpCall::Tool(name),
+            Self::Http(path) => FollowUpCall::Http(path),
+        }
+    }
+}
+
 impl Caller {
     /// Creates a caller in a session of a principal, under a rule, with the default names of built-in tools.
     pub fn new(scope: Scope, session: Arc<ClientSession>, rule: Arc<EndpointRule>) -> Self {
@@ -153,7 +172,7 @@ impl Caller {
             shaping_mode,
             tool_limits: ToolLimits::default(),
             upstream: None,
-            read_tool: READ_TOOL.into(),
+            read_call: ReadCall::Tool(READ_TOOL.into()),
             query_tool: Some(QUERY_TOOL.into()),
             read_uri: None,
             received_at: Instant::now(),

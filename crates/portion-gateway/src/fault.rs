@@ -11,6 +11,7 @@
 //! ```
 
 use portion_core::cursor::CursorToken;
+use portion_core::render::FollowUpCall;
 use portion_core::tokens::TokenCounter;
 use portion_core::view::ViewError;
 use serde::Serialize;
@@ -76,20 +77,21 @@ impl Fault {
     }
 
     /// Cursor whose snapshot is stored, but whose view is not.
-    pub fn view_expired(root: CursorToken, read_tool: &str) -> Self {
+    pub fn view_expired(root: CursorToken, read: FollowUpCall<'_>) -> Self {
         let advice = format!(
-            "the reply itself is still kept: {read_tool} with the cursor given here, and with the same path, \
-             section, fields or sort as before"
+            "the reply itself is still kept: {} with the cursor given here, and with the same path, \
+             section, fields or sort as before",
+            read.name()
         );
         let message = "the selection that this cursor went through is no longer kept".into();
         Self { cursor: Some(root), ..Self::new("cursor_expired", message, advice) }
     }
 
     /// Query on content for which queries are disabled.
-    pub fn query_disabled(endpoint: Option<&Endpoint>, read_tool: &str) -> Self {
+    pub fn query_disabled(endpoint: Option<&Endpoint>, read: FollowUpCall<'_>) -> Self {
         let of = endpoint
             .map_or("this reply".into(), |endpoint| format!("what {} returned", display_name(endpoint)));
-        let advice = format!("read on with {read_tool}: it takes limit, fields, path, section and sort");
+        let advice = format!("read on with {}: it takes limit, fields, path, section and sort", read.name());
         Self::new("query_invalid", format!("questions about {of} are switched off"), advice)
     }
 
@@ -176,9 +178,9 @@ impl Fault {
     }
 
     /// Internal fault with a stored snapshot.
-    pub(crate) fn render_failed(cursor: Option<CursorToken>, read_tool: &str) -> Self {
+    pub(crate) fn render_failed(cursor: Option<CursorToken>, read: FollowUpCall<'_>) -> Self {
         let advice = if cursor.is_some() {
-            format!("{read_tool} with the cursor given here and raw=true, or with a path or a line range")
+            format!("{} with the cursor given here and raw=true, or with a path or a line range", read.name())
         } else {
             "ask for a path, a line range or fewer items".into()
         };

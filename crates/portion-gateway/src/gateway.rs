@@ -456,7 +456,8 @@ impl Gateway {
         let context =
             RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..context };
         if !context.caller.effective_policy.policy.render_options.techniques.query {
-            let fault = Fault::query_disabled(context.endpoint.as_deref(), &context.caller.read_tool);
+            let fault =
+                Fault::query_disabled(context.endpoint.as_deref(), context.caller.read_call.to_follow_up());
             return self.fault_reply(fault, &request, context.request_info());
         }
         let StoredSnapshot { id, snapshot, view, .. } = held;
@@ -540,7 +541,10 @@ impl Gateway {
                 let (base, request, form) = (None, Request::default(), ReplyForm::TextOnly);
                 let whole =
                     RenderJob { caller: caller.clone(), snapshot_id: id, snapshot, base, request, form };
-                let fault = Fault::view_expired(self.renderer.start_cursor(&whole), &whole.caller.read_tool);
+                let fault = Fault::view_expired(
+                    self.renderer.start_cursor(&whole),
+                    whole.caller.read_call.to_follow_up(),
+                );
                 UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin) }
             }
             Ok(StoredSnapshot { endpoint: source, origin_snapshot: origin, .. })
@@ -666,7 +670,7 @@ impl Gateway {
                 });
             }
             RenderOutcome::InvalidRequest(error) => Fault::from(error).with_cursor(handle()),
-            RenderOutcome::Panicked => Fault::render_failed(handle(), &job.caller.read_tool),
+            RenderOutcome::Panicked => Fault::render_failed(handle(), job.caller.read_call.to_follow_up()),
         };
         self.fault_reply(fault, &job.request, account)
     }

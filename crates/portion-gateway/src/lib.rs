@@ -18,6 +18,7 @@ pub mod listing;
 mod offload;
 mod pass_through;
 pub mod policy_source;
+pub mod principal;
 pub mod query_limiter;
 mod renderer;
 pub mod rules;

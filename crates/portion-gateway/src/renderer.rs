@@ -174,10 +174,17 @@ impl Renderer {
             Err(error) => return RenderOutcome::InvalidRequest(error),
         };
         let mint = |position| stored.then(|| self.sign_cursor(job, &resolved.view, position));
-        let Caller { read_tool, query_tool, read_uri, .. } = &job.caller;
+        let Caller { read_call, query_tool, read_uri, .. } = &job.caller;
         let query_tool = query_tool.as_deref().filter(|_| policy.render_options.techniques.query);
         let read_uri = *read_uri;
-        let cx = Context { policy, counter, mint_cursor: &mint, read_tool, query_tool, read_uri };
+        let cx = Context {
+            policy,
+            counter,
+            mint_cursor: &mint,
+            read_call: read_call.to_follow_up(),
+            query_tool,
+            read_uri,
+        };
         let portion = match job.form {
             ReplyForm::TextOnly => render::follow_up_reply(&job.snapshot, &resolved, &cx),
             form => match (render::first_reply(&job.snapshot, &resolved, &cx), form) {

@@ -1,7 +1,7 @@
 //! The command line: a row a command, its options beside the code that runs it.
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, config, dashboard, demo, serve, shape, stats, top, wrap};
+use crate::command::{calibrate, config, dashboard, demo, http, serve, shape, stats, top, wrap};
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, nothing lost.
@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Wrap(Box<wrap::Options>),
     /// Serve MCP over HTTP in front of one server or several
     Serve(Box<serve::Options>),
+    /// Stand in front of a JSON REST API and keep its responses within a token budget
+    Http(Box<http::Options>),
     /// Show what a model would see of a file
     Shape(Box<shape::Options>),
     /// Check and show the configuration, say what a change would do, go back to an earlier version

@@ -30,13 +30,14 @@ const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let command = Args::read().command;
-    if matches!(command, Command::Wrap(_) | Command::Serve(_)) {
+    if matches!(command, Command::Wrap(_) | Command::Serve(_) | Command::Http(_)) {
         allocator::apply_settings();
     }
     let outcome = match command {
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Wrap(wrap) => command::wrap::run(&wrap),
         Command::Serve(serve) => command::serve::run(&serve),
+        Command::Http(http) => command::http::run(&http),
         Command::Shape(shape) => command::shape::run(&shape),
         Command::Config(config) => command::config::run(&config),
         Command::Dashboard(dashboard) => command::dashboard::run(&dashboard),

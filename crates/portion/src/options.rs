@@ -35,6 +35,10 @@ pub(crate) struct ServerKeys;
 #[derive(Clone, Debug)]
 pub(crate) struct ListenerKeys;
 
+/// Keys of the command in front of an API.
+#[derive(Clone, Debug)]
+pub(crate) struct ApiKeys;
+
 impl KeyGroups for PayloadKeys {
     const GROUPS: &'static [KeyGroup] = &SHAPING_GROUPS;
 }
@@ -60,6 +64,19 @@ impl KeyGroups for ListenerKeys {
         SHAPING_GROUPS[2],
         KeyGroup::Rollout,
         KeyGroup::Tools,
+        KeyGroup::Listeners,
+        SHAPING_GROUPS[3],
+        KeyGroup::Alerts,
+    ];
+}
+
+impl KeyGroups for ApiKeys {
+    const GROUPS: &'static [KeyGroup] = &[
+        SHAPING_GROUPS[0],
+        KeyGroup::Retention,
+        SHAPING_GROUPS[1],
+        SHAPING_GROUPS[2],
+        KeyGroup::Rollout,
         KeyGroup::Listeners,
         SHAPING_GROUPS[3],
         KeyGroup::Alerts,

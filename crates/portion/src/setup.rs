@@ -15,9 +15,9 @@ use portion_gateway::dropped_messages;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::{GatewayParts, random_secret};
 use portion_gateway::policy_source::PolicySource as _;
+use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
-use portion_mcp::front::http::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::relay::ShutdownDeadline;
@@ -132,6 +132,11 @@ impl LoadedConfig {
 }
 
 impl Setup {
+    /// Returns the gateway.
+    pub(crate) fn gateway(&self) -> Arc<Gateway> {
+        Arc::clone(&self.gateway)
+    }
+
     /// The lanes to a server, which may have a name.
     pub(crate) fn processors(&self, upstream: Option<&str>) -> McpProcessorFactory {
         let listing = self.config.listing(upstream);

@@ -147,9 +147,9 @@ impl Config {
         self.choice("tokenizer").and_then(|name| name.parse().ok()).unwrap_or_default()
     }
 
-    /// Returns the address to listen at.
-    pub fn listen(&self) -> SocketAddr {
-        self.address("listen").unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)))
+    /// Returns the address to listen at, or a default.
+    pub fn listen_or(&self, default: SocketAddr) -> SocketAddr {
+        self.address("listen").unwrap_or(default)
     }
 
     /// Returns the address for health, metrics and records; `None` if they are not served. `wrap` serves

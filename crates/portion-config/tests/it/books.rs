@@ -167,7 +167,7 @@ fn settings_for_everything() {
     assert_eq!(config.tokenizer(), Tokenizer::Chars4);
     assert_eq!(config.snapshot_ttl().as_secs(), 90);
     assert_eq!(config.snapshot_memory(), 1 << 20);
-    assert_eq!(config.listen().port(), 80);
+    assert_eq!(config.listen_or(([127, 0, 0, 1], 1).into()).port(), 80);
     assert_eq!(config.admin(), None);
     assert_eq!(config.endpoint_config(None).limits.render_options.strip_rule.names(), ["a", "b*"]);
     let loud = loaded(&yaml("{mode: development, stripFields: [a]}"));

@@ -94,7 +94,7 @@ pub(crate) fn with<T>(policy: &Policy, tokenizer: Tokenizer, render: impl FnOnce
         policy,
         counter,
         mint_cursor: &mint,
-        read_tool: "portion_read",
+        read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,
     })

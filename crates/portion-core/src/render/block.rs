@@ -73,10 +73,8 @@ pub(super) fn block_placeholder(
         && binary.is_some_and(|binary| binary.is_media && binary.decoded_bytes <= cx.policy.media_byte_limit);
     if let (true, Some(binary), Some(_)) = (shows, binary, handle) {
         let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
-        let (mime, tool) = (&binary.mime_type, cx.read_tool);
-        return format!(
-            "[{name}{mime}, {bytes} bytes, not shown; {tool}(cursor, path=\"{block}\") shows it]"
-        );
+        let (mime, read) = (&binary.mime_type, cx.read_call.with(&format!("cursor, path=\"{block}\"")));
+        return format!("[{name}{mime}, {bytes} bytes, not shown; {read} shows it]");
     }
     let (kind, how, (argument, query)) = match binary {
         Some(binary) => (binary.mime_type.as_str(), " as base64", ("", "")),
@@ -84,7 +82,7 @@ pub(super) fn block_placeholder(
     };
     let what = format!("{name}{kind}, {bytes} bytes, not shown");
     let Some(handle) = handle else { return format!("[{what}]") };
-    let tool = format!("{}(cursor, path=\"{path}\"{argument})", cx.read_tool);
+    let tool = cx.read_call.with(&format!("cursor, path=\"{path}\"{argument}"));
     // No block address contains characters that need escaping in a URI.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'.');
     let by_uri = match cx.read_uri.filter(|_| path.bytes().all(plain)) {

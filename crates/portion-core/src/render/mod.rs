@@ -37,6 +37,7 @@ mod description;
 mod embedded_json;
 mod envelope;
 mod exempt;
+mod follow_up_call;
 mod inline_parts;
 mod list_wrapper;
 mod notice;
@@ -57,6 +58,7 @@ mod upstream_paging;
 mod walk;
 
 pub use exempt::is_exempt;
+pub use follow_up_call::FollowUpCall;
 pub use portion::{Piece, PieceBody, Portion};
 
 use crate::cursor::{CursorToken, Position};
@@ -83,8 +85,8 @@ pub struct Context<'a> {
     pub counter: &'a dyn TokenCounter,
     /// Makes a cursor to a position in the view, or returns `None` if the snapshot could not be stored.
     pub mint_cursor: &'a dyn Fn(Position) -> Option<CursorToken>,
-    /// Name of the tool that reads further pages.
-    pub read_tool: &'a str,
+    /// Request for further pages.
+    pub read_call: FollowUpCall<'a>,
     /// Name of the tool that answers queries, if there is one.
     pub query_tool: Option<&'a str>,
     /// Set if the reply is the contents of a resource, where base64 is marked as such: prefix of the URIs for
@@ -347,6 +349,7 @@ impl Candidate {
         let kind = said.kind();
         let drawn = about.notice_part.as_ref().map(|shaped| &shaped.rendering);
         let stages = drawn.map(|drawn| drawn.stages.clone()).unwrap_or_default();
+        let total = drawn.and_then(|drawn| drawn.total_count);
         let told = |key: &str| {
             let number = drawn.and_then(|drawn| drawn.meta.get(key)).and_then(serde_json::Value::as_u64);
             number.map(|number| number as usize)
@@ -374,6 +377,7 @@ impl Candidate {
                 stages,
                 dropped_count: dropped,
                 served_count: served,
+                total_count: total,
                 pagination: pace,
                 next_position: next_at,
                 notice_extras: None,

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::follow_up_call::FollowUpCall;
 use super::numbered_pages::UnshownRange;
 use super::rendering::{Rendering, StrippedFields, name_list};
 use crate::cursor::CursorToken;
@@ -20,8 +21,8 @@ pub(super) struct Notice<'a> {
     pub start_cursor: Option<CursorToken>,
     /// Cursor to the next page.
     pub next_cursor: Option<CursorToken>,
-    /// Name of the tool that reads further pages.
-    pub read_tool: &'a str,
+    /// Request for further pages.
+    pub read_call: FollowUpCall<'a>,
     /// Name of the tool that answers queries, if there is one.
     pub query_tool: Option<&'a str>,
     /// Address and bytes of each part that is not in the reply.
@@ -216,10 +217,8 @@ impl Notice<'_> {
         if let Some(read_as) = self.read_as {
             say("readAs", if detail == Detail::Minimal { "the JSON in a text" } else { read_as }.into());
         }
-        if let (Some(address), true, true) =
-            (self.missing_media, self.start_cursor.is_some(), detail < Detail::Minimal)
-        {
-            say("nextMedia", format!("{}(cursor, path={address}) shows it", self.read_tool).into());
+        if let Some(call) = self.next_media_call(detail) {
+            say("nextMedia", call.into());
         }
         if self.replaced_count > 0 {
             let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced_count);
@@ -248,6 +247,13 @@ impl Notice<'_> {
             say(key, call.into());
         }
         meta
+    }
+
+    /// Returns the call that shows the first image or audio that is missing.
+    fn next_media_call(&self, detail: Detail) -> Option<String> {
+        let address = self.missing_media.filter(|_| detail < Detail::Minimal)?;
+        self.start_cursor.as_ref()?;
+        Some(format!("{} shows it", self.read_call.with(&format!("cursor, path={address}"))))
     }
 
     /// Returns further calls: a query, and the next page of a resource.
@@ -301,9 +307,7 @@ impl Notice<'_> {
             Some(section) => arguments.insert("section".into(), section.as_str().into()),
             None => arguments.insert("fields".into(), "all".into()),
         };
-        let mut details = Map::new();
-        details.insert("tool".into(), self.read_tool.into());
-        details.insert("arguments".into(), arguments.into());
+        let mut details = self.read_call.to_members(arguments);
         if detail < Detail::Minimal && !sections.is_empty() {
             details.insert("sections".into(), sections.clone().into());
         }
@@ -337,7 +341,7 @@ impl Notice<'_> {
     }
 
     fn next_call(&self, detail: Detail) -> Option<String> {
-        let tool = self.read_tool;
+        let read = self.read_call;
         match (&self.next_cursor, &self.rendering.sections) {
             (Some(_), _) => {
                 let next = self.key_style.key("nextCursor");
@@ -346,33 +350,31 @@ impl Notice<'_> {
                     .larger_budget
                     .filter(|_| detail < Detail::Minimal)
                     .map_or_else(String::new, |cap| format!(", maxTokens={cap} takes more at once"));
-                Some(format!("{tool}(cursor={next}){larger}"))
+                Some(format!("{}{larger}", read.with(&format!("cursor={next}"))))
             }
             (None, _) if self.start_cursor.is_none() => None,
-            (None, Some(sections)) if !sections.is_empty() => Some(format!("{tool}(cursor, section)")),
-            (None, Some(_)) => Some(format!("{tool}(cursor, fields=all)")),
+            (None, Some(sections)) if !sections.is_empty() => Some(read.with("cursor, section")),
+            (None, Some(_)) => Some(read.with("cursor, fields=all")),
             (None, None)
                 if self.rendering.meta.contains_key("condensed") || self.rendering.stripped.has_any() =>
             {
-                Some(format!("{tool}(cursor, fields=all)"))
+                Some(read.with("cursor, fields=all"))
             }
-            (None, None) if self.rendering.meta.contains_key("elided") => {
-                Some(format!("{tool}(cursor, path)"))
-            }
-            (None, None) if !self.missing_parts.is_empty() => Some(format!("{tool}(cursor, path, raw=true)")),
+            (None, None) if self.rendering.meta.contains_key("elided") => Some(read.with("cursor, path")),
+            (None, None) if !self.missing_parts.is_empty() => Some(read.with("cursor, path, raw=true")),
             _ => None,
         }
     }
 
     fn narrowing_hint(&self) -> Option<String> {
         self.start_cursor.as_ref()?;
-        let tool = self.read_tool;
+        let read = self.read_call;
         match self.rendering.kind {
             // A ranked page is meant to fill the budget.
             "page" if self.rendering.meta.contains_key("strategy") => None,
-            "page" => Some(format!("near the budget: {tool}(cursor, fields=…) costs less")),
+            "page" => Some(format!("near the budget: {} costs less", read.with("cursor, fields=…"))),
             "range" | "chunk" => {
-                Some(format!("near the budget: {tool}(cursor, startLine, endLine) costs less"))
+                Some(format!("near the budget: {} costs less", read.with("cursor, startLine, endLine")))
             }
             _ => None,
         }

@@ -19,6 +19,7 @@ pub struct Portion {
     pub(super) stages: Vec<&'static str>,
     pub(super) dropped_count: usize,
     pub(super) served_count: Option<usize>,
+    pub(super) total_count: Option<usize>,
     pub(super) pagination: Option<Pagination>,
     pub(super) next_position: Option<Position>,
     pub(super) notice_extras: Option<String>,
@@ -125,6 +126,11 @@ impl Portion {
     /// Returns the number of list items, rows or matches shown, or `None` if none are counted.
     pub fn served_count(&self) -> Option<usize> {
         self.served_count
+    }
+
+    /// Returns the number of all items, rows or matches, or `None` if none are counted.
+    pub fn total_count(&self) -> Option<usize> {
+        self.total_count
     }
 
     /// Returns `page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`.

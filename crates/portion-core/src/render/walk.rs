@@ -521,7 +521,7 @@ impl<'a> PartWalk<'a> {
                 .map(|telling| &telling.facts),
             start_cursor: mint(self.request.start),
             next_cursor: channel.next_position.and_then(mint),
-            read_tool: self.cx.read_tool,
+            read_call: self.cx.read_call,
             query_tool: self.cx.query_tool,
             missing_parts: &channel.missing_parts,
             missing_media: self.first_missing_media(channel),

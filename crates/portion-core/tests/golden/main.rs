@@ -86,7 +86,7 @@ fn render<T>(
             policy,
             counter,
             mint_cursor: &mint,
-            read_tool: "portion_read",
+            read_call: "portion_read".into(),
             query_tool: None,
             read_uri: None,
         },

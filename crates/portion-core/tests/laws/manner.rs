@@ -309,7 +309,7 @@ fn very_many_exempt_parts_are_relayed() {
         policy: &session.policy,
         counter: session.counter,
         mint_cursor: &|_| None,
-        read_tool: "portion_read",
+        read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,
     };

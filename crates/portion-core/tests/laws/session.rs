@@ -197,7 +197,7 @@ impl Session {
             policy,
             counter,
             mint_cursor: &mint,
-            read_tool: "portion_read",
+            read_call: "portion_read".into(),
             query_tool: None,
             read_uri: self.read_uri,
         };

@@ -64,7 +64,7 @@ fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: 
         policy,
         counter: counter(),
         mint_cursor: &mint,
-        read_tool: "portion_read",
+        read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,
     };

@@ -27,7 +27,7 @@ fn shown(payload: Payload) -> String {
         policy: &policy,
         counter: Tokenizer::O200k.counter(),
         mint_cursor: &|_| None,
-        read_tool: "read",
+        read_call: "read".into(),
         query_tool: None,
         read_uri: None,
     };

@@ -40,7 +40,7 @@ fn shown(text: &str, manner: &RenderOptions, controls: &[(&str, &str)]) -> (Stri
         policy: &policy,
         counter,
         mint_cursor: &mint,
-        read_tool: "portion_read",
+        read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,
     };

@@ -28,7 +28,7 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String
         policy: &policy,
         counter,
         mint_cursor: &mint,
-        read_tool: "portion_read",
+        read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,
     };

@@ -29,8 +29,8 @@ fn check(payload: &str, arguments: &str, expect: &str) {
         let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
         Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
-    let (read_tool, query_tool, read_uri) = ("portion_read", None, None);
-    let cx = Context { policy: &policy, counter, mint_cursor: &mint, read_tool, query_tool, read_uri };
+    let (read_call, query_tool, read_uri) = ("portion_read".into(), None, None);
+    let cx = Context { policy: &policy, counter, mint_cursor: &mint, read_call, query_tool, read_uri };
     let FirstReply::Portion(portion) = first_reply(&snapshot, &asked, &cx) else {
         panic!("untouched: {payload}")
     };

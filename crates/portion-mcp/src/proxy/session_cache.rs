@@ -9,9 +9,9 @@ use hyper::HeaderMap;
 use portion_core::cursor::Scope;
 
 use super::session_opening::SessionOpening;
-use crate::front::http::Principal;
 use crate::mcp::{McpProcessor, McpProcessorFactory, RequestIdMap};
 use crate::relay::MessageProcessor as _;
+use portion_gateway::principal::Principal;
 
 /// Sessions kept; the least recently used are evicted. An evicted session costs another `tools/list` request.
 const MAX_SESSIONS: usize = 8192;

@@ -12,10 +12,11 @@ use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::listing::ListingOptions;
+use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
 use portion_mcp::bridge::{Bridge, BridgeLimits};
-use portion_mcp::front::http::{self, Backend, HttpServer, OriginGuard, PrincipalResolver};
+use portion_mcp::front::http::{self, Backend, HttpServer, OriginGuard};
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::upstream::link::ChildConnector;
@@ -73,7 +74,7 @@ impl Scene {
             drain_timeout: Duration::ZERO,
             ..http::HttpLimits::default().with_max_body_bytes(LIMIT)
         };
-        let principals = PrincipalResolver::new([9; 32], http::DEFAULT_PRINCIPAL_HEADERS.to_vec());
+        let principals = PrincipalResolver::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
         let server = HttpServer::new(
             OriginGuard::new(address, vec![], vec![]),
             principals,

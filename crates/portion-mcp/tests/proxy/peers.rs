@@ -12,11 +12,10 @@ use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::listing::ListingOptions;
+use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
-use portion_mcp::front::http::{
-    Backend, DEFAULT_PRINCIPAL_HEADERS, HttpLimits, HttpServer, OriginGuard, PrincipalResolver,
-};
+use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::proxy::Proxy;

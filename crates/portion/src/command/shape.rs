@@ -187,7 +187,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         policy,
         counter: *counter,
         mint_cursor: &mint,
-        read_tool: "portion_read",
+        read_call: "portion_read".into(),
         query_tool: Some("portion_query"),
         read_uri: None,
     };

@@ -106,8 +106,8 @@ fn replies_list_every_code() -> Outcome {
         .filter(|code| is_code(code))
         .collect();
     let mut raised = BTreeSet::new();
-    for directory in ["crates/portion-core/src", "crates/portion-sql/src", "crates/portion-gateway/src"] {
-        codes_under(&repository(directory), &mut raised)?;
+    for name in ["core", "sql", "gateway", "mcp", "http"] {
+        codes_under(&repository(&format!("crates/portion-{name}/src")), &mut raised)?;
     }
     assert!(raised.len() > 10, "{raised:?}");
     assert_eq!(listed, raised, "left: docs/replies.md, right: the source");
@@ -132,7 +132,10 @@ const ENDINGS: [&str; 7] =
 fn is_code(word: &str) -> bool {
     let is_name = word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let ends = ENDINGS.iter().any(|ending| word.ends_with(ending));
-    is_name && (ends || ["internal", "upstream_gone", "upstream_timeout"].contains(&word))
+    is_name
+        && (ends
+            || ["internal", "origin_rejected", "upstream_gone", "upstream_timeout", "upstream_unreachable"]
+                .contains(&word))
 }
 
 /// The string literals in the source that are codes.

@@ -27,7 +27,7 @@ const OUTBOUND_QUEUE_LIMIT: usize = 1024;
 pub(super) struct BridgeSession {
     /// Session id, which cannot be guessed.
     pub id: String,
-    /// Scope of the owner; see [`Principal::owner_scope`](crate::front::http::Principal::owner_scope).
+    /// Scope of the owner; see [`Principal::owner_scope`](portion_gateway::principal::Principal::owner_scope).
     pub owner: Scope,
     /// Revision in the response to `initialize`.
     negotiated_version: OnceLock<String>,

@@ -22,13 +22,13 @@ use hyper::{Response, StatusCode};
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
 use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
-use crate::front::http::Principal;
 use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
 use crate::mcp::{McpProcessorFactory, MessageView, ParsedBatch};
 use crate::upstream::link::Connector;
 use bridge_session::BridgeSession;
+use portion_gateway::principal::Principal;
 use reader::{SubscriptionReader, parse_event_id};
 
 /// Header with the session id.

@@ -22,7 +22,6 @@ use tokio::time::timeout;
 use super::post_response::{AcceptedTypes, PostResponse, respond};
 use super::{accepted, bad_request};
 use crate::frame::Frame;
-use crate::front::http::Principal;
 use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::Body;
 use crate::mcp::error_code::{
@@ -33,6 +32,7 @@ use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::relay::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::Connector;
 use exchange::StatelessExchange;
+use portion_gateway::principal::Principal;
 use shared_connection::SharedConnection;
 
 /// Timeout of `server/discover` if the server has never sent anything. Clients wait 10 s, and servers of earlier

@@ -13,12 +13,13 @@ use tokio::time::timeout;
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use crate::frame::Frame;
-use crate::front::http::{Principal, http_error};
+use crate::front::http::http_error;
 use crate::mcp::error_code::METHOD_NOT_FOUND;
 use crate::mcp::{McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::one_shot_flag::OneShotFlag;
 use crate::relay::MessageProcessor as _;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
+use portion_gateway::principal::Principal;
 
 /// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
 const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);

@@ -5,7 +5,6 @@
 //! them.
 //!
 //! - `origin_guard`: checks `Host` and `Origin`
-//! - `principal`: identifies the caller
 //! - `well_known`: paths of OAuth discovery
 //! - `server`: from a connection to a backend
 //! - `limits`: limits of a listener
@@ -23,7 +22,6 @@ mod connection_limiter;
 pub mod http_error;
 mod limits;
 mod origin_guard;
-mod principal;
 mod request_body;
 mod server;
 mod well_known;
@@ -31,12 +29,12 @@ mod well_known;
 use std::pin::Pin;
 
 use hyper::{HeaderMap, Method, Response};
+use portion_gateway::principal::Principal;
 
 use crate::http::body::Body;
 
 pub use limits::HttpLimits;
 pub use origin_guard::{OriginGuard, OriginRejected};
-pub use principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 pub use server::HttpServer;
 pub use well_known::WellKnownDocument;
 

@@ -13,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use portion_gateway::principal::PrincipalResolver;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
@@ -21,7 +22,6 @@ use super::connection_io::{ConnectionIo, ResponsePending};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::http_error::{HttpError, json_rpc_error};
 use super::limits::HttpLimits;
-use super::principal::{PrincipalResolver, has_duplicate_session_id};
 use super::request_body::{self, BodyBudget, BodyReservation, RequestBodyError};
 use super::{Backend, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
@@ -397,6 +397,12 @@ fn classify_post(body: &[u8]) -> Result<PostKind, HttpError> {
         Some(request) if request.method() == "subscriptions/listen" => PostKind::Subscription,
         Some(_) => PostKind::Request,
     })
+}
+
+/// Returns true if a request has more than one session id: two readers could use different ones.
+fn has_duplicate_session_id(headers: &HeaderMap) -> bool {
+    let mut ids = headers.get_all("mcp-session-id").iter().map(HeaderValue::as_bytes);
+    ids.next().is_some() && ids.next().is_some()
 }
 
 #[cfg(test)]

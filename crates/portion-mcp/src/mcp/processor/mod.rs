@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
 use portion_core::view::Request;
-use portion_gateway::call::{Caller, Endpoint, EndpointKind, Fault};
+use portion_gateway::call::{Caller, Endpoint, EndpointKind, Fault, ReadCall};
 use portion_gateway::client::ClientProfile;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::policy_source::EndpointTarget;
@@ -254,7 +254,7 @@ impl McpProcessor {
             tool_limits,
             rule,
             upstream: self.upstream.clone(),
-            read_tool: server_info.catalog.read_tool(),
+            read_call: ReadCall::Tool(server_info.catalog.read_tool()),
             query_tool: server_info.catalog.query_tool(),
             read_uri: None,
             received_at: self.gateway.now(),

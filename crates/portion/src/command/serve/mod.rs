@@ -4,6 +4,7 @@ mod upstream_arg;
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +54,8 @@ pub(crate) struct Options {
     config_keys: Keys<ListenerKeys>,
 }
 
+/// Address to listen at by default.
+const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765);
 /// How long tasks that still run may take to be dropped at the end of the process.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -72,7 +75,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     let mut signals = ShutdownSignals::listen()?;
     let servers = servers(options, &loaded)?;
-    let (listen, insecure) = (loaded.config.listen(), loaded.config.insecure());
+    let (listen, insecure) = (loaded.config.listen_or(DEFAULT_ADDRESS), loaded.config.insecure());
     exposure::check(listen, insecure, "MCP", "--listen")?;
     admin::check(loaded.config.admin(), insecure)?;
     for (_, _, server) in &servers {

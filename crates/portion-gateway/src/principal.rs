@@ -1,4 +1,4 @@
-//! Identifies the caller of a request, so that no caller can read snapshots of another.
+//! Identifies the caller of an HTTP request, so that no caller can read snapshots of another.
 //!
 //! The principal is the keyed hash of every header that carries a credential, of the path and of the query. Without a
 //! credential it also includes the session. With neither, nothing is reused without a cursor, and a cursor is a bearer
@@ -8,12 +8,12 @@
 
 use std::sync::Arc;
 
+use crate::session::ClientSession;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use hyper::HeaderMap;
-use hyper::header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
+use http::HeaderMap;
+use http::header::{AUTHORIZATION, COOKIE, HeaderName, PROXY_AUTHORIZATION};
 use portion_core::cursor::Scope;
-use portion_gateway::session::ClientSession;
 
 /// Header with the session id.
 const SESSION_ID_HEADER: &str = "mcp-session-id";
@@ -180,18 +180,12 @@ fn split_scheme(value: &[u8]) -> (&[u8], &[u8]) {
     (&value[..end], value[end..].trim_ascii())
 }
 
-/// Returns true if a request has more than one session id: two readers could use different ones.
-pub(super) fn has_duplicate_session_id(headers: &HeaderMap) -> bool {
-    let mut ids = headers.get_all(SESSION_ID_HEADER).iter().map(HeaderValue::as_bytes);
-    ids.next().is_some() && ids.next().is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-    use hyper::HeaderMap;
-    use hyper::header::{HeaderName, HeaderValue};
+    use http::HeaderMap;
+    use http::header::{HeaderName, HeaderValue};
 
     use super::{Principal, PrincipalResolver};
 

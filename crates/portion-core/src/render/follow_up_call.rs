@@ -1,0 +1,55 @@
+//! How callers request a follow-up, as notices write it.
+
+use serde_json::{Map, Value};
+
+/// The request for a follow-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowUpCall<'a> {
+    /// A call of the tool of this name: `portion_read(cursor, limit=5)`.
+    Tool(&'a str),
+    /// A GET request for this path: `GET /bookings?cursor&limit=5`.
+    Http(&'a str),
+}
+
+impl FollowUpCall<'_> {
+    /// Returns the request with these arguments, which are written as for a tool: `cursor, limit=5`.
+    ///
+    /// ```
+    /// use portion_core::render::FollowUpCall;
+    ///
+    /// assert_eq!(FollowUpCall::Tool("read").with("cursor, limit=5"), "read(cursor, limit=5)");
+    /// assert_eq!(FollowUpCall::Http("/bookings").with("cursor, limit=5"), "GET /bookings?cursor&limit=5");
+    /// ```
+    pub fn with(self, arguments: &str) -> String {
+        match self {
+            Self::Tool(name) => format!("{name}({arguments})"),
+            Self::Http(path) => format!("GET {path}?{}", arguments.replace(", ", "&")),
+        }
+    }
+
+    /// Returns the request without arguments.
+    pub fn name(self) -> String {
+        match self {
+            Self::Tool(name) => name.to_owned(),
+            Self::Http(path) => format!("GET {path}"),
+        }
+    }
+
+    /// Returns the request as members of `detailsAvailable`.
+    pub(super) fn to_members(self, arguments: Map<String, Value>) -> Map<String, Value> {
+        let (name, values) = match self {
+            Self::Tool(name) => (("tool", name), "arguments"),
+            Self::Http(path) => (("endpoint", path), "parameters"),
+        };
+        let mut members = Map::new();
+        members.insert(name.0.into(), name.1.into());
+        members.insert(values.into(), arguments.into());
+        members
+    }
+}
+
+impl<'a> From<&'a str> for FollowUpCall<'a> {
+    fn from(tool: &'a str) -> Self {
+        Self::Tool(tool)
+    }
+}

@@ -1,0 +1,45 @@
+//! An axum server whose large responses are served in portions.
+//!
+//! Run it with `cargo run -p portion-http --example axum`, then:
+//!
+//!     curl 'http://127.0.0.1:3000/bookings'
+//!     curl 'http://127.0.0.1:3000/bookings?fields=id,status&limit=10'
+
+use std::sync::Arc;
+
+use axum::routing::get;
+use axum::{Json, Router};
+use portion_core::policy::Policy;
+use portion_core::tokens::{Factor, Tokenizer};
+use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::gateway_parts::{GatewayParts, random_secret};
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::store::MemoryStore;
+use portion_http::PortionLayer;
+use serde_json::{Value, json};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let policy = EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::O200k, Factor::ONE);
+    let parts =
+        GatewayParts::new(EndpointRules::fixed(policy), Arc::new(MemoryStore::default()), random_secret()?);
+    let layer = PortionLayer::new(Arc::new(Gateway::new(parts)));
+    let app = Router::new().route("/bookings", get(bookings)).layer(layer);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+    axum::serve(listener, app).await?;
+    Ok(())
+}
+
+/// Returns 500 bookings.
+async fn bookings() -> Json<Value> {
+    let booking = |id: u32| {
+        json!({
+            "id": id,
+            "status": if id.is_multiple_of(7) { "cancelled" } else { "confirmed" },
+            "guest": format!("Guest {id}"),
+            "nights": id % 12 + 1,
+        })
+    };
+    Json(json!({ "status": "success", "result": (1..=500).map(booking).collect::<Vec<_>>() }))
+}

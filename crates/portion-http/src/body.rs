@@ -1,0 +1,152 @@
+//! Bodies: streamed on, or read and decoded as a whole within a limit.
+
+use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
+use http_body::Body as HttpBody;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+/// Any error of a service or of its body.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Body of a response.
+pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// Content encodings that can be decoded.
+const SUPPORTED_ENCODINGS: [&str; 5] = ["gzip", "x-gzip", "deflate", "br", "identity"];
+
+/// Error of reading a body.
+#[derive(Debug, Error)]
+pub(crate) enum ReadBodyError {
+    /// The body, as received or decoded, is longer than the limit.
+    #[error("the body is too long")]
+    TooLong,
+    /// The body ended too early, or its encoding is invalid.
+    #[error("the body broke off: {0}")]
+    Truncated(BoxError),
+}
+
+/// Returns a body of these bytes.
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Returns a body that streams another one.
+pub(crate) fn streamed<B>(body: B) -> Body
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    body.map_err(Into::into).boxed_unsync()
+}
+
+/// Reads a body within a limit in bytes.
+///
+/// # Errors
+/// Returns [`ReadBodyError`] if it is too long or ends too early.
+pub(crate) async fn read<B>(body: B, limit: usize) -> Result<Bytes, ReadBodyError>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let mut body = std::pin::pin!(body);
+    let mut read = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| ReadBodyError::Truncated(error.into()))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if read.len() + data.len() > limit {
+            return Err(ReadBodyError::TooLong);
+        }
+        if read.is_empty() && body.is_end_stream() {
+            return Ok(data);
+        }
+        read.extend_from_slice(&data);
+    }
+    Ok(read.into())
+}
+
+/// Returns the content coding of a body, or `None` if it has none; `Err` if it cannot be decoded here.
+pub(crate) fn content_coding(headers: &HeaderMap) -> Result<Option<String>, ()> {
+    let Some(value) = headers.get(CONTENT_ENCODING) else { return Ok(None) };
+    let coding = value.to_str().map_err(|_| ())?.trim().to_ascii_lowercase();
+    match coding.as_str() {
+        "" | "identity" => Ok(None),
+        known if SUPPORTED_ENCODINGS.contains(&known) => Ok(Some(coding)),
+        _ => Err(()),
+    }
+}
+
+/// Decodes a body within a limit in bytes.
+///
+/// # Errors
+/// Returns [`ReadBodyError`] if the decoded body is too long or its encoding is invalid.
+pub(crate) async fn decode(bytes: &[u8], coding: &str, limit: usize) -> Result<Bytes, ReadBodyError> {
+    match coding {
+        "br" => read_decoded(BrotliDecoder::new(bytes), limit).await,
+        "deflate" => read_decoded(ZlibDecoder::new(bytes), limit).await,
+        _ => read_decoded(GzipDecoder::new(bytes), limit).await,
+    }
+}
+
+async fn read_decoded(reader: impl AsyncRead + Unpin, limit: usize) -> Result<Bytes, ReadBodyError> {
+    let mut decoded = Vec::new();
+    let mut limited = reader.take(limit as u64 + 1);
+    limited.read_to_end(&mut decoded).await.map_err(|error| ReadBodyError::Truncated(error.into()))?;
+    if decoded.len() > limit { Err(ReadBodyError::TooLong) } else { Ok(decoded.into()) }
+}
+
+/// Reduces `Accept-Encoding` to the codings that can be decoded here, or `identity`.
+pub(crate) fn restrict_accept_encoding(headers: &mut HeaderMap) {
+    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let is_supported = |coding: &&str| {
+        let name = coding.split(';').next().unwrap_or_default().trim();
+        SUPPORTED_ENCODINGS.iter().any(|known| name.eq_ignore_ascii_case(known))
+    };
+    let kept: Vec<&str> =
+        values.flat_map(|value| value.split(',')).map(str::trim).filter(is_supported).collect();
+    let value = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
+    if let Ok(value) = HeaderValue::from_str(&value) {
+        headers.insert(ACCEPT_ENCODING, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
+
+    use super::{content_coding, restrict_accept_encoding};
+
+    #[test]
+    fn only_supported_codings_are_requested() {
+        let check = |given: &[&'static str], expect: &str| {
+            let mut headers = HeaderMap::new();
+            for value in given {
+                headers.append(ACCEPT_ENCODING, HeaderValue::from_static(value));
+            }
+            restrict_accept_encoding(&mut headers);
+            assert_eq!(headers[ACCEPT_ENCODING], expect);
+            assert_eq!(headers.get_all(ACCEPT_ENCODING).iter().count(), 1);
+        };
+        check(&["gzip, deflate, br, zstd"], "gzip, deflate, br");
+        check(&["zstd", "gzip;q=0.5"], "gzip;q=0.5");
+        check(&["*"], "identity");
+        check(&[], "identity");
+    }
+
+    #[test]
+    fn an_unknown_coding_is_not_decoded() {
+        let check = |given: &'static str, expect: Result<Option<&str>, ()>| {
+            let headers = HeaderMap::from_iter([(CONTENT_ENCODING, HeaderValue::from_static(given))]);
+            assert_eq!(content_coding(&headers), expect.map(|coding| coding.map(str::to_owned)), "{given}");
+        };
+        check("GZIP", Ok(Some("gzip")));
+        check("identity", Ok(None));
+        check("zstd", Err(()));
+        check("gzip, br", Err(()));
+    }
+}

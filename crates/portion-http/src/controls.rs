@@ -1,0 +1,132 @@
+//! Separates the gateway's own query parameters (controls) from those of the API.
+
+use portion_core::policy::Policy;
+use portion_core::scan::quote;
+use portion_core::view::{CONTROLS, Request, ViewError};
+
+/// A query, split into controls and the rest.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SplitQuery {
+    /// Names and values of the controls, decoded.
+    controls: Vec<(String, String)>,
+    /// Other parameters, as received.
+    pub(crate) rest: String,
+}
+
+impl SplitQuery {
+    /// Splits a query. `is_owned` returns true for parameters that the API reads itself.
+    pub(crate) fn new(query: &str, is_owned: impl Fn(&str) -> bool) -> Self {
+        let (mut controls, mut rest) = (Vec::new(), Vec::new());
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let name = percent_decode(name);
+            if CONTROLS.contains(&name.as_str()) && !is_owned(&name) {
+                controls.push((name, percent_decode(value)));
+            } else {
+                rest.push(parameter);
+            }
+        }
+        Self { controls, rest: rest.join("&") }
+    }
+
+    /// Returns true if the request has a control.
+    pub(crate) fn has_controls(&self) -> bool {
+        !self.controls.is_empty()
+    }
+
+    /// Returns the cursor, if there is one.
+    pub(crate) fn cursor(&self) -> Option<&str> {
+        self.controls.iter().find(|(name, _)| name == "cursor").map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the names of all parameters, for records.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let rest = self.rest.split('&').filter(|parameter| !parameter.is_empty());
+        let rest = rest.map(|parameter| percent_decode(parameter.split('=').next().unwrap_or_default()));
+        self.controls.iter().map(|(name, _)| name.clone()).chain(rest).take(32).collect()
+    }
+
+    /// Parses the controls.
+    ///
+    /// # Errors
+    /// Returns the first control that is invalid, or two that exclude each other.
+    pub(crate) fn parse(&self, policy: &Policy) -> Result<Request, ViewError> {
+        let mut request = Request::default();
+        for (name, value) in &self.controls {
+            request.set_control(name, &quote(value), policy)?;
+        }
+        request.check()?;
+        Ok(request)
+    }
+
+    /// Returns the rest in an order that does not depend on how it was written, to find equal requests.
+    pub(crate) fn canonical_rest(&self) -> String {
+        let mut parameters: Vec<&str> = self.rest.split('&').collect();
+        parameters.sort_unstable();
+        parameters.join("&")
+    }
+}
+
+/// Decodes a name or value of a query; invalid escapes stay as they are.
+pub(crate) fn percent_decode(text: &str) -> String {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|value| value as u8);
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, ..] => digit(*high).zip(digit(*low)),
+            _ => None,
+        };
+        if let Some((high, low)) = escaped {
+            decoded.push(high << 4 | low);
+            rest = &rest[3..];
+        } else {
+            decoded.push(if *first == b'+' { b' ' } else { *first });
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::policy::Policy;
+
+    use super::SplitQuery;
+
+    #[test]
+    fn controls_are_removed_and_the_rest_is_kept_as_written() {
+        let check = |query: &str, rest: &str, limit: Option<u32>| {
+            let split = SplitQuery::new(query, |name| name == "sort");
+            let request = split.parse(&Policy::default()).map_err(|error| error.to_string());
+            assert_eq!(
+                (split.rest.as_str(), request.map(|request| request.limit)),
+                (rest, Ok(limit)),
+                "{query}"
+            );
+        };
+        check("", "", None);
+        check("a=1&limit=7&b=%20x&sort=up", "a=1&b=%20x&sort=up", Some(7));
+        check("l%69mit=7", "", Some(7));
+        check("Limit=7&limits=8&&=", "Limit=7&limits=8&=", None);
+    }
+
+    #[test]
+    fn invalid_controls_are_errors() {
+        let code = |query: &str| {
+            let split = SplitQuery::new(query, |_| false);
+            split.parse(&Policy::default()).map_err(|error| error.code())
+        };
+        assert_eq!(code("limit=0"), Err("limit_invalid"));
+        assert_eq!(code("limit=5000"), Err("limit_too_large"));
+        assert_eq!(code("page=2&offset=3"), Err("controls_conflict"));
+        assert_eq!(code("fields="), Err("field_unknown"));
+    }
+
+    #[test]
+    fn equal_requests_have_equal_rests() {
+        let rest = |query: &str| SplitQuery::new(query, |_| false).canonical_rest();
+        assert_eq!(rest("b=2&a=1&page=3"), rest("a=1&b=2"));
+        assert_ne!(rest("a=1"), rest("a=2"));
+    }
+}

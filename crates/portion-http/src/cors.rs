@@ -1,0 +1,98 @@
+//! Remembers the CORS headers of an API, for replies that its service does not make.
+//!
+//! A page in a browser may read a response only if its headers allow that. Replies to cursors, and errors, are made
+//! without the service; they get the headers that the service sent to the same origin before.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY};
+
+/// Largest number of origins that are remembered.
+const MAX_ORIGINS: usize = 256;
+/// Longest origin that is remembered, in bytes.
+const MAX_ORIGIN_BYTES: usize = 256;
+
+/// Headers that pages may read in addition.
+const OWN_HEADERS: &str = "Link, X-Total-Count, X-Portion-Kind, X-Portion-Cursor, X-Portion-Next-Cursor, X-Portion-Notice, \
+                           X-Portion-Stages";
+
+/// CORS headers by origin.
+#[derive(Debug, Default)]
+pub(crate) struct CorsMemory {
+    by_origin: Mutex<HashMap<HeaderValue, Vec<(HeaderName, HeaderValue)>>>,
+}
+
+impl CorsMemory {
+    /// Remembers the CORS headers of a response of the service.
+    pub(crate) fn learn(&self, request: &HeaderMap, response: &HeaderMap) {
+        let Some(origin) = request.get(ORIGIN).filter(|origin| origin.len() <= MAX_ORIGIN_BYTES) else {
+            return;
+        };
+        let kept: Vec<_> = response
+            .iter()
+            .filter(|(name, _)| is_cors_header(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let mut by_origin = self.by_origin.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_empty() {
+            by_origin.remove(origin);
+            return;
+        }
+        if by_origin.len() >= MAX_ORIGINS && !by_origin.contains_key(origin) {
+            by_origin.clear();
+        }
+        by_origin.insert(origin.clone(), kept);
+    }
+
+    /// Adds the remembered headers to a reply to this request.
+    pub(crate) fn apply(&self, request: &HeaderMap, response: &mut HeaderMap) {
+        let Some(origin) = request.get(ORIGIN) else { return };
+        let by_origin = self.by_origin.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = by_origin.get(origin) else { return };
+        for (name, value) in known {
+            response.append(name, value.clone());
+        }
+        response.append(VARY, HeaderValue::from_static("origin"));
+    }
+}
+
+/// Lets pages read the headers of a shaped response, if they may read it at all.
+pub(crate) fn expose_own_headers(response: &mut HeaderMap) {
+    if response.contains_key(http::header::ACCESS_CONTROL_ALLOW_ORIGIN) {
+        response.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(OWN_HEADERS));
+    }
+}
+
+fn is_cors_header(name: &HeaderName) -> bool {
+    name.as_str().starts_with("access-control-")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HeaderValue, ORIGIN};
+
+    use super::CorsMemory;
+
+    #[test]
+    fn headers_are_remembered_by_origin() {
+        let from = |origin| HeaderMap::from_iter([(ORIGIN, HeaderValue::from_static(origin))]);
+        let memory = CorsMemory::default();
+        let mut allowed = HeaderMap::new();
+        allowed.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("https://a.example"));
+        allowed.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        memory.learn(&from("https://a.example"), &allowed);
+        let reply = |origin| {
+            let mut headers = HeaderMap::new();
+            memory.apply(&from(origin), &mut headers);
+            headers
+        };
+        let known = reply("https://a.example");
+        assert_eq!(known[ACCESS_CONTROL_ALLOW_ORIGIN], "https://a.example");
+        assert!(!known.contains_key(CONTENT_TYPE));
+        assert!(reply("https://b.example").is_empty());
+        memory.learn(&from("https://a.example"), &HeaderMap::new());
+        assert!(reply("https://a.example").is_empty());
+    }
+}

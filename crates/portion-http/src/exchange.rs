@@ -1,0 +1,243 @@
+//! One request and its response.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, IF_MATCH, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE,
+};
+use http::uri::PathAndQuery;
+use http::{Method, Response, StatusCode, Uri};
+use http_body::Body as HttpBody;
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::view::Request;
+use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, ReadCall, Reply, ReuseKey};
+use portion_gateway::policy_source::EndpointTarget;
+use portion_gateway::session::ClientSession;
+
+use crate::body::{self, Body, BoxError, ReadBodyError, full, streamed};
+use crate::controls::SplitQuery;
+use crate::layer::{CallerIdentity, Shared};
+use crate::response::{RequestTarget, fault_response, fault_status, portion_response};
+
+/// Address of the body within a payload.
+const BODY_ADDRESS: &str = "/body";
+
+/// A request, and what its response needs of it.
+pub(crate) struct Exchange<'a> {
+    shared: &'a Shared,
+    method: Method,
+    headers: HeaderMap,
+    query: SplitQuery,
+    target: RequestTarget,
+    endpoint: Endpoint,
+    caller: Caller,
+    reuse_key: Option<ReuseKey>,
+}
+
+impl<'a> Exchange<'a> {
+    /// Reads the head of a request.
+    pub(crate) fn new(shared: &'a Shared, head: &http::request::Parts) -> Self {
+        let (method, path) = (head.method.clone(), head.uri.path().to_owned());
+        let name = shared.options.routes.endpoint_name(&method, &path);
+        let upstream = shared.options.upstream.clone();
+        let rule = shared.gateway.rules().rule_for(EndpointTarget {
+            upstream: upstream.as_deref(),
+            kind: EndpointKind::Tool,
+            name: &name,
+        });
+        let CallerIdentity { scope, is_authenticated } = (shared.options.identify)(&head.headers);
+        let session = ClientSession::with_id(scope, "");
+        let mut caller = Caller::new(scope, session, rule);
+        let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
+        let query = SplitQuery::new(head.uri.query().unwrap_or_default(), |parameter| {
+            (!takes_controls && parameter != "cursor")
+                || shared.options.routes.owns_parameter(&method, &path, parameter)
+        });
+        caller.upstream = upstream;
+        caller.read_call = ReadCall::Http(path.as_str().into());
+        caller.query_tool = None;
+        caller.received_at = Instant::now();
+        caller.argument_names = query.names();
+        let is_safe = matches!(method, Method::GET | Method::HEAD);
+        let endpoint = Endpoint {
+            name,
+            kind: EndpointKind::Tool,
+            read_only: is_safe,
+            idempotent: is_safe || matches!(method, Method::PUT | Method::DELETE),
+        };
+        let reuse_key = (is_safe && is_authenticated)
+            .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}", query.canonical_rest())));
+        let target = RequestTarget { path, rest: query.rest.clone() };
+        Self { shared, method, headers: head.headers.clone(), query, target, endpoint, caller, reuse_key }
+    }
+
+    /// Answers a request that the service need not see: one with a cursor, one with an invalid control, and one that
+    /// continues an earlier equal request. Returns the controls of all others.
+    ///
+    /// # Errors
+    /// Returns the response if the request is answered.
+    pub(crate) async fn answer_without_service(&self) -> Result<Request, Box<Response<Body>>> {
+        let gateway = &self.shared.gateway;
+        if let Some(cursor) = self.query.cursor() {
+            let caller = gateway.caller_for_cursor(self.caller.clone(), cursor).await;
+            let reply = match self.query.parse(&caller.effective_policy.policy) {
+                Ok(request) => {
+                    let intent = Intent::FollowUp { request };
+                    gateway.answer(Call { caller, endpoint: None, intent }).await
+                }
+                Err(error) => {
+                    gateway.fault_reply_for_cursor(error.into(), caller, None, Some(cursor.to_owned())).await
+                }
+            };
+            return Err(Box::new(self.local_response(reply)));
+        }
+        let request = match self.query.parse(&self.caller.effective_policy.policy) {
+            Ok(request) => request,
+            Err(error) => {
+                let fault =
+                    gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint);
+                return Err(Box::new(self.local_response(Reply::Fault(fault))));
+            }
+        };
+        if let Some(key) = &self.reuse_key
+            && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
+        {
+            return Err(Box::new(self.local_response(reply)));
+        }
+        Ok(request)
+    }
+
+    /// Removes from a request what is not for the service.
+    pub(crate) fn prepare_request(&self, head: &mut http::request::Parts) {
+        body::restrict_accept_encoding(&mut head.headers);
+        if !self.query.has_controls() {
+            return;
+        }
+        let path_and_query = if self.query.rest.is_empty() {
+            PathAndQuery::try_from(self.target.path.as_str())
+        } else {
+            PathAndQuery::try_from(format!("{}?{}", self.target.path, self.query.rest))
+        };
+        let mut uri = std::mem::take(&mut head.uri).into_parts();
+        // Does not fail: both parts come from a valid URI.
+        uri.path_and_query = path_and_query.ok().or(uri.path_and_query);
+        head.uri = Uri::from_parts(uri).unwrap_or_default();
+        // Conditions and ranges refer to another representation than the requested part.
+        for name in [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE] {
+            if matches!(self.method, Method::GET | Method::HEAD) {
+                head.headers.remove(name);
+            }
+        }
+    }
+
+    /// Shapes the response of the service.
+    pub(crate) async fn shape<B>(self, response: Response<B>, request: Request) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (mut head, body) = response.into_parts();
+        self.shared.cors.learn(&self.headers, &head.headers);
+        let coding = body::content_coding(&head.headers);
+        if !is_json(&head.headers) || !may_have_body(head.status) || coding.is_err() {
+            return Response::from_parts(head, streamed(body));
+        }
+        if self.method == Method::HEAD {
+            // The length and the validators of a shaped response are not known without its body.
+            for name in [CONTENT_LENGTH, CONTENT_ENCODING, ETAG, LAST_MODIFIED] {
+                head.headers.remove(name);
+            }
+            return Response::from_parts(head, full(Bytes::new()));
+        }
+        let limit = self.shared.options.max_response_bytes;
+        let wire = match body::read(body, limit).await {
+            Ok(wire) => wire,
+            Err(error) => return self.unreadable_response(&error, limit),
+        };
+        let decoded = match coding.ok().flatten() {
+            Some(coding) => body::decode(&wire, &coding, limit).await,
+            None => Ok(wire.clone()),
+        };
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => return self.unreadable_response(&error, limit),
+        };
+        let payload = payload_of(&decoded, head.status);
+        drop(decoded);
+        let intent = Intent::Fresh { payload, request, reuse: self.reuse_key };
+        let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
+        match self.shared.gateway.answer(Call { caller, endpoint, intent }).await {
+            Reply::Untouched => Response::from_parts(head, full(wire)),
+            Reply::Portion(portion) => {
+                portion_response(&portion, self.metadata_style(), &self.target, Some(head))
+            }
+            Reply::Fault(fault) => self.local_response(Reply::Fault(fault)),
+        }
+    }
+
+    /// Returns the response to a request that the service has not seen.
+    fn local_response(&self, reply: Reply) -> Response<Body> {
+        let mut response = match reply {
+            Reply::Portion(portion) => portion_response(&portion, self.metadata_style(), &self.target, None),
+            Reply::Fault(fault) => fault_response(&fault, fault_status(&fault)),
+            // Only a fresh payload can pass as received.
+            Reply::Untouched => fault_response(&Fault::upstream_invalid("nothing"), StatusCode::BAD_GATEWAY),
+        };
+        self.shared.cors.apply(&self.headers, response.headers_mut());
+        if self.method == Method::HEAD {
+            *response.body_mut() = full(Bytes::new());
+        }
+        response
+    }
+
+    /// Returns the error for a response that could not be read.
+    fn unreadable_response(&self, error: &ReadBodyError, limit: usize) -> Response<Body> {
+        tracing::warn!(endpoint = %self.endpoint.name, %error, "a response of the upstream was not read");
+        let fault = match error {
+            ReadBodyError::TooLong => Fault::message_too_large(limit, Some(&self.endpoint)),
+            ReadBodyError::Truncated(_) => Fault::upstream_invalid("a response that broke off"),
+        };
+        let fault =
+            self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
+        let mut response = fault_response(&fault, StatusCode::BAD_GATEWAY);
+        self.shared.cors.apply(&self.headers, response.headers_mut());
+        response
+    }
+
+    fn metadata_style(&self) -> portion_core::policy::MetadataStyle {
+        self.caller.effective_policy.policy.render_options.metadata_style
+    }
+}
+
+/// Returns true for `application/json` and types that end with `+json`. Streams of JSON are no JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+/// Returns true if a response with this status has a whole body. A range of a document is no document.
+fn may_have_body(status: StatusCode) -> bool {
+    !status.is_informational()
+        && !matches!(
+            status,
+            StatusCode::NO_CONTENT
+                | StatusCode::RESET_CONTENT
+                | StatusCode::PARTIAL_CONTENT
+                | StatusCode::NOT_MODIFIED
+        )
+}
+
+/// Returns the payload of a body. Invalid UTF-8 is replaced, and counted.
+fn payload_of(body: &[u8], status: StatusCode) -> Payload {
+    let invalid = body.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    let text = String::from_utf8_lossy(body).into_owned();
+    Payload {
+        blocks: vec![Block::new(BODY_ADDRESS, Content::Text(text))],
+        invalid_utf8_count: invalid,
+        is_error: status.is_client_error() || status.is_server_error(),
+        ..Payload::default()
+    }
+}

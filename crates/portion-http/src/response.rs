@@ -1,0 +1,227 @@
+//! Writes replies of the gateway as HTTP responses.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use http::header::{
+    ACCEPT_RANGES, AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES,
+    HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, TRANSFER_ENCODING,
+};
+use http::{Response, StatusCode};
+use portion_core::policy::MetadataStyle;
+use portion_core::render::Portion;
+use portion_core::scan::quote;
+use portion_gateway::call::Fault;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::body::{Body, full};
+use crate::cors;
+
+/// Longest notice that is sent as a header, in bytes. Servers and clients often limit all headers to 8 KiB.
+const MAX_NOTICE_HEADER_BYTES: usize = 3072;
+/// Key under which the notice is merged if the object has a key of the same name.
+const NESTED_NOTICE_KEY: &str = "portion";
+/// Keys that the notice has at its top level, in camel case.
+const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
+
+/// Headers that describe the bytes of the service's response, and not those of a portion.
+const REPRESENTATION_HEADERS: [HeaderName; 10] = [
+    ACCEPT_RANGES,
+    AGE,
+    CACHE_CONTROL,
+    CONTENT_ENCODING,
+    CONTENT_LENGTH,
+    ETAG,
+    EXPIRES,
+    LAST_MODIFIED,
+    TRANSFER_ENCODING,
+    HeaderName::from_static("content-md5"),
+];
+
+/// Address of a request, to which links point.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestTarget {
+    /// Path, as received.
+    pub(crate) path: String,
+    /// Query without controls, as received.
+    pub(crate) rest: String,
+}
+
+impl RequestTarget {
+    /// Returns the relative URL that continues at a cursor. The other parameters stay, for people and logs.
+    fn url_at(&self, cursor: &str) -> String {
+        let joined = if self.rest.is_empty() { "" } else { "&" };
+        format!("{}?{}{joined}cursor={cursor}", self.path, self.rest)
+    }
+}
+
+/// Returns the response with a portion. `head` is that of the service's response, if it made one.
+pub(crate) fn portion_response(
+    portion: &Portion,
+    style: MetadataStyle,
+    target: &RequestTarget,
+    head: Option<http::response::Parts>,
+) -> Response<Body> {
+    let written = write_body(portion, style);
+    let mut response = Response::new(full(written.json));
+    if let Some(head) = head {
+        *response.status_mut() = head.status;
+        *response.headers_mut() = head.headers;
+        remove_representation_headers(response.headers_mut());
+    }
+    let headers = response.headers_mut();
+    if headers.get(CONTENT_TYPE).is_none() {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    // A cursor belongs to one caller and expires, so that neither a shared nor a private cache may keep it.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    add_header(headers, "x-portion-kind", portion.kind());
+    if let Some(cursor) = portion.start_cursor() {
+        add_header(headers, "x-portion-cursor", cursor.as_str());
+    }
+    if let Some(total) = portion.total_count() {
+        add_header(headers, "x-total-count", &total.to_string());
+    }
+    if !portion.stages().is_empty() {
+        add_header(headers, "x-portion-stages", &portion.stages().join(","));
+    }
+    if let Some(next) = portion.next_cursor() {
+        add_header(headers, "x-portion-next-cursor", next.as_str());
+        if let Ok(link) = HeaderValue::from_str(&format!("<{}>; rel=\"next\"", target.url_at(next.as_str())))
+        {
+            headers.append(LINK, link);
+        }
+    }
+    if !written.has_notice {
+        add_notice_header(headers, portion);
+    }
+    cors::expose_own_headers(headers);
+    response
+}
+
+/// Returns the response with an error.
+pub(crate) fn fault_response(fault: &Fault, status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(full(fault.to_json()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    response
+}
+
+/// Returns the status of an error.
+pub(crate) fn fault_status(fault: &Fault) -> StatusCode {
+    match fault.code {
+        "cursor_expired" => StatusCode::GONE,
+        "path_unknown" | "section_unknown" => StatusCode::NOT_FOUND,
+        "store_unavailable" => StatusCode::SERVICE_UNAVAILABLE,
+        "message_too_large" | "upstream_invalid" => StatusCode::BAD_GATEWAY,
+        "query_too_costly" => StatusCode::TOO_MANY_REQUESTS,
+        "internal" => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+/// Removes the headers that describe other bytes.
+fn remove_representation_headers(headers: &mut HeaderMap) {
+    for name in REPRESENTATION_HEADERS {
+        headers.remove(name);
+    }
+}
+
+fn add_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(HeaderName::from_static(name), value);
+    }
+}
+
+/// Adds the notice as a header. A long one is left out: `Link` and the other headers name the next request.
+fn add_notice_header(headers: &mut HeaderMap, portion: &Portion) {
+    let mut ascii = String::with_capacity(portion.notice().len());
+    for character in portion.notice().chars() {
+        if character.is_ascii() {
+            ascii.push(character);
+        } else {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    if ascii.len() <= MAX_NOTICE_HEADER_BYTES {
+        add_header(headers, "x-portion-notice", &ascii);
+    }
+}
+
+/// A body, and if it contains the notice.
+struct WrittenBody {
+    json: String,
+    has_notice: bool,
+}
+
+fn write_body(portion: &Portion, style: MetadataStyle) -> WrittenBody {
+    let text = portion.pieces().first().map_or("null", |piece| piece.body.as_str());
+    let Some(notice) = portion.separate_notice() else {
+        return WrittenBody { json: text.to_owned(), has_notice: true };
+    };
+    // A piece of a document may look like JSON by accident.
+    let is_document = matches!(portion.kind(), "page" | "summary" | "query" | "whole");
+    match first_byte(text).filter(|_| is_document && is_json(text)) {
+        Some(b'{') => WrittenBody { json: merge_notice(text, notice, style), has_notice: true },
+        Some(b'[') => WrittenBody { json: text.to_owned(), has_notice: false },
+        Some(_) => {
+            WrittenBody { json: append_members(&format!("{{\"value\":{text}}}"), notice), has_notice: true }
+        }
+        None => {
+            let content = format!("{{\"content\":{}}}", quote(text));
+            WrittenBody { json: append_members(&content, notice), has_notice: true }
+        }
+    }
+}
+
+fn first_byte(text: &str) -> Option<u8> {
+    text.trim_start().bytes().next()
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// Returns an object with the members of the notice after its own, or under one key if any of their keys is taken.
+fn merge_notice(object: &str, notice: &str, style: MetadataStyle) -> String {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(object).unwrap_or_default();
+    if NOTICE_KEYS.iter().any(|key| members.contains_key(&style.key(key))) {
+        return append_members(object, &format!("{{\"{NESTED_NOTICE_KEY}\":{notice}}}"));
+    }
+    append_members(object, notice)
+}
+
+/// Appends the members of one JSON object to another.
+fn append_members(object: &str, members: &str) -> String {
+    let open = object.trim_end().strip_suffix('}').unwrap_or("{").trim_end();
+    let comma = if open.ends_with('{') { "" } else { "," };
+    format!("{open}{comma}{}", members.trim_start().strip_prefix('{').unwrap_or("}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::policy::MetadataStyle;
+
+    use super::{RequestTarget, merge_notice};
+
+    #[test]
+    fn a_notice_is_merged_or_nested() {
+        let merged = |object: &str| merge_notice(object, "{\"meta\":1}", MetadataStyle::Camel);
+        assert_eq!(merged("{}"), "{\"meta\":1}");
+        assert_eq!(merged("{ \"a\":[1] }\n"), "{ \"a\":[1],\"meta\":1}");
+        assert_eq!(merged("{\"meta\":0}"), "{\"meta\":0,\"portion\":{\"meta\":1}}");
+    }
+
+    #[test]
+    fn a_link_keeps_the_parameters_of_the_api() {
+        let url = |rest: &str| RequestTarget { path: "/b".into(), rest: rest.into() }.url_at("C");
+        assert_eq!(url(""), "/b?cursor=C");
+        assert_eq!(url("a=1"), "/b?a=1&cursor=C");
+    }
+}

@@ -1,0 +1,262 @@
+//! Forwards requests to the upstream.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, TE};
+use http::uri::{Scheme, Uri};
+use http::{Request, Response, StatusCode, Version};
+use http_body::Body as HttpBody;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use portion_core::scan::quote;
+use thiserror::Error;
+use tower_service::Service;
+
+use super::{upgrade, uri};
+use crate::body::{Body, BoxError, full, streamed};
+
+/// Timeout for opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Lifetime of an idle connection. Servers close idle connections after as little as 5 s; a request on a connection
+/// that is being closed is lost.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Fields that belong to one connection (RFC 9110, 7.6.1), including those that only older software treats so.
+const HOP_BY_HOP_FIELDS: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// A service that forwards each request to one upstream.
+#[derive(Clone)]
+pub struct ReverseProxy {
+    upstream: Arc<Upstream>,
+    client: legacy::Client<HttpsConnector<HttpConnector>, Body>,
+}
+
+struct Upstream {
+    /// Scheme, authority, and the prefix of all paths.
+    base: Uri,
+    /// Headers of the operator, in place of those of the client.
+    headers: HeaderMap,
+}
+
+/// Reason that no client can be built.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// The URL has no scheme or no host.
+    #[error("`{0}` is no http:// or https:// URL with a host")]
+    InvalidUrl(Uri),
+    /// There are no root certificates for TLS.
+    #[error("no certificate authorities were found: {0}; install ca-certificates or set SSL_CERT_FILE")]
+    NoRoots(String),
+    /// TLS cannot be configured.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+impl ReverseProxy {
+    /// Creates a proxy to the upstream at this URL. `headers` are sent with each request.
+    ///
+    /// # Errors
+    /// Returns [`ClientError`] if the URL is not absolute, or TLS is needed and cannot be set up.
+    pub fn new(base: Uri, headers: HeaderMap) -> Result<Self, ClientError> {
+        let is_secure = base.scheme() == Some(&Scheme::HTTPS);
+        if base.authority().is_none() || !(is_secure || base.scheme() == Some(&Scheme::HTTP)) {
+            return Err(ClientError::InvalidUrl(base));
+        }
+        let client = build_client(is_secure)?;
+        Ok(Self { upstream: Arc::new(Upstream { base, headers }), client })
+    }
+
+    async fn forward<B>(self, mut request: Request<B>) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let uri = match uri::upstream_uri(&self.upstream.base, request.uri()) {
+            Ok(uri) => uri,
+            Err(error) => {
+                return error_response(
+                    StatusCode::BAD_REQUEST,
+                    "path_invalid",
+                    &error.to_string(),
+                    "send another path",
+                );
+            }
+        };
+        let protocol = upgrade::protocol(request.headers());
+        let client_side = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
+        let (mut head, body) = request.into_parts();
+        head.uri = uri;
+        // The client chooses the version by what the upstream supports.
+        head.version = Version::default();
+        self.prepare_headers(&mut head.headers);
+        if let Some(protocol) = &protocol {
+            upgrade::set_protocol(&mut head.headers, protocol.clone());
+        }
+        let mut response = match self.client.request(Request::from_parts(head, streamed(body))).await {
+            Ok(response) => response,
+            Err(error) => return self.unreachable_response(&error),
+        };
+        let switched = (response.status() == StatusCode::SWITCHING_PROTOCOLS)
+            .then(|| upgrade::protocol(response.headers()))
+            .flatten();
+        let upstream_side = switched.is_some().then(|| hyper::upgrade::on(&mut response));
+        remove_hop_by_hop(response.headers_mut());
+        self.rewrite_location(response.headers_mut());
+        if let (Some(client), Some(upstream), Some(protocol)) = (client_side, upstream_side, switched) {
+            upgrade::set_protocol(response.headers_mut(), protocol);
+            upgrade::join(client, upstream);
+        }
+        response.map(streamed)
+    }
+
+    /// Removes what belongs to the client's connection, and adds what the upstream needs.
+    fn prepare_headers(&self, headers: &mut HeaderMap) {
+        // Trailers are forwarded, so that a client's wish for them may be.
+        let wants_trailers =
+            headers.get(TE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"trailers"));
+        remove_hop_by_hop(headers);
+        if wants_trailers {
+            headers.insert(TE, HeaderValue::from_static("trailers"));
+        }
+        if let Some(host) = headers.remove(HOST) {
+            headers.insert(HeaderName::from_static("x-forwarded-host"), host);
+        }
+        for name in self.upstream.headers.keys() {
+            headers.remove(name);
+        }
+        for (name, value) in &self.upstream.headers {
+            headers.append(name, value.clone());
+        }
+    }
+
+    fn rewrite_location(&self, headers: &mut HeaderMap) {
+        let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
+        let rewritten = location.and_then(|location| uri::client_location(&self.upstream.base, location));
+        if let Some(value) = rewritten.and_then(|location| HeaderValue::from_str(&location).ok()) {
+            headers.insert(LOCATION, value);
+        }
+    }
+
+    /// Returns the error for a request without a response. It names no address of the upstream.
+    fn unreachable_response(&self, error: &legacy::Error) -> Response<Body> {
+        let mut causes = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            causes = format!("{causes}: {error}");
+            cause = error.source();
+        }
+        tracing::warn!(upstream = %self.upstream.base, error = causes, "the upstream gave no response");
+        let (message, advice) = if error.is_connect() {
+            ("the upstream cannot be reached", "try again in a moment; nothing was sent")
+        } else {
+            (
+                "the upstream gave no response",
+                "the request may have acted; look for its outcome before you repeat it",
+            )
+        };
+        error_response(StatusCode::BAD_GATEWAY, "upstream_unreachable", message, advice)
+    }
+}
+
+impl<B> Service<Request<B>> for ReverseProxy
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let proxy = self.clone();
+        Box::pin(async move { Ok(proxy.forward(request).await) })
+    }
+}
+
+fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Body>, ClientError> {
+    let mut roots = rustls::RootCertStore::empty();
+    if is_secure {
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            let reason = found.errors.first().map_or("none is installed".to_owned(), ToString::to_string);
+            return Err(ClientError::NoRoots(reason));
+        }
+    }
+    let tls = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let mut http = HttpConnector::new();
+    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    http.set_nodelay(true);
+    http.enforce_http(false);
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+        .enable_all_versions()
+        .wrap_connector(http);
+    Ok(legacy::Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+        .pool_timer(TokioTimer::new())
+        // Sends a request again only if none of it was written.
+        .retry_canceled_requests(true)
+        .build(connector))
+}
+
+/// Removes the fields of the connection: the known hop-by-hop fields, and those that `Connection` names.
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in HOP_BY_HOP_FIELDS {
+        headers.remove(name);
+    }
+}
+
+/// Returns the response to a request from a host or an origin that is not allowed.
+pub fn rejected_response(reason: &str) -> Response<Body> {
+    let advice = "send the request to the address that portion http printed";
+    error_response(StatusCode::FORBIDDEN, "origin_rejected", reason, advice)
+}
+
+/// Returns an error in the form of the gateway's own.
+fn error_response(status: StatusCode, code: &str, message: &str, advice: &str) -> Response<Body> {
+    let json = format!(
+        "{{\"error\":{{\"code\":{},\"message\":{},\"advice\":{}}}}}",
+        quote(code),
+        quote(message),
+        quote(advice)
+    );
+    let mut response = Response::new(full(json));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

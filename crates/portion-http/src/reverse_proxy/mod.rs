@@ -1,0 +1,16 @@
+//! A reverse proxy: a service that forwards requests to one upstream, and the server in front of it.
+//!
+//! - requests keep their method, path, query, body and headers, apart from those of the connection
+//! - the operator's headers replace those of the client; the client can choose neither host nor scheme
+//! - bodies are streamed in both directions; protocols such as WebSocket are switched through
+//! - HTTP/1.1 and HTTP/2 on both sides
+//!
+//! Redirects are passed to the client, and never followed. One that points to the upstream itself becomes relative.
+
+mod client;
+mod server;
+mod upgrade;
+mod uri;
+
+pub use client::{ClientError, ReverseProxy, rejected_response};
+pub use server::{ServerLimits, serve};

@@ -1,0 +1,119 @@
+//! Serves connections of clients, over HTTP/1.1 and HTTP/2.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower_service::Service;
+
+use crate::body::Body;
+
+/// Limits of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerLimits {
+    /// Largest number of connections; further ones get status 503.
+    pub max_connections: usize,
+    /// Longest time that a client may take to send the head of a request, and that a connection may be idle.
+    pub head_timeout: Duration,
+    /// Longest time that open requests may take once the server shuts down.
+    pub drain_timeout: Duration,
+}
+
+/// Interval between pings on an HTTP/2 connection, and the time to answer one.
+const HTTP2_PING: Duration = Duration::from_secs(20);
+/// Pause after an error of the listener, such as a lack of file descriptors.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+/// Largest head of an HTTP/1 request, in bytes.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+const OVERLOADED: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+impl Default for ServerLimits {
+    /// 4,096 connections, 15 s for a head, 30 s to drain.
+    fn default() -> Self {
+        Self {
+            max_connections: 4096,
+            head_timeout: Duration::from_secs(15),
+            drain_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Serves until `shutdown` completes, then finishes open requests within the limit.
+pub async fn serve<S>(
+    listener: TcpListener,
+    service: S,
+    limits: ServerLimits,
+    shutdown: impl Future<Output = ()>,
+) where
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    let (permits, connections) = (Arc::new(Semaphore::new(limits.max_connections)), GracefulShutdown::new());
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut shutdown => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(ACCEPT_BACKOFF).await;
+                continue;
+            }
+        };
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+            tokio::spawn(refuse(stream));
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let connection = builder(limits)
+            .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service.clone()))
+            .into_owned();
+        let watched = connections.watch(connection);
+        tokio::spawn(async move {
+            // A client that breaks off is no error here.
+            let _ = watched.await;
+            drop(permit);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(limits.drain_timeout, connections.shutdown()).await.is_err() {
+        tracing::warn!("requests were still open at the end of the drain timeout");
+    }
+}
+
+fn builder(limits: ServerLimits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_timeout)
+        .max_buf_size(MAX_HEAD_BYTES)
+        // Field names keep their case for servers that need it.
+        .preserve_header_case(true);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(HTTP2_PING)
+        .keep_alive_timeout(HTTP2_PING)
+        .max_header_list_size(MAX_HEAD_BYTES as u32);
+    builder
+}
+
+async fn refuse(mut stream: TcpStream) {
+    let _ = stream.write_all(OVERLOADED).await;
+    let _ = stream.shutdown().await;
+}

@@ -1,0 +1,29 @@
+//! Switches a connection to another protocol, such as WebSocket.
+
+use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+
+/// Returns the protocol that a message switches to.
+pub(super) fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
+    let tokens = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let asks =
+        tokens.flat_map(|value| value.split(',')).any(|token| token.trim().eq_ignore_ascii_case("upgrade"));
+    headers.get(UPGRADE).filter(|_| asks).cloned()
+}
+
+/// Marks a message as one that switches the protocol.
+pub(super) fn set_protocol(headers: &mut HeaderMap, protocol: HeaderValue) {
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, protocol);
+}
+
+/// Copies bytes in both directions once both sides have switched, until one of them ends.
+pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
+    tokio::spawn(async move {
+        let (Ok(client), Ok(upstream)) = tokio::join!(client, upstream) else { return };
+        let (mut client, mut upstream) = (TokioIo::new(client), TokioIo::new(upstream));
+        // An error ends the connection, which both sides see.
+        let _ = tokio::io::copy_bidirectional(&mut client, &mut upstream).await;
+    });
+}

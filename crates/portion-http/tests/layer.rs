@@ -1,0 +1,349 @@
+//! The layer around a real service: bytes, headers and walks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use portion_core::policy::Policy;
+use portion_core::tokens::{Factor, Tokenizer};
+use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::store::MemoryStore;
+use portion_http::{HttpOptions, PortionLayer, Route, RouteTable};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+/// A service that answers every path with one response, and counts its requests.
+#[derive(Clone)]
+struct Upstream {
+    requests: Arc<AtomicUsize>,
+    last_query: Arc<std::sync::Mutex<Option<String>>>,
+    app: Router,
+}
+
+/// Headers of a response.
+type Headers = &'static [(&'static str, &'static str)];
+
+fn upstream(status: StatusCode, headers: Headers, body: impl Into<Bytes>) -> Upstream {
+    upstream_with_routes(status, headers, body, RouteTable::default())
+}
+
+fn upstream_with_routes(
+    status: StatusCode,
+    headers: Headers,
+    body: impl Into<Bytes>,
+    routes: RouteTable,
+) -> Upstream {
+    let (requests, last_query) = (Arc::<AtomicUsize>::default(), Arc::<std::sync::Mutex<_>>::default());
+    let (counter, query, body) = (Arc::clone(&requests), Arc::clone(&last_query), body.into());
+    let answer = async move |request: Request<Body>| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        *query.lock().expect("no panic") = request.uri().query().map(str::to_owned);
+        let mut response = body.into_response();
+        *response.status_mut() = status;
+        response.headers_mut().clear();
+        for (name, value) in headers {
+            response.headers_mut().append(*name, value.parse().expect("a value"));
+        }
+        response
+    };
+    let policy = EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::O200k, Factor::ONE);
+    let store = Arc::new(MemoryStore::default());
+    let gateway = Gateway::new(GatewayParts::new(EndpointRules::fixed(policy), store, [7; 32]));
+    let options = HttpOptions { routes, max_response_bytes: 4 << 20, ..HttpOptions::default() };
+    let layer = PortionLayer::with_options(Arc::new(gateway), options);
+    Upstream { requests, last_query, app: Router::new().fallback(answer).layer(layer) }
+}
+
+impl Upstream {
+    async fn send(&self, request: Request<Body>) -> (StatusCode, HeaderMap, Bytes) {
+        let response: Response<Body> = self.app.clone().oneshot(request).await.expect("infallible");
+        let (head, body) = response.into_parts();
+        (head.status, head.headers, body.collect().await.expect("a whole body").to_bytes())
+    }
+
+    async fn get(&self, target: &str) -> (StatusCode, HeaderMap, Bytes) {
+        self.get_as(target, &[("authorization", "Bearer ada")]).await
+    }
+
+    async fn get_as(&self, target: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, Bytes) {
+        let mut request = Request::get(target);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(Body::empty()).expect("a request")).await
+    }
+
+    fn request_count(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    fn last_query(&self) -> Option<String> {
+        self.last_query.lock().expect("no panic").clone()
+    }
+}
+
+const JSON: Headers = &[("content-type", "application/json"), ("etag", "\"1\""), ("x-own", "kept")];
+
+fn bookings(count: usize) -> Value {
+    let text = "Arrives late, needs a cot and two keys.";
+    (1..=count).map(|id| json!({"id": id, "status": "confirmed", "note": text, "total": id * 10})).collect()
+}
+
+fn parse(body: &[u8]) -> Value {
+    serde_json::from_slice(body).expect("valid JSON")
+}
+
+fn ids(items: &Value) -> Vec<u64> {
+    items.as_array().into_iter().flatten().filter_map(|item| item["id"].as_u64()).collect()
+}
+
+#[tokio::test]
+async fn what_fits_passes_with_its_own_bytes() {
+    let check = async |headers: Headers, body: &str| {
+        let upstream = upstream(StatusCode::OK, headers, body.to_owned());
+        let (status, given, bytes) = upstream.get("/bookings?a=1").await;
+        assert_eq!((status, bytes), (StatusCode::OK, Bytes::from(body.to_owned())));
+        // The framework adds the length.
+        let own = given.iter().filter(|(name, _)| *name != "content-length");
+        assert_eq!(own.count(), headers.len(), "{given:?}");
+        assert_eq!(upstream.last_query().as_deref(), Some("a=1"));
+    };
+    check(JSON, "{ \"id\" : 1.0 }\n").await;
+    check(JSON, "[]").await;
+    check(JSON, "").await;
+    check(JSON, "no json").await;
+    let large = "x,y\n".repeat(20_000);
+    check(&[("content-type", "text/csv")], &large).await;
+    check(&[("content-type", "text/event-stream")], &large).await;
+    check(&[("content-type", "application/json"), ("content-encoding", "zstd")], &large).await;
+    check(&[], &large).await;
+}
+
+#[tokio::test]
+async fn a_list_is_walked_to_its_end_without_the_service() {
+    let check = async |body: Value, list: &str| {
+        let upstream = upstream(StatusCode::OK, JSON, body.to_string());
+        let (mut seen, mut target, mut steps) = (Vec::new(), "/bookings?fields=all&a=1".to_owned(), 0);
+        loop {
+            let (status, headers, bytes) = upstream.get(&target).await;
+            assert_eq!(status, StatusCode::OK);
+            assert!(bytes.len() <= 65_536);
+            let reply = parse(&bytes);
+            seen.extend(ids(if list.is_empty() { &reply } else { &reply[list] }));
+            assert_eq!(headers["x-total-count"], "500");
+            let Some(link) = headers.get("link") else { break };
+            let link = link.to_str().expect("text");
+            target = link.trim_start_matches('<').split('>').next().expect("a URL").to_owned();
+            assert!(target.contains("a=1&cursor="), "{target}");
+            if !list.is_empty() {
+                assert_eq!(reply["nextCursor"], headers["x-portion-next-cursor"].to_str().expect("text"));
+            }
+            steps += 1;
+            assert!(steps < 100);
+        }
+        assert_eq!(seen, (1..=500).collect::<Vec<u64>>());
+        assert_eq!((upstream.request_count(), upstream.last_query().as_deref()), (1, Some("a=1")));
+    };
+    check(bookings(500), "").await;
+    check(json!({"status": "success", "result": bookings(500)}), "result").await;
+}
+
+#[tokio::test]
+async fn a_shaped_response_describes_its_own_bytes() {
+    let headers: Headers = &[
+        ("content-type", "application/json; charset=utf-8"),
+        ("content-length", "99999"),
+        ("etag", "\"1\""),
+        ("last-modified", "Mon, 02 Nov 2026 10:00:00 GMT"),
+        ("cache-control", "public, max-age=60"),
+        ("access-control-allow-origin", "https://app.example"),
+        ("link", "</docs>; rel=\"help\""),
+        ("x-own", "kept"),
+    ];
+    let upstream = upstream(StatusCode::OK, headers, bookings(500).to_string());
+    let from = [("authorization", "Bearer ada"), ("origin", "https://app.example")];
+    let (_, shaped, body) = upstream.get_as("/bookings", &from).await;
+    assert_eq!(ids(&parse(&body)).len(), 50);
+    for gone in ["etag", "last-modified"] {
+        assert!(!shaped.contains_key(gone), "{gone}");
+    }
+    assert!(shaped.get("content-length").is_none_or(|length| *length == body.len().to_string()));
+    assert_eq!(
+        (&shaped["x-own"], &shaped["cache-control"]),
+        (&"kept".parse().expect("a value"), &"private, no-store".parse().expect("a value"))
+    );
+    assert_eq!(shaped.get_all("link").iter().count(), 2);
+    assert!(shaped["access-control-expose-headers"].to_str().expect("text").contains("Link"));
+    let notice = parse(shaped["x-portion-notice"].as_bytes());
+    assert_eq!(notice["totalCount"], 500);
+    // The service never sees the follow-up, and yet a page may read it.
+    let cursor = shaped["x-portion-next-cursor"].to_str().expect("text");
+    let (_, followed, _) = upstream.get_as(&format!("/bookings?cursor={cursor}"), &from).await;
+    assert_eq!(followed["access-control-allow-origin"], "https://app.example");
+    assert_eq!(upstream.request_count(), 1);
+}
+
+#[tokio::test]
+async fn controls_select_and_are_not_forwarded() {
+    let upstream = upstream(StatusCode::OK, JSON, json!({"items": bookings(500), "meta": 1}).to_string());
+    let (_, _, body) = upstream.get("/bookings?limit=3&fields=id&b=2").await;
+    let reply = parse(&body);
+    assert_eq!(reply["items"], json!([{"id": 1}, {"id": 2}, {"id": 3}]));
+    assert_eq!((&reply["meta"], &reply["portion"]["totalCount"]), (&json!(1), &json!(500)));
+    assert_eq!(upstream.last_query().as_deref(), Some("b=2"));
+    let (_, _, body) = upstream.get("/bookings?limit=3&fields=id&b=2&page=2").await;
+    assert_eq!(ids(&parse(&body)["items"]), [4, 5, 6]);
+    assert_eq!(upstream.request_count(), 1, "the page is served from the snapshot");
+}
+
+#[tokio::test]
+async fn parameters_of_the_api_pass_to_it() {
+    let route = |method: &str| Route {
+        method: Some(method.to_owned()),
+        path: "/bookings".to_owned(),
+        parameters: vec!["limit".to_owned(), "page".to_owned()],
+    };
+    let routes = RouteTable::new(vec![route("GET")], vec![]);
+    let upstream = upstream_with_routes(StatusCode::OK, JSON, bookings(20).to_string(), routes);
+    let (status, _, _) = upstream.get("/bookings?limit=1000&page=2&fields=id").await;
+    assert_eq!((status, upstream.last_query().as_deref()), (StatusCode::OK, Some("limit=1000&page=2")));
+}
+
+#[tokio::test]
+async fn errors_name_the_next_step() {
+    let check = async |target: &str, status: u16, code: &str, requests: usize| {
+        let upstream = upstream(StatusCode::OK, JSON, bookings(500).to_string());
+        let (given, headers, body) = upstream.get(target).await;
+        let error = &parse(&body)["error"];
+        assert_eq!((given.as_u16(), error["code"].as_str()), (status, Some(code)), "{target}");
+        assert!(error["advice"].as_str().is_some_and(|advice| !advice.is_empty()), "{target}");
+        assert_eq!(
+            (&headers["content-type"], upstream.request_count()),
+            (&"application/json".parse().expect("a value"), requests),
+            "{target}"
+        );
+    };
+    check("/bookings?limit=0", 400, "limit_invalid", 0).await;
+    check("/bookings?limit=900", 400, "limit_too_large", 0).await;
+    check("/bookings?page=2&offset=1", 400, "controls_conflict", 0).await;
+    check("/bookings?cursor=AAAA", 400, "cursor_invalid", 0).await;
+    check("/bookings?cursor=", 400, "cursor_invalid", 0).await;
+    check("/bookings?fields=nosuch", 400, "field_unknown", 1).await;
+    check("/bookings?path=/nosuch", 404, "path_unknown", 1).await;
+}
+
+#[tokio::test]
+async fn callers_are_separated_by_their_credentials() {
+    let upstream = upstream(StatusCode::OK, JSON, bookings(500).to_string());
+    let schemes: [&[(&str, &str)]; 6] = [
+        &[("authorization", "Bearer ada")],
+        &[("authorization", "Bearer bob")],
+        &[("x-api-key", "ada")],
+        &[("cookie", "session=ada")],
+        &[("x-api-key", "bob")],
+        &[],
+    ];
+    let mut cursors = Vec::new();
+    for caller in schemes {
+        let (_, headers, _) = upstream.get_as("/bookings", caller).await;
+        cursors.push(headers["x-portion-next-cursor"].to_str().expect("text").to_owned());
+    }
+    let mut errors = BTreeSet::new();
+    for (i, caller) in schemes.iter().enumerate() {
+        for (j, cursor) in cursors.iter().enumerate() {
+            let (status, _, body) = upstream.get_as(&format!("/bookings?cursor={cursor}"), caller).await;
+            assert_eq!(status.is_success(), i == j, "{i} {j}");
+            if i != j {
+                errors.insert(body);
+            }
+        }
+    }
+    assert_eq!(errors.len(), 1, "one indistinguishable error");
+    // Without a credential, nothing is reused: each request is asked of the service.
+    let before = upstream.request_count();
+    for caller in [&schemes[5], &schemes[5], &schemes[0]] {
+        upstream.get_as("/bookings?page=2", caller).await;
+    }
+    assert_eq!(upstream.request_count(), before + 2);
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_decoded_only_to_be_shaped() {
+    use async_compression::tokio::bufread::GzipEncoder;
+    use tokio::io::AsyncReadExt as _;
+    let headers: Headers = &[("content-type", "application/json"), ("content-encoding", "gzip")];
+    let gzip = async |text: String| {
+        let mut compressed = Vec::new();
+        GzipEncoder::new(text.as_bytes()).read_to_end(&mut compressed).await.expect("compresses");
+        compressed
+    };
+    let small = gzip("{\"id\":1}".to_owned()).await;
+    let (_, given, body) = upstream(StatusCode::OK, headers, small.clone()).get("/a").await;
+    assert_eq!(
+        (&given["content-encoding"], body.as_ref()),
+        (&"gzip".parse().expect("a value"), small.as_slice())
+    );
+    let (_, given, body) =
+        upstream(StatusCode::OK, headers, gzip(bookings(500).to_string()).await).get("/a").await;
+    assert!(!given.contains_key("content-encoding"));
+    assert_eq!(ids(&parse(&body)).len(), 50);
+    // A bomb is an error, and neither its bytes nor its expansion are kept.
+    let bomb = gzip(" ".repeat(5 << 20)).await;
+    let (status, _, body) = upstream(StatusCode::OK, headers, bomb).get("/a").await;
+    assert_eq!(
+        (status, &parse(&body)["error"]["code"]),
+        (StatusCode::BAD_GATEWAY, &json!("message_too_large"))
+    );
+    let (status, _, body) = upstream(StatusCode::OK, headers, "no gzip").get("/a").await;
+    assert_eq!(
+        (status, &parse(&body)["error"]["code"]),
+        (StatusCode::BAD_GATEWAY, &json!("upstream_invalid"))
+    );
+}
+
+#[tokio::test]
+async fn statuses_and_methods_are_kept() {
+    let large = json!({"error": "details ".repeat(4_000)}).to_string();
+    let (status, _, body) = upstream(StatusCode::NOT_FOUND, JSON, large.clone()).get("/a").await;
+    assert!(status == StatusCode::NOT_FOUND && body.len() < 20_000 && parse(&body)["meta"].is_object());
+    let post = |upstream: Upstream| async move {
+        let request = Request::post("/a?limit=2").body(Body::from("{}")).expect("a request");
+        upstream.send(request).await
+    };
+    let (_, _, body) = post(upstream(StatusCode::CREATED, JSON, bookings(500).to_string())).await;
+    assert_eq!(ids(&parse(&body)), [1, 2]);
+    let head = Request::head("/a").body(Body::empty()).expect("a request");
+    let (status, headers, body) = upstream(StatusCode::OK, JSON, bookings(500).to_string()).send(head).await;
+    assert!(status == StatusCode::OK && body.is_empty() && !headers.contains_key("etag"));
+    let part = upstream(StatusCode::PARTIAL_CONTENT, JSON, large.clone());
+    assert_eq!(part.get("/a").await.2, Bytes::from(large));
+}
+
+#[tokio::test]
+async fn every_byte_of_a_document_can_be_read_back() {
+    let text = "{\n \"name\": \"\u{e9}\u{1f600}\",\n \"price\": 1.50e+03,\n \"note\": \"".to_owned()
+        + &"lorem ipsum \\u00e9 \\n ".repeat(3_000)
+        + "\"\n}\n";
+    let upstream = upstream(StatusCode::OK, JSON, text.clone());
+    let (_, headers, body) = upstream.get("/a").await;
+    assert!(parse(&body)["meta"]["kind"] == "summary", "{}", String::from_utf8_lossy(&body));
+    let cursor = headers["x-portion-cursor"].to_str().expect("text").to_owned();
+    let (mut read, mut target) = (String::new(), format!("/a?cursor={cursor}&raw=true"));
+    loop {
+        let (_, headers, body) = upstream.get(&target).await;
+        read.push_str(parse(&body)["content"].as_str().expect("a text"));
+        let Some(next) = headers.get("x-portion-next-cursor") else { break };
+        target = format!("/a?cursor={}", next.to_str().expect("text"));
+    }
+    assert_eq!(read, text);
+    assert_eq!(upstream.request_count(), 1);
+}

@@ -1,0 +1,139 @@
+//! `portion http`: a reverse proxy in front of a JSON REST API.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use hyper::Request;
+use hyper::body::Incoming;
+use portion_config::reference::expand;
+use portion_config::sources::ProcessEnvironment;
+use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
+use portion_http::{CallerIdentity, HttpOptions, PortionLayer, RouteTable};
+use portion_mcp::front::http::OriginGuard;
+use portion_mcp::front::signals::ShutdownSignals;
+use portion_mcp::upstream::http::UpstreamTarget;
+use tokio::net::TcpListener;
+use tower_layer::Layer as _;
+
+use super::CommandResult;
+use crate::admin;
+use crate::exposure;
+use crate::options::{ApiKeys, ConfigOptions as Keys};
+use crate::setup::{LoadedConfig, Setup};
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion http --upstream https://api.example.com
+  portion http --upstream https://api.example.com/v1 --header 'Authorization: Bearer ${TOKEN}'
+  portion http --upstream http://127.0.0.1:3000 --api-parameter limit --api-parameter offset
+
+Then ask it as you would ask the API: curl 'http://127.0.0.1:8766/bookings?fields=id,status&limit=50'
+A large response comes in portions; the `Link` header and `nextCursor` name the next one.";
+
+const HEADER_HELP: &str = "Header that each request to the API gets, `Name: value`; may be repeated. ${NAME} is taken from \
+                           the environment, ${file:/path} from a file, $$ is a dollar sign";
+
+/// Options of `portion http`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// URL of the API; paths of requests are appended to its path
+    #[arg(long, value_name = "URL")]
+    upstream: String,
+    #[arg(long = "header", value_name = "FIELD", help = HEADER_HELP)]
+    headers: Vec<String>,
+    /// Query parameter that the API reads itself, although Portion has one of the same name; may be repeated
+    #[arg(long = "api-parameter", value_name = "NAME")]
+    api_parameters: Vec<String>,
+    #[command(flatten)]
+    config_keys: Keys<ApiKeys>,
+}
+
+/// Address to listen at by default.
+const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8766);
+/// Time for remaining tasks at the end of the process.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Serves until a signal ends it.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let loaded = LoadedConfig::load(&options.config_keys)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(serve(options, loaded));
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    served
+}
+
+async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
+    let mut signals = ShutdownSignals::listen()?;
+    let (listen, insecure) = (loaded.config.listen_or(DEFAULT_ADDRESS), loaded.config.insecure());
+    exposure::check(listen, insecure, "the API", "--listen")?;
+    admin::check(loaded.config.admin(), insecure)?;
+    let target = options.target()?;
+    let proxy = ReverseProxy::new(target.url().clone(), target.headers().clone())?;
+    let setup = loaded.start()?;
+    let _shutdown = setup.shutdown_guard();
+    let layer = PortionLayer::with_options(setup.gateway(), options.layer_options(&setup));
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        format!("cannot listen at {listen}: {error}; choose another address with --listen")
+    })?;
+    let address = listener.local_addr()?;
+    anstream::eprintln!("portion: listening on http://{address} in front of {}", target.url());
+    admin::serve(setup.config.admin(), &setup).await;
+    setup.spawn_expiry_task();
+    let guard = Arc::new(OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins()));
+    let shaped = layer.layer(proxy);
+    let service = tower::service_fn(move |request: Request<Incoming>| {
+        let (guard, mut shaped) = (Arc::clone(&guard), shaped.clone());
+        async move {
+            if let Err(rejected) = guard.check(request.uri(), request.headers()) {
+                return Ok::<_, Infallible>(reverse_proxy::rejected_response(&rejected.to_string()));
+            }
+            tower_service::Service::call(&mut shaped, request).await
+        }
+    });
+    let limits = ServerLimits { drain_timeout: setup.config.drain_timeout(), ..ServerLimits::default() };
+    let drain = setup.drain_flag();
+    let mut serving = tokio::spawn(reverse_proxy::serve(listener, service, limits, {
+        let drain = Arc::clone(&drain);
+        async move { drain.wait().await }
+    }));
+    let code = tokio::select! {
+        signal = signals.next() => 128 + signal,
+        ended = &mut serving => {
+            ended?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    drain.set();
+    // A second signal ends open requests.
+    tokio::select! {
+        ended = serving => ended?,
+        _ = signals.next() => {}
+    }
+    Ok(ExitCode::from(code))
+}
+
+impl Options {
+    fn target(&self) -> Result<UpstreamTarget, Box<dyn std::error::Error>> {
+        let mut target = UpstreamTarget::new(&self.upstream)?;
+        for line in &self.headers {
+            let line = expand(line, &ProcessEnvironment).map_err(|error| format!("a header {error}"))?;
+            target = target.with_header(&line)?;
+        }
+        Ok(target)
+    }
+
+    fn layer_options(&self, setup: &Arc<Setup>) -> HttpOptions {
+        let principals = setup.principals.clone();
+        HttpOptions {
+            routes: RouteTable::new(Vec::new(), self.api_parameters.clone()),
+            max_response_bytes: setup.config.upstream_message_limit(),
+            upstream: None,
+            identify: Arc::new(move |headers| CallerIdentity::from(&principals.identify("", None, headers))),
+        }
+    }
+}
