@@ -1,4 +1,4 @@
-//! Who is told of alerts: the log, whoever records, and the operator's webhook.
+//! Sends alerts to the log, to the observers and to the operator's webhook.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::webhook::Webhook;
 
-/// What watches, and who is told.
+/// The alert watcher and its webhook.
 pub(crate) struct AlertServices {
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) webhook: Option<Arc<Webhook>>,
 }
 
 impl AlertServices {
-    /// Begins to watch. `observers` hear of alerts as of all else.
+    /// Starts the watcher. Alerts are also sent to `observers`.
     pub(crate) fn start(written: &Written, observers: Vec<Arc<dyn Observer>>) -> Self {
         let webhook = written.webhook_url.as_deref().and_then(Webhook::start).map(Arc::new);
         let posting = webhook.clone();
@@ -29,7 +29,7 @@ impl AlertServices {
         Self { alarm: Arc::new(alarm), webhook }
     }
 
-    /// Tells what is still to be told, within moments.
+    /// Sends what is waiting, within a limit.
     pub(crate) fn shutdown(&self) {
         self.alarm.end();
         if let Some(webhook) = &self.webhook {
@@ -38,12 +38,12 @@ impl AlertServices {
     }
 }
 
-/// What is watched for.
+/// Returns the rule of the watcher.
 pub(crate) fn alert_rule(written: &Written) -> Option<Rule> {
     written.oversized_percent.map(|percent| Rule { percent, window: written.window })
 }
 
-/// The endpoints with most of what an alert is about, as JSON.
+/// Returns the endpoints with the most oversized calls, as JSON.
 pub(crate) fn oversized_endpoints(standing: &AlertState) -> Value {
     let endpoints = standing.endpoints.iter();
     endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()

@@ -1,4 +1,4 @@
-//! Makes glibc give freed memory back to the system.
+//! Makes glibc return freed memory to the system.
 //!
 //! By default glibc raises the size from which a block is mapped by itself, up to 32 MiB, each time such a block is
 //! freed. Payloads of megabytes then lie in heaps among small blocks, and one small block keeps all memory below it. A
@@ -13,13 +13,13 @@
 
 use portion_mcp::upstream::stdio::Program;
 
-/// The number of heaps: for each thread one, up to so many.
+/// Largest number of heaps; by default each thread has one.
 const HEAPS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
 /// The size of blocks that are mapped by themselves: 64 KiB and a page. With the page, a process can tell its own
 /// setting from one of the user.
 const MAPPED_BYTES: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "69632");
 
-/// Variables by which a user decides about memory. Where one is set, nothing is changed.
+/// Variables by which a user configures memory. If one is set, nothing is changed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const CHOICES: &[&str] =
     &[HEAPS.0, MAPPED_BYTES.0, "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES", "LD_PRELOAD"];
@@ -39,15 +39,15 @@ pub(crate) fn apply_settings() {
     if let Some(name) = line.next() {
         command.arg0(name);
     }
-    // It returns only where it fails. Then this process goes on, and may keep more memory.
+    // It returns only on failure. Then this process continues, and may keep more memory.
     let _failed = command.args(line).envs([HEAPS, MAPPED_BYTES]).exec();
 }
 
-/// Other allocators have no such default.
+/// Does nothing: other allocators have no such default.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn apply_settings() {}
 
-/// The program of a server, which gets the environment that the user gave us.
+/// Returns a command with the environment of the user, for a server.
 pub(crate) fn with_user_environment(program: Program) -> Program {
     let is_set = |(name, value): (&str, &str)| std::env::var_os(name).is_some_and(|set| set == value);
     if is_set(HEAPS) && is_set(MAPPED_BYTES) {

@@ -1,4 +1,4 @@
-//! The command line: a row a command, its options beside the code that runs it.
+//! The command line: one variant per command. The options of a command are in its own module.
 use clap::{Parser, Subcommand};
 
 use crate::command::{calibrate, config, dashboard, demo, http, serve, shape, stats, top, wrap};
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The command line; wrong usage ends the process with code 2 and says what is meant.
+    /// Parses the command line. An error ends the process with code 2 and a suggestion.
     pub(crate) fn read() -> Self {
         Self::try_parse().unwrap_or_else(|error| {
             let line: Vec<_> = std::env::args_os().collect();

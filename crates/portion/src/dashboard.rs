@@ -1,4 +1,4 @@
-//! The dashboard behind a door: reading takes as long as it takes, and nobody else waits for it.
+//! The dashboard as a backend. Pages are made on blocking threads, so that other requests do not wait for them.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use portion_mcp::front::http::{Backend, InboundRequest, ResponseFuture, WellKnow
 use portion_mcp::http::body::{self, Body};
 use tokio::sync::Semaphore;
 
-/// Pages that are made at the same time; further ones wait for them.
+/// Largest number of pages that are made at the same time; others wait.
 const MAX_CONCURRENT_PAGES: usize = 2;
 
-/// How many records are known not to have been written.
+/// Returns the number of records that were lost.
 type LostRecordCount = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
-/// The dashboard behind a door.
+/// The dashboard as a backend.
 pub(crate) struct DashboardBackend {
     site: Arc<Site>,
     lost_records: LostRecordCount,
@@ -26,7 +26,7 @@ pub(crate) struct DashboardBackend {
 }
 
 impl DashboardBackend {
-    /// What is in that file; `None`: telemetry is off.
+    /// Creates the backend for this file; with `None`, telemetry is off.
     pub(crate) fn new(file: Option<PathBuf>, lost: LostRecordCount) -> Self {
         let site = Site::new(file.map_or(Records::Off, Records::At));
         Self { site: Arc::new(site), lost_records: lost, permits: Semaphore::new(MAX_CONCURRENT_PAGES) }

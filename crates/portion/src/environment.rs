@@ -1,15 +1,14 @@
-//! What whoever started us says of the room that there is.
+//! Limits of the client, from the environment.
 
 use portion_core::policy::{ClientLimits, MIN_BUDGET};
 use portion_gateway::client::ResultLimit;
 
-/// The variable by which Claude Code bounds results, in tokens. It hands its environment on to the servers that it
-/// starts.
+/// Variable with Claude Code's limit for results, in tokens. It passes its environment to the servers that it starts.
 ///
 /// Source: <https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings>.
 const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
 
-/// The room that whoever started us says there is. What makes no sense is told and left aside: it is not ours to refuse.
+/// Returns the limits in the environment. An invalid value is logged and ignored.
 pub(crate) fn room_from_environment() -> ClientLimits {
     let Some(said) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return ClientLimits::UNKNOWN };
     let said = said.to_string_lossy();

@@ -1,15 +1,15 @@
-//! Decides whether to listen where other machines can ask.
+//! Decides if Portion may listen where other machines can connect.
 //!
-//! Callers are not authenticated here. Whoever reaches a listener therefore reads what its servers say, with the credentials
-//! that the operator gave for them. Once there are modes of authentication, each of them is another reason to allow it.
+//! Callers are not authenticated. Every program that can connect to a listener can use its servers, with the operator's
+//! credentials.
 
 use std::net::SocketAddr;
 
-/// Refuses to listen at `at` where other machines can reach it, unless the operator wants that; then a line on stderr tells
-/// of it. `what` is served there, `option` names the address.
+/// Rejects an address that other machines can reach, unless `insecure` is set; then it prints a warning on stderr. `what`
+/// is served at the address, `option` sets it.
 ///
 /// # Errors
-/// What is wrong, and what to write instead.
+/// Returns the problem and the option that fixes it.
 pub(crate) fn check(at: SocketAddr, insecure: bool, what: &str, option: &str) -> Result<(), String> {
     if at.ip().to_canonical().is_loopback() {
         return Ok(());

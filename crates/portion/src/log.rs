@@ -1,4 +1,4 @@
-//! What Portion tells its operator, on stderr: stdout is the protocol's.
+//! The log on stderr. Stdout belongs to the protocol.
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -6,14 +6,13 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-/// The crate whose changes are always told: an operator wants to see that what he wrote is in force.
+/// Crate whose events are logged from `info` on: an operator sees that a changed configuration is in force.
 const CONFIG_TARGET: &str = "portion_config";
 
-/// Logs to stderr from the level that was written, or that `PORTION_LOG` names: off, error, warn (the default), info, debug,
-/// trace.
+/// Starts the log at the configured level, or at that of `PORTION_LOG`: off, error, warn (the default), info, debug, trace.
 pub(crate) fn init_stderr(written: Option<&str>, json: bool) {
     let named = std::env::var("PORTION_LOG").unwrap_or_default();
-    // An empty text would be read as `error`.
+    // An empty text would be parsed as `error`.
     let by_variable: Option<LevelFilter> =
         Some(&named).filter(|name| !name.is_empty()).and_then(|name| name.parse().ok());
     let level = by_variable.or_else(|| written.and_then(|level| level.parse().ok()));

@@ -1,6 +1,6 @@
 //! `portion`: stands in front of an MCP server and keeps its results within a token budget.
 //!
-//! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
+//! Parses the command line, runs the command and sets the exit code. Everything else is in `command`.
 mod admin;
 mod alerts;
 mod allocator;
@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use crate::args::{Args, Command};
 
-/// The code of a command line, or a configuration, that cannot be obeyed.
+/// Exit code for an invalid command line or configuration.
 const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -62,10 +62,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the reader of our output has gone, as in `portion demo | head`: not a failure of ours.
+/// Returns true if the reader of stdout has closed it, as in `portion demo | head`. That is no failure.
 ///
-/// Only an error of our own output comes here bare; those of other connections are in an error
-/// that names them.
+/// Only an error of stdout is bare; errors of other connections are inside an error that names them.
 fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
 }

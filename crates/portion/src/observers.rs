@@ -1,4 +1,4 @@
-//! Who hears what is served: figures, records, a collector, alerts.
+//! Observers of served requests: counters, records, an OpenTelemetry collector, alerts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,26 +12,25 @@ use portion_telemetry::recorder::{self, Recorder};
 
 use crate::alerts::AlertServices;
 
-/// How long the end of the program waits until all is told, for the last records, and for a collector to take the last of
-/// what it is sent.
+/// Times that the end of the program waits for queued events, for the last records, and for the collector.
 const DELIVERY_TIMEOUT: Duration = Duration::from_millis(500);
 const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Everybody who hears what is served.
+/// All observers.
 pub(crate) struct Observers {
     pub(crate) meter: Arc<Meter>,
     pub(crate) recorder: Option<Arc<Recorder>>,
     pub(crate) alerts: AlertServices,
-    /// All of them, told when the reply is on its way.
+    /// All observers, behind the queue: a reply does not wait for them.
     pub(crate) async_observer: Arc<AsyncObserver>,
     exporter: Option<Arc<Exporter>>,
-    /// Whether spans are exported.
+    /// True if spans are exported.
     pub(crate) exports_traces: bool,
 }
 
 impl Observers {
-    /// Those that the configuration asks for.
+    /// Starts the observers of the configuration.
     pub(crate) fn start(config: &Config) -> Self {
         let meter = Arc::new(Meter::default());
         let recorder = config.telemetry(user_dirs::telemetry_file).map(recorder::Settings::new);
@@ -54,14 +53,14 @@ impl Observers {
         }
     }
 
-    /// Has a collector told these figures, too, if there is one.
+    /// Exports these metrics too, if there is a collector.
     pub(crate) fn export_metrics(&self, figures: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
         if let Some(exporter) = &self.exporter {
             exporter.observe(figures);
         }
     }
 
-    /// Nothing is served any more: what is still to be told, written and sent is, within moments and before `until`.
+    /// Flushes events, records and exports at the end of the program, before `until`.
     pub(crate) fn shutdown(&self, until: Instant) {
         let within = |usual: Duration| until.saturating_duration_since(Instant::now()).min(usual);
         self.async_observer.flush(within(DELIVERY_TIMEOUT));
@@ -75,7 +74,7 @@ impl Observers {
     }
 }
 
-/// Where metrics and traces are sent, if anywhere.
+/// Returns the destinations of metrics and traces, if there are any.
 fn otlp_settings(config: &Config) -> Option<portion_otlp::Settings> {
     let collector = match config.otlp() {
         OtlpTarget::Off => return None,

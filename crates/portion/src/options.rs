@@ -1,6 +1,6 @@
-//! The configuration as options: one for each key of its table, and the file.
+//! Configuration keys as command-line options: one for each key of the table, and `--config`.
 //!
-//! What is given is only taken down here. The configuration decides what it means, beside the file and the environment.
+//! Values are only collected here. The configuration interprets them together with the file and the environment.
 
 use std::ffi::OsStr;
 use std::fmt::Debug;
@@ -13,13 +13,13 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use portion_config::key::{Key, KeyGroup, SHORTHANDS, Shorthand, ValueKind};
 
-/// Which keys a command has options for.
+/// Groups of keys that a command has options for.
 pub(crate) trait KeyGroups: Clone + Debug + Send + Sync + 'static {
-    /// By what they belong to.
+    /// The groups, in the order of `--help`.
     const GROUPS: &'static [KeyGroup];
 }
 
-/// All that shapes replies.
+/// Groups of keys that shape replies.
 const SHAPING_GROUPS: [KeyGroup; 4] =
     [KeyGroup::Limits, KeyGroup::Payloads, KeyGroup::Replies, KeyGroup::Log];
 
@@ -83,33 +83,33 @@ impl KeyGroups for ApiKeys {
     ];
 }
 
-/// What was given of the configuration on the command line.
+/// Configuration on the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigOptions<K> {
-    /// The file.
+    /// Value of `--config`.
     config: Option<PathBuf>,
-    /// Keys and texts, in the order of the table.
+    /// Names of keys and their values, in the order of the table.
     values: Vec<(String, String)>,
     keys: PhantomData<K>,
 }
 
 impl<K> ConfigOptions<K> {
-    /// The file that is named.
+    /// Returns the configuration file, if it was given.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
-    /// What was given, by key.
+    /// Returns the given values by key.
     pub(crate) fn values(&self) -> Vec<(String, String)> {
         self.values.clone()
     }
 }
 
-/// What is said of the option that names the file.
+/// Help text of `--config`.
 pub(crate) const FILE_HELP: &str = "The configuration file (default: PORTION_CONFIG, or portion.yaml, .yml or .json in the \
                                     working directory or the user's configuration directory)";
 
-/// The option that names the file, the same for every command.
+/// Returns the argument `--config`, the same for all commands.
 pub(crate) fn config_arg() -> Arg {
     Arg::new("config")
         .long("config")
@@ -176,7 +176,7 @@ fn key_arg(key: &'static Key, option: String) -> Arg {
     }
 }
 
-/// Takes a text that the key can be.
+/// Parses a text as a value of the key.
 #[derive(Clone, Copy)]
 struct KeyParser(&'static Key);
 
@@ -189,7 +189,7 @@ impl TypedValueParser for KeyParser {
         let mut error = Error::new(ErrorKind::ValueValidation).with_cmd(command);
         let option = arg.map(ToString::to_string).unwrap_or_default();
         error.insert(ContextKind::InvalidArg, ContextValue::String(option));
-        // A URL may be secret.
+        // A URL may contain a secret.
         let shown = if self.0.kind == ValueKind::Url { "…".to_owned() } else { text.into_owned() };
         error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(why)]));

@@ -1,4 +1,4 @@
-//! A server over HTTP as options: what it is told with each request, how it speaks.
+//! Options of a server over HTTP: its headers and its transport.
 
 use std::error::Error;
 
@@ -11,7 +11,7 @@ use portion_mcp::upstream::link::remote;
 const HEADER_HELP: &str = "A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from \
                            the environment, ${file:/path} from a file, $$ is a dollar sign";
 
-/// What each request to the server carries, and how it is asked.
+/// Headers of each request, and the transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct RemoteArgs {
     #[arg(long = "header", value_name = "FIELD", requires = "server_url", conflicts_with = "command", help = HEADER_HELP)]
@@ -21,7 +21,7 @@ pub(crate) struct RemoteArgs {
     transport: Option<TransportArg>,
 }
 
-/// How a server speaks.
+/// Transport of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TransportArg {
     Auto,
@@ -33,16 +33,16 @@ pub(crate) enum TransportArg {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct RemoteServer {
     pub(crate) url: String,
-    /// What each request carries, references followed.
+    /// Headers of each request, with references resolved.
     pub(crate) headers: Vec<String>,
     pub(crate) transport: remote::Transport,
 }
 
 impl RemoteArgs {
-    /// The server at this URL.
+    /// Returns the server at this URL.
     ///
     /// # Errors
-    /// Where a reference leads nowhere.
+    /// Returns an error if a reference cannot be resolved.
     pub(crate) fn resolve(&self, url: &str) -> Result<RemoteServer, String> {
         let follow =
             |line: &String| expand(line, &ProcessEnvironment).map_err(|why| format!("a header {why}"));
@@ -50,7 +50,7 @@ impl RemoteArgs {
         Ok(RemoteServer { url: url.to_owned(), headers, transport: self.transport().unwrap_or_default() })
     }
 
-    /// How the server speaks, where that was said.
+    /// Returns the transport, if it was given.
     pub(crate) fn transport(&self) -> Option<remote::Transport> {
         self.transport.map(|transport| match transport {
             TransportArg::Auto => remote::Transport::Auto,
@@ -59,10 +59,10 @@ impl RemoteArgs {
         })
     }
 
-    /// Refuses `--transport` where no server on the command line has a URL, for it would be ignored.
+    /// Rejects `--transport` if no server on the command line has a URL: it would be ignored.
     ///
     /// # Errors
-    /// Where it was given.
+    /// Returns an error if it was given.
     pub(crate) fn reject_transport_without_url(&self) -> Result<(), String> {
         if self.transport.is_none() {
             return Ok(());
@@ -74,10 +74,10 @@ impl RemoteArgs {
 }
 
 impl RemoteServer {
-    /// The way to it, for messages of so many bytes.
+    /// Returns the connector, for messages of at most `message_limit` bytes.
     ///
     /// # Errors
-    /// Where URL or headers are none.
+    /// Returns an error if the URL or a header is invalid.
     pub(crate) fn to_link_remote(
         &self,
         message_limit: usize,

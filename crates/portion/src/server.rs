@@ -1,4 +1,4 @@
-//! A server that we stand in front of: one that is there already, or a program that we start.
+//! A server behind Portion: one that is reached over HTTP, or a program that Portion starts.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -19,9 +19,9 @@ use crate::remote::{RemoteArgs, RemoteServer};
 /// A server.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Server {
-    /// It is there already.
+    /// Reached over HTTP.
     Remote(RemoteServer),
-    /// We start it.
+    /// Started by Portion.
     Command(Program),
 }
 
@@ -33,10 +33,10 @@ pub(crate) struct NamedServer {
 }
 
 impl Server {
-    /// The one that is given on the command line.
+    /// Returns the server on the command line, if there is one.
     ///
     /// # Errors
-    /// Where one of its headers refers to nothing.
+    /// Returns an error if a reference in a header cannot be resolved.
     pub(crate) fn from_args(
         url: Option<&str>,
         way: &RemoteArgs,
@@ -49,10 +49,10 @@ impl Server {
         Ok(Some(Self::Command(Program::new(program, args))))
     }
 
-    /// Looks whether a program that is to be started is there.
+    /// Checks that the program exists.
     ///
     /// # Errors
-    /// What to mend.
+    /// Returns the problem and how to fix it.
     pub(crate) fn check_program(&self) -> Result<(), SpawnError> {
         match self {
             Self::Remote(_) => Ok(()),
@@ -60,14 +60,14 @@ impl Server {
         }
     }
 
-    /// What stands for it behind a path.
+    /// Returns the backend of the server.
     pub(crate) fn into_backend(self, lanes: McpProcessorFactory) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
         let limits = bridge::BridgeLimits::default();
         match self {
             Self::Remote(remote) => {
                 let remote::RemoteConnector { target, client, message_limit, transport } =
                     remote.to_link_remote(lanes.max_server_message_bytes)?;
-                // Whether it speaks the older way cannot be asked: that may need what only its clients have.
+                // The older transport cannot be probed: that may need credentials that only the clients have.
                 let is_older = match transport {
                     remote::Transport::Auto => target.url().path().ends_with("/sse"),
                     remote::Transport::Http => false,
@@ -89,7 +89,7 @@ impl Server {
 }
 
 impl NamedServer {
-    /// The same where this says how a server at a URL speaks.
+    /// Sets the transport of a server at a URL.
     pub(crate) fn with_transport(mut self, transport: Option<remote::Transport>) -> Self {
         if let (Server::Remote(remote), Some(transport)) = (&mut self.server, transport) {
             remote.transport = transport;
@@ -97,7 +97,7 @@ impl NamedServer {
         self
     }
 
-    /// Those that a configuration names.
+    /// Returns the servers of a configuration.
     pub(crate) fn from_upstreams(upstreams: &[Upstream]) -> Vec<Self> {
         upstreams.iter().map(Self::from).collect()
     }

@@ -1,5 +1,4 @@
-//! What every command in front of a server puts together: the configuration, what makes the replies, and who keeps
-//! account of them.
+//! Builds what each command in front of a server needs: configuration, gateway and observers.
 
 use std::error::Error;
 use std::path::Path;
@@ -32,9 +31,9 @@ use crate::log;
 use crate::observers::Observers;
 use crate::options::{ConfigOptions, KeyGroups};
 
-/// How long the end of the program waits for what is still to be found out of replies.
+/// Time that the end of the program waits for recounts of replies.
 const SETTLE_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long it waits in all, where nobody waits for the end.
+/// Time that the end of the program waits in all, if no client waits.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// A configuration, before anything is started.
@@ -44,10 +43,10 @@ pub(crate) struct LoadedConfig {
     history: Option<History>,
 }
 
-/// What stands in front of servers.
+/// A running gateway with its configuration and observers.
 pub(crate) struct Setup {
     pub(crate) config: Arc<Config>,
-    /// Tells callers over HTTP apart.
+    /// Identifies callers over HTTP.
     pub(crate) principals: PrincipalResolver,
     gateway: Arc<Gateway>,
     live_config: LiveConfig,
@@ -56,18 +55,17 @@ pub(crate) struct Setup {
     drain_flag: Arc<OneShotFlag>,
 }
 
-/// Whoever leaves waits, when this is dropped, for a moment, until what was told last is kept and sent: others may still
-/// hold the setup then.
+/// Flushes records, metrics and alerts when it is dropped. Other tasks may still hold the setup then.
 pub(crate) struct ShutdownGuard {
     setup: Arc<Setup>,
     closing: ShutdownDeadline,
 }
 
 impl LoadedConfig {
-    /// What file, environment and options say. Begins to log as they say.
+    /// Reads file, environment and options, and starts the log.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Returns all problems of the configuration.
     pub(crate) fn load<K: KeyGroups>(options: &ConfigOptions<K>) -> Result<Self, Box<dyn Error>> {
         let sources = find(options.file(), options.values())?;
         let mut history = sources.file.as_ref().and_then(|(path, _)| open_history(path));
@@ -79,13 +77,13 @@ impl LoadedConfig {
         Ok(Self { config: Arc::new(config), sources, history })
     }
 
-    /// Starts what it is for.
+    /// Starts the gateway and its observers.
     ///
     /// # Errors
-    /// Where the file cannot be watched, or the system has no randomness.
+    /// Returns an error if the file cannot be watched, or the system has no randomness.
     pub(crate) fn start(self) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
-        // The vocabulary takes longer to load than the server may take to answer.
+        // Loading the vocabulary may take longer than the server's first response.
         let tokenizer = config.tokenizer();
         std::thread::spawn(move || tokenizer.preload());
         let room = room_from_environment();
@@ -109,7 +107,7 @@ impl LoadedConfig {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }
         let headers = config.principal_headers().map_or(DEFAULT_PRINCIPAL_HEADERS.to_vec(), |names| {
-            // The configuration has refused all that are none.
+            // The configuration has rejected invalid names.
             names.iter().filter_map(|name| name.parse().ok()).collect()
         });
         let principals = PrincipalResolver::new(random_secret()?, headers);
@@ -122,7 +120,7 @@ impl LoadedConfig {
             started_at: SystemTime::now(),
             drain_flag: Arc::default(),
         });
-        // It holds the exporter. Whoever leaves holds it until the last is sent.
+        // The setup holds the exporter, so that the exporter must not hold the setup.
         let told = Arc::downgrade(&setup);
         setup
             .observers
@@ -137,7 +135,7 @@ impl Setup {
         Arc::clone(&self.gateway)
     }
 
-    /// The lanes to a server, which may have a name.
+    /// Returns the processors for a server, which may have a name.
     pub(crate) fn processors(&self, upstream: Option<&str>) -> McpProcessorFactory {
         let listing = self.config.listing(upstream);
         let lanes = McpProcessorFactory::new(
@@ -153,7 +151,7 @@ impl Setup {
         }
     }
 
-    /// Frees what has expired even where nobody asks for anything. Call it within a runtime.
+    /// Frees expired snapshots even without requests. Must be called within a runtime.
     pub(crate) fn spawn_expiry_task(self: &Arc<Self>) {
         let every = (self.config.snapshot_ttl() / 2).clamp(Duration::from_secs(1), Duration::from_secs(30));
         let setup = Arc::downgrade(self);
@@ -166,59 +164,59 @@ impl Setup {
         });
     }
 
-    /// What waits, when it is dropped, for the end of what was told.
+    /// Returns a guard that flushes when it is dropped.
     pub(crate) fn shutdown_guard(self: &Arc<Self>) -> ShutdownGuard {
         ShutdownGuard { setup: Arc::clone(self), closing: ShutdownDeadline::default() }
     }
 
-    /// Set once the program is asked to end: new requests are refused, those that run are finished.
+    /// Returns the flag that is set at shutdown: new requests are rejected, open ones are finished.
     pub(crate) fn drain_flag(&self) -> Arc<OneShotFlag> {
         Arc::clone(&self.drain_flag)
     }
 
-    /// What the store holds.
+    /// Returns statistics of the store.
     pub(crate) fn store_stats(&self) -> store::StoreStats {
         self.gateway.store_stats()
     }
 
-    /// How many messages of servers were not relayed.
+    /// Returns the numbers of server messages that were not relayed.
     pub(crate) fn dropped_stats(&self) -> dropped_messages::DropCounts {
         self.gateway.drop_counts()
     }
 
-    /// How near counts come to what they are held against.
+    /// Returns the accuracy of token counts.
     pub(crate) fn accuracy_stats(&self) -> accuracy::AccuracyStats {
         self.gateway.accuracy_stats()
     }
 
-    /// What is to be known of the configuration, and what was recorded.
+    /// Returns the state of the configuration and of the recorder.
     pub(crate) fn config_and_recorder_status(&self) -> (ConfigStatus, Option<recorder::QueueSnapshot>) {
         (self.live_config.status(), self.observers.recorder.as_ref().map(|recorder| recorder.snapshot()))
     }
 
-    /// What was served since the start.
+    /// Returns the counters since the start.
     pub(crate) fn meter(&self) -> &Meter {
         &self.observers.meter
     }
 
-    /// What watches over it.
+    /// Returns the alert watcher.
     pub(crate) fn alarm(&self) -> &Alarm {
         &self.observers.alerts.alarm
     }
 
-    /// Messages of alerts that could not be delivered.
+    /// Returns the number of alert messages that could not be delivered.
     pub(crate) fn webhook_failure_count(&self) -> u64 {
         self.observers.alerts.webhook.as_ref().map_or(0, |webhook| webhook.failed_count())
     }
 
-    /// When it was started.
+    /// Returns the start time.
     pub(crate) fn started_at(&self) -> SystemTime {
         self.started_at
     }
 }
 
 impl ShutdownGuard {
-    /// Waits no longer than the stop of this relay may take.
+    /// Limits the wait to the deadline of a relay's shutdown.
     pub(crate) fn set_deadline(&mut self, closing: &ShutdownDeadline) {
         self.closing = closing.clone();
     }

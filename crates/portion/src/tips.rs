@@ -1,4 +1,4 @@
-//! What the parser of the command line cannot know: what was probably meant.
+//! Suggestions for errors of the command line that the parser cannot make.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use clap::Error;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// The error with a tip on how to go on, where there is one. `line` is the command line.
+/// Adds a suggestion to the error, if there is one. `line` is the command line.
 pub(crate) fn with_tips(mut error: Error, line: &[OsString]) -> Error {
     if let Some(tip) = tip(&error, line) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));

@@ -1,16 +1,16 @@
-//! The second process that ends our servers if this one is killed: this program again.
+//! A second process that ends the servers if this one is killed. It runs the same program.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use portion_mcp::upstream::group_registry;
 
-/// The hidden command that it runs.
+/// Hidden command of the watchdog.
 const COMMAND: &str = "watch-groups";
-/// This program, also when its file has been replaced since it was started.
+/// Path of this program, which stays valid if its file is replaced.
 const SELF_EXE: &str = "/proc/self/exe";
 
-/// Has one started with the first server.
+/// Arranges that a watchdog is started together with the first server.
 pub(crate) fn register() {
     let myself = if Path::new(SELF_EXE).exists() { Ok(SELF_EXE.into()) } else { std::env::current_exe() };
     match myself {
@@ -23,7 +23,7 @@ pub(crate) fn register() {
     }
 }
 
-/// Watches, until the process that started us has ended.
+/// Runs the watchdog until the process that started it has ended.
 pub(crate) fn run() -> ExitCode {
     group_registry::run_watchdog(std::io::stdin().lock());
     ExitCode::SUCCESS

@@ -1,8 +1,8 @@
-//! Whether a running Portion is well: of this process, since it started.
+//! `/health`: the state of this process since it started.
 //!
-//! The answer is 200 while requests are taken, `degraded` or not: whoever restarts what does not answer must not restart
-//! what serves. What is wrong stands in `reasons`. It is 503 and `draining` once the program is asked to end, so that whoever
-//! sends requests here sends them elsewhere.
+//! The status is 200 while requests are accepted, even if the state is `degraded`: a supervisor must not restart a process
+//! that serves. `reasons` lists the problems. At shutdown the status is 503 and the state `draining`, so that a load
+//! balancer sends requests elsewhere.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,13 +18,13 @@ use serde_json::{Map, Value, json};
 use crate::alerts::oversized_endpoints;
 use crate::setup::Setup;
 
-/// Samples below which no share means anything.
+/// Smallest number of samples for a share.
 const MIN_SAMPLES: u64 = 20;
-/// How long lost records are a reason after the last of them: so that whoever asks each minute hears of it.
+/// Time that lost records remain a reason, so that a check each minute sees them.
 const LOSS_REPORT_INTERVAL: Duration = Duration::from_mins(5);
 
-/// `degraded` where there is a reason for it: the configuration file says what cannot be obeyed, records cannot be written
-/// or were lost just now, an alert is raised, estimates are off.
+/// Returns status and body. The state is `degraded` if the configuration file is invalid, records cannot be written or were
+/// just lost, an alert is raised, or estimates are inaccurate.
 pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     let (state, records) = setup.config_and_recorder_status();
     let (counts, dropped) = (setup.accuracy_stats(), setup.dropped_stats());
@@ -139,7 +139,7 @@ fn degraded_reasons(
     reasons
 }
 
-/// What is wrong with telemetry: while it cannot be written, and for a while after records were lost.
+/// Returns the problem of telemetry: it cannot be written, or records were lost a short time ago.
 fn telemetry_reasons(records: &Records) -> Vec<String> {
     let Records { dropped, queued: queue, .. } = records;
     let trouble = |why| format!("telemetry cannot be written, and {queue} records wait: {why}");

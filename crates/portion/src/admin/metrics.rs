@@ -1,4 +1,4 @@
-//! Figures to be collected, under the names that OTLP has for them too.
+//! `/metrics`, with the names that OTLP uses too.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,12 +9,12 @@ use portion_telemetry::{names, prometheus};
 
 use crate::setup::Setup;
 
-/// In the text format of Prometheus.
+/// Returns all metrics in the text format of Prometheus.
 pub(super) fn metrics(setup: &Setup) -> (StatusCode, String) {
     (StatusCode::OK, prometheus::text(&metric_families(setup)))
 }
 
-/// All figures that there are.
+/// Returns all metrics.
 pub(crate) fn metric_families(setup: &Setup) -> Vec<Family> {
     let (state, records) = setup.config_and_recorder_status();
     let (store, mut families) = (setup.store_stats(), setup.meter().families());

@@ -1,4 +1,4 @@
-//! What an operator can ask a running Portion over HTTP: whether it is well, figures to be collected, and the dashboard.
+//! The HTTP listener of the operator: health, metrics and the dashboard.
 
 mod health;
 mod metrics;
@@ -24,26 +24,26 @@ use crate::exposure;
 use crate::setup::Setup;
 pub(crate) use metrics::metric_families;
 
-/// Where that is, unless somewhere else was written.
+/// Default address.
 pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:9465";
-/// Bytes of a request: nothing is sent here.
+/// Largest request body, in bytes; no request needs one.
 pub(crate) const MAX_REQUEST_BYTES: usize = 4 << 10;
 
-/// Connections at the same time, apart from those of clients.
+/// Largest number of connections, apart from those of clients.
 const MAX_CONNECTIONS: usize = 64;
-/// File descriptors that are kept back, so that health can be asked for when clients have used up all others.
+/// File descriptors reserved for health checks, if clients have used up all others.
 const RESERVED_FDS: usize = 8;
 
-/// Refuses an address that other machines can reach, unless the operator wants that.
+/// Rejects an address that other machines can reach, unless `insecure` is set.
 ///
 /// # Errors
-/// What is wrong, and what to write instead.
+/// Returns the problem and the option that fixes it.
 pub(crate) fn check(at: Option<SocketAddr>, insecure: bool) -> Result<(), String> {
     at.map_or(Ok(()), |at| exposure::check(at, insecure, "health, metrics and records", "--admin"))
 }
 
-/// Serves the operator until the program ends. Where that cannot be, it is told, and everything else goes on: another
-/// process may serve there already.
+/// Serves until the program ends. If the address is taken, perhaps by another process of Portion, it logs that, and the
+/// program continues without.
 pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
     let Some(at) = at else { return };
     let listener = match TcpListener::bind(at).await {
@@ -83,7 +83,7 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
     tokio::spawn(Arc::new(door).serve(listener, Arc::new(OneShotFlag::default())));
 }
 
-/// Something to be looked at.
+/// A page for the operator.
 struct AdminPage {
     setup: Arc<Setup>,
     content_type: &'static str,

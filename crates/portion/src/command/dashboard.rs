@@ -1,4 +1,4 @@
-//! `portion dashboard`: what was recorded, as pages for a browser, whether Portion runs or not.
+//! `portion dashboard`: serves the records as pages for a browser, without a running Portion.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::dashboard::DashboardBackend;
 use crate::exposure;
 use crate::options::FILE_HELP;
 
-/// Where it is, unless somewhere else was written: one beside the admin listener.
+/// Default address, one port after the admin listener.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9466";
 
 const AFTER_HELP: &str = "\
@@ -87,7 +87,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     }
 }
 
-/// Has the browser show it. Where there is none, the address was told.
+/// Opens the browser. Without one, the printed address remains.
 fn open_browser(url: &str) {
     let program = match std::env::consts::OS {
         "macos" => "open",

@@ -1,4 +1,4 @@
-//! What replies of a recorded endpoint obey, whoever asks.
+//! Finds the policy of a recorded endpoint, for unknown clients.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use portion_telemetry::read::Endpoint;
 
 use crate::environment::room_from_environment;
 
-/// A configuration, asked for the rules of endpoints that were recorded.
+/// Rules of recorded endpoints under a configuration.
 pub(super) struct EndpointRuleLookup(EndpointRules);
 
 impl EndpointRuleLookup {
-    /// Of that configuration.
+    /// Creates the rules of a configuration.
     pub(super) fn new(config: Config) -> Self {
         Self(EndpointRules::new(Arc::new(config), room_from_environment()))
     }
 
-    /// What holds for an endpoint.
+    /// Returns the rule of an endpoint.
     pub(super) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
         let kind = match endpoint.kind.as_str() {
             "resource" => EndpointKind::Resource,

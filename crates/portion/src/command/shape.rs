@@ -1,4 +1,4 @@
-//! `portion shape`: what a model would see of a file, and why.
+//! `portion shape`: shows what a model would see of a file, and why.
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub(crate) struct Options {
     endpoint: Option<String>,
 }
 
-/// What can be asked about it.
+/// Queries on the file.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Questions")]
 struct QueryArgs {
@@ -70,7 +70,7 @@ struct QueryArgs {
     context: Option<u32>,
 }
 
-/// What a caller can ask for.
+/// Controls.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Controls")]
 struct RequestArgs {
@@ -112,7 +112,7 @@ struct RequestArgs {
     max_tokens: Option<String>,
 }
 
-/// Why nothing can be shown.
+/// Reason that nothing is shown.
 #[derive(Debug, Error)]
 enum ShapeError {
     #[error("cannot read {file}: {source}")]
@@ -134,7 +134,7 @@ impl From<ViewError> for ShapeError {
     }
 }
 
-/// Prints what a model would see of the file.
+/// Prints the reply that a model would see.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let sources = find(options.config_keys.file(), options.config_keys.values())?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
@@ -178,7 +178,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let snapshot = answer.unwrap_or(snapshot);
     let asked = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
     let asked = rank(&snapshot, asked, policy, *counter);
-    // Nobody can follow these cursors: they are shown because they are part of what a reply costs.
+    // These cursors lead nowhere: they are shown because they are part of the cost of a reply.
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::from_principal("shape"));
     let mint = |position: Position| {
         Some(keyring.sign(&CursorTarget { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
@@ -201,7 +201,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     print_reply(&snapshot, &reply)
 }
 
-/// Reads no more than a server's message may have, for a device or a pipe may have no end.
+/// Reads at most the size of a server's message, because a device or a pipe may have no end.
 fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     let file = || options.file.display().to_string();
     let unreadable = |why| ShapeError::Unreadable { file: file(), source: why };
@@ -292,8 +292,7 @@ fn describe_form(snapshot: &Snapshot) -> String {
 }
 
 impl QueryArgs {
-    /// The answer to what is asked about a part of the file, as a snapshot of its own; what is left of the request is
-    /// about that.
+    /// Returns the answer to a query on a part of the file, as a snapshot of its own, and the request for that snapshot.
     fn answer(
         &self,
         snapshot: &Snapshot,

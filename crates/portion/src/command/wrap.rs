@@ -1,4 +1,4 @@
-//! `portion wrap`: stdio MCP in front of a server that is our child, or one over HTTP.
+//! `portion wrap`: MCP on stdio, in front of a child process or a server over HTTP.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ use crate::server::{NamedServer, Server};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
 
-/// The one principal of a stdio session: whoever started us.
+/// Principal of a stdio session: the parent process.
 const STDIO_PRINCIPAL: &str = "stdio";
 
 const AFTER_HELP: &str = "\
@@ -57,7 +57,7 @@ pub(crate) struct Options {
     config_keys: Keys<ServerKeys>,
 }
 
-/// Runs or reaches the server, and relays until one of both ends has left.
+/// Starts or connects to the server, and relays until one side ends.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
     let given = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
-        // Signals are heard before there is a child that they could leave alone.
+        // Signals are handled before the child starts, so that none can orphan it.
         let mut front = StdioFront::open(setup.config.client_message_limit())?;
         parting.set_deadline(&front.shutdown_deadline);
         admin::serve(at, &setup).await;
@@ -103,12 +103,12 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             }
         }
     });
-    // A thread may still sleep in a read of our stdin; it must not hold us up.
+    // A thread may still block in a read of stdin; it must not delay the exit.
     runtime.shutdown_background();
     exit
 }
 
-/// Tells how it ended where the user should know.
+/// Reports how the server ended if the user should know.
 fn report_exit(exit: RelayOutcome) -> ExitCode {
     if let Some(failure) = &exit.failure {
         anstream::eprintln!("portion: {failure}");
@@ -116,7 +116,7 @@ fn report_exit(exit: RelayOutcome) -> ExitCode {
     exit.into()
 }
 
-/// The one server that the configuration names.
+/// Returns the only server of the configuration.
 fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option<String>, Server), String> {
     options.remote.reject_transport_without_url()?;
     match NamedServer::from_upstreams(loaded.config.upstreams()).as_slice() {

@@ -1,4 +1,4 @@
-//! What is posted of an alert: figures for programs, and a text that chats (Slack, Mattermost) show.
+//! The message of an alert: figures for programs, and a text that Slack and Mattermost show.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::alerts::oversized_endpoints;
 
-/// What is posted, JSON.
+/// Returns the message as JSON.
 pub(super) fn to_json(change: &Change) -> String {
     let Change { alerted, state, since } = change;
     let message = json!({
@@ -37,13 +37,13 @@ fn format_time(micros: u64) -> String {
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_micros(micros)).to_string()
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 #[cfg(unix)]
 fn host_name() -> Option<String> {
     rustix::system::uname().nodename().to_str().ok().map(str::to_owned)
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 #[cfg(not(unix))]
 fn host_name() -> Option<String> {
     std::env::var("COMPUTERNAME").ok()

@@ -1,4 +1,4 @@
-//! Alerts, posted to where the operator wants them: by a thread of its own, with some tries for each.
+//! Posts alerts to the operator's webhook, on a thread of its own, with several attempts for each.
 
 mod message;
 
@@ -16,16 +16,16 @@ use portion_telemetry::alert::Change;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-/// Messages that wait at most.
+/// Largest number of waiting messages.
 const QUEUE_CAPACITY: usize = 32;
-/// How long one may take to be taken.
+/// Timeout of one attempt.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long is waited before each further try.
+/// Pauses before the second and later attempts.
 const RETRY_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
-/// How long the end of the program waits for messages that are still to be posted.
+/// Time that the end of the program waits for waiting messages.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Who posts.
+/// Value of `User-Agent`.
 const USER_AGENT_VALUE: &str = concat!("portion/", env!("CARGO_PKG_VERSION"));
 
 /// Posts alerts.
@@ -33,37 +33,37 @@ pub(crate) struct Webhook {
     messages: Mutex<Option<SyncSender<String>>>,
     state: Arc<DeliveryState>,
     thread: thread::Thread,
-    /// Nothing comes of it: it breaks off when the thread has ended.
+    /// Closed when the thread has ended; nothing is sent on it.
     thread_ended: Mutex<Receiver<()>>,
 }
 
 #[derive(Default)]
 struct DeliveryState {
     failed_count: AtomicU64,
-    /// There is no time for pauses any more.
+    /// Set at the end of the program: pauses are skipped.
     is_closing: AtomicBool,
 }
 
-/// Whoever posts.
+/// State of the thread.
 struct WebhookWorker {
     target: UpstreamTarget,
     client: HttpClient,
     runtime: Runtime,
     state: Arc<DeliveryState>,
-    /// Whether the last message was not delivered: that is told once.
+    /// True if the last message was not delivered; that is logged once.
     is_failing: bool,
 }
 
-/// Why a message was not taken.
+/// Reason that a message was not accepted.
 enum DeliveryError {
-    /// It may be later.
+    /// A later attempt may succeed.
     Retryable(String),
-    /// It never will be.
+    /// No attempt can succeed.
     Permanent(String),
 }
 
 impl Webhook {
-    /// Posts to that URL. Where that cannot be, it is told, and there is none.
+    /// Starts the thread that posts to this URL. Logs the reason and returns `None` if that fails.
     pub(crate) fn start(url: &str) -> Option<Self> {
         let start = || -> Result<Self, String> {
             let target = UpstreamTarget::new(url).map_err(|_| "alertWebhook is no URL".to_owned())?;
@@ -89,7 +89,7 @@ impl Webhook {
         start().inspect_err(|error| tracing::warn!(error, "alerts are not posted")).ok()
     }
 
-    /// Posts a change, soon.
+    /// Queues a change.
     pub(crate) fn post(&self, change: &Change) {
         let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         if messages.as_ref().is_none_or(|messages| messages.try_send(message::to_json(change)).is_err()) {
@@ -97,12 +97,12 @@ impl Webhook {
         }
     }
 
-    /// Messages that were not delivered.
+    /// Returns the number of messages that were not delivered.
     pub(crate) fn failed_count(&self) -> u64 {
         self.state.failed_count.load(Relaxed)
     }
 
-    /// Gives each message that still waits one more try, and waits for that, but not for long.
+    /// Tries each waiting message once more, and waits for that within a limit.
     pub(crate) fn shutdown(&self) {
         self.state.is_closing.store(true, Relaxed);
         self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -116,7 +116,7 @@ impl WebhookWorker {
     fn run(mut self, messages: &Receiver<String>) {
         while let Ok(message) = messages.recv() {
             let delivered = self.deliver(&message);
-            // Its path may be secret.
+            // The path may contain a secret.
             let place = self.target.url().authority().map(ToString::to_string).unwrap_or_default();
             match &delivered {
                 Err(why) if !self.is_failing => tracing::warn!(place, why, "an alert could not be posted"),
@@ -141,7 +141,7 @@ impl WebhookWorker {
         }
     }
 
-    /// Waits, but not while the program waits to end.
+    /// Waits, but not at the end of the program.
     fn wait_before_retry(&self, pause: Duration) {
         let until = Instant::now() + pause;
         while let Some(left) = until.checked_duration_since(Instant::now()).filter(|_| !self.is_closing()) {
@@ -153,7 +153,7 @@ impl WebhookWorker {
         self.state.is_closing.load(Relaxed)
     }
 
-    /// One try. Redirects are not followed: whoever answers so is not who was meant.
+    /// Makes one attempt. Redirects are not followed: they lead to a server that the operator has not named.
     async fn send(&self, message: &str) -> Result<(), DeliveryError> {
         let mut request = Request::new(body::full(message.to_owned()));
         *request.method_mut() = Method::POST;

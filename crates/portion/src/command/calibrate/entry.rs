@@ -1,23 +1,23 @@
-//! What an entry of a model's API log says: the texts of a request, and what was charged for them.
+//! An entry of a model's API log: the texts of a request, and the tokens charged for them.
 //!
-//! Logs differ. Request and response may stand side by side, or under `request` and `response`, their bodies as JSON or as
-//! text. Whatever costs tokens that cannot be counted (pictures, thoughts, what a server remembers) makes an entry useless.
+//! Formats differ. Request and response are side by side, or under `request` and `response`, with bodies as JSON or as
+//! text. An entry is skipped if it contains tokens that cannot be counted: images, reasoning, state on the server.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// What is of use of an entry.
+/// Usable content of an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LogEntry {
-    /// What the model is called, where that is said.
+    /// Name of the model, if it is given.
     pub(super) model: Option<String>,
-    /// Every text of the request.
+    /// All texts of the request.
     pub(super) texts: Vec<String>,
-    /// Tokens that were charged for it.
+    /// Tokens charged for the request.
     pub(super) charged_tokens: u64,
 }
 
-/// Why an entry is of no use.
+/// Reason that an entry is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
 pub(super) enum UnusableReason {
     #[error("not JSON")]
@@ -39,10 +39,10 @@ pub(super) enum UnusableReason {
 }
 
 impl LogEntry {
-    /// What is of use of an entry.
+    /// Usable content of an entry.
     ///
     /// # Errors
-    /// Why it is of none.
+    /// Returns the reason that it is skipped.
     pub(super) fn from_json(entry: &Value) -> Result<Self, UnusableReason> {
         let entry = entry.as_object().ok_or(UnusableReason::NotAnObject)?;
         let (request, response) = (entry_side(entry, "request"), entry_side(entry, "response"));
@@ -64,14 +64,14 @@ impl LogEntry {
     }
 }
 
-/// One side of an entry: under its name, with or without a body, or side by side with the other.
+/// Returns one side of an entry: under its name, with or without a body, or the entry itself.
 fn entry_side(entry: &Map<String, Value>, name: &str) -> Map<String, Value> {
     let found = entry.get(name).and_then(parse_object);
     let Some(found) = found else { return entry.clone() };
     found.get("body").and_then(parse_object).unwrap_or(found)
 }
 
-/// An object, or the text of one.
+/// Returns an object, parsed if it is a text.
 fn parse_object(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(object) => Some(object.clone()),
@@ -80,7 +80,7 @@ fn parse_object(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// Tokens that were charged for what was sent. Anthropic tells apart what comes from its cache; `OpenAI` includes it.
+/// Returns the tokens charged for the input. Anthropic lists cached tokens separately; `OpenAI` includes them.
 fn charged_tokens(response: &Map<String, Value>) -> Option<u64> {
     let usage = response.get("usage").and_then(Value::as_object).unwrap_or(response);
     let figure = |name: &str| usage.get(name).and_then(Value::as_u64);
@@ -109,7 +109,7 @@ impl TextCollector {
         Ok(())
     }
 
-    /// A text, a block, a message, or a list of such.
+    /// Adds the texts of a text, a block, a message, or a list of these.
     fn add_content(&mut self, said: &Value) -> Result<(), UnusableReason> {
         match said {
             Value::Null => Ok(()),
@@ -140,7 +140,7 @@ impl TextCollector {
         };
         for name in members {
             match block.get(*name) {
-                // What a tool is called with is no block, but JSON that is read as such.
+                // Arguments of a tool call are counted as JSON.
                 Some(called @ Value::Object(_)) if matches!(*name, "input" | "arguments" | "function") => {
                     self.0.push(called.to_string());
                 }

@@ -1,8 +1,8 @@
-//! Which tokenizer counts for a model, by the model's name.
+//! Selects the tokenizer for a model by its name.
 
 use portion_core::tokens::Tokenizer;
 
-/// The tokenizer of a model's family: `claude-…`, `gpt-4`, `openai/gpt-4o`, `us.anthropic.claude-…`.
+/// Returns the tokenizer of a model's family: `claude-…`, `gpt-4`, `openai/gpt-4o`, `us.anthropic.claude-…`.
 pub(super) fn tokenizer_for_model(model: &str) -> Option<Tokenizer> {
     let model = model.to_ascii_lowercase();
     let name = model.rsplit('/').next().unwrap_or_default();

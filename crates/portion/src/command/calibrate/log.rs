@@ -1,4 +1,4 @@
-//! Reading a log one entry after the other, however long it is: JSON Lines, or one JSON array.
+//! Reads a log of any length entry by entry: JSON Lines, or one JSON array.
 
 use std::fmt;
 use std::io::{self, BufRead, Read as _};
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::entry::UnusableReason;
 
-/// Bytes of the longest line that is read.
+/// Longest line, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// Shows each entry of a log with its place: its line, or which of an array it is, from 1.
+/// Passes each entry with its place to a function: its line, or its position in the array, from 1.
 ///
 /// # Errors
-/// Where the log cannot be read, or is an array that is broken.
+/// Returns an error if the log cannot be read, or is an invalid array.
 pub(super) fn for_each_entry(
     log: impl BufRead,
     mut show: impl FnMut(u64, Result<Value, UnusableReason>),
@@ -28,7 +28,7 @@ pub(super) fn for_each_entry(
     }
 }
 
-/// The first byte that says something; those before it are passed over, and so is a byte order mark.
+/// Returns the first byte after white space and a byte order mark.
 fn first_byte(log: &mut impl BufRead) -> io::Result<Option<u8>> {
     loop {
         let seen = log.fill_buf()?;
@@ -61,7 +61,7 @@ fn for_each_line(
     Ok(())
 }
 
-/// Shows the entries of an array.
+/// Passes the entries of an array to a function.
 struct EntryVisitor<F>(F);
 
 impl<'de, F: FnMut(u64, Result<Value, UnusableReason>)> Visitor<'de> for EntryVisitor<F> {

@@ -1,4 +1,4 @@
-//! `portion calibrate`: fits counts to what a model charged, by the usage figures of its API log.
+//! `portion calibrate`: fits token counts to a model's charges, from the usage figures of its API log.
 
 mod entry;
 mod family;
@@ -45,22 +45,22 @@ pub(crate) struct Options {
     format: String,
 }
 
-/// What was found in logs.
+/// Content of the logs.
 #[derive(Default)]
 struct LogScan {
-    /// By the name of the tokenizer.
+    /// Samples by the name of the tokenizer.
     by_tokenizer: BTreeMap<&'static str, Observations>,
     unusable: BTreeMap<UnusableReason, SkippedEntries>,
 }
 
-/// Entries that are of no use.
+/// Skipped entries.
 struct SkippedEntries {
     count: u64,
-    /// Where the first of them is: a log, and its line.
+    /// Log and line of the first.
     first_location: String,
 }
 
-/// Prints which factor fits.
+/// Prints the factor.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let mut found = LogScan::default();
     for path in &options.logs {
@@ -113,8 +113,8 @@ impl LogScan {
     }
 }
 
-/// What is known of a request. The factor is one on what counts are held against, so that a margin stays one; where
-/// nothing is known of a family, it is one on the count itself.
+/// Returns the sample of a request. The factor applies to the reference count, so that a margin stays a margin; for a family
+/// without a reference it applies to the count itself.
 fn observe(tokenizer: Tokenizer, entry: &LogEntry) -> Observation {
     let reference = tokenizer.reference_counter(Factor::ONE);
     let sum =

@@ -1,4 +1,4 @@
-//! What is said of a calibration, to people and to programs.
+//! Formats a calibration for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::LogScan;
 
-/// For people, with what is to be written in the configuration.
+/// Formats the report as text, with the lines for the configuration.
 pub(super) fn to_text(found: &LogScan) -> String {
     let mut out = String::new();
     for (name, observations) in &found.by_tokenizer {
@@ -59,7 +59,7 @@ pub(super) fn to_text(found: &LogScan) -> String {
     out
 }
 
-/// For programs.
+/// Formats the report as JSON.
 pub(super) fn to_json(found: &LogScan) -> String {
     let families: Vec<Value> =
         found.by_tokenizer.iter().map(|(name, observations)| family_json(name, observations)).collect();
@@ -70,7 +70,7 @@ pub(super) fn to_json(found: &LogScan) -> String {
     format!("{report:#}\n")
 }
 
-/// What follows for the configuration.
+/// Returns the lines for the configuration.
 enum Advice {
     Factor(Factor, Calibration),
     TooFew(usize),
@@ -129,7 +129,7 @@ fn round_to_thousandth(figure: f64) -> f64 {
     (1_000.0 * figure).round() / 1_000.0
 }
 
-/// Rounded up to a thousandth.
+/// Rounds up to a thousandth.
 fn ceil_to_thousandth(figure: f64) -> f64 {
     (1_000.0 * figure).ceil() / 1_000.0
 }

@@ -1,4 +1,4 @@
-//! Logs of every shape, charged by a factor that is known.
+//! Logs of all shapes, charged with a known factor.
 
 use portion_core::tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
@@ -7,21 +7,21 @@ use super::{LogScan, report};
 
 const OVERHEAD: f64 = 350.0;
 
-/// Texts of ever another size, as tools return them.
+/// Returns texts of different sizes, as tools return them.
 fn text(n: usize) -> String {
     let rows = 1 + n * 37 % 101;
     let row = |i: usize| format!("{{\"id\":{i},\"name\":\"Room {}\",\"price\":{}.50}}", i * n, i * 7);
     (0..rows).map(row).collect::<Vec<_>>().join(",")
 }
 
-/// What a model would charge for a text that has another factor than it is counted by.
+/// Returns the charge for a text under a factor.
 fn charged(tokenizer: Tokenizer, n: usize, factor: f64) -> u64 {
     let count = tokenizer.reference_counter(Factor::ONE).count(&text(n)) as f64;
     let wobble = 1.0 + 0.02 * ((n * 13 % 11) as f64 - 5.0) / 5.0;
     (factor * wobble * count + OVERHEAD).round() as u64
 }
 
-/// Reads a log of so many requests in a shape; the factor that is found, and the report.
+/// Reads a log of `count` requests in a shape. Returns the factor and the report.
 fn found(
     tokenizer: Tokenizer,
     factor: f64,
@@ -83,7 +83,7 @@ fn a_tokenizer_can_be_forced() {
     assert!((fitted / 1.4 - 1.0).abs() < 0.02, "{fitted}");
 }
 
-/// What is printed of lines.
+/// Returns the output for these lines.
 fn told(lines: &[Value]) -> String {
     let log: Vec<String> = lines.iter().map(Value::to_string).collect();
     let mut found = LogScan::default();

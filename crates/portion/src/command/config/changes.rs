@@ -1,10 +1,10 @@
-//! Changes of a configuration, for people.
+//! Formats changes of a configuration.
 
 use std::fmt::Write as _;
 
 use portion_core::event::ConfigChange;
 
-/// A line for each.
+/// Returns one line for each change.
 pub(super) fn format_changes(changes: &[ConfigChange]) -> String {
     let mut out = String::new();
     for ConfigChange { key, old, new } in changes {

@@ -1,4 +1,4 @@
-//! `portion config diff`: what another file would change, and for which endpoints.
+//! `portion config diff`: the effect of another file, by endpoint.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::changes::format_changes;
 use crate::command::CommandResult;
 use crate::command::rule_lookup::EndpointRuleLookup;
 
-/// Requests that are looked at, the newest.
+/// Largest number of recorded requests that are considered, the newest first.
 const MAX_REQUESTS: usize = 100_000;
 
 /// Options of `portion config diff`.
@@ -27,10 +27,10 @@ pub(super) struct Options {
     against: Option<Baseline>,
 }
 
-/// What another file is held against.
+/// Configuration that the other file is compared with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Baseline {
-    /// What was recorded.
+    /// Recorded requests.
     Telemetry,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
     super::print(&out)
 }
 
-/// What replies of an endpoint obey, whoever asks.
+/// Returns the policy of an endpoint for unknown clients.
 fn endpoint_limits(rule: &EndpointRule) -> Limits {
     let Policy { render_options: manner, .. } = &rule.policy_for_client(None).policy;
     let (policy, techniques) = (&rule.policy_for_client(None).policy, manner.techniques);

@@ -1,4 +1,4 @@
-//! `portion config`: what is in force and why, what would change, and the way back.
+//! `portion config`: checks, shows, compares and restores configurations.
 
 mod changes;
 mod diff;
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     command: ConfigCommand,
 }
 
-/// What is to be known, or done.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Say everything that is wrong with the configuration, each with its place and the way on
@@ -56,7 +56,7 @@ enum ConfigCommand {
     },
 }
 
-/// Answers it.
+/// Runs the subcommand.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let named = options.config.as_deref();
     match &options.command {
@@ -82,12 +82,12 @@ fn check(named: Option<&Path>) -> CommandResult {
     print(&format!("{about}: valid, {} warnings\n", warnings.len()))
 }
 
-/// What configures a Portion that is started here, options aside.
+/// Returns the sources of a Portion started here, without options.
 fn sources(named: Option<&Path>) -> Result<Sources, find::UnreadableFile> {
     find(named, Vec::new())
 }
 
-/// The file that configures one, for what cannot be done without.
+/// Returns the configuration file, or an error if there is none.
 fn require_file(named: Option<&Path>) -> Result<PathBuf, String> {
     find::locate_file(named).ok_or_else(|| "there is no configuration file; name one with --config".into())
 }

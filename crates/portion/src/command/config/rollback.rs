@@ -1,4 +1,4 @@
-//! `portion config history` and `rollback`: the versions of a file that were in force, and the way back to one.
+//! `portion config history` and `rollback`: earlier versions of a file, and how to restore one.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
         },
     };
     let text = history.text(number)?;
-    // What could not be obeyed any more is not put in force.
+    // A version that is no longer valid is not restored.
     let sources = Sources { file: Some((file.clone(), text)), ..super::sources(None).unwrap_or_default() };
     let (next, _) = Config::load(&sources, number)?;
     history.restore(&file, number)?;

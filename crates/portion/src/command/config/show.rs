@@ -1,4 +1,4 @@
-//! `portion config show`: what is in force.
+//! `portion config show`: the effective configuration.
 
 use std::path::Path;
 

@@ -56,10 +56,10 @@ pub(crate) struct Options {
 
 /// Address to listen at by default.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765);
-/// How long tasks that still run may take to be dropped at the end of the process.
+/// Time for dropping the remaining tasks at the end of the process.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A path, the name of the server behind it where there are several, and the server.
+/// Path, name (if there are several servers) and server.
 type MountedServer = (String, Option<String>, Server);
 
 /// Serves until a signal ends it.
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(serve(options, loaded));
-    // Tasks that are dropped end the servers that they have started.
+    // A dropped task ends the server that it has started.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     served
 }
@@ -111,7 +111,7 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
         }
     };
     setup.drain_flag().set();
-    // A second signal ends what still runs.
+    // A second signal ends open requests.
     tokio::select! {
         ended = serving => ended??,
         _ = signals.next() => {}
@@ -119,7 +119,7 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     Ok(ExitCode::from(code))
 }
 
-/// The servers, by the paths at which they are served.
+/// Returns the servers with their paths.
 fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, String> {
     if let Some(server) = Server::from_args(options.url.as_deref(), &options.remote, &options.command)? {
         return Ok(vec![("/mcp".to_owned(), None, server)]);
@@ -148,7 +148,7 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
     };
     match (named.as_slice(), options.upstreams.is_empty()) {
         ([], _) => Err(NO_SERVER.into()),
-        // A second one may come: then the first is where it was.
+        // If a second server is added later, the first keeps its path.
         ([one], true) => {
             let plain = (String::from("/mcp"), Some(one.name.clone()), one.server.clone());
             Ok(vec![plain, placed(one)])

@@ -1,4 +1,4 @@
-//! A server as it is named on the command line.
+//! Value of `--upstream`.
 
 use std::str::FromStr;
 
@@ -7,11 +7,11 @@ use portion_mcp::upstream::stdio::Program;
 use crate::remote::RemoteArgs;
 use crate::server::{NamedServer, Server};
 
-/// A server with the name under which it is served.
+/// A server with its name.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct UpstreamArg(pub(super) NamedServer);
 
-/// What it is reached by may be secret.
+/// Shows the name only: URL and command may contain secrets.
 impl std::fmt::Debug for UpstreamArg {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0.name)

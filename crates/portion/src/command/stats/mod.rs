@@ -1,4 +1,4 @@
-//! `portion stats`: what was served, by endpoint, request by request, or arm by arm.
+//! `portion stats`: records by endpoint, by request, or by experiment arm.
 
 mod notes;
 
@@ -28,7 +28,7 @@ Examples:
   portion stats --experiment --since 7d
   portion stats --advise --since 7d";
 
-/// Requests that advice is made of, the newest.
+/// Largest number of requests that advice is based on, the newest first.
 const MAX_ADVICE_REQUESTS: usize = 200_000;
 
 /// Options of `portion stats`.
@@ -71,7 +71,7 @@ pub(crate) struct Options {
     config: Option<PathBuf>,
 }
 
-/// Prints it.
+/// Prints the statistics.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let Options { since, until, endpoint, outcome, limit, format, .. } = options;
     let limit = limit.or(options.requests.then_some(100));
@@ -108,7 +108,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes requests down as they are read; whether there are none.
+/// Writes requests while they are read; returns true if there are none.
 fn write_requests(
     reader: &Reader,
     filter: &Filter,
@@ -128,7 +128,7 @@ fn write_requests(
     Ok(empty)
 }
 
-/// The file of records: the one that is named, or what the configuration says.
+/// Returns the telemetry file: the given one, or that of the configuration.
 pub(crate) fn telemetry_file(named: Option<&Path>, config: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
     if let Some(file) = named {
         return Ok(file.to_owned());
@@ -156,7 +156,7 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
     Ok(advice)
 }
 
-/// What bounds the pages of an endpoint, whoever asks.
+/// Returns the page limits of an endpoint for unknown clients.
 fn page_limits(obeyed: &EndpointRuleLookup, endpoint: &Endpoint) -> Limits {
     let rule = obeyed.rule_for(endpoint);
     let policy = &rule.policy_for_client(None).policy;
@@ -168,7 +168,7 @@ fn page_limits(obeyed: &EndpointRuleLookup, endpoint: &Endpoint) -> Limits {
     }
 }
 
-/// Microseconds since 1970.
+/// Returns the time in microseconds since 1970.
 pub(crate) fn parse_time(text: &str) -> Result<u64, String> {
     timestamp::parse_timestamp(text, SystemTime::now())
 }

@@ -1,21 +1,21 @@
-//! What is to be known of an answer besides. It goes to stderr, so that what is piped on stays as it is.
+//! Notes about a result. They go to stderr, so that piped output contains the result alone.
 
 use portion_telemetry::read::{Filter, Retention};
 use portion_telemetry::timestamp::readable;
 
-/// What was asked, and what came of it.
+/// A query and its result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatsResult<'a> {
     pub(super) requested: &'a Filter,
-    /// The time that it is of, where that is another one.
+    /// Actual time range, if it differs.
     pub(super) effective: &'a Filter,
-    /// Whether it is made of single requests alone.
+    /// True if it is computed from single requests alone.
     pub(super) uses_records: bool,
-    /// Whether there is nothing in it.
+    /// True if the result is empty.
     pub(super) is_empty: bool,
 }
 
-/// What is to be said of it.
+/// Returns the notes.
 pub(super) fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<String> {
     let StatsResult { requested: asked, effective: of, uses_records: single, is_empty: empty } = answer;
     let mut notes = Vec::new();

@@ -1,19 +1,19 @@
-//! The columns of the table: what stands in them, how wide they are, how they are sorted.
+//! Columns of the table: content, width and order.
 
 use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::printable;
 
 use super::format::{percent, short_number};
 
-/// A column. The first is the endpoint, which takes the room that is left.
+/// A column. The first is the endpoint, which takes the remaining width.
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) title: &'static str,
     pub(super) width: u16,
-    /// Which go first where not all fit: the greatest.
+    /// Columns with the greatest value are omitted first if not all fit.
     pub(super) drop_priority: u8,
     cell: fn(&Traffic) -> String,
-    /// What it is sorted by, the greatest first.
+    /// Sort key, the greatest first.
     sort_key: fn(&TrafficStats) -> f64,
 }
 
@@ -87,7 +87,7 @@ impl Column {
     }
 }
 
-/// The columns that fit, by their places.
+/// Returns the indexes of the columns that fit.
 pub(super) fn fitting_columns(width: u16) -> Vec<usize> {
     let mut order: Vec<usize> = (0..COLUMNS.len()).collect();
     order.sort_by_key(|place| COLUMNS[*place].drop_priority);
@@ -102,7 +102,7 @@ pub(super) fn fitting_columns(width: u16) -> Vec<usize> {
     order
 }
 
-/// Sorts by a column, names from the first on, figures from the greatest on, or the other way round.
+/// Sorts by a column: names ascending, figures descending, or reversed.
 pub(super) fn sort_rows(rows: &mut [&Traffic], by: usize, reversed: bool) {
     rows.sort_by(|one, other| {
         let by_name = one.endpoint.cmp(&other.endpoint);
@@ -113,7 +113,7 @@ pub(super) fn sort_rows(rows: &mut [&Traffic], by: usize, reversed: bool) {
     });
 }
 
-/// What is not known comes last.
+/// Orders unknown values last.
 fn or_lowest(share: Option<f64>) -> f64 {
     share.unwrap_or(f64::NEG_INFINITY)
 }

@@ -1,10 +1,10 @@
-//! Figures and names in few characters.
+//! Short forms of figures and names.
 
 use std::time::Duration;
 
 use portion_telemetry::show::grouped;
 
-/// A number in five characters or so.
+/// Formats a number in about five characters.
 pub(super) fn short_number(number: u64) -> String {
     let scaled = |by: f64, unit: &str| {
         let scaled = number as f64 / by;
@@ -18,17 +18,17 @@ pub(super) fn short_number(number: u64) -> String {
     }
 }
 
-/// A share in per cent; a dash where it is not known.
+/// Formats a share in percent; a dash if it is unknown.
 pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// A text without what a terminal would obey.
+/// Removes control characters from a text.
 pub(super) fn replace_control_chars(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
 }
 
-/// A time as one would say it: `5m`, `1h`, `24h`.
+/// Formats a duration: `5m`, `1h`, `24h`.
 pub(super) fn duration_text(time: Duration) -> String {
     match time.as_secs() {
         hours if hours >= 3_600 && hours.is_multiple_of(3_600) => format!("{}h", hours / 3_600),
@@ -37,7 +37,7 @@ pub(super) fn duration_text(time: Duration) -> String {
     }
 }
 
-/// The time of day, UTC.
+/// Formats the time of day in UTC.
 pub(super) fn time_of_day(micros: u64) -> String {
     let seconds = micros / 1_000_000 % 86_400;
     format!("{:02}:{:02}:{:02}Z", seconds / 3_600, seconds / 60 % 60, seconds % 60)

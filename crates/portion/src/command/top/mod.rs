@@ -1,7 +1,7 @@
-//! `portion top`: what is served just now, in a terminal.
+//! `portion top`: live figures in a terminal.
 //!
-//! `state` is what whoever looks has chosen, `ask` what the file says, `draw` both as a frame: only this file has a
-//! terminal and a clock.
+//! `state` is the state of the user interface, `query` reads the file, `draw` renders both as a frame. Only this file uses
+//! the terminal and the clock.
 
 mod column;
 mod draw;
@@ -26,7 +26,7 @@ use self::state::{Action, ViewState};
 use super::{CommandResult, stats};
 use crate::options::FILE_HELP;
 
-/// How often the file is asked.
+/// Interval between reads of the file.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 const AFTER_HELP: &str = "\
@@ -47,13 +47,13 @@ pub(crate) struct Options {
     config: Option<PathBuf>,
 }
 
-/// Shows it until it is told to end.
+/// Runs until the user or a signal ends it.
 pub(crate) fn run(options: &Options) -> CommandResult {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err("portion top draws on a terminal, and here is none: portion stats prints the same".into());
     }
     let file = stats::telemetry_file(options.telemetry.as_deref(), options.config.as_deref())?;
-    // What is wrong with it is said where one reads it.
+    // Errors of the file are shown in the frame.
     Reader::open(&file)?;
     let _restored = TerminalGuard::install()?;
     run_loop(&mut ratatui::try_init()?, &file, ViewState::new(options.since))?;
@@ -74,7 +74,7 @@ fn run_loop(terminal: &mut DefaultTerminal, file: &Path, mut state: ViewState) -
         if !event::poll(wait)? {
             continue;
         }
-        // What is no key is a new size, mostly: it is drawn anew.
+        // Other events are mostly a new size: draw again.
         let Event::Key(key) = event::read()? else { continue };
         match if key.kind == KeyEventKind::Release { Action::Redraw } else { state.handle_key(key, &found) } {
             Action::Redraw => {}
@@ -84,7 +84,7 @@ fn run_loop(terminal: &mut DefaultTerminal, file: &Path, mut state: ViewState) -
     }
 }
 
-/// What the file says now. It is opened anew each time: another one may stand in its place.
+/// Reads the file. It is opened each time, because it may have been replaced.
 fn load_data(file: &Path, state: &ViewState) -> TopData {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = since.as_micros() as u64;
@@ -97,11 +97,11 @@ fn load_data(file: &Path, state: &ViewState) -> TopData {
     })
 }
 
-/// Gives the terminal back as it was, however this ends; `ratatui` does so for panics.
+/// Restores the terminal when it is dropped; `ratatui` does so on panics.
 struct TerminalGuard;
 
 impl TerminalGuard {
-    /// Also where somebody ends the process from outside.
+    /// Restores it also if a signal ends the process.
     fn install() -> io::Result<Self> {
         #[cfg(unix)]
         {
@@ -138,9 +138,9 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// `ratatui` shows the cursor again only where its terminal is dropped.
+/// Shows the cursor again: `ratatui` does so only when its terminal is dropped.
 fn restore_terminal() {
     ratatui::restore();
-    // Where nobody sees it, nothing is to be told.
+    // An error on a closed terminal is ignored.
     let _ = execute!(io::stdout(), Show);
 }

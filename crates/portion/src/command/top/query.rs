@@ -1,33 +1,33 @@
-//! What the file says of a time.
+//! Reads the figures of a time range.
 
 use std::time::Duration;
 
 use portion_core::event::AlertChanged;
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Record, Series, Traffic, TrafficStats};
 
-/// Requests of an endpoint that are shown.
+/// Largest number of shown requests of an endpoint.
 const MAX_REQUESTS: usize = 200;
-/// Points of the line of tokens at most.
+/// Largest number of points of the token chart.
 const MAX_POINTS: usize = 120;
 
-/// What the file says of a time.
+/// Figures of a time range.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TopData {
-    /// When it was asked, in microseconds since 1970.
+    /// Time of the query, in microseconds since 1970.
     pub(super) queried_at: u64,
     pub(super) traffic: Vec<Traffic>,
-    /// All of them together.
+    /// Sum over all endpoints.
     pub(super) total: TrafficStats,
     pub(super) token_series: Series,
-    /// The alert that stands.
+    /// Raised alert.
     pub(super) alert: Option<AlertChanged>,
-    /// The last requests of the endpoint that is looked at.
+    /// Last requests of the selected endpoint.
     pub(super) requests: Vec<Record>,
-    /// Why nothing can be read.
+    /// Reason that the file cannot be read.
     pub(super) error: Option<String>,
 }
 
-/// Asks the file for the time up to now.
+/// Reads the time range that ends now.
 pub(super) fn query_data(
     reader: &Reader,
     range: Duration,

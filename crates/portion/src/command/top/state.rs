@@ -1,4 +1,4 @@
-//! What whoever looks has chosen, and what keys do to it.
+//! State of the user interface, and the effect of keys.
 
 use std::time::Duration;
 
@@ -8,37 +8,37 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::column::{COLUMNS, sort_rows};
 use super::query::TopData;
 
-/// Times that one goes through by + and -.
+/// Time ranges that + and - step through.
 const RANGES: [Duration; 3] = [Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
-/// Characters of a filter.
+/// Longest filter, in characters.
 const MAX_FILTER_CHARS: usize = 60;
 
-/// What whoever looks has chosen.
+/// State of the user interface.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ViewState {
     pub(super) range: Duration,
-    /// The column it is sorted by, and whether the other way round.
+    /// Column that the table is sorted by, and true if reversed.
     pub(super) sort_column: usize,
     pub(super) is_reversed: bool,
-    /// What is in the names that are shown.
+    /// Text that shown names contain.
     pub(super) filter: String,
-    /// Whether keys go into the filter.
+    /// True if keys edit the filter.
     pub(super) is_typing_filter: bool,
     pub(super) is_paused: bool,
-    /// The row that is chosen; of requests, the first that is shown.
+    /// Selected row; for requests, the first shown row.
     pub(super) selected_row: usize,
-    /// Whose requests are shown.
+    /// Endpoint whose requests are shown.
     pub(super) detail_endpoint: Option<Endpoint>,
 }
 
-/// What is to be done after a key.
+/// Action after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// To draw it is enough.
+    /// Draw again.
     Redraw,
-    /// The file is to be asked.
+    /// Read the file again.
     Refresh,
-    /// It ends.
+    /// End the program.
     Quit,
 }
 
@@ -47,7 +47,7 @@ impl ViewState {
         Self { range, sort_column: 1, ..Self::default() }
     }
 
-    /// The rows that are shown, in their order.
+    /// Returns the shown rows in order.
     pub(super) fn rows<'a>(&self, found: &'a TopData) -> Vec<&'a Traffic> {
         let filter = self.filter.to_lowercase();
         let passes =
@@ -57,13 +57,13 @@ impl ViewState {
         rows
     }
 
-    /// Keeps to a row that is there.
+    /// Limits the selection to an existing row.
     pub(super) fn clamp_row(&mut self, found: &TopData) {
         let rows = if self.detail_endpoint.is_some() { found.requests.len() } else { self.rows(found).len() };
         self.selected_row = self.selected_row.min(rows.saturating_sub(1));
     }
 
-    /// Does what a key says.
+    /// Applies a key.
     pub(super) fn handle_key(&mut self, key: KeyEvent, found: &TopData) -> Action {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if matches!(key.code, KeyCode::Char('c' | 'd')) { Action::Quit } else { Action::Redraw };

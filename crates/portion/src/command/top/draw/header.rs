@@ -1,4 +1,4 @@
-//! What stands above the table: figures of all endpoints, an alert, the line of tokens.
+//! Header above the table: figures of all endpoints, an alert, and the token chart.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::super::query::TopData;
 use super::super::state::ViewState;
 use portion_telemetry::alert::DEFAULT_SHARE as MARK;
 
-/// Per cent that the meter of what is oversized shows.
+/// Upper end of the meter of oversized calls, in percent.
 const METER_CELLS: usize = 20;
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -49,7 +49,7 @@ pub(super) fn header<'a>(state: &ViewState, found: &TopData) -> Vec<Line<'a>> {
     ]
 }
 
-/// A share up to 20 %, with the mark of 5 %.
+/// Draws a share up to 20 %, with a mark at 5 %.
 fn meter(share: f64) -> String {
     let cell = |percent: usize| match percent {
         full if share * 100.0 > full as f64 => '█',
@@ -78,7 +78,7 @@ pub(super) fn warning(found: &TopData) -> Option<Span<'_>> {
     Some(Span::styled(text, style))
 }
 
-/// Tokens along the time that all figures are of: a column may be less than a slot, or several, of which the highest is
+/// Draws tokens over the time range. A column stands for a part of a slot, or for several slots, of which the highest is
 /// drawn.
 pub(super) fn sparkline(frame: &mut Frame<'_>, range: Duration, found: &TopData, area: Rect) {
     let step = found.token_series.step.max(MINUTE);

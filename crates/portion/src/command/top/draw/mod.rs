@@ -1,4 +1,4 @@
-//! A frame of what was found. Names come from elsewhere: whatever is drawn of them has passed `shown` or `plain`.
+//! Draws a frame. Names come from servers, so each is drawn only after `shown` or `plain` has cleaned it.
 
 mod header;
 mod table;
@@ -13,7 +13,7 @@ use super::format::replace_control_chars;
 use super::query::TopData;
 use super::state::ViewState;
 
-/// Draws it all.
+/// Draws the whole frame.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
     let banner = u16::from(found.alert.is_some() || found.error.is_some());
     let [head, alert, line, body, foot] = Layout::vertical([

@@ -44,7 +44,7 @@ pub(super) fn draw_endpoints(frame: &mut Frame<'_>, state: &ViewState, found: &T
     frame.render_stateful_widget(table, area, &mut chosen);
 }
 
-/// What stands above a column; an arrow above the one it is sorted by.
+/// Returns the heading of a column, with an arrow if the table is sorted by it.
 fn column_title(state: &ViewState, place: usize) -> String {
     let arrow = match (state.sort_column == place, state.is_reversed) {
         (false, _) => "",
@@ -54,7 +54,7 @@ fn column_title(state: &ViewState, place: usize) -> String {
     format!("{}{arrow}", COLUMNS[place].title)
 }
 
-/// Names keep left, figures right.
+/// Aligns names left and figures right.
 fn aligned_cell<'a>(place: usize, text: String) -> Cell<'a> {
     let line = Line::from(text);
     Cell::from(if place == 0 { line } else { line.right_aligned() })
