@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use portion_core::chunk::{CHUNKERS, ChunkLimits, cut};
-use portion_core::tokens::Tokenizer;
+use portion_text::chunk::{CHUNKERS, ChunkLimits, cut};
+use portion_tokens::Tokenizer;
 
 fuzz_target!(|input: (u8, u8, u8, &str)| {
     let (tokens, lines, bytes, text) = input;

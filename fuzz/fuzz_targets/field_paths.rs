@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use portion_core::path::resolve_path;
-use portion_core::projection::{FieldSelection, OmittedFields};
+use portion_json::projection::{FieldSelection, OmittedFields};
 use portion_core::snapshot::{IndexedText, Slice};
 use serde_json::value::RawValue;
 

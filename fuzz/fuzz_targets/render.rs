@@ -34,10 +34,11 @@ fn cases(_: u32) -> proptest::prelude::ProptestConfig {
     proptest::prelude::ProptestConfig::default()
 }
 
-use dice::Dice;
 use libfuzzer_sys::fuzz_target;
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::tokens::Tokenizer;
+use portion_tokens::Tokenizer;
+
+use dice::Dice;
 use session::Session;
 
 fuzz_target!(|input: (u64, &str)| {

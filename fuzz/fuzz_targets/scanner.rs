@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use portion_core::scan::{JsonReader, escaped_len, is_equivalent_json, minify, quote, unescape};
+use portion_json::scan::{JsonReader, escaped_len, is_equivalent_json, minify, quote, unescape};
 use serde_json::value::RawValue;
 
 fuzz_target!(|text: &str| {

@@ -1,6 +1,6 @@
 //! Chunks, and the result of a fetch.
 
-use portion_core::scan::{minify, quote};
+use portion_json::scan::{minify, quote};
 
 use crate::read::json;
 

@@ -7,7 +7,7 @@
 //! ```
 //! use portion_client::read::{FieldNames, read_chunks};
 //! use portion_client::select::{Fill, select};
-//! use portion_core::tokens::Tokenizer;
+//! use portion_tokens::Tokenizer;
 //!
 //! let result = r#"{"content":[],"structuredContent":{"results":[
 //!     {"id":"a","text":"A grapple ends when the target breaks free.","score":0.4},

@@ -1,8 +1,7 @@
 //! The JSON Schema of a configuration file, for completion and validation in editors.
 
+use portion_tokens::Factor;
 use serde_json::{Map, Value as Json, json};
-
-use portion_core::tokens::Factor;
 
 use crate::key::{Key, SettingsLevel, ValueKind};
 

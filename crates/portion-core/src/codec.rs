@@ -3,9 +3,8 @@
 //! Numbers are LEB128, texts are prefixed with their length. Reading is total: any bytes give a value or a
 //! [`DecodeError`], and no more memory is reserved than the bytes can fill.
 
+use portion_json::span::Span;
 use thiserror::Error;
-
-use crate::span::Span;
 
 /// The error for bytes that are not a valid encoding.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]

@@ -6,33 +6,22 @@
 //! here does IO, reads a clock, draws randomness, reads the environment, recurses on the depth of its
 //! input, or fails: malformed input becomes a plainer reply.
 
-pub mod chunk;
 mod codec;
 pub mod cursor;
 pub mod describe;
 pub mod event;
 pub mod find;
-pub mod glob;
-mod json_pointer;
-pub mod log_entry;
 mod media;
-mod name_words;
 mod noise;
-mod object_preview;
 pub mod paging;
 pub mod path;
 pub mod payload;
 pub mod policy;
-pub mod projection;
 pub mod ranking;
 pub mod redact;
 pub mod render;
-pub mod scan;
 pub mod snapshot;
-pub mod span;
-pub mod spelling;
 mod stage;
-pub mod tokens;
 pub mod trace_context;
 pub mod view;
 

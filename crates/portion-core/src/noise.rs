@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use portion_json::projection::FieldSelection;
+use portion_json::scan::{JsonKind, JsonReader, minify, unescape_into};
+
 use crate::policy::StripRule;
-use crate::projection::FieldSelection;
-use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
 use crate::snapshot::{Layout, List, cell_spans};
 
 /// Fields that are left out of all records, as dotted paths.

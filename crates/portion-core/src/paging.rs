@@ -1,7 +1,7 @@
 //! Names of arguments by which tools walk the pages of their results: `page`, `offset`, `limit`, `cursor`,
 //! `starting_after`.
 
-use crate::name_words;
+use portion_text::name_words;
 
 /// Names of arguments for a cursor, an id, a page, an offset, and a number of items, as words.
 pub(crate) const CURSOR_ARGUMENTS: &[&str] = &[

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
-use portion_core::tokens::{BYTE_COUNTER, Factor, ReferenceCounter, TokenCounter, Tokenizer};
+use portion_tokens::{BYTE_COUNTER, Factor, ReferenceCounter, TokenCounter, Tokenizer};
 
 /// Limits, counter and redaction rules for replies to one client.
 #[derive(Clone)]

@@ -12,8 +12,8 @@
 
 use portion_core::cursor::CursorToken;
 use portion_core::render::FollowUpCall;
-use portion_core::tokens::TokenCounter;
 use portion_core::view::ViewError;
+use portion_tokens::TokenCounter;
 use serde::Serialize;
 
 use crate::call::{Endpoint, EndpointKind};

@@ -10,7 +10,7 @@
 //! use portion_core::cursor::Scope;
 //! use portion_core::payload::{Block, Content, Payload};
 //! use portion_core::policy::Policy;
-//! use portion_core::tokens::{Factor, Tokenizer};
+//! use portion_tokens::{Factor, Tokenizer};
 //! use portion_core::view::Request;
 //! use portion_gateway::call::{Call, Caller, Intent, Reply};
 //! use portion_gateway::effective_policy::EffectivePolicy;
@@ -47,8 +47,8 @@ use portion_core::cursor::{Keyring, Position, SnapshotId};
 use portion_core::event::Outcome;
 use portion_core::payload::Payload;
 use portion_core::snapshot::Snapshot;
-use portion_core::tokens::BYTE_COUNTER;
 use portion_core::view::{Request, View};
+use portion_tokens::BYTE_COUNTER;
 
 use crate::accounting::{Accounting, PayloadShape, ReplyOutcome, RequestInfo};
 use crate::accuracy;

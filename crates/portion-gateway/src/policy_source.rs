@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use portion_core::policy::LimitOverrides;
 use portion_core::redact::RedactionRules;
-use portion_core::tokens::{Factor, Tokenizer};
+use portion_tokens::{Factor, Tokenizer};
 
 use crate::call::EndpointKind;
 use crate::client::Preset;

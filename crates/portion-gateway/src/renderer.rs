@@ -12,8 +12,8 @@ use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, Context, FirstReply, Portion};
 use portion_core::snapshot::{self, Snapshot};
-use portion_core::tokens::{BYTE_COUNTER, TokenCounter};
 use portion_core::view::{self, Request, View, ViewError};
+use portion_tokens::{BYTE_COUNTER, TokenCounter};
 
 use crate::accuracy::CountSample;
 use crate::accuracy::texts::ReplyTexts;

@@ -12,7 +12,6 @@ use std::time::Duration;
 use portion_core::event::{Event, Observer, Outcome, RequestServed};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{ClientLimits, Policy};
-use portion_core::tokens::{Factor, Tokenizer};
 use portion_core::view::Request;
 use portion_gateway::accuracy::AccuracyStats;
 use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Intent, Reply};
@@ -23,6 +22,8 @@ use portion_gateway::policy_source::{EndpointConfig, Experiment};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
+use portion_tokens::{Factor, Tokenizer};
+
 use samples::lines::Lines;
 use samples::trial::{ada, next_cursor, portion, shown};
 use samples::{bookings, list_bookings, text};

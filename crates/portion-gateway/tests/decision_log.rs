@@ -8,7 +8,6 @@ use std::time::Duration;
 use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
 use portion_core::policy::{ClientLimits, LimitOverrides, OrderStrategy};
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Intent, Reply, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
@@ -17,6 +16,8 @@ use portion_gateway::policy_source::EndpointConfig;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_tokens::Tokenizer;
+
 use samples::lines::Lines;
 use samples::{bookings, list_bookings, text};
 

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::policy::Policy;
-use portion_core::tokens::{Factor, TokenCounter, Tokenizer};
 use portion_core::view::{Request, View, ViewError};
 use portion_gateway::call::{Endpoint, Fault, Reply, ReuseKey};
 use portion_gateway::effective_policy::EffectivePolicy;
@@ -16,7 +15,9 @@ use portion_gateway::store::{
     MemoryStore, NewSnapshot, SnapshotStore, StoreFuture, StoreLookupError, StoreStats, StoreWriteError,
     StoredSnapshot,
 };
+use portion_tokens::{Factor, TokenCounter, Tokenizer};
 use proptest::prelude::*;
+
 use samples::trial::{Broken, Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
 

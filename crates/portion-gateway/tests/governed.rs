@@ -7,7 +7,6 @@ use std::sync::Arc;
 use portion_core::event::{ExperimentArm, Observer, Outcome, RequestServed};
 use portion_core::policy::{ClientLimits, LimitOverrides, RenderOptions, Techniques};
 use portion_core::redact::RedactionRules;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Endpoint, Intent, Reply, ReuseKey, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
@@ -16,6 +15,8 @@ use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, Experiment,
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
+use portion_tokens::Tokenizer;
+
 use samples::trial::{RecordingObserver, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
 

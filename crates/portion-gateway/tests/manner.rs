@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use portion_core::cursor::Scope;
 use portion_core::policy::{Policy, RenderOptions};
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Intent, Reply};
 use portion_gateway::effective_policy::EffectivePolicy;
@@ -15,6 +14,8 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
+use portion_tokens::Tokenizer;
+
 use samples::{list_bookings, text};
 
 /// Returns the shown content, and the cursor to the next page.

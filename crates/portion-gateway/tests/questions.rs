@@ -9,12 +9,13 @@ use std::time::Duration;
 use portion_core::cursor::Scope;
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
-use portion_core::tokens::TokenCounter as _;
 use portion_core::view::Request;
 use portion_gateway::call::{Fault, SnapshotQuery};
+use portion_tokens::TokenCounter as _;
+use serde_json::{Value, json};
+
 use samples::trial::{Quarters, Trial, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
-use serde_json::{Value, json};
 
 fn sql(statement: &str) -> SnapshotQuery {
     SnapshotQuery::Sql { sql: statement.into(), params: Vec::new() }

@@ -9,7 +9,6 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::snapshot::STRUCTURED_CONTENT;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Intent, Reply, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
@@ -18,6 +17,8 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
+use portion_tokens::Tokenizer;
+
 use samples::{list_bookings, text};
 
 fn gateway() -> Gateway {

@@ -7,17 +7,18 @@
 
 use std::sync::Arc;
 
-use axum::routing::get;
-use axum::{Json, Router};
 use portion_core::policy::Policy;
-use portion_core::tokens::{Factor, Tokenizer};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::{GatewayParts, random_secret};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::MemoryStore;
 use portion_http::PortionLayer;
+use portion_tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
+
+use axum::routing::get;
+use axum::{Json, Router};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

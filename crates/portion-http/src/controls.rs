@@ -1,8 +1,8 @@
 //! Separates the gateway's own query parameters (controls) from those of the API.
 
 use portion_core::policy::Policy;
-use portion_core::scan::quote;
 use portion_core::view::{CONTROLS, Request, ViewError};
+use portion_json::scan::quote;
 
 /// A query, split into controls and the rest.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@
 //! use std::sync::Arc;
 //!
 //! use portion_core::policy::Policy;
-//! use portion_core::tokens::{Factor, Tokenizer};
+//! use portion_tokens::{Factor, Tokenizer};
 //! use portion_gateway::effective_policy::EffectivePolicy;
 //! use portion_gateway::gateway::Gateway;
 //! use portion_gateway::gateway_parts::{GatewayParts, random_secret};

@@ -10,8 +10,8 @@ use http::header::{
 use http::{Response, StatusCode};
 use portion_core::policy::MetadataStyle;
 use portion_core::render::Portion;
-use portion_core::scan::quote;
 use portion_gateway::call::Fault;
+use portion_json::scan::quote;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 

@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, Request, Response, StatusCode};
-use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use portion_core::policy::Policy;
-use portion_core::tokens::{Factor, Tokenizer};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::MemoryStore;
 use portion_http::{HttpOptions, PortionLayer, Route, RouteTable};
+use portion_tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
 use tower::ServiceExt as _;
 
 /// A service that answers every path with one response, and counts its requests.

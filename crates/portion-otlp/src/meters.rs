@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use opentelemetry::KeyValue;
-use opentelemetry::metrics::{Histogram, Meter};
 use portion_core::event::RequestServed;
-use portion_core::tokens::accuracy;
 use portion_telemetry::meter;
 use portion_telemetry::names::{self, Kind, Metric};
+use portion_tokens::accuracy;
 
 use crate::observables::pairs;
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::{Histogram, Meter};
 
 /// Instruments of a request.
 #[derive(Debug)]

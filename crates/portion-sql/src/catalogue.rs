@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use portion_core::scan::{JsonKind, JsonReader, unescape};
 use portion_core::snapshot::{IndexedText, Layout, List, Slice, Snapshot, Structure};
-use portion_core::span::Span;
 use portion_core::view::View;
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
 
 use crate::column::UniqueNames;
 use crate::fields::FieldsSource;
@@ -67,7 +67,7 @@ impl CatalogueBuilder {
             }
             Structure::Object(members) => self.add_object(path, text, members.span),
             Structure::Text(index) => {
-                let is_log = portion_core::log_entry::entries(text, index).is_some();
+                let is_log = portion_text::log_entry::entries(text, index.chunker).is_some();
                 if let Some(delimiter) = looks_like_csv(text).filter(|_| !is_log) {
                     self.add_table("items", CsvSource { text: text.clone(), delimiter });
                 }

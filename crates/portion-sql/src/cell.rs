@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use portion_core::scan::{JsonKind, unescape};
+use portion_json::scan::{JsonKind, unescape};
 
 /// One value of one row.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use portion_core::scan::JsonKind;
+use portion_json::scan::JsonKind;
 
 use crate::redaction::REDACTED_COLLATION;
 use crate::rounding::is_rounded;

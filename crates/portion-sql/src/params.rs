@@ -1,7 +1,7 @@
 //! Binds the parameters of a query.
 
-use portion_core::scan::JsonReader;
-use portion_core::spelling::closest_name;
+use portion_json::scan::JsonReader;
+use portion_text::spelling::closest_name;
 use rusqlite::Statement;
 use rusqlite::types::Null;
 

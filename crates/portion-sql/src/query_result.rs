@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use portion_core::scan::{JsonReader, escape_into};
+use portion_json::scan::{JsonReader, escape_into};
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use portion_core::scan::is_equivalent_json;
+use portion_json::scan::is_equivalent_json;
 use rusqlite::hooks::AuthAction;
 
 use crate::column::ValueKinds;

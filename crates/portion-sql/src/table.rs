@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use portion_core::span::Span;
+use portion_json::span::Span;
 
 use crate::cell::Cell;
 use crate::column::ColumnDef;

@@ -3,7 +3,7 @@
 //! The model of a charge is `factor · count + overhead`. The overhead is what a request costs besides its texts, and
 //! is about the same each time. Replies have no overhead, so only the factor applies to them.
 
-use portion_core::tokens::accuracy::ACCURATE_MAX_ERROR;
+use portion_tokens::accuracy::ACCURATE_MAX_ERROR;
 
 use crate::statistics::{Estimate, line, quantile};
 

@@ -1,6 +1,6 @@
 //! Steps through JSON text without building values.
 
-use portion_core::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, JsonReader, unescape};
 
 /// Returns the members of an object in order; `None` if the text is not an object.
 pub(crate) fn members(object: &str) -> Option<Vec<(String, &str)>> {

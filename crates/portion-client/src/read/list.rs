@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use portion_core::scan::{JsonKind, unescape};
+use portion_json::scan::{JsonKind, unescape};
 
 use super::fields::FieldNames;
 use super::json;

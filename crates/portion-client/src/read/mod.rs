@@ -25,15 +25,14 @@ mod tests;
 
 use std::borrow::Cow;
 
-use portion_core::scan::{JsonKind, quote};
 use portion_core::snapshot::json_in_text;
+use portion_json::scan::{JsonKind, quote};
 
+use crate::Chunk;
 pub use error::ReadError;
 pub use fields::FieldNames;
 use list::{Found, Located};
 use tool_result::ToolResult;
-
-use crate::Chunk;
 
 /// Longest list of names in an error, in characters.
 const MAX_NAMES: usize = 200;

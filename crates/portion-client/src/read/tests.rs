@@ -4,7 +4,7 @@ use super::{FieldNames, ReadError, read_chunks};
 use crate::Chunk;
 
 fn text_block(text: &str) -> String {
-    format!(r#"{{"type":"text","text":{}}}"#, portion_core::scan::quote(text))
+    format!(r#"{{"type":"text","text":{}}}"#, portion_json::scan::quote(text))
 }
 
 fn of_texts(texts: &[&str]) -> String {
@@ -47,7 +47,7 @@ fn a_text_block_holds_a_list() {
     check_text(&format!("{{\"status\":\"success\",\"result\":{list},\"count\":2}}"), &expect);
     check_text(&format!("{{\"data\":{{\"found\":2,\"hits\":{{\"hits\":{list}}}}}}}"), &expect);
     check_text(&format!("{{\"tags\":[\"x\"],\"odd name\":{list}}}"), &expect);
-    check_text(&format!("{{\"result\":{}}}", portion_core::scan::quote(list)), &expect);
+    check_text(&format!("{{\"result\":{}}}", portion_json::scan::quote(list)), &expect);
     check_text(&format!("\u{feff}{list}"), &expect);
     check_text(&format!("Found 2 chunks:\n```json\n{list}\n```"), &expect);
     check_text(&list[1..list.len() - 1].replace("},{", "}\n{"), &expect);

@@ -1,6 +1,6 @@
 //! The result of `tools/call`: its texts and its structured content.
 
-use portion_core::scan::JsonKind;
+use portion_json::scan::JsonKind;
 
 use super::error::ReadError;
 use super::json;

@@ -1,7 +1,7 @@
 //! Laws of the selection, and its behaviour in tables.
 
-use portion_core::scan::quote;
-use portion_core::tokens::{TokenCounter, Tokenizer};
+use portion_json::scan::quote;
+use portion_tokens::{TokenCounter, Tokenizer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use portion_core::tokens::TokenCounter;
+use portion_tokens::TokenCounter;
 use thiserror::Error;
 
 use crate::chunk::{Chunk, DropReason, DroppedChunk, FetchResult};

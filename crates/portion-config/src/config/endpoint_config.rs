@@ -9,9 +9,9 @@ use portion_core::policy::{
     PolicyProfile, RenderOptions, RowStyle, StripRule, Techniques,
 };
 use portion_core::redact::RedactionRules;
-use portion_core::tokens::Factor;
 use portion_gateway::listing::{AdvertisePolicy, ListingOptions};
 use portion_gateway::policy_source::{EndpointConfig, Experiment, Rollout};
+use portion_tokens::Factor;
 
 use super::Cascade;
 use crate::value::Value;

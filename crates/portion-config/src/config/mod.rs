@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::tokens::Tokenizer;
 use portion_gateway::listing::ListingOptions;
 use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
+use portion_tokens::Tokenizer;
 
 use crate::problem::{Errors, Warnings};
 use crate::read::{ConfigReader, SourceLines};

@@ -1,8 +1,8 @@
 //! Parses JSON. `serde_json` validates the text and describes errors; our own reader supplies the
 //! positions.
 
-use portion_core::scan::{JsonKind, JsonReader, ScanError, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
+use portion_json::span::Span;
 use serde_json::Value;
 
 use super::builder::TreeBuilder;

@@ -7,14 +7,13 @@ mod shorthand;
 
 use std::fmt;
 
-use portion_core::spelling::closest_name;
-
-pub use group::KeyGroup;
-pub use kind::{InvalidValue, ValueKind};
-pub use shorthand::{SHORTHANDS, Shorthand};
+use portion_text::spelling::closest_name;
 
 use crate::document::Node;
 use crate::value::Value;
+pub use group::KeyGroup;
+pub use kind::{InvalidValue, ValueKind};
+pub use shorthand::{SHORTHANDS, Shorthand};
 
 /// A configuration key.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use portion_config::{Config, ServerConfig, Sources};
 use portion_core::policy::{ClientLimits, EnvelopeMode, MetadataStyle, Policy, PolicyProfile};
-use portion_core::tokens::Tokenizer;
 use portion_gateway::call::EndpointKind;
 use portion_gateway::listing::AdvertisePolicy;
 use portion_gateway::policy_source::{EndpointTarget, Experiment, PolicySource, Rollout};
+use portion_tokens::Tokenizer;
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};
 

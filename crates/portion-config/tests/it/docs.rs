@@ -7,9 +7,9 @@ use portion_config::Config;
 use portion_config::key::{CliFlag, Key, SettingsLevel};
 use portion_config::manual::manual;
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, RenderOptions};
-use portion_core::tokens::Tokenizer;
 use portion_gateway::client::CLIENTS;
 use portion_gateway::policy_source::PolicySource;
+use portion_tokens::Tokenizer;
 
 use super::{loaded, with_options, yaml};
 

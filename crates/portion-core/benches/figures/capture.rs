@@ -1,7 +1,7 @@
 //! From a line to its first page: Portion, and `serde_json::Value` doing the same.
 
-use portion_core::scan::{JsonReader, ScanError, unescape_into};
 use portion_core::snapshot::{Snapshot, capture};
+use portion_json::scan::{JsonReader, ScanError, unescape_into};
 use serde_json::Value;
 
 use crate::HEAP;
@@ -54,10 +54,10 @@ fn heap(table: &mut Table, message: &str) {
 /// Where the time goes.
 fn stages(table: &mut Table, message: &str) {
     let found = text_of(message).unwrap_or_default();
-    let text = portion_core::scan::unescape(found);
+    let text = portion_json::scan::unescape(found);
     let snapshot = capture(payload(text.clone()));
     let scan = median_of(ROUNDS, || text_of(message).map(str::len));
-    let decode = median_of(ROUNDS, || portion_core::scan::unescape(found));
+    let decode = median_of(ROUNDS, || portion_json::scan::unescape(found));
     let skip = median_of(ROUNDS, || JsonReader::new(&text).skip());
     let mut copies: Vec<String> = (0..ROUNDS).map(|_| text.clone()).collect();
     let take = median_of(ROUNDS, || capture(payload(copies.pop().unwrap_or_default())));

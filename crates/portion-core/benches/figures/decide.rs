@@ -1,6 +1,6 @@
 //! Whether a payload fits a budget.
 
-use portion_core::tokens::Tokenizer;
+use portion_tokens::Tokenizer;
 
 use crate::measure::{median_of, told};
 use crate::samples::{log, schools};

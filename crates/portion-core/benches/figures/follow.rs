@@ -4,8 +4,8 @@ use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::policy::Policy;
 use portion_core::render::{Context, FirstReply, Portion, first_reply, follow_up_reply};
 use portion_core::snapshot::{Snapshot, capture};
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, ResolvedRequest, resolve};
+use portion_tokens::Tokenizer;
 
 use crate::measure::{median_of, told};
 use crate::samples::{log, payload, schools};

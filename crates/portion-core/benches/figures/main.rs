@@ -15,6 +15,7 @@ mod tell;
 use std::alloc::System;
 
 use cap::Cap;
+
 use table::Table;
 
 #[global_allocator]
@@ -25,7 +26,7 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    portion_core::tokens::Tokenizer::default().preload();
+    portion_tokens::Tokenizer::default().preload();
     let mut table = Table::default();
     capture::figures(&mut table);
     decide::figures(&mut table);

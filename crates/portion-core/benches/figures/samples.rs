@@ -84,7 +84,7 @@ pub(crate) fn schools(bytes: usize) -> String {
 pub(crate) fn line_of_schools(bytes: usize) -> String {
     let mut line = String::with_capacity(bytes + bytes / 4);
     line.push_str(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":""#);
-    write_schools(bytes, &mut |part| portion_core::scan::escape_into(part, &mut line));
+    write_schools(bytes, &mut |part| portion_json::scan::escape_into(part, &mut line));
     line.push_str(r#""}],"isError":false}}"#);
     line
 }
@@ -147,7 +147,7 @@ fn school(out: &mut String, index: u64, n: &mut Numbers) {
         n.below(49_999)
     );
     let mut note = String::new();
-    portion_core::scan::escape_into(n.one_of(&NOTES), &mut note);
+    portion_json::scan::escape_into(n.one_of(&NOTES), &mut note);
     let _ = write!(
         out,
         r#""notes":"{note}","schoolYear":"2022-2023","updated":"2023-0{}-1{}","#,

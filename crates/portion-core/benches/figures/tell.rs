@@ -4,8 +4,8 @@ use portion_core::describe::ListFacts;
 use portion_core::policy::Policy;
 use portion_core::render::first_reply;
 use portion_core::snapshot::{List, Snapshot, Structure, capture};
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
+use portion_tokens::Tokenizer;
 
 use crate::follow::with;
 use crate::measure::{median, median_of, once, told};

@@ -1,9 +1,8 @@
 //! Fits descriptions into a token budget.
 
+use portion_json::scan::quote;
+use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
-
-use crate::scan::quote;
-use crate::tokens::TokenCounter;
 
 /// Smallest cost of a fact, in tokens.
 const MIN_FACT_TOKENS: usize = 6;

@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
+use portion_json::scan::unescape;
+
 use super::distinct_values::{DistinctValues, ValueCount};
 use super::field_stats::FieldStats;
-use crate::scan::unescape;
 
 /// Largest number of distinct values of a category.
 pub(super) const MAX_CATEGORY_VALUES: usize = 20;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::span::Span;
+use portion_json::span::Span;
 
 /// Largest number of distinct values that are counted one by one.
 const MAX_COUNTED_VALUES: usize = 64;

@@ -1,8 +1,9 @@
 //! Collects field statistics in one pass over all records of a list.
 
+use portion_json::scan::{JsonKind, JsonReader, ScanError};
+
 use super::field_stats::FieldStats;
 use super::record_layout::{ITEMS_FIELD, KEY_FIELD, KeyTarget, ROOT_OBJECT, RecordLayout};
-use crate::scan::{JsonKind, JsonReader, ScanError};
 use crate::snapshot::{FieldRank, Layout, List};
 
 /// Largest number of fields collected, the highest-ranked first.

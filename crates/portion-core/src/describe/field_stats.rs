@@ -1,15 +1,16 @@
 //! Statistics of one field, collected in one pass over all records.
 
-use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 use std::ops::Range;
+
+use foldhash::quality::FixedState;
+use portion_json::scan::{ParsedNumber, unescape};
+use portion_json::span::Span;
 
 use super::distinct_values::DistinctValues;
 use super::number_stats::NumberStats;
 use super::timestamp::TimestampRange;
-use crate::scan::{ParsedNumber, unescape};
 use crate::snapshot::{FieldRank, field_names};
-use crate::span::Span;
 
 /// Length in characters above which a text is measured rather than quoted.
 pub(super) const LONG_TEXT_CHARS: usize = 160;

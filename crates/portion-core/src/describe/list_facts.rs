@@ -1,5 +1,8 @@
 //! Facts about all records of a list, which answer questions without reading pages.
 
+use portion_json::projection::is_path_within;
+use portion_json::scan::unescape;
+use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use super::budget_fit::fit_to_budget;
@@ -9,10 +12,7 @@ use super::field_order;
 use super::field_stats::FieldStats;
 use super::record_layout::KEY_FIELD;
 use crate::noise::NoiseFields;
-use crate::projection::is_path_within;
-use crate::scan::unescape;
 use crate::snapshot::{FieldRank, Layout, List, ListItem, cell_spans, field_names, visit_fields};
-use crate::tokens::TokenCounter;
 
 /// Facts about all records of a list: exact, and collected in one pass.
 #[derive(Clone, Debug, Default)]

@@ -17,13 +17,12 @@ mod record_layout;
 mod text;
 mod timestamp;
 
+use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
 use crate::snapshot::{IndexedText, Structure};
-use crate::tokens::TokenCounter;
-
 pub use list_facts::ListFacts;
 pub use object::outline;
 

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::scan::{ParsedNumber, power_of_ten};
-use crate::span::Span;
+use portion_json::scan::{ParsedNumber, power_of_ten};
+use portion_json::span::Span;
 
 /// Statistics of the numbers of a field.
 #[derive(Clone, Debug, Default)]
@@ -177,9 +177,10 @@ fn format_approximate(figure: f64, places: u8) -> String {
 
 #[cfg(test)]
 mod tests {
+    use portion_json::scan::ParsedNumber;
+    use portion_json::span::Span;
+
     use super::NumberStats;
-    use crate::scan::ParsedNumber;
-    use crate::span::Span;
 
     fn check(numbers: &[&str], sum: &str) {
         let mut stats = NumberStats::default();

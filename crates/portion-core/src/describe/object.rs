@@ -1,14 +1,14 @@
 //! Outlines an object: types and sizes of its members.
 
+use portion_json::projection::is_path_within;
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_tokens::{TokenCounter, estimate_size};
 use serde_json::{Map, Value};
 
 use super::FieldPreferences;
 use super::budget_fit::fit_to_budget;
 use crate::policy::StripRule;
-use crate::projection::is_path_within;
-use crate::scan::{JsonKind, JsonReader, unescape};
 use crate::snapshot::{Member, ObjectIndex};
-use crate::tokens::{TokenCounter, estimate_size};
 
 /// Members described per level, the largest first.
 const MAX_MEMBERS: usize = 24;

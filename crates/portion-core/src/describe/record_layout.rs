@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use portion_json::scan::{ExpectedKey, JsonKind, JsonReader, unescape_into};
 
-use crate::scan::{ExpectedKey, JsonKind, JsonReader, unescape_into};
 use crate::snapshot::{Layout, List};
 
 /// Levels of objects that are visited.

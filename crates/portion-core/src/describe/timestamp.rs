@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::span::Span;
+use portion_json::span::Span;
 
 /// A parsed timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

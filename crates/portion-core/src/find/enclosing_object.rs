@@ -1,10 +1,11 @@
 //! Finds the object around a match if it is nested in the record: `{"id":7,"lines":[{"sku":"A1"}]}`.
 
+use portion_json::projection::{FieldSelection, OmittedFields};
+use portion_json::scan::{JsonReader, string_end};
+use portion_json::span::Span;
+
 use super::record_search::ShownFields;
-use crate::projection::{FieldSelection, OmittedFields};
-use crate::scan::{JsonReader, string_end};
 use crate::snapshot::{FieldRank, ListProfile};
-use crate::span::Span;
 
 /// Returns the shown fields of the innermost object around a value, or `None` if it has none of them.
 pub(super) fn project_enclosing_object(

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chunk::sentence_starts;
+use portion_text::chunk::sentence_starts;
 
 /// Mark for omitted text.
 const ELLIPSIS: char = '…';

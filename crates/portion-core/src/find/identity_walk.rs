@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
 
+use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::span::Span;
+
 use super::leaf_tokens::{LeafTokens, Token};
 use super::record_match::value_text;
-use crate::scan::{JsonKind, JsonReader};
 use crate::snapshot::{FieldRank, ListProfile};
-use crate::span::Span;
 
 /// Bytes of an object that are searched for its identity.
 const MAX_OBJECT_BYTES: usize = 4 << 10;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::scan::escape_into;
+use portion_json::scan::escape_into;
 
 /// A JSON object under construction.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! Iterates over the keys and scalars of a JSON value, at any depth.
 
-use crate::json_pointer;
-use crate::scan::{string_end, unescape_into};
-use crate::span::Span;
+use portion_json::json_pointer;
+use portion_json::scan::{string_end, unescape_into};
+use portion_json::span::Span;
 
 /// Largest number of steps of a path. For deeper values, the path is that of a container.
 const MAX_POINTER_STEPS: usize = 48;

@@ -43,15 +43,14 @@ mod value_search;
 mod word_scanner;
 mod word_search;
 
-pub use error::FindError;
-
 use std::sync::atomic::AtomicBool;
 
+use portion_json::projection::FieldSelection;
 use serde_json::{Map, Value};
 
-use crate::projection::FieldSelection;
 use crate::snapshot::{IndexedText, Snapshot};
 use crate::view::{RequestedFields, View, ViewError, select_fields};
+pub use error::FindError;
 use fuel::Fuel;
 use pattern::Pattern;
 use record_search::ShownFields;

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use portion_json::scan::unescape;
+use portion_json::span::Span;
+
 use super::FindError;
 use super::candidates::Candidates;
 use super::fuel::Fuel;
 use super::leaf_tokens::{LeafTokens, Token};
 use super::pattern::Matcher;
-use crate::scan::unescape;
-use crate::span::Span;
 
 /// Returns the text of a scalar: a string without escapes, other values as written, and empty text for
 /// `null`.

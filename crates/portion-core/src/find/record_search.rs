@@ -3,6 +3,9 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use portion_json::projection::{FieldSelection, OmittedFields};
+use portion_json::scan::{JsonKind, escape_into, minify, unescape};
+
 use super::FindError;
 use super::candidates::{Candidates, NextPositions};
 use super::enclosing_object;
@@ -12,8 +15,6 @@ use super::hits::Hits;
 use super::json_object::JsonObjectWriter as Written;
 use super::pattern::Matcher;
 use super::record_match::{RecordMatch, first_match, value_text};
-use crate::projection::{FieldSelection, OmittedFields};
-use crate::scan::{JsonKind, escape_into, minify, unescape};
 use crate::snapshot::{FieldRank, Layout, List, ListItem, ListProfile, cell_spans, with_key_field};
 
 /// Distance in bytes between two candidates from which the items between them are skipped.

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use portion_json::span::Span;
 use serde_json::Value;
 
 use super::candidates::{Candidates, NextPositions, first_escape};
@@ -13,7 +14,6 @@ use super::record_search::{RecordSearch, ShownFields};
 use super::value_search::ValueSearch;
 use super::{FindError, SearchResult, key_search, similar_words, text_search, word_search};
 use crate::snapshot::{IndexedText, Layout, Structure};
-use crate::span::Span;
 
 /// Targets of a search, and its limits.
 pub(super) struct SearchScope<'a> {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use portion_text::spelling::closest_name;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::scope::SearchScope;
-use crate::spelling::closest_name;
 
 /// Bytes read of each text: suggestions are a guess, not a search.
 const MAX_SCANNED_BYTES: usize = 64 << 10;

@@ -1,5 +1,8 @@
 //! Searches JSON outside of lists. Each match is shown by its path and value.
 
+use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::span::Span;
+
 use super::FindError;
 use super::candidates::{Candidates, NextPositions};
 use super::context::ContextSize;
@@ -12,9 +15,7 @@ use super::leaf_tokens::Token;
 use super::pattern::Matcher;
 use super::record_match::value_text;
 use super::text_search;
-use crate::scan::{JsonKind, JsonReader};
 use crate::snapshot::LineIndex;
-use crate::span::Span;
 
 /// Length in bytes from which a string with line breaks is searched as text.
 const MIN_MULTILINE_BYTES: usize = 600;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::glob::matches;
+use portion_text::glob::matches;
 
 /// Names of noise fields. Cheap to clone; the default is [`StripRule::default_noise`].
 #[derive(Clone, Debug, PartialEq, Eq)]

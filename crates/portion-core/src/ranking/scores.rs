@@ -1,8 +1,9 @@
 //! Finds the scores that retrieval gave to records.
 
-use crate::path::value_at;
+use portion_json::path::value_at;
+use portion_json::scan::JsonKind;
+
 use crate::policy::OrderStrategy;
-use crate::scan::JsonKind;
 use crate::snapshot::{FieldRank, Layout, List};
 
 /// Normalized names of scores, those of later pipeline steps first. Higher is better.

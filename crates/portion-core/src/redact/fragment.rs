@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::scan::JsonReader;
+use portion_json::scan::JsonReader;
 
 /// The beginning of a text, completed to one JSON value.
 pub(super) struct CompletedJson {

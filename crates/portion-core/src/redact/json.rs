@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
+use portion_json::span::Span;
+
 use super::table::TableColumns;
 use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text};
-use crate::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
-use crate::span::Span;
 
 /// Replacement for a string.
 pub(super) const REDACTED_STRING: &str = "\"[redacted]\"";

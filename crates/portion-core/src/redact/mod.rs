@@ -17,8 +17,9 @@ mod secret;
 mod table;
 mod text;
 
+use portion_text::spelling::find_misspelled;
+
 use crate::snapshot::locate_json;
-use crate::spelling::find_misspelled;
 use pattern::FieldPattern;
 
 /// Replacement for a string.

@@ -1,7 +1,8 @@
 //! Matches members by a name, or a dotted path of names, with `*` for any characters.
 
+use portion_text::glob::matches;
+
 use super::RedactError;
-use crate::glob::matches;
 
 /// Names of members, the innermost last, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -275,7 +275,7 @@ fn is_entry_secret(words: &[String]) -> bool {
 /// Returns the words of a name without trailing digits, with a common spelling for `Wi-Fi`, `key-pickup`
 /// and the like.
 fn normalized_words(name: &str) -> Vec<String> {
-    let mut words = crate::name_words::split_name(name);
+    let mut words = portion_text::name_words::split_name(name);
     for word in &mut words {
         if !matches!(word.as_str(), "cvv2") {
             word.truncate(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());

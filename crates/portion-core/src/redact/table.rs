@@ -1,11 +1,12 @@
 //! Redacts columnar tables: names once, then rows of cells. A cell cannot be removed, so a cell that is
 //! not a string becomes `null`.
 
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
+
 use super::TextEdit;
 use super::json::REDACTED_STRING;
-use crate::scan::{JsonKind, JsonReader, unescape};
 use crate::snapshot::{COLUMN_KEYS, ROW_KEYS, column_names};
-use crate::span::Span;
 
 /// The columns of a table, and the offset of its rows.
 pub(super) struct TableColumns {

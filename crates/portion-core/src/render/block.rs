@@ -1,13 +1,14 @@
 //! Costs of blocks that are passed whole or described, and the placeholder text of a described block.
 
+use portion_json::scan::escaped_len;
+use portion_tokens::TokenCounter;
+
 use super::Context;
 use super::budget::RemainingBudget;
 use crate::cursor::CursorToken;
 use crate::payload::BinaryInfo;
 use crate::policy::Policy;
-use crate::scan::escaped_len;
 use crate::snapshot::Part;
-use crate::tokens::TokenCounter;
 
 /// Longest source URI, in bytes, with which a placeholder begins.
 const MAX_NAME_BYTES: usize = 200;

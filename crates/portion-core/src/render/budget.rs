@@ -1,7 +1,7 @@
 //! Remaining budget while a reply is assembled.
 
-use crate::scan::escaped_len;
-use crate::tokens::TokenCounter;
+use portion_json::scan::escaped_len;
+use portion_tokens::TokenCounter;
 
 /// Tokens and wire bytes that may still be spent.
 #[derive(Clone, Copy)]

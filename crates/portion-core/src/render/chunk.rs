@@ -1,14 +1,14 @@
 //! Renders chunks and line ranges of a text.
 
+use portion_json::span::Span;
+use portion_text::chunk::{ChunkLimits, cut};
+use portion_tokens::estimate_size;
 use serde_json::Value;
 
 use super::budget::RemainingBudget;
 use super::rendering::{RenderTarget, Rendering, max_name_chars, name_list};
-use crate::chunk::{ChunkLimits, cut};
 use crate::cursor::PartOffset;
 use crate::snapshot::LineIndex;
-use crate::span::Span;
-use crate::tokens::estimate_size;
 use crate::view::{Pagination, sections};
 
 /// Renders the chunk that begins at the target, or as much of a line range as fits.

@@ -1,11 +1,12 @@
 //! Computes what a reply costs, and which part of that counts against its limits. Exempt parts do not count.
 
+use portion_tokens::estimate_size;
+
 use super::NOTICE_COPIES;
 use super::notice_text::NoticeText;
 use super::portion::Piece;
 use super::walk::PartWalk;
 use crate::snapshot::STRUCTURED_CONTENT;
-use crate::tokens::estimate_size;
 
 /// Costs of the pieces of a reply, added up.
 pub(super) struct CostEstimate<'w, 'a> {

@@ -1,10 +1,11 @@
 //! Renders a page of similar records as a table, if that is allowed and costs less.
 
+use portion_json::projection::OmittedFields;
+use portion_json::scan::JsonKind;
+
 use super::budget::RemainingBudget;
 use super::page::{PageBuilder, WrittenItems, cannot_fit};
 use super::table::{RecordTable, TableRecord};
-use crate::projection::OmittedFields;
-use crate::scan::JsonKind;
 use crate::snapshot::Layout;
 use crate::stage::RowFormat;
 

@@ -4,6 +4,7 @@
 //! Values keep the bytes that they would have without the envelope. The objects around a list are no items:
 //! they are in `meta.beside`.
 
+use portion_json::scan::quote;
 use serde_json::{Map, Value};
 
 use super::exempt::shows_part;
@@ -12,7 +13,6 @@ use super::portion::{Piece, PieceBody};
 use super::rendering::{PageParts, Rendering};
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::{EnvelopeMode, MetadataStyle};
-use crate::scan::quote;
 
 /// MIME type of an envelope.
 const ENVELOPE_MIME: &str = "application/json";

@@ -1,10 +1,11 @@
 //! Selects the parts that a first reply shows whole beside the part that it shapes.
 
+use portion_json::scan::escaped_len;
+
 use super::piece_cost::TEXT_BLOCK_BYTES;
 use super::walk::PartWalk;
 use crate::media;
 use crate::policy::MIN_BUDGET;
-use crate::scan::escaped_len;
 use crate::snapshot::PartBody;
 use crate::view::RequestedFields;
 

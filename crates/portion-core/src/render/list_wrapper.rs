@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::path::key_matches;
+use portion_json::scan::{JsonKind, JsonReader, minify, unescape};
+
 use super::budget::RemainingBudget;
-use crate::json_pointer::step_from_quoted;
 use crate::noise::write_without_named;
 use crate::policy::StripRule;
-use crate::scan::{JsonKind, JsonReader, minify, unescape};
-use crate::snapshot::{Layout, Member, ObjectIndex, OrderedList, cell_spans, key_matches};
+use crate::snapshot::{Layout, Member, ObjectIndex, OrderedList, cell_spans};
 use crate::stage::RowFormat;
 
 /// Text before and after the items of a page.

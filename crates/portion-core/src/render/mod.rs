@@ -9,7 +9,7 @@
 //! use portion_core::policy::Policy;
 //! use portion_core::render::{Context, FirstReply, first_reply};
 //! use portion_core::snapshot::capture;
-//! use portion_core::tokens::Tokenizer;
+//! use portion_tokens::Tokenizer;
 //! use portion_core::view::ResolvedRequest;
 //!
 //! let text = Content::Text("A short text.".to_owned());
@@ -61,12 +61,13 @@ pub use exempt::is_exempt;
 pub use follow_up_call::FollowUpCall;
 pub use portion::{Piece, PieceBody, Portion};
 
+use portion_tokens::TokenCounter;
+
 use crate::cursor::{CursorToken, Position};
 use crate::noise::NoiseFields;
 use crate::policy::{MIN_BYTE_LIMIT, MetadataMode, Policy};
 use crate::snapshot::{ListItem, OrderedList, Snapshot};
 use crate::stage::RowFormat;
-use crate::tokens::TokenCounter;
 use crate::view::{ResolvedRequest, View};
 use budget::RemainingBudget;
 use cost_estimate::CostEstimate;

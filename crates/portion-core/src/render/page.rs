@@ -1,5 +1,7 @@
 //! Renders a page of a list.
 
+use portion_json::projection::OmittedFields;
+use portion_json::scan::minify;
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
@@ -10,8 +12,6 @@ use super::summary::{self, FittedRecord};
 use super::upstream_paging;
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
-use crate::projection::OmittedFields;
-use crate::scan::minify;
 use crate::snapshot::{Layout, List, ListItem, OrderedList, cell_spans};
 use crate::stage::{RowFormat, STAGES, StageInput, elide};
 use crate::view::{Pagination, RequestedFields, list_field_names};

@@ -1,10 +1,11 @@
 //! Decides which payloads pass as received.
 
+use portion_json::scan::escaped_len;
+
 use super::block::block_cost;
 use super::exempt::is_exempt;
 use super::{Context, ENVELOPE_BYTES};
 use crate::policy::Policy;
-use crate::scan::escaped_len;
 use crate::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
 

@@ -1,11 +1,12 @@
 //! Costs of the pieces of a reply, in tokens and wire bytes.
 
+use portion_json::scan::escaped_len;
+
 use super::Context;
 use super::block::binary_tokens;
 use super::portion::{Piece, PieceBody};
 use super::walk::PartWalk;
 use crate::payload::BinaryInfo;
-use crate::scan::escaped_len;
 use crate::snapshot::{Part, PartBody};
 
 /// Wire bytes of a text block around its text.

@@ -1,9 +1,10 @@
 //! Renders byte ranges as the upstream wrote them.
 
+use portion_json::span::Span;
+
 use super::budget::RemainingBudget;
 use super::rendering::Rendering;
 use crate::cursor::PartOffset;
-use crate::span::Span;
 
 /// Renders as much of a range of text as fits, beginning at `from`. Reported offsets are relative to the
 /// start of the range.

@@ -1,5 +1,7 @@
 //! Builds `structuredContent`: the same view for programs, and for clients that show a model nothing else.
 
+use portion_json::path::key_matches;
+use portion_json::scan::{JsonKind, minify, quote};
 use serde_json::Value;
 
 use super::envelope;
@@ -7,8 +9,7 @@ use super::notice::nest_under_meta;
 use super::notice_text::NoticeText;
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
-use crate::scan::{JsonKind, minify, quote};
-use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm, key_matches};
+use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm};
 
 /// Content of `structuredContent`.
 pub(super) enum StructuredForm<'a> {

@@ -5,6 +5,8 @@
 //! whole. A value that cannot be shortened this way is put under `portion`, where nothing takes it for the
 //! result.
 
+use portion_json::scan::{JsonKind, minify};
+
 use super::budget::RemainingBudget;
 use super::embedded_json::render_in_string;
 use super::structured::{Placement, StructuredForm};
@@ -12,7 +14,6 @@ use super::walk::{PartWalk, RenderedPart, ReplyContent};
 use super::{Rendering, page, summary};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::StructuredMode;
-use crate::scan::{JsonKind, minify};
 use crate::snapshot::{IndexedText, Part, Structure as SubjectForm, StructuredDuplicate};
 use crate::view::{RequestedFields, Target};
 

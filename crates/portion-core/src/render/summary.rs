@@ -4,6 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use portion_json::projection::{FieldSelection, OmittedFields, is_path_within};
+use portion_json::scan::{JsonKind, JsonReader, minify, unescape};
+use portion_tokens::estimate_size;
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
@@ -11,13 +14,10 @@ use super::raw;
 use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars, name_list};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
-use crate::projection::{FieldSelection, OmittedFields, is_path_within};
-use crate::scan::{JsonKind, JsonReader, minify, unescape};
 use crate::snapshot::{
     Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
 };
 use crate::stage::elide;
-use crate::tokens::estimate_size;
 use crate::view::{CustomSection, RequestedFields, SectionScope, core_object, custom_sections, sections};
 
 /// Characters kept of long strings, in the order of attempts.

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::scan::{JsonKind, JsonReader};
+use portion_json::scan::{JsonKind, JsonReader};
 
 /// Levels of objects that become dotted names. Deeper objects are single values.
 const MAX_DEPTH: usize = 4;

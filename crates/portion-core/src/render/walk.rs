@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use portion_json::span::Span;
+
 use super::block::{block_cost, block_placeholder, content_path_and_size};
 use super::budget::RemainingBudget;
 use super::chunk;
@@ -19,7 +21,6 @@ use crate::cursor::{PartOffset, Position};
 use crate::media;
 use crate::policy::{MIN_BUDGET, RowStyle};
 use crate::snapshot::{IndexedText, Part, PartBody, Snapshot, Structure};
-use crate::span::Span;
 use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue};
 
 /// A walk through a snapshot for one reply.

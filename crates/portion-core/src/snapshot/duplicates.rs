@@ -5,11 +5,12 @@
 //! Python servers put any value that is not an object under `result`, others under `content`. A list may
 //! be one text block, or one block per item.
 
+use portion_json::scan::{JsonReader, is_equivalent_json, unescape};
+use portion_json::span::Span;
+
 use super::{IndexedText, JsonOrigin, Part, PartBody, Slice, Structure, StructuredDuplicate};
 use crate::payload::BlockLabel;
-use crate::scan::{JsonReader, is_equivalent_json, unescape};
 use crate::snapshot::cell_spans;
-use crate::span::Span;
 
 /// Finds the text part that `structuredContent` repeats, if there is one.
 pub(super) fn find(parts: &[Part], structured: usize) -> Option<StructuredDuplicate> {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use portion_json::scan::{JsonKind, unescape};
+use portion_json::span::Span;
+
 use super::line_index::LineIndex;
 use super::list::List;
 use super::list_at_path::list_at;
 use super::list_detection;
 use super::object::ObjectIndex;
 use super::slice::Slice;
-use crate::scan::{JsonKind, unescape};
-use crate::span::Span;
 
 /// A text that can be rendered, with its index.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::chunk::{self, Chunker};
-use crate::scan::SparseOffsets;
+use portion_json::scan::SparseOffsets;
+use portion_text::chunk::{self, Chunker};
 
 /// Index of the lines of a text, and the chunker for its kind.
 #[derive(Clone)]

@@ -3,12 +3,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use portion_json::scan::{JsonReader, SparseOffsets};
+use portion_json::span::Span;
+
 use super::object::Member;
 use super::profile::ListProfile;
 use crate::describe::ListFacts;
 use crate::noise::null_columns;
-use crate::scan::{JsonReader, SparseOffsets};
-use crate::span::Span;
 
 /// A list of items in a JSON text. All spans are relative to that text.
 #[derive(Clone, Debug)]
@@ -124,7 +125,7 @@ impl List {
     pub fn pointer_to(&self, text: &str, item: &ListItem) -> String {
         let step = item.key.map_or_else(
             || item.index.to_string(),
-            |key| crate::json_pointer::step_from_quoted(key.slice(text)),
+            |key| portion_json::json_pointer::step_from_quoted(key.slice(text)),
         );
         format!("{}/{step}", self.pointer)
     }

@@ -1,12 +1,13 @@
 //! Locates the list of a JSON text at a path given by the operator.
 
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::path::{PathSteps, key_matches};
+use portion_json::scan::{JsonKind, JsonReader, SparseOffsets};
+
 use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout};
 use super::list_detection::{DetectedList, detect_table};
-use super::object::{ObjectIndex, key_matches, read_item_offsets};
-use crate::json_pointer::step_from_quoted;
-use crate::path::PathSteps;
-use crate::scan::{JsonKind, JsonReader, SparseOffsets};
+use super::object::{ObjectIndex, read_item_offsets};
 
 /// Maximum enclosing objects that are entered.
 const MAX_LEVELS: usize = 16;
@@ -56,7 +57,7 @@ pub(super) fn list_at(text: &str, path: &str) -> Option<Structure> {
     if levels.is_empty() {
         reader.expect_end().ok()?;
     }
-    let span = crate::span::Span::new(start, end);
+    let span = portion_json::span::Span::new(start, end);
     Some(
         DetectedList { layout, item_offsets: items, span, enclosing_objects: levels, pointer }
             .into_structure(text),

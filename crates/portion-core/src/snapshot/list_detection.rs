@@ -6,13 +6,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::path::key_matches;
+use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
+use portion_json::span::Span;
+
 use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
-use super::object::{Member, ObjectIndex, key_matches, read_item_offsets};
+use super::object::{Member, ObjectIndex, read_item_offsets};
 use super::profile::ListProfile;
-use crate::json_pointer::step_from_quoted;
-use crate::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
-use crate::span::Span;
 
 /// Maximum enclosing objects that are searched.
 const MAX_LEVELS: usize = 4;

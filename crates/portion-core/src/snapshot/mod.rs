@@ -16,6 +16,12 @@ mod profile;
 mod slice;
 mod upstream_page;
 
+use std::sync::Arc;
+
+use portion_json::span::Span;
+
+use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer};
+use crate::redact::RedactionRules;
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
@@ -25,18 +31,11 @@ pub use line_index::LineIndex;
 pub(crate) use list::cell_spans;
 pub use list::{EnclosingObject, Layout, List, ListItem, OrderedList, with_key_field};
 pub(crate) use list_detection::{COLUMN_KEYS, ROW_KEYS, column_names, has_identity};
-pub(crate) use object::key_matches;
 pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
 pub use slice::Slice;
 pub use upstream_page::UpstreamPage;
-
-use std::sync::Arc;
-
-use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer};
-use crate::redact::RedactionRules;
-use crate::span::Span;
 
 /// An immutable payload with its index.
 #[derive(Clone, Debug)]

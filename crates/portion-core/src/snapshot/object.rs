@@ -1,7 +1,8 @@
 //! Indexes the members of an object in one pass.
 
-use crate::scan::{JsonKind, JsonReader, ScanError, SparseOffsets};
-use crate::span::Span;
+use portion_json::path::key_matches;
+use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets};
+use portion_json::span::Span;
 
 /// One member of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,13 +96,6 @@ impl ObjectIndex {
                 .ok(),
         }
     }
-}
-
-/// Returns true if the key at a span is `name`.
-pub(crate) fn key_matches(text: &str, key: Span, name: &str) -> bool {
-    let quoted = key.slice(text);
-    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-    inner == name || (inner.contains('\\') && crate::scan::unescape(quoted) == name)
 }
 
 /// Returns the item offsets of the array at the reader.

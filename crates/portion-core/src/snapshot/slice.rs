@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::span::Span;
+use portion_json::span::Span;
 
 /// A slice of a text that is held in memory once.
 #[derive(Clone, Debug)]

@@ -5,10 +5,11 @@
 //! known names near the list count, and only if they indicate that there is more; the items are never
 //! searched.
 
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_text::name_words;
+
 use super::list::List;
 use super::object::{Member, ObjectIndex};
-use crate::name_words;
-use crate::scan::{JsonKind, JsonReader, unescape};
 
 /// Names of a total that have no other meaning, as words.
 const TOTAL_NAMES: &[&str] = &[

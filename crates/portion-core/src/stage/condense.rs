@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 
+use portion_json::projection::{FieldSelection, is_path_within};
+use portion_tokens::TokenCounter;
+
 use super::field_order::{OrderedFields, order_fields};
 use super::{RowFormat, Stage, StageInput};
 use crate::noise::NoiseFields;
-use crate::projection::{FieldSelection, is_path_within};
 use crate::snapshot::{Field, FieldRank, Layout, OrderedList, visit_fields};
-use crate::tokens::TokenCounter;
 
 pub(super) struct Condense;
 
@@ -188,7 +189,7 @@ impl FieldCostSum {
     fn add(&mut self, written: &str, value: usize, counter: &dyn TokenCounter) {
         let cost = |text: &str| {
             let mut out = String::new();
-            crate::scan::minify(text, &mut out);
+            portion_json::scan::minify(text, &mut out);
             out.push(',');
             let cost = counter.count_within(&out, MAX_COUNTED_TOKENS).unwrap_or(MAX_COUNTED_TOKENS);
             (cost, out)

@@ -1,10 +1,11 @@
 //! Shortens long strings to their first sentences, with a mark that gives the number of missing characters
 //! and the path to them. Strings stay strings.
 
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::scan::{quote, unescape};
+use portion_json::span::Span;
+
 use super::{RowFormat, Stage, StageInput};
-use crate::json_pointer::step_from_quoted;
-use crate::scan::{quote, unescape};
-use crate::span::Span;
 
 pub(super) struct Elide;
 
@@ -45,7 +46,7 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
-                let end = crate::scan::string_end(bytes, at);
+                let end = portion_json::scan::string_end(bytes, at);
                 let span = Span::new(at, end);
                 if expects_key {
                     if let Some(PathFrame::Object { key }) = frames.last_mut() {

@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use portion_json::scan::JsonKind;
+
 use super::StageInput;
-use crate::scan::JsonKind;
 use crate::snapshot::{Field, FieldRank, Layout, cell_spans, field_names, visit_fields};
 
 /// Samples needed to conclude that a field is constant, or a duplicate of another.

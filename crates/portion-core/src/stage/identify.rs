@@ -1,7 +1,8 @@
 //! Reduces each item to its identity field, if a page must hold all of its items.
 
+use portion_json::projection::FieldSelection;
+
 use super::{RowFormat, Stage, StageInput};
-use crate::projection::FieldSelection;
 use crate::snapshot::FieldRank;
 
 pub(super) struct Identify;

@@ -10,12 +10,12 @@ mod field_order;
 mod identify;
 mod minify;
 
-pub(crate) use elide::elide;
+use portion_json::projection::FieldSelection;
+use portion_tokens::TokenCounter;
 
 use crate::noise::NoiseFields;
-use crate::projection::FieldSelection;
 use crate::snapshot::OrderedList;
-use crate::tokens::TokenCounter;
+pub(crate) use elide::elide;
 
 /// The stages, the least lossy first.
 pub(crate) const STAGES: [&dyn Stage; 5] =

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use portion_json::projection::FieldSelection;
+
 use super::{Pagination, RequestedFields, SortOrder, Target, TargetValue, TextRange, View};
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 use crate::cursor::ViewId;
-use crate::projection::FieldSelection;
 use crate::snapshot::{IndexedText, Slice, Snapshot, Structure, TextTable, read_indexed, write_indexed};
 
 /// Version of the encoding.

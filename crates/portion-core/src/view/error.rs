@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use portion_json::scan::quote;
 use thiserror::Error;
 
 use super::request::CONTROLS;
-use crate::scan::quote;
 
 /// A request that cannot be served.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

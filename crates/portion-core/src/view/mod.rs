@@ -26,8 +26,12 @@ mod target;
 
 use std::sync::Arc;
 
+use portion_json::projection::FieldSelection;
+use portion_json::span::Span;
 use sha2::{Digest as _, Sha256};
 
+use crate::cursor::ViewId;
+use crate::snapshot::{IndexedText, Slice, Snapshot};
 pub use error::ViewError;
 pub(crate) use pagination::Pagination;
 pub use rank::rank;
@@ -35,11 +39,6 @@ pub use request::{CONTROLS, Request};
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use resolve::{line_start_place, list_field_names, select_fields};
 pub(crate) use section::{CustomSection, SectionScope, core_object, custom_sections, sections};
-
-use crate::cursor::ViewId;
-use crate::projection::FieldSelection;
-use crate::snapshot::{IndexedText, Slice, Snapshot};
-use crate::span::Span;
 
 /// A part of a snapshot, and how it is shown.
 #[derive(Clone, Debug, Default)]

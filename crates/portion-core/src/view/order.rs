@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
+use portion_json::path::value_at;
+use portion_json::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
+use portion_json::span::Span;
+use portion_text::spelling::closest_name;
+
 use super::{SortOrder, Target, View, ViewError};
-use crate::path::value_at;
-use crate::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
 use crate::snapshot::{IndexedText, Layout, List, ListItem, Snapshot, Structure};
-use crate::span::Span;
-use crate::spelling::closest_name;
 
 /// Sort key of an item.
 enum SortKey {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use portion_json::projection::FieldSelection;
+
 use super::{RequestedFields, Target, View};
-use crate::projection::FieldSelection;
 
 /// Pagination that the first reply of a walk through a list or a text fixed for the others.
 ///

@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
+use portion_json::path::value_at;
+use portion_json::scan::{JsonKind, unescape};
+use portion_tokens::TokenCounter;
+
 use super::{ResolvedRequest, SortOrder, View, order};
-use crate::path::value_at;
 use crate::policy::{FillStrategy, OrderStrategy, Policy};
 use crate::ranking::{RecordScores, order_by_score, select, smoothed_scores};
 use crate::render::item_costs;
-use crate::scan::{JsonKind, unescape};
 use crate::snapshot::{ListItem, OrderedList, Snapshot, Structure};
-use crate::tokens::TokenCounter;
 
 /// Largest number of records whose cost is measured. No reply holds more.
 const MAX_COSTED_RECORDS: usize = 1_000;

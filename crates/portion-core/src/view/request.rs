@@ -1,9 +1,10 @@
 //! Requests of callers, validated as far as possible without the payload.
 
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+
 use super::error::ViewError;
 use super::order;
 use crate::policy::{MIN_BUDGET, Policy};
-use crate::scan::{JsonKind, JsonReader, unescape};
 
 /// Controls of one call, validated but not yet resolved against a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

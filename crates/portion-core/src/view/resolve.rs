@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use portion_json::projection::{FieldSelection, OmittedFields, pointer_to_dotted};
+use portion_json::span::Span;
+use portion_text::spelling::closest_name;
+
 use super::section::{self, SectionScope, SectionTarget};
 use super::target::{self, path_error, target_at_path, whole_part_value};
 use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order};
@@ -9,10 +13,7 @@ use crate::cursor::{PartOffset, Position};
 use crate::media;
 use crate::path::resolve_path;
 use crate::policy::Policy;
-use crate::projection::{FieldSelection, OmittedFields, pointer_to_dotted};
 use crate::snapshot::{IndexedText, Layout, LineIndex, List, Snapshot, Structure};
-use crate::span::Span;
-use crate::spelling::closest_name;
 
 /// A request resolved against a snapshot. Everything that it names exists.
 #[derive(Clone, Debug)]

@@ -1,15 +1,17 @@
 //! Named sections: members and operator-defined sections of an object, and headings of a document.
 
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::path::key_matches;
+use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
+use portion_text::chunk::outline::headings;
+use portion_text::spelling::closest_name;
+
 use super::ViewError;
 use super::resolve::{record_has_any, subject_has_any};
-use crate::chunk::outline::headings;
-use crate::json_pointer::step_from_quoted;
 use crate::policy;
-use crate::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
-use crate::scan::{JsonKind, JsonReader, unescape};
-use crate::snapshot::{IndexedText, Member, ObjectIndex, Structure, has_identity, key_matches};
-use crate::span::Span;
-use crate::spelling::closest_name;
+use crate::snapshot::{IndexedText, Member, ObjectIndex, Structure, has_identity};
 
 /// One section of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]

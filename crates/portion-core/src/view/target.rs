@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use portion_json::scan::unescape;
+use portion_json::span::Span;
+
 use super::section::CustomSection;
 use super::{Target, TargetValue, View, ViewError};
 use crate::path::{ResolvedPath, UnresolvedPath, resolve_path};
-use crate::scan::unescape;
 use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot};
-use crate::span::Span;
 
 /// Returns the value at a path. The path begins at the root of the result if it starts with a part's address,
 /// otherwise at the root of the main part.

@@ -14,8 +14,8 @@ use portion_core::policy::{NamedSection, Policy, RenderOptions, RowStyle};
 use portion_core::render::{Context, PieceBody, Portion, follow_up_reply, view_with_pagination};
 use portion_core::render::{FirstReply, first_reply};
 use portion_core::snapshot::{Snapshot, capture};
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, ResolvedRequest, rank, resolve};
+use portion_tokens::Tokenizer;
 
 use material::{booking, bookings, log, paper, rental, results};
 

@@ -3,9 +3,9 @@
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, Policy, RenderOptions};
 use portion_core::render::{FirstReply, first_reply, follow_up_reply};
-use portion_core::scan::quote;
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
+use portion_json::scan::quote;
 use serde_json::Value;
 
 use super::material::{booking, bookings, log, paper};

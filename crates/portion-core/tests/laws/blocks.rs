@@ -6,8 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use portion_core::payload::{Block, BlockLabel, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::PieceBody;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
+use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 
 use super::dice::Dice;

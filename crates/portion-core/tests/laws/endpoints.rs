@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portion_core::policy::{NamedSection, Policy, RenderOptions, RowStyle, StripRule};
-use portion_core::scan::quote;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
+use portion_json::scan::quote;
+use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 
 use super::dice::Dice;
@@ -89,7 +89,7 @@ fn list(dice: &mut Dice) -> Vec<Json> {
 fn paths(value: &Json, path: &str, all: &mut BTreeSet<String>) {
     if let Json::Object(members) = value {
         for (key, value) in members {
-            let name = portion_core::scan::unescape(key);
+            let name = portion_json::scan::unescape(key);
             let path = if path.is_empty() { name } else { format!("{path}.{name}") };
             paths(value, &path, all);
             all.insert(path);
@@ -187,7 +187,7 @@ fn check_section(seed: u64) {
         }
         let Some(Json::Object(shown)) = Json::parse(reply.text()) else { panic!("no object: {reply:?}") };
         'members: for (key, value) in &shown {
-            let name = portion_core::scan::unescape(key);
+            let name = portion_json::scan::unescape(key);
             let inside = |field: &String| field.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
             let mine = section.fields.iter().any(|field| *field == name || inside(field));
             assert!(mine, "{name} is of no {section:?}");

@@ -2,8 +2,8 @@
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
+use portion_tokens::Tokenizer;
 
 use super::session::{Reply, Session};
 

@@ -73,7 +73,7 @@ impl Json {
         let members = if let Self::Object(members) = self { &members[..] } else { &[] };
         members
             .iter()
-            .filter(move |(own, _)| portion_core::scan::unescape(own) == key)
+            .filter(move |(own, _)| portion_json::scan::unescape(own) == key)
             .map(|(_, value)| value)
     }
 

@@ -154,7 +154,7 @@ pub(crate) fn check_raw(seed: u64) {
         here.raw = false;
         let replies = session.walk(&here).expect("it is there").expect("asked for");
         let read: String = replies.iter().map(Reply::text).collect();
-        assert_eq!(read, portion_core::scan::unescape(quoted));
+        assert_eq!(read, portion_json::scan::unescape(quoted));
     }
 }
 
@@ -169,7 +169,7 @@ fn some_pointer(dice: &mut Dice, whole: &Json) -> String {
             }
             Json::Object(members) if !members.is_empty() => {
                 let (key, value) = &members[dice.below(members.len())];
-                let name = portion_core::scan::unescape(key);
+                let name = portion_json::scan::unescape(key);
                 if at.get(&name) != Some(value) {
                     break;
                 }

@@ -4,8 +4,8 @@ use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::PieceBody;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, View};
+use portion_tokens::Tokenizer;
 
 use super::payloads;
 use super::session::{Reply, Session};

@@ -3,8 +3,8 @@
 use portion_core::cursor::{PartOffset, Position};
 use portion_core::policy::MetadataStyle;
 use portion_core::snapshot::Structure;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, View};
+use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use portion_core::payload::{BinaryInfo, Block, BlockLabel, Content, Payload};
-use portion_core::scan::quote;
+use portion_json::scan::quote;
 
 use super::dice::Dice;
 use super::json::Json;

@@ -4,11 +4,10 @@
 use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{MetadataMode, Policy, RenderOptions};
-use portion_core::scan::quote;
 use portion_core::snapshot::{Structure, capture};
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, View};
-
+use portion_json::scan::quote;
+use portion_tokens::Tokenizer;
 use serde_json::Value;
 
 use super::session::Session;

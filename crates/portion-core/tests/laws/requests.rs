@@ -1,9 +1,9 @@
 //! Generates requests and limits.
 
 use portion_core::policy::{FillStrategy, OrderStrategy, Policy, RowStyle};
-use portion_core::scan::quote;
-use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::Request;
+use portion_json::scan::quote;
+use portion_tokens::{TokenCounter, Tokenizer};
 
 use super::dice::Dice;
 use super::endpoints::known;

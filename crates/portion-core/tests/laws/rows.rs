@@ -2,8 +2,8 @@
 
 use portion_core::policy::{Policy, RowStyle};
 use portion_core::snapshot::Structure;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
+use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 
 use super::dice::Dice;

@@ -10,10 +10,10 @@ use portion_core::cursor::{CursorTarget, Keyring, Position, Scope, ViewId};
 use portion_core::payload::{BinaryInfo, Payload};
 use portion_core::policy::{MIN_BYTE_LIMIT, MetadataMode, Policy, Techniques};
 use portion_core::render::{self, Context, FirstReply, Piece, PieceBody, Portion};
-use portion_core::scan::{escaped_len, minify};
 use portion_core::snapshot::{Part, PartBody, Snapshot, Structure, capture};
-use portion_core::tokens::TokenCounter;
 use portion_core::view::{Request, ResolvedRequest, View, ViewError, rank, resolve};
+use portion_json::scan::{escaped_len, minify};
+use portion_tokens::TokenCounter;
 use serde_json::Value;
 
 use super::json::Json;

@@ -92,7 +92,7 @@ fn at_mut<'a>(whole: &'a mut Json, pointer: &str) -> Option<&'a mut Json> {
     for step in pointer.split('/').skip(1) {
         let name = step.replace("~1", "/").replace("~0", "~");
         let Json::Object(members) = at else { return None };
-        let (_, value) = members.iter_mut().find(|(key, _)| portion_core::scan::unescape(key) == name)?;
+        let (_, value) = members.iter_mut().find(|(key, _)| portion_json::scan::unescape(key) == name)?;
         at = value;
     }
     Some(at)

@@ -7,8 +7,8 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{Context, FirstReply, Portion, first_reply, follow_up_reply};
 use portion_core::snapshot::{Snapshot, capture};
-use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::{Request, ResolvedRequest, View, rank, resolve};
+use portion_tokens::{TokenCounter, Tokenizer};
 use serde_json::Value;
 
 /// Returns this many passages with unordered lengths and scores.

@@ -7,8 +7,8 @@ use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::render::{self, Context, FirstReply};
 use portion_core::snapshot::{STRUCTURED_CONTENT, capture};
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
+use portion_tokens::Tokenizer;
 
 fn payload(blocks: Vec<Block>) -> Payload {
     Payload {

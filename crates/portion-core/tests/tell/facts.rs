@@ -169,7 +169,7 @@ fn facts_fit_and_the_most_useful_come_first() {
     for tokens in [0, 5, 20, 40, 80, 120] {
         let described = facts(&list, tokens);
         let json = serde_json::to_string(&described).expect("JSON");
-        let cost = portion_core::tokens::Tokenizer::O200k.counter().count(&json);
+        let cost = portion_tokens::Tokenizer::O200k.counter().count(&json);
         assert!(cost <= tokens || described.is_empty(), "{cost} of {tokens}: {json}");
         assert!(described.iter().all(|(name, words)| all.get(name) == Some(words)));
     }

@@ -6,7 +6,7 @@ mod outline;
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Snapshot, Structure, capture};
-use portion_core::tokens::Tokenizer;
+use portion_tokens::Tokenizer;
 use serde_json::{Map, Value};
 
 /// Token budget for everything.

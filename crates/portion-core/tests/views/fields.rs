@@ -1,6 +1,6 @@
 //! Projection: the selected fields, as the upstream wrote them.
 
-use portion_core::projection::{FieldSelection, OmittedFields};
+use portion_json::projection::{FieldSelection, OmittedFields};
 
 /// Projects a record and checks the result and the omitted fields.
 fn check(record: &str, fields: &str, expect: &str, left_out: &[&str]) {

@@ -5,8 +5,8 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{FillStrategy, NamedSection, OrderStrategy, Policy, RenderOptions, StripRule};
 use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, rank, resolve};
+use portion_tokens::Tokenizer;
 use serde_json::Value;
 
 /// Returns the content and the notice, or the code and message of the error.

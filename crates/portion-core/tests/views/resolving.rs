@@ -5,8 +5,8 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, ResolvedRequest, ViewError, resolve};
+use portion_tokens::Tokenizer;
 
 fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String), ViewError> {
     let policy = Policy::default();

@@ -7,8 +7,8 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
-use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
+use portion_tokens::Tokenizer;
 use serde_json::Value;
 
 /// Checks `upstreamTotal` and `upstreamNext` of a payload, given the names of the tool's arguments; `$`

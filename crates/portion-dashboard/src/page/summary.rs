@@ -1,12 +1,12 @@
 //! Key statistics at the top of a page.
 
-use maud::{Markup, html};
-use portion_core::tokens::accuracy::MIN_ACCURATE_SHARE;
 use portion_telemetry::alert::DEFAULT_SHARE;
 use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::grouped;
+use portion_tokens::accuracy::MIN_ACCURATE_SHARE;
 
 use super::format::{duration, percent, plural, share_or_dash, short};
+use maud::{Markup, html};
 
 /// Renders the key statistics. `lost` is the number of records known to be lost.
 pub(super) fn strip(stats: &TrafficStats, lost: Option<u64>) -> Markup {

@@ -9,7 +9,7 @@ pub(crate) mod recount;
 pub(crate) mod texts;
 pub(crate) mod tracker;
 
-use portion_core::tokens::accuracy::{self, ACCURATE_MAX_ERROR};
+use portion_tokens::accuracy::{self, ACCURATE_MAX_ERROR};
 
 /// Ratio of actual to estimated cost from which a single reply proves the counter badly wrong.
 const SINGLE_REPLY_FAR_RATIO: f64 = 1.5;

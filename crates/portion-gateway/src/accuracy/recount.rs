@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use portion_core::event::RequestServed;
 use portion_core::snapshot::Snapshot;
-use portion_core::tokens::BYTE_COUNTER;
+use portion_tokens::BYTE_COUNTER;
 
 use super::CountSample;
 use super::texts::{ReplyTexts, approximate_snapshot_tokens};

@@ -6,7 +6,7 @@ use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, PieceBody, Portion};
 use portion_core::snapshot::{PartBody, STRUCTURED_CONTENT, Snapshot};
-use portion_core::tokens::{ReferenceCounter, TokenCounter, estimate_size};
+use portion_tokens::{ReferenceCounter, TokenCounter, estimate_size};
 
 use super::CountSample;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_core::event::RequestServed;
-use portion_core::tokens::TokenCounter;
+use portion_tokens::TokenCounter;
 
 use super::{AccuracyStats, CountSample};
 use recent::{AccuracyStatus, EndpointAccuracy};
@@ -186,7 +186,7 @@ fn log_near_share_change(is_low: bool, share: f64) {
 
 #[cfg(test)]
 mod tests {
-    use portion_core::tokens::{Factor, Tokenizer};
+    use portion_tokens::{Factor, Tokenizer};
 
     use super::{AccuracyKey, AccuracyTracker, CountSample, MAX_ENDPOINTS};
 

@@ -4,7 +4,7 @@
 //! without sources have no row, and get the defaults. `docs/clients.md` shows this table, and a test compares
 //! both.
 
-use portion_core::tokens::Tokenizer;
+use portion_tokens::Tokenizer;
 
 use super::{ClientProfile, ResultLimit};
 

@@ -14,7 +14,7 @@ mod known;
 mod preset;
 
 use portion_core::policy::ClientLimits;
-use portion_core::tokens::Tokenizer;
+use portion_tokens::Tokenizer;
 
 pub use known::CLIENTS;
 pub use preset::{Preset, UnknownPreset};

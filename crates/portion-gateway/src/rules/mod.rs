@@ -23,13 +23,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
-use portion_core::tokens::{Factor, Tokenizer};
+use portion_tokens::{Factor, Tokenizer};
 
 use crate::call::EndpointKind;
 use crate::client::{CLIENTS, ClientProfile, Preset, ResultLimit};
 use crate::effective_policy::EffectivePolicy;
 use crate::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
-
 pub use shaping_mode::{PassThrough, ShapingMode};
 
 /// Largest number of cached endpoint names, because resource names are unlimited.

@@ -9,7 +9,6 @@ use portion_core::event::{Event, Observer, RequestServed};
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
-use portion_core::tokens::TokenCounter;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
@@ -18,6 +17,7 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, SnapshotStore, StoreLimits, StoreStats};
+use portion_tokens::TokenCounter;
 
 /// Counts a token for every four bytes.
 pub(crate) struct Quarters;

@@ -10,17 +10,17 @@ use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, TE};
 use http::uri::{Scheme, Uri};
 use http::{Request, Response, StatusCode, Version};
-use http_body::Body as HttpBody;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use portion_core::scan::quote;
+use portion_json::scan::quote;
 use thiserror::Error;
-use tower_service::Service;
 
 use super::{upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
+use http_body::Body as HttpBody;
+use tower_service::Service;
 
 /// Timeout for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

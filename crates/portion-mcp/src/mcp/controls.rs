@@ -2,10 +2,10 @@
 //! bytes.
 
 use portion_core::policy::Policy;
-use portion_core::scan::{JsonKind, minify, unescape};
-use portion_core::span::Span;
 use portion_core::view::{CONTROLS, Request, ViewError};
 use portion_gateway::call::{Fault, SnapshotQuery};
+use portion_json::scan::{JsonKind, minify, unescape};
+use portion_json::span::Span;
 
 use super::splice::Splice;
 use super::walk::{self, Member, Sequence};
@@ -156,7 +156,7 @@ fn write_sorted_object(text: &str, mut members: Vec<Member>, depth: usize, out: 
         if i > 0 {
             out.push(',');
         }
-        out.push_str(&portion_core::scan::quote(&unescape(key.slice(text))));
+        out.push_str(&portion_json::scan::quote(&unescape(key.slice(text))));
         out.push(':');
         write_canonical(text, value, depth + 1, out);
     }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use portion_core::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
+use portion_json::span::Span;
 use thiserror::Error;
 
 use super::walk;

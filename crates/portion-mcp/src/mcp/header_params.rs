@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use portion_core::scan::{JsonKind, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, unescape};
+use portion_json::span::Span;
 
 use super::walk;
 

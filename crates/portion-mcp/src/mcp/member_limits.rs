@@ -4,8 +4,8 @@
 //! are removed. Redaction rules apply here too, by the names of the members.
 
 use portion_core::redact::RedactionRules;
-use portion_core::scan::{JsonKind, JsonReader, quote, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
+use portion_json::span::Span;
 
 use super::splice::Splice;
 use super::walk::{self, Member, Sequence};

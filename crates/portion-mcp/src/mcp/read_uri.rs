@@ -1,8 +1,8 @@
 //! Parses the controls of a read URI: `portion://read/CURSOR?path=/contents/0/blob&maxTokens=2000`.
 
 use portion_core::policy::Policy;
-use portion_core::scan::quote;
 use portion_core::view::{Request, ViewError};
+use portion_json::scan::quote;
 
 /// Characters of an unknown name that an error repeats.
 const MAX_NAME_CHARS: usize = 64;

@@ -4,8 +4,8 @@
 //! shapes the result.
 
 use memchr::memmem;
-use portion_core::scan::{JsonKind, JsonReader, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
 
 use super::splice::Splice;
 use super::walk::{self, Sequence};

@@ -1,6 +1,6 @@
 //! Edits a message in place: bytes outside the edits are kept.
 
-use portion_core::span::Span;
+use portion_json::span::Span;
 
 use super::walk::Sequence;
 

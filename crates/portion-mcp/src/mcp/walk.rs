@@ -1,7 +1,7 @@
 //! Finds members and items in validated JSON.
 
-use portion_core::scan::{JsonKind, JsonReader, unescape, unescape_into};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, unescape, unescape_into};
+use portion_json::span::Span;
 
 /// Spans of the members of an object or of the items of an array.
 #[derive(Clone, Debug, Default)]

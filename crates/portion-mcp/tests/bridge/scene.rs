@@ -7,7 +7,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use portion_core::policy::Policy;
-use portion_core::tokens::Tokenizer;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -21,6 +20,7 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::upstream::link::ChildConnector;
 use portion_mcp::upstream::stdio::Program;
+use portion_tokens::Tokenizer;
 use serde_json::Value;
 
 /// Far longer than any step takes: reaching it means a hang.

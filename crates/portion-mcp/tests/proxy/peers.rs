@@ -7,7 +7,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use portion_core::policy::Policy;
-use portion_core::tokens::Tokenizer;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -20,6 +19,7 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::proxy::Proxy;
 use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
+use portion_tokens::Tokenizer;
 
 /// Far longer than any step takes: reaching it means a hang.
 const HANG: Duration = Duration::from_secs(30);

@@ -6,7 +6,6 @@ use std::thread::JoinHandle;
 
 use portion_core::cursor::Scope;
 use portion_core::policy::Policy;
-use portion_core::tokens::Tokenizer;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -21,6 +20,7 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::relay::{RelayOutcome, ShutdownDeadline, relay_link};
 use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
 use portion_mcp::upstream::link::remote::{RemoteConnector, Transport};
+use portion_tokens::Tokenizer;
 
 use crate::server::{Server, session};
 use crate::{BEGUN, HELLO, LIMIT, call, result};

@@ -1,6 +1,6 @@
 //! Converts errors of SQLite to query errors with suggestions.
 
-use portion_core::spelling::closest_name;
+use portion_text::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
 
 use super::authorizer::allowed_functions;

@@ -4,15 +4,14 @@ mod shape;
 mod source;
 mod tree;
 
-pub(crate) use source::{ArraySource, ListSource, ObjectSource};
-
-use portion_core::scan::JsonReader;
 use portion_core::snapshot::{Slice, with_key_field};
-use portion_core::span::Span;
+use portion_json::scan::JsonReader;
+use portion_json::span::Span;
 
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::table::{ColumnSet, RowBuffer, TableRows};
+pub(crate) use source::{ArraySource, ListSource, ObjectSource};
 use tree::FieldTree;
 
 /// The rows of a list, whose items and fields were scanned once.

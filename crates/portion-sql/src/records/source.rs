@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use portion_core::scan::{JsonKind, JsonReader, quote};
 use portion_core::snapshot::{Layout, List, ListProfile, Slice};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, quote};
+use portion_json::span::Span;
 
 use super::shape::{self, ItemStats};
 use super::tree::FieldTree;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use portion_core::scan::{JsonKind, JsonReader, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
 
 use crate::column::ValueKinds;
 

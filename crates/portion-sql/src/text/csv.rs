@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-use portion_core::scan::quote;
 use portion_core::snapshot::Slice;
-use portion_core::span::Span;
+use portion_json::scan::quote;
+use portion_json::span::Span;
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, UniqueNames, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 /// Source of the rows below the header of a delimited text.
 pub(crate) struct CsvSource {

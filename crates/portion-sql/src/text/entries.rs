@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use portion_core::log_entry::{LogEntry, LogLevel, entries};
 use portion_core::snapshot::{LineIndex, Slice};
+use portion_text::log_entry::{LogEntry, LogLevel, entries};
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, ValueKinds};
@@ -35,7 +35,7 @@ const COLUMNS: [(&str, ValueKinds); 6] = [
 impl RowSource for EntriesSource {
     fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut found = Vec::new();
-        for entry in entries(&self.text, &self.index).into_iter().flatten() {
+        for entry in entries(&self.text, self.index.chunker).into_iter().flatten() {
             found.push(entry);
             if should_stop_at(found.len(), clock) {
                 return None;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::snapshot::Slice;
-use portion_core::span::Span;
+use portion_json::span::Span;
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, ValueKinds};

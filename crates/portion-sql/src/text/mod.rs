@@ -5,12 +5,12 @@ mod entries;
 mod lines;
 mod sections;
 
+use portion_json::span::Span;
+
 pub(crate) use csv::{CsvSource, detect_delimiter as looks_like_csv};
 pub(crate) use entries::EntriesSource;
 pub(crate) use lines::LinesSource;
 pub(crate) use sections::SectionsSource;
-
-use portion_core::span::Span;
 
 /// Returns the span of each line, without its line ending.
 fn line_spans(text: &str) -> Vec<Span> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use portion_core::chunk::outline::headings;
 use portion_core::snapshot::Slice;
-use portion_core::span::Span;
+use portion_json::span::Span;
+use portion_text::chunk::outline::headings;
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, ValueKinds};
@@ -40,7 +40,7 @@ const COLUMNS: [(&str, ValueKinds); 6] = [
 impl RowSource for SectionsSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let lines = super::line_spans(&self.0);
-        let section = |heading: portion_core::chunk::outline::Heading<'_>| SectionRecord {
+        let section = |heading: portion_text::chunk::outline::Heading<'_>| SectionRecord {
             level: heading.level,
             title: heading.title.to_owned(),
             start_line: super::line_number(&lines, heading.start),

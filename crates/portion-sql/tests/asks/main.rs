@@ -283,7 +283,7 @@ fn json_in_text_is_a_table() {
     check(&format!("Here it is:\n[{list}]\n"), sum, r#"[{"n":9,"some":4,"s":6.0}]"#);
     let held = format!(
         r#"{{"status":"ok","data":{}}}"#,
-        portion_core::scan::quote(&format!("[{}]", list.replace("NaN", "null")))
+        portion_json::scan::quote(&format!("[{}]", list.replace("NaN", "null")))
     );
     check(&held, sum, r#"[{"n":9,"some":4,"s":6.0}]"#);
 }

@@ -3,12 +3,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-use common::answer;
 use portion_core::path::resolve_path;
-use portion_core::scan::{JsonKind, JsonReader};
 use portion_core::snapshot::{IndexedText, Slice};
+use portion_json::scan::{JsonKind, JsonReader};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+
+use common::answer;
 
 /// Any value, with keys that are unique regardless of case.
 fn value() -> impl Strategy<Value = Value> {

@@ -13,14 +13,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_core::event::{Event, Observer, RequestServed};
-use portion_core::tokens::accuracy::{self, Accuracy};
-
-pub use families::{Family, Point, Value};
-pub use histogram::Histogram;
-pub use totals::Totals;
+use portion_tokens::accuracy::{self, Accuracy};
 
 use crate::names;
 use endpoint::EndpointCounters;
+pub use families::{Family, Point, Value};
+pub use histogram::Histogram;
+pub use totals::Totals;
 
 /// Maximum number of endpoints with labels of their own.
 pub const MAX_NAMED: usize = 200;

@@ -1,11 +1,10 @@
 //! Totals over all endpoints.
 
 use portion_core::event::Outcome;
-use portion_core::tokens::accuracy::Accuracy;
-
-use crate::read::share;
+use portion_tokens::accuracy::Accuracy;
 
 use super::{Counters, Meter};
+use crate::read::share;
 
 /// Totals over all endpoints since the process started.
 #[derive(Clone, Debug, Default, PartialEq)]

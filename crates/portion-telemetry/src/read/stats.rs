@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portion_core::tokens::accuracy::Accuracy;
+use portion_tokens::accuracy::Accuracy;
 
 use super::Quantiles;
 

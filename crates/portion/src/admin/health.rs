@@ -9,10 +9,10 @@ use std::time::{Duration, SystemTime};
 use hyper::StatusCode;
 use portion_config::live::ConfigStatus;
 use portion_core::event::Outcome;
-use portion_core::tokens::accuracy::{Accuracy, MIN_ACCURATE_SHARE};
 use portion_telemetry::alert::{AlertState, OVERSIZED};
 use portion_telemetry::meter::Totals;
 use portion_telemetry::recorder::QueueSnapshot as Records;
+use portion_tokens::accuracy::{Accuracy, MIN_ACCURATE_SHARE};
 use serde_json::{Map, Value, json};
 
 use crate::alerts::oversized_endpoints;

@@ -11,14 +11,14 @@ use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, Context, FirstReply, Portion};
-use portion_core::scan::quote;
 use portion_core::snapshot::{Layout, Snapshot, Structure, capture};
-use portion_core::tokens::{TokenCounter, estimate_size};
 use portion_core::view::{Request, ViewError, rank, resolve};
 use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::policy_source::EndpointTarget;
 use portion_gateway::rules::EndpointRules;
+use portion_json::scan::quote;
+use portion_tokens::{TokenCounter, estimate_size};
 use thiserror::Error;
 
 use super::CommandResult;

@@ -4,14 +4,13 @@ mod invalid_value;
 mod scalar;
 mod structured;
 
-pub use invalid_value::InvalidValue;
-
-use portion_core::spelling::find_misspelled;
-use portion_core::tokens::Factor;
+use portion_text::spelling::find_misspelled;
+use portion_tokens::Factor;
 
 use crate::document::{Node, NodeValue};
 use crate::reference::Secret;
 use crate::value::Value;
+pub use invalid_value::InvalidValue;
 use scalar::{
     parse_address, parse_choice, parse_command_line, parse_duration, parse_size, parse_tool_name, parse_url,
 };

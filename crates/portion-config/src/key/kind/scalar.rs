@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use portion_core::spelling::closest_name;
-use portion_core::tokens::Factor;
+use portion_text::spelling::closest_name;
+use portion_tokens::Factor;
 
 use super::{InvalidValue, ValueKind, join_choices};
 use crate::document::{Node, NodeValue};

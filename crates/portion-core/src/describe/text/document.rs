@@ -1,10 +1,10 @@
 //! Describes a document with headings by its outline.
 
+use portion_text::chunk::outline::headings;
 use serde_json::Value;
 
 use super::closing_excerpt;
 use super::text_description::{LIST_OVERHEAD_TOKENS, TextDescription, more_marker, truncated_line};
-use crate::chunk::outline::headings;
 
 /// Longest title shown, in characters.
 const MAX_TITLE_CHARS: usize = 100;

@@ -1,9 +1,9 @@
 //! Finds headings in text without heading marks: `1.2 Terms`, `Chapter IV`, `SYNOPSIS`.
 
-use crate::chunk::heading_level;
-use crate::snapshot::LineIndex;
+use portion_text::chunk::heading_level;
 
 use super::text_description::truncated_line;
+use crate::snapshot::LineIndex;
 
 /// Smallest number of headings in an outline, and of lines per heading.
 const MIN_HEADINGS: usize = 4;

@@ -1,15 +1,15 @@
 //! Describes a log: levels, time range, first and last lines, exceptions, response statuses and common
 //! messages.
 
+use portion_json::span::Span;
+use portion_text::log_entry::{LogEntry, LogLevel};
 use serde_json::{Map, Value};
 
 use super::counts::{LargeCounter, SmallCounter, describe_common};
 use super::last_line;
 use super::severity_words;
 use super::text_description::{TextDescription, truncated_line};
-use crate::log_entry::{LogEntry, LogLevel};
 use crate::snapshot::LineIndex;
-use crate::span::Span;
 
 /// Largest number listed of each.
 const MAX_EXCEPTIONS: usize = 5;

@@ -10,10 +10,10 @@ mod severity_words;
 mod table;
 mod text_description;
 
+use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::snapshot::LineIndex;
-use crate::tokens::TokenCounter;
 use counts::LargeCounter;
 use text_description::{TextDescription, closing_words, truncated_line};
 
@@ -38,7 +38,7 @@ pub(crate) fn describe(
     let mut description = TextDescription::new(counter, tokens);
     if index.has_headings() {
         document::describe(text, &mut description);
-    } else if let Some(entries) = crate::log_entry::entries(text, index) {
+    } else if let Some(entries) = portion_text::log_entry::entries(text, index.chunker) {
         log::describe(text, index, entries, &mut description);
     } else if let Some(found) = table::find(text) {
         table::describe(text, &found, &mut description);

@@ -1,10 +1,10 @@
 //! Tests of descriptions of small texts, and properties of descriptions of any text.
 
+use portion_text::chunk::CHUNKERS;
+use portion_tokens::Tokenizer;
 use serde_json::{Map, Value};
 
-use crate::chunk::CHUNKERS;
 use crate::snapshot::LineIndex;
-use crate::tokens::Tokenizer;
 
 mod kinds;
 mod laws;

@@ -1,8 +1,7 @@
 //! Builds the description of a text within a token budget.
 
+use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
-
-use crate::tokens::TokenCounter;
 
 /// Description of a text under construction.
 ///

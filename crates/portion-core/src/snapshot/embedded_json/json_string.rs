@@ -1,11 +1,12 @@
 //! Finds JSON inside a JSON string. The string stays a string; the JSON is read as a view of it.
 
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
+use portion_json::span::Span;
+
 use super::locate::{MIN_SHARE_PERCENT, locate_json};
 use super::{JsonOrigin, describe_nulls};
-use crate::json_pointer::step_from_quoted;
-use crate::scan::{JsonKind, JsonReader, quote, unescape};
 use crate::snapshot::{IndexedText, ObjectIndex, Slice};
-use crate::span::Span;
 
 /// Maximum bytes around the string, because they are repeated in every reply.
 const MAX_SURROUNDING_BYTES: usize = 1 << 10;

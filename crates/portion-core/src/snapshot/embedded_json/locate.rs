@@ -1,8 +1,9 @@
 //! Locates the JSON that makes up most of a text.
 
-use crate::scan::JsonReader;
+use portion_json::scan::JsonReader;
+use portion_json::span::Span;
+
 use crate::snapshot::list_detection;
-use crate::span::Span;
 
 /// Maximum bytes before and after the JSON.
 const MAX_SURROUNDING_BYTES: usize = 4 << 10;

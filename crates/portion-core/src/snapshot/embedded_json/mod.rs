@@ -10,9 +10,10 @@ mod locate;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use portion_json::span::Span;
+
 use super::indexed_text::{IndexedText, Structure};
 use super::slice::Slice;
-use crate::span::Span;
 pub use json_string::EnclosingString;
 pub(crate) use locate::locate_json;
 

@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use portion_json::scan::{JsonKind, SparseOffsets};
+use portion_text::chunk;
+
 use super::super::{
     EnclosingObject, Field, FieldRank, IndexedText, Layout, LineIndex, List, ListProfile, Member,
     ObjectIndex, Structure,
 };
 use super::texts::TextTable;
-use crate::chunk;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
-use crate::scan::{JsonKind, SparseOffsets};
 
 /// Number of offsets in one piece of an index.
 pub const OFFSETS_PER_PIECE: usize = 4096;

@@ -1,7 +1,7 @@
 //! Visits the fields of a record, including those of nested objects.
 
-use crate::scan::{JsonKind, JsonReader};
-use crate::span::Span;
+use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::span::Span;
 
 /// Maximum levels of objects that are searched for fields.
 const MAX_DEPTH: usize = 3;
@@ -37,7 +37,7 @@ impl FieldVisitor<'_> {
             if before > 0 {
                 self.path.push('.');
             }
-            crate::scan::unescape_into(reader.text(key), &mut self.path);
+            portion_json::scan::unescape_into(reader.text(key), &mut self.path);
             let Ok(kind) = reader.peek() else { return };
             let mut inside = reader.clone();
             let Ok(value) = reader.skip() else { return };

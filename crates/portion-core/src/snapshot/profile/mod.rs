@@ -7,11 +7,11 @@ mod samples;
 mod vocabulary;
 mod words;
 
-pub use field_visitor::visit_fields;
-use samples::FieldSamples;
+use portion_json::span::Span;
 
 use super::list::{Layout, List, cell_spans};
-use crate::span::Span;
+pub use field_visitor::visit_fields;
+use samples::FieldSamples;
 
 /// The fields of a list's items, learnt from a sample.
 #[derive(Clone, Debug, Default)]

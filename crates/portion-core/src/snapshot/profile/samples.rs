@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::scan::JsonKind;
+use portion_json::scan::JsonKind;
 
 /// Sampled fields, in order of first occurrence.
 #[derive(Default)]

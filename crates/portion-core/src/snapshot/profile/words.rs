@@ -1,7 +1,7 @@
 //! Splits the name of a field into words: `guestName`, `guest_name`, `GuestName` and `guestname` are
 //! equal.
 
-use crate::name_words::split_name;
+use portion_text::name_words::split_name;
 
 /// Endings of names in one piece; the text before the ending is a word of its own.
 const SPLIT_ENDINGS: [&str; 18] = [

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use portion_core::tokens::accuracy::{ACCURATE_MAX_ERROR, INACCURATE_MIN_ERROR};
+use portion_tokens::accuracy::{ACCURATE_MAX_ERROR, INACCURATE_MIN_ERROR};
 
 use super::super::CountSample;
 

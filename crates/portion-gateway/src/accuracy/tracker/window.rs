@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use portion_core::tokens::accuracy::MIN_ACCURATE_SHARE;
+use portion_tokens::accuracy::MIN_ACCURATE_SHARE;
 
 use super::super::AccuracyStats;
 

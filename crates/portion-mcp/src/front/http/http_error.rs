@@ -2,7 +2,7 @@
 
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
-use portion_core::scan::quote;
+use portion_json::scan::quote;
 
 use crate::http::body::{Body, full};
 

@@ -91,8 +91,8 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max
 
 #[cfg(test)]
 mod tests {
-    use portion_core::scan::JsonReader;
-    use portion_core::tokens::Tokenizer;
+    use portion_json::scan::JsonReader;
+    use portion_tokens::Tokenizer;
 
     use super::super::super::splice::Splice;
     use super::super::super::walk;

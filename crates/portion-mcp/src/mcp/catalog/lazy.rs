@@ -1,7 +1,7 @@
 //! Lists a tool in one line: name and summary. Its schemas are available through the describe tool.
 
-use portion_core::scan::{JsonKind, quote, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, quote, unescape};
+use portion_json::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk::{self, Member, Sequence};

@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 use portion_core::policy::RenderOptions;
 use portion_core::redact::RedactionRules;
-use portion_core::scan::{JsonKind, minify};
-use portion_core::span::Span;
-use portion_core::spelling::closest_name;
 use portion_gateway::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
+use portion_json::scan::{JsonKind, minify};
+use portion_json::span::Span;
+use portion_text::spelling::closest_name;
 
 use super::splice::Splice;
 use super::walk::{self, Sequence};

@@ -10,8 +10,8 @@
 //! schema: content without a schema is legal.
 
 use portion_core::policy::{EnvelopeMode, MetadataMode, RenderOptions};
-use portion_core::scan::{JsonKind, minify, quote, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, minify, quote, unescape};
+use portion_json::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk::{self, Member, Sequence};

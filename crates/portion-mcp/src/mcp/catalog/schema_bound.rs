@@ -1,7 +1,7 @@
 //! Estimates the largest token count of a value of a schema.
 
-use portion_core::scan::{JsonKind, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, unescape};
+use portion_json::span::Span;
 
 use super::super::walk::{self, Member};
 

@@ -1,6 +1,6 @@
 //! Shortens a description to its first sentence.
 
-use portion_core::chunk::sentence_starts;
+use portion_text::chunk::sentence_starts;
 
 /// Smallest sentence, in bytes; a shorter one (`Deprecated.`) is joined with the next.
 const MIN_SENTENCE_BYTES: usize = 12;

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use portion_core::glob::matches;
 use portion_core::paging::is_paging_argument;
-use portion_core::scan::{JsonKind, unescape};
-use portion_core::span::Span;
 use portion_gateway::client::TOOL_LIMIT_META_KEY;
 use portion_gateway::listing::AdvertisePolicy;
+use portion_json::scan::{JsonKind, unescape};
+use portion_json::span::Span;
+use portion_text::glob::matches;
 
 use super::super::header_params::{self, HeaderParam};
 use super::super::walk::{self, Sequence};

@@ -4,8 +4,8 @@
 //! keywords keep their bytes. `additionalProperties: false` stays too: it validates, and strict clients
 //! insist on it.
 
-use portion_core::scan::{JsonKind, quote, unescape};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, quote, unescape};
+use portion_json::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk::{self, Member, Sequence};

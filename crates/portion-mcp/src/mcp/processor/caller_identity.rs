@@ -1,9 +1,9 @@
 //! Finds the client and the trace of a request, from its `_meta` or from `initialize`.
 
 use portion_core::event::TraceContext;
-use portion_core::span::Span;
 use portion_core::trace_context::{self, TraceParent};
 use portion_gateway::client::ClientProfile;
+use portion_json::span::Span;
 
 use super::super::envelope::Envelope;
 use super::super::splice::Splice;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::redact::RedactionRules;
-use portion_core::scan::{JsonKind, JsonReader, unescape};
-use portion_core::span::Span;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
 
 use super::super::catalog::NoSuchTool;
 use super::super::walk::{self, Member};

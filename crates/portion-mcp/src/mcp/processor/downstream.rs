@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use portion_core::span::Span;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::PassThrough;
+use portion_json::span::Span;
 
 use super::super::catalog::{BuiltinTool, ToolOwner};
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, MessageOrBatch, decode_line, parse};

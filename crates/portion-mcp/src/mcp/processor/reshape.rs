@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use portion_core::payload::Payload;
 use portion_core::redact::RedactionRules;
-use portion_core::scan::{JsonKind, quote};
-use portion_core::span::Span;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
 use portion_gateway::dropped_messages::DropReason;
+use portion_json::scan::{JsonKind, quote};
+use portion_json::span::Span;
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
@@ -326,7 +326,7 @@ impl McpProcessor {
         if place.len() <= policy.fallback_byte_limit || walk::kind(text, place) != JsonKind::String {
             return;
         }
-        let instructions = portion_core::scan::unescape(place.slice(text));
+        let instructions = portion_json::scan::unescape(place.slice(text));
         // In JSON a byte of text can take six.
         let end = instructions.floor_char_boundary(policy.fallback_byte_limit / 2);
         let left_out = instructions[end..].chars().count();

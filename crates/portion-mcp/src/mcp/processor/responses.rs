@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use portion_core::scan::quote;
 use portion_gateway::call::{Fault, Reply};
+use portion_json::scan::quote;
 
 use super::super::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::super::result;

@@ -1,11 +1,11 @@
 //! Handles notifications and requests of the server.
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::scan::{JsonKind, unescape_into};
-use portion_core::span::Span;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
 use portion_gateway::dropped_messages::DropReason;
+use portion_json::scan::{JsonKind, unescape_into};
+use portion_json::span::Span;
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, LimitOutcome, MemberLimiter};

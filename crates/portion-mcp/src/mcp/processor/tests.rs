@@ -17,8 +17,6 @@ use std::sync::Arc;
 
 use portion_core::cursor::Scope;
 use portion_core::policy::Policy;
-use portion_core::scan::{JsonReader, quote};
-use portion_core::tokens::TokenCounter;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -26,6 +24,8 @@ use portion_gateway::listing::{ListingOptions, ListingStyle};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_json::scan::{JsonReader, quote};
+use portion_tokens::TokenCounter;
 use proptest::prelude::*;
 
 use super::McpProcessor;

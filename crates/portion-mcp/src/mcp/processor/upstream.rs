@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use portion_core::scan::{JsonKind, quote};
-use portion_core::span::Span;
 use portion_gateway::call::Fault;
 use portion_gateway::dropped_messages::DropReason;
+use portion_json::scan::{JsonKind, quote};
+use portion_json::span::Span;
 
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
 use super::super::reserved_meta;

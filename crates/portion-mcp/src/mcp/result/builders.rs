@@ -1,9 +1,9 @@
 //! Builds results without an upstream result.
 
 use portion_core::render::{PieceBody, Portion};
-use portion_core::scan::quote;
-use portion_core::span::Span;
 use portion_gateway::call::Fault;
+use portion_json::scan::quote;
+use portion_json::span::Span;
 
 use super::super::walk;
 use super::write::PortionContent;

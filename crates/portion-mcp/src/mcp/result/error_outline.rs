@@ -3,8 +3,8 @@
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::redact::RedactionRules;
 use portion_core::render::{Piece, Portion};
-use portion_core::scan::{JsonKind, quote, unescape, unescape_into};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, quote, unescape, unescape_into};
+use portion_json::span::Span;
 
 use super::super::member_limits;
 use super::super::splice::Splice;

@@ -2,7 +2,7 @@
 
 use portion_core::payload::BlockLabel;
 use portion_core::redact::RedactionRules;
-use portion_core::span::Span;
+use portion_json::span::Span;
 
 use super::super::member_limits;
 use super::super::walk::{self, Member};

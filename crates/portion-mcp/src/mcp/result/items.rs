@@ -1,8 +1,8 @@
 //! Parses the items of a result into parts: content blocks, entries of `contents`, prompt messages.
 
 use portion_core::payload::{BinaryInfo, BlockLabel};
-use portion_core::scan::unescape;
-use portion_core::span::Span;
+use portion_json::scan::unescape;
+use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
 use super::extra_members::ExtraMembers;

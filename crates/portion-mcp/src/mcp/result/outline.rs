@@ -2,8 +2,8 @@
 
 use portion_core::payload::{BinaryInfo, Block, BlockLabel, Content, Payload};
 use portion_core::redact::RedactionRules;
-use portion_core::scan::{lone_surrogate_count, unescape, unescape_into};
-use portion_core::span::Span;
+use portion_json::scan::{lone_surrogate_count, unescape, unescape_into};
+use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
 use super::extra_members::ExtraMembers;

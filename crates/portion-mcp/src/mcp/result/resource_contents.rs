@@ -1,7 +1,7 @@
 //! Builds resource contents: responses to read URIs, and entries that are added to a server's contents.
 
 use portion_core::render::{Piece, PieceBody, Portion};
-use portion_core::scan::quote;
+use portion_json::scan::quote;
 
 use super::super::walk;
 use super::READ_URI_PREFIX;

@@ -66,7 +66,7 @@ fn check(shape: ResultShape, result: &str, shown: &[(&str, &str)], structured: O
     );
     let served = splice.apply();
     assert_eq!(served, expect, "{result}");
-    portion_core::scan::JsonReader::new(&served).skip().expect("JSON");
+    portion_json::scan::JsonReader::new(&served).skip().expect("JSON");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Parses the skeleton of a result in one pass: only members that lead to content are opened.
 
-use portion_core::scan::{JsonKind, JsonReader, ScanError};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, JsonReader, ScanError};
+use portion_json::span::Span;
 
 use super::super::walk::{Member, Sequence, find_member, string_equals};
 

@@ -2,8 +2,8 @@
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::render::{Piece, PieceBody, Portion};
-use portion_core::scan::{JsonKind, quote, unescape_into};
-use portion_core::span::Span;
+use portion_json::scan::{JsonKind, quote, unescape_into};
+use portion_json::span::Span;
 
 use super::super::walk;
 use super::builders::{completion_members, content_block, tool_result};

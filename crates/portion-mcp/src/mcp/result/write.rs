@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use portion_core::cursor::CursorToken;
 use portion_core::render::{Piece, PieceBody, Portion};
-use portion_core::scan::{quote, unescape};
 use portion_core::snapshot::STRUCTURED_CONTENT;
-use portion_core::span::Span;
+use portion_json::scan::{quote, unescape};
+use portion_json::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk;

@@ -1,6 +1,6 @@
 //! Selects the tokenizer for a model by its name.
 
-use portion_core::tokens::Tokenizer;
+use portion_tokens::Tokenizer;
 
 /// Returns the tokenizer of a model's family: `claude-…`, `gpt-4`, `openai/gpt-4o`, `us.anthropic.claude-…`.
 pub(super) fn tokenizer_for_model(model: &str) -> Option<Tokenizer> {
@@ -21,7 +21,7 @@ pub(super) fn tokenizer_for_model(model: &str) -> Option<Tokenizer> {
 
 #[cfg(test)]
 mod tests {
-    use portion_core::tokens::Tokenizer::{self, Cl100k, Claude, O200k};
+    use portion_tokens::Tokenizer::{self, Cl100k, Claude, O200k};
 
     use super::tokenizer_for_model;
 

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use portion_core::tokens::{Factor, Tokenizer};
 use portion_telemetry::calibration::{Observation, Observations};
+use portion_tokens::{Factor, Tokenizer};
 
 use self::entry::{LogEntry, UnusableReason};
 use self::family::tokenizer_for_model;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use portion_core::tokens::Factor;
 use portion_telemetry::calibration::{Calibration, MIN_REQUESTS, Observations};
+use portion_tokens::Factor;
 use serde_json::{Value, json};
 
 use super::LogScan;

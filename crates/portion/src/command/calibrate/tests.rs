@@ -1,6 +1,6 @@
 //! Logs of all shapes, charged with a known factor.
 
-use portion_core::tokens::{Factor, Tokenizer};
+use portion_tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
 
 use super::{LogScan, report};

@@ -1,6 +1,6 @@
 //! Splits a text into sentences. Large texts are sampled.
 
-use crate::chunk::sentence_starts;
+use portion_text::chunk::sentence_starts;
 
 /// Largest text that is read whole, in bytes. Of larger texts, evenly spaced samples of half that size in
 /// total are read.

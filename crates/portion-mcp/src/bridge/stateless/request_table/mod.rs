@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use portion_core::cursor::Scope;
-use portion_core::span::Span;
+use portion_json::span::Span;
 use tokio::sync::mpsc;
 
 use crate::frame::Frame;

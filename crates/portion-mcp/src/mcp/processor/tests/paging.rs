@@ -1,6 +1,6 @@
 //! Tests of payloads that are pages of the upstream, and of the arguments for the next page.
 
-use portion_core::scan::quote;
+use portion_json::scan::quote;
 
 use super::{client, processor, server};
 

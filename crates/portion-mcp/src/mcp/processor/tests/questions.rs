@@ -1,7 +1,7 @@
 //! Tests of `portion_query`: it never reaches the server, unless the server has a tool of that name.
 
-use portion_core::scan::quote;
 use portion_gateway::listing::{ListingOptions, ListingStyle};
+use portion_json::scan::quote;
 
 use super::{LIST, check, client, cursor, processor_with_listing, processor_with_tools, server};
 use crate::frame::Frame;

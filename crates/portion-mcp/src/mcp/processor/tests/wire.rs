@@ -7,9 +7,9 @@ use portion_core::policy::{
     RenderOptions, RowStyle,
 };
 use portion_core::redact::RedactionRules;
-use portion_core::scan::{JsonReader, quote};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::listing::ListingOptions;
+use portion_json::scan::{JsonReader, quote};
 use serde_json::{Value, json};
 
 use super::{McpProcessor, Quarters, client, processor_with_policy, server};

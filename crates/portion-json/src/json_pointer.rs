@@ -1,0 +1,13 @@
+//! Encodes keys as steps of JSON Pointers (RFC 6901).
+
+use crate::scan::unescape;
+
+/// Encodes a quoted key as a step of a JSON Pointer.
+pub fn step_from_quoted(quoted: &str) -> String {
+    escape_step(&unescape(quoted))
+}
+
+/// Encodes a key as a step of a JSON Pointer.
+pub fn escape_step(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

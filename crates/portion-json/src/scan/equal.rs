@@ -1,0 +1,163 @@
+//! Compares two JSON texts by value.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::minify::string_end;
+use super::string::unescape;
+
+/// Returns true if two valid JSON texts hold the same values in the same order.
+///
+/// White space, escapes and the spelling of numbers (`1.0`, `1`, `1e0`) may differ; the order of keys may
+/// not. Linear, without recursion.
+pub fn is_equivalent_json(a: &str, b: &str) -> bool {
+    let (mut left, mut right) = (JsonTokens { text: a, offset: 0 }, JsonTokens { text: b, offset: 0 });
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return true,
+            (Some(x), Some(y)) if x == y || is_equivalent_scalar(x, y) => {}
+            _ => return false,
+        }
+    }
+}
+
+fn is_equivalent_scalar(a: &str, b: &str) -> bool {
+    if a.starts_with('"') && b.starts_with('"') {
+        let plain = |s: &str| -> Cow<'_, str> { unescape(s).into() };
+        return (a.contains('\\') || b.contains('\\')) && plain(a) == plain(b);
+    }
+    let (a, b) = (Decimal::parse(a), Decimal::parse(b));
+    a.is_some() && a == b
+}
+
+/// A number as `0.digits × 10^scale`, so that `1.0`, `1` and `10e-1` are equal and nothing is rounded.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Decimal {
+    is_negative: bool,
+    digits: Vec<u8>,
+    scale: i64,
+}
+
+impl Decimal {
+    /// Returns `None` for text that is no number, and for exponents beyond 64 bits, which compare as written.
+    fn parse(number: &str) -> Option<Self> {
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        Self::from_parts(mantissa, exponent.parse().ok()?)
+    }
+
+    /// Parses a valid number. An exponent beyond 64 bits becomes the nearest one.
+    pub(super) fn parse_saturating(number: &str) -> Self {
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let beyond = if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 };
+        let within = |exponent: &i64| exponent.unsigned_abs() < beyond.unsigned_abs();
+        let exponent = exponent.parse().ok().filter(within).unwrap_or(beyond);
+        Self::from_parts(mantissa, exponent).unwrap_or(Self::ZERO)
+    }
+
+    fn from_parts(mantissa: &str, exponent: i64) -> Option<Self> {
+        let (is_negative, rest) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
+        let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+        let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        if !all.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let first = all.iter().position(|digit| *digit != b'0');
+        let (Some(first), Some(last)) = (first, all.iter().rposition(|digit| *digit != b'0')) else {
+            return Some(Self::ZERO);
+        };
+        let point = i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
+        let scale = exponent.checked_add(point)?;
+        Some(Self { is_negative, digits: all[first..=last].to_vec(), scale })
+    }
+
+    const ZERO: Self = Self { is_negative: false, digits: Vec::new(), scale: 0 };
+
+    /// Returns `digits / 10^places`.
+    pub(super) fn from_digits(digits: i64, places: u8) -> Self {
+        Self::parse_saturating(&format!("{digits}e-{places}"))
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let size = || {
+            let scales = || self.scale.cmp(&other.scale).then_with(|| self.digits.cmp(&other.digits));
+            (!self.digits.is_empty()).cmp(&!other.digits.is_empty()).then_with(scales)
+        };
+        match (self.is_negative, other.is_negative) {
+            (false, false) => size(),
+            (true, true) => size().reverse(),
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+        }
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Iterates over the tokens of valid JSON, each as written.
+struct JsonTokens<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl<'a> Iterator for JsonTokens<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(self.offset), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.offset += 1;
+        }
+        let start = self.offset;
+        self.offset = match *bytes.get(start)? {
+            b'"' => string_end(bytes, start),
+            b'{' | b'}' | b'[' | b']' | b',' | b':' => start + 1,
+            _ => {
+                let scalar =
+                    |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
+                start + bytes[start..].iter().take_while(|b| scalar(b)).count().max(1)
+            }
+        };
+        self.text.get(start..self.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_equivalent_json;
+
+    fn check(a: &str, b: &str, same: bool) {
+        assert_eq!(is_equivalent_json(a, b), same, "{a} {b}");
+        assert_eq!(is_equivalent_json(b, a), same, "{b} {a}");
+    }
+
+    #[test]
+    fn values_are_compared_not_spellings() {
+        check(r#"{"a": [1, 2.0]}"#, r#"{"a":[1,2]}"#, true);
+        check(r#""\u00e9""#, r#""é""#, true);
+        check("1e400", "1e400", true);
+        check("1e400", "1e401", false);
+        check("1e-400", "2e-400", false);
+        check("1e-400", "0", false);
+        check("-0.0", "0e7", true);
+        check("-1", "1", false);
+        check("100", "1e2", true);
+        check("0.00120", "12E-4", true);
+        check("0.012", "12E-4", false);
+        check("12345678901234567890", "12345678901234567890.0", true);
+        check("9007199254740992", "9007199254740993", false);
+        check("1e99999999999999999999", "1e99999999999999999999", true);
+        check("1e99999999999999999999", "1e99999999999999999998", false);
+        check(r#"{"a":1}"#, r#"{"a":1,"b":2}"#, false);
+        check(r#"["1"]"#, "[1]", false);
+        check(r#"["a"]"#, r#"["b"]"#, false);
+        check("[]", "[[]]", false);
+        check("null", "true", false);
+        check("null", "0", false);
+    }
+}

@@ -1,0 +1,25 @@
+//! Scans JSON in place: validates and locates values without building them.
+//!
+//! Payloads are shown to a model as the upstream wrote them, so nothing here turns JSON into values. A
+//! [`JsonReader`] walks the text and returns [`Span`](crate::span::Span)s; numbers, key order, duplicate
+//! keys and escapes keep their bytes. Nesting is tracked in an explicit stack of bits: a million levels
+//! cost 125 KB and no recursion.
+//!
+//! This module is the whole interface of the scanner. A faster implementation may replace `block`,
+//! `reader` and `string`; nothing outside depends on how they find a byte.
+
+mod block;
+mod equal;
+mod minify;
+mod nesting;
+mod number;
+mod offsets;
+mod reader;
+mod string;
+
+pub use equal::is_equivalent_json;
+pub use minify::{minify, string_end};
+pub use number::{ParsedNumber, power_of_ten};
+pub use offsets::SparseOffsets;
+pub use reader::{ExpectedKey, JsonKind, JsonReader, ScanError};
+pub use string::{escape_into, escaped_len, lone_surrogate_count, quote, unescape, unescape_into};
