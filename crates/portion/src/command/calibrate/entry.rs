@@ -39,7 +39,7 @@ pub(super) enum UnusableReason {
 }
 
 impl LogEntry {
-    /// Usable content of an entry.
+    /// Parses an entry.
     ///
     /// # Errors
     /// Returns the reason that it is skipped.
