@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+import subprocess
 import threading
 from urllib.parse import urlsplit
 
@@ -186,6 +187,26 @@ def test_parameters_of_the_api_pass_to_it(api):
     with proxied(api, "--api-parameter", "limit", "--api-parameter", "offset") as proxy:
         seen = get(f"{proxy.url}/echo?limit=1000&offset=3&fields=query").json()
     assert seen["query"] == "limit=1000&offset=3"
+
+
+def test_an_openapi_document_names_the_parameters_of_the_api(api, tmp_path):
+    document = tmp_path / "openapi.yaml"
+    document.write_text("openapi: 3.1.0\npaths:\n  /echo:\n    get:\n      parameters: [{name: limit, in: query}]\n")
+    with proxied(api, "--openapi", str(document)) as proxy:
+        seen = get(f"{proxy.url}/echo?limit=1000&fields=query").json()
+        first = get(f"{proxy.url}/bookings?limit=2&fields=id").json()
+    assert (seen["query"], [item["id"] for item in first]) == ("limit=1000", [1, 2])
+
+
+def test_a_document_that_is_no_openapi_is_an_error(api, tmp_path):
+    document = tmp_path / "openapi.json"
+    for text, expect in [("{", "neither JSON nor YAML"), ("{}", "openapi"), (None, "No such file")]:
+        document.unlink(missing_ok=True)
+        if text is not None:
+            document.write_text(text)
+        command = [PORTION, "http", "--upstream", api.url, "--openapi", str(document), "--listen", "127.0.0.1:0"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        assert ended.returncode != 0 and expect in ended.stderr and str(document) in ended.stderr
 
 
 def test_pages_in_a_browser_may_read_every_reply(api):

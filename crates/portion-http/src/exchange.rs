@@ -40,20 +40,19 @@ impl<'a> Exchange<'a> {
     /// Reads the head of a request.
     pub(crate) fn new(shared: &'a Shared, head: &http::request::Parts) -> Self {
         let (method, path) = (head.method.clone(), head.uri.path().to_owned());
-        let name = shared.options.routes.endpoint_name(&method, &path);
+        let route = shared.options.routes.resolve(&method, &path);
         let upstream = shared.options.upstream.clone();
         let rule = shared.gateway.rules().rule_for(EndpointTarget {
             upstream: upstream.as_deref(),
             kind: EndpointKind::Tool,
-            name: &name,
+            name: &route.endpoint_name,
         });
         let CallerIdentity { scope, is_authenticated } = (shared.options.identify)(&head.headers);
         let session = ClientSession::with_id(scope, "");
         let mut caller = Caller::new(scope, session, rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         let query = SplitQuery::new(head.uri.query().unwrap_or_default(), |parameter| {
-            (!takes_controls && parameter != "cursor")
-                || shared.options.routes.owns_parameter(&method, &path, parameter)
+            (!takes_controls && parameter != "cursor") || route.owns_parameter(parameter)
         });
         caller.upstream = upstream;
         caller.read_call = ReadCall::Http(path.as_str().into());
@@ -62,7 +61,7 @@ impl<'a> Exchange<'a> {
         caller.argument_names = query.names();
         let is_safe = matches!(method, Method::GET | Method::HEAD);
         let endpoint = Endpoint {
-            name,
+            name: route.endpoint_name,
             kind: EndpointKind::Tool,
             read_only: is_safe,
             idempotent: is_safe || matches!(method, Method::PUT | Method::DELETE),

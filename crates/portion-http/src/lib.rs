@@ -39,6 +39,7 @@ mod controls;
 mod cors;
 mod exchange;
 mod layer;
+pub mod openapi;
 mod response;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;

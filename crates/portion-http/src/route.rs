@@ -21,24 +21,27 @@ pub struct RouteTable {
     parameters: Vec<String>,
 }
 
+/// The endpoint of a request.
+#[derive(Debug)]
+pub(crate) struct ResolvedRoute<'a> {
+    /// Method and path: `GET /bookings/{id}`.
+    pub(crate) endpoint_name: String,
+    /// Query parameters that the API reads itself.
+    parameters: [&'a [String]; 2],
+}
+
 impl RouteTable {
     /// Creates a table. `parameters` are read by the API on every path, those of a route in addition.
     pub fn new(routes: Vec<Route>, parameters: Vec<String>) -> Self {
         Self { routes, parameters }
     }
 
-    /// Returns the name of the endpoint of a request: `GET /bookings/{id}`.
-    pub(crate) fn endpoint_name(&self, method: &Method, path: &str) -> String {
-        match self.find(method, path) {
-            Some(route) => format!("{method} {}", route.path),
-            None => format!("{method} {}", generalize(path)),
-        }
-    }
-
-    /// Returns true if the API itself reads this query parameter.
-    pub(crate) fn owns_parameter(&self, method: &Method, path: &str, name: &str) -> bool {
-        let route = self.find(method, path).map_or(&[][..], |route| &route.parameters);
-        self.parameters.iter().chain(route).any(|owned| owned == name)
+    /// Finds the endpoint of a request.
+    pub(crate) fn resolve(&self, method: &Method, path: &str) -> ResolvedRoute<'_> {
+        let route = self.find(method, path);
+        let path = route.map_or_else(|| generalize(path), |route| route.path.clone());
+        let own = route.map_or(&[][..], |route| &route.parameters);
+        ResolvedRoute { endpoint_name: format!("{method} {path}"), parameters: [&self.parameters, own] }
     }
 
     /// Returns the route of a request: of several, the one with the fewest variable segments.
@@ -50,16 +53,33 @@ impl RouteTable {
     }
 }
 
+impl ResolvedRoute<'_> {
+    /// Returns true if the API itself reads this query parameter.
+    pub(crate) fn owns_parameter(&self, name: &str) -> bool {
+        self.parameters.iter().copied().flatten().any(|owned| owned == name)
+    }
+}
+
 /// Returns true if a path has the segments of a template.
 fn matches(template: &str, path: &str) -> bool {
-    let is_variable = |segment: &str| segment.starts_with('{') && segment.ends_with('}');
     let (mut expected, mut given) = (segments(template), segments(path));
     loop {
         match (expected.next(), given.next()) {
             (None, None) => return true,
-            (Some(expected), Some(given)) if is_variable(expected) || expected == given => {}
+            (Some(expected), Some(given)) if segment_matches(expected, given) => {}
             _ => return false,
         }
+    }
+}
+
+/// Returns true if a segment matches that of a template, in which a name in braces stands for any text: `{id}.json`.
+fn segment_matches(template: &str, given: &str) -> bool {
+    match (template.find('{'), template.rfind('}')) {
+        (Some(open), Some(close)) if open < close => {
+            let (before, after) = (&template[..open], &template[close + 1..]);
+            given.len() > before.len() + after.len() && given.starts_with(before) && given.ends_with(after)
+        }
+        _ => template == given,
     }
 }
 
@@ -100,21 +120,24 @@ mod tests {
                 route(Some("GET"), "/v1/bookings/{booking}"),
                 route(None, "/v1/{any}/{id}"),
                 route(Some("GET"), "/v1/bookings/new"),
+                route(None, "/v1/files/{name}.json"),
             ],
             vec!["key".to_owned()],
         );
         let check = |method: Method, path: &str, expect: &str| {
-            assert_eq!(table.endpoint_name(&method, path), expect, "{method} {path}");
+            assert_eq!(table.resolve(&method, path).endpoint_name, expect, "{method} {path}");
         };
         check(Method::GET, "/v1/bookings/BK1", "GET /v1/bookings/{booking}");
         check(Method::GET, "/v1/bookings/BK1/", "GET /v1/bookings/{booking}");
         check(Method::GET, "/v1/bookings/new", "GET /v1/bookings/new");
+        check(Method::GET, "/v1/files/a.json", "GET /v1/files/{name}.json");
+        check(Method::GET, "/v1/files/.json", "GET /v1/{any}/{id}");
         check(Method::POST, "/v1/bookings/7", "POST /v1/{any}/{id}");
         check(Method::GET, "/v2/bookings/BK12345", "GET /v2/bookings/{id}");
         check(Method::GET, "/v2/x/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/y", "GET /v2/x/{id}/y");
         check(Method::GET, "/v2/facade/deadbeef", "GET /v2/facade/deadbeef");
         check(Method::GET, "/", "GET /");
-        let owns = |path: &str, name: &str| table.owns_parameter(&Method::GET, path, name);
+        let owns = |path: &str, name: &str| table.resolve(&Method::GET, path).owns_parameter(name);
         assert!(owns("/v1/bookings/new", "limit") && owns("/other", "key"));
         assert!(!owns("/other", "limit"));
     }

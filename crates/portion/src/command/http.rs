@@ -1,7 +1,9 @@
 //! `portion http`: a reverse proxy in front of a JSON REST API.
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use hyper::body::Incoming;
 use portion_config::reference::expand;
 use portion_config::sources::ProcessEnvironment;
 use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
-use portion_http::{CallerIdentity, HttpOptions, PortionLayer, RouteTable};
+use portion_http::{CallerIdentity, HttpOptions, PortionLayer, Route, RouteTable, openapi};
 use portion_mcp::front::http::OriginGuard;
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::upstream::http::UpstreamTarget;
@@ -29,6 +31,7 @@ const AFTER_HELP: &str = "\
 Examples:
   portion http --upstream https://api.example.com
   portion http --upstream https://api.example.com/v1 --header 'Authorization: Bearer ${TOKEN}'
+  portion http --upstream https://api.example.com/v1 --openapi openapi.yaml
   portion http --upstream http://127.0.0.1:3000 --api-parameter limit --api-parameter offset
 
 Then ask it as you would ask the API: curl 'http://127.0.0.1:8766/bookings?fields=id,status&limit=50'
@@ -36,6 +39,9 @@ A large response comes in portions; the `Link` header and `nextCursor` name the 
 
 const HEADER_HELP: &str = "Header that each request to the API gets, `Name: value`; may be repeated. ${NAME} is taken from \
                            the environment, ${file:/path} from a file, $$ is a dollar sign";
+
+const OPENAPI_HELP: &str = "OpenAPI document of the API, JSON or YAML: names its endpoints, and the query parameters that \
+                            it reads itself";
 
 /// Options of `portion http`.
 #[derive(Debug, Args)]
@@ -49,6 +55,8 @@ pub(crate) struct Options {
     /// Query parameter that the API reads itself, although Portion has one of the same name; may be repeated
     #[arg(long = "api-parameter", value_name = "NAME")]
     api_parameters: Vec<String>,
+    #[arg(long, value_name = "FILE", help = OPENAPI_HELP)]
+    openapi: Option<PathBuf>,
     #[command(flatten)]
     config_keys: Keys<ApiKeys>,
 }
@@ -74,9 +82,10 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     admin::check(loaded.config.admin(), insecure)?;
     let target = options.target()?;
     let proxy = ReverseProxy::new(target.url().clone(), target.headers().clone())?;
+    let routes = options.routes()?;
     let setup = loaded.start()?;
     let _shutdown = setup.shutdown_guard();
-    let layer = PortionLayer::with_options(setup.gateway(), options.layer_options(&setup));
+    let layer = PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes));
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;
@@ -127,10 +136,18 @@ impl Options {
         Ok(target)
     }
 
-    fn layer_options(&self, setup: &Arc<Setup>) -> HttpOptions {
+    /// Returns the operations of the `OpenAPI` document, if there is one.
+    fn routes(&self) -> Result<Vec<Route>, String> {
+        let Some(file) = &self.openapi else { return Ok(Vec::new()) };
+        let named = |error: &dyn Display| format!("--openapi {}: {error}", file.display());
+        let document = std::fs::read_to_string(file).map_err(|error| named(&error))?;
+        openapi::routes(&document).map_err(|error| named(&error))
+    }
+
+    fn layer_options(&self, setup: &Arc<Setup>, routes: Vec<Route>) -> HttpOptions {
         let principals = setup.principals.clone();
         HttpOptions {
-            routes: RouteTable::new(Vec::new(), self.api_parameters.clone()),
+            routes: RouteTable::new(routes, self.api_parameters.clone()),
             max_response_bytes: setup.config.upstream_message_limit(),
             upstream: None,
             identify: Arc::new(move |headers| CallerIdentity::from(&principals.identify("", None, headers))),
