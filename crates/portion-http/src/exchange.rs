@@ -18,7 +18,7 @@ use portion_gateway::session::ClientSession;
 
 use crate::body::{self, Body, BoxError, ReadBodyError, full, streamed};
 use crate::controls::SplitQuery;
-use crate::layer::{CallerIdentity, Shared};
+use crate::options::{CallerIdentity, Shared};
 use crate::response::{RequestTarget, fault_response, fault_status, portion_response};
 
 /// Address of the body within a payload.

@@ -40,11 +40,13 @@ mod cors;
 mod exchange;
 mod layer;
 pub mod openapi;
+mod options;
 mod response;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;
 mod route;
 
 pub use body::{Body, BoxError};
-pub use layer::{CallerIdentity, HttpOptions, IdentifyCaller, PortionLayer, PortionService};
+pub use layer::{PortionLayer, PortionService};
+pub use options::{CallerIdentity, HttpOptions, IdentifyCaller};
 pub use route::{Route, RouteTable};

@@ -1,0 +1,77 @@
+//! Options of a layer, and the state that its services share.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use portion_core::cursor::Scope;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::gateway_parts::random_secret;
+use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
+
+use crate::cors::CorsMemory;
+use crate::route::RouteTable;
+
+/// Largest response of the service by default, in bytes.
+const DEFAULT_MAX_RESPONSE_BYTES: usize = 256 << 20;
+
+/// Caller of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct CallerIdentity {
+    /// Scope that owns the snapshots of the caller.
+    pub scope: Scope,
+    /// True if the scope belongs to one caller alone. Otherwise nothing is reused without a cursor, and a cursor is a
+    /// bearer secret of the caller that received it.
+    pub is_authenticated: bool,
+}
+
+/// Identifies the caller of a request by its headers.
+pub type IdentifyCaller = Arc<dyn Fn(&HeaderMap) -> CallerIdentity + Send + Sync>;
+
+/// Options of a [`PortionLayer`](crate::PortionLayer).
+#[derive(Clone)]
+pub struct HttpOptions {
+    /// Known operations of the API.
+    pub routes: RouteTable,
+    /// Largest response in bytes; a larger one becomes an error.
+    pub max_response_bytes: usize,
+    /// Name of the upstream in records and rules, if there are several.
+    pub upstream: Option<Arc<str>>,
+    /// Identifies callers.
+    pub identify: IdentifyCaller,
+}
+
+/// State of all clones of a layer.
+pub(crate) struct Shared {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) options: HttpOptions,
+    pub(crate) cors: CorsMemory,
+}
+
+/// Returns a function that identifies callers by their credentials, under a random key.
+fn identify_by_credentials() -> impl Fn(&HeaderMap) -> CallerIdentity + Send + Sync {
+    // Without randomness, nobody is known, and nothing is shared.
+    let resolver =
+        random_secret().ok().map(|key| PrincipalResolver::new(key, DEFAULT_PRINCIPAL_HEADERS.to_vec()));
+    move |headers| match &resolver {
+        Some(resolver) => CallerIdentity::from(&resolver.identify("", None, headers)),
+        None => CallerIdentity { scope: Scope::from_principal(""), is_authenticated: false },
+    }
+}
+
+impl From<&Principal> for CallerIdentity {
+    fn from(principal: &Principal) -> Self {
+        Self { scope: principal.sessionless_scope(), is_authenticated: principal.has_credential() }
+    }
+}
+
+impl Default for HttpOptions {
+    /// No known routes, responses of at most 256 MiB, and callers identified by their credentials.
+    fn default() -> Self {
+        Self {
+            routes: RouteTable::default(),
+            max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
+            upstream: None,
+            identify: Arc::new(identify_by_credentials()),
+        }
+    }
+}
