@@ -6,6 +6,8 @@
 //! is compared in constant time before anything is looked up. The store handles expiry: a token carries
 //! neither a time nor a budget.
 
+mod charge;
+
 use std::fmt;
 use std::hint::black_box;
 
@@ -14,6 +16,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
+
+pub use charge::charged;
 
 const VERSION: u8 = 1;
 const BODY_BYTES: usize = 23;
@@ -101,6 +105,20 @@ impl CursorToken {
     /// Returns the 48 characters.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Characters of a token that encode the position, and nothing else.
+const POSITION_CHARACTERS: std::ops::Range<usize> = 20..30;
+/// Most expensive characters before and after the position: neighbours of different classes, one token each.
+const MOST_EXPENSIVE_AROUND: (&str, &str) = ("0A0A-0A-0A-0A-0A-0A0", "0A-0A-0A-0A-0A-0A0");
+
+impl CursorToken {
+    /// Returns the most expensive token to the same position, so that a charge does not depend on random bytes.
+    pub(crate) fn most_expensive(&self) -> String {
+        let (before, after) = MOST_EXPENSIVE_AROUND;
+        let position = self.0.get(POSITION_CHARACTERS).unwrap_or_default();
+        format!("{before}{position}{after}")
     }
 }
 

@@ -198,8 +198,13 @@ impl Accounting {
                 effective_policy.policy.full_below,
             );
             let others = served.estimated_tokens.filter(|_| by == EstimateSource::Counter);
-            let others = others.map(|estimated| estimated.saturating_sub(sample.estimated as u64));
-            served.actual_tokens = others.map(|others| others + sample.actual as u64);
+            if let Some(estimated) = others {
+                // Content other than text costs the same with any counter.
+                let counted = texts.charged_cost(effective_policy.counter);
+                let others = estimated.saturating_sub(counted as u64);
+                served.estimated_tokens = Some(others + sample.estimated as u64);
+                served.actual_tokens = Some(others + sample.actual as u64);
+            }
         }
         let counted = served.actual_tokens.is_none() && self.is_sampled(account, &served, texts.bytes());
         let sized = by == EstimateSource::Uncounted || !(served.follow_up || served.outcome.is_payload());

@@ -10,7 +10,7 @@
 //! assert!(fault.to_json().starts_with(r#"{"error":{"code":"message_too_large","message":"#));
 //! ```
 
-use portion_core::cursor::CursorToken;
+use portion_core::cursor::{CursorToken, charged};
 use portion_core::render::FollowUpCall;
 use portion_core::view::ViewError;
 use portion_tokens::TokenCounter;
@@ -202,12 +202,13 @@ impl Fault {
     }
 
     /// Fits the fault into `budget` tokens and `bytes`: shortens message and advice, the longer one first.
-    /// Code and cursor stay, whatever the budget.
+    /// Code and cursor stay, whatever the budget. The cursor is charged a constant, so that its random bytes
+    /// change nothing.
     #[must_use]
     pub fn fit_to_budget(mut self, counter: &dyn TokenCounter, budget: usize, bytes: usize) -> Self {
         loop {
             let json = self.to_json();
-            if json.len() <= bytes && counter.fits(&json, budget) {
+            if json.len() <= bytes && counter.fits(&charged(&json, self.cursor.as_slice()), budget) {
                 return self;
             }
             let longer =
@@ -258,5 +259,30 @@ fn retry_phrase(endpoint: &Endpoint) -> String {
         EndpointKind::Tool => format!("call {name} again"),
         EndpointKind::Resource => format!("read resource {name} again"),
         EndpointKind::Prompt => format!("get prompt {name} again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
+    use portion_tokens::Tokenizer;
+
+    use super::Fault;
+
+    #[test]
+    fn no_byte_of_a_cursor_changes_a_fault() {
+        let fault = |chance: u8, budget: usize| {
+            let pointer = CursorTarget { snapshot: [chance; 8], view: [7; 6], position: Position::default() };
+            let cursor = Keyring::new(&[chance; 32]).sign(&pointer, &Scope::from_principal("caller"));
+            let fault = Fault::render_failed(Some(cursor), "portion_read".into());
+            fault.fit_to_budget(Tokenizer::Auto.counter(), budget, 4_096)
+        };
+        for budget in 110..190 {
+            let expect = fault(0, budget);
+            for chance in 1..20 {
+                let Fault { message, advice, .. } = fault(chance, budget);
+                assert_eq!((message, advice), (expect.message.clone(), expect.advice.clone()), "{budget}");
+            }
+        }
     }
 }

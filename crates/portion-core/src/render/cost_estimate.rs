@@ -6,6 +6,7 @@ use super::NOTICE_COPIES;
 use super::notice_text::NoticeText;
 use super::portion::Piece;
 use super::walk::PartWalk;
+use crate::cursor::{CursorToken, charged};
 use crate::snapshot::STRUCTURED_CONTENT;
 
 /// Costs of the pieces of a reply, added up.
@@ -20,11 +21,19 @@ pub(super) struct CostEstimate<'w, 'a> {
     envelope_uncharged: Option<bool>,
     /// True if `structuredContent` is exempt.
     structured_uncharged: bool,
+    /// Cursors that are charged a constant.
+    cursors: Vec<CursorToken>,
 }
 
 impl<'w, 'a> CostEstimate<'w, 'a> {
-    /// Adds up the cost of the pieces, one of which may be an envelope that is still empty.
-    pub(super) fn new(walk: &'w PartWalk<'a>, pieces: &[Piece], opened: Option<usize>) -> Self {
+    /// Adds up the cost of the pieces, one of which may be an envelope that is still empty. The `cursors`
+    /// are those of the notices.
+    pub(super) fn new(
+        walk: &'w PartWalk<'a>,
+        pieces: &[Piece],
+        opened: Option<usize>,
+        cursors: Vec<CursorToken>,
+    ) -> Self {
         let structured = walk.snapshot.parts().iter().position(|part| part.address == STRUCTURED_CONTENT);
         let mut bill = Self {
             walk,
@@ -33,6 +42,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
             uncharged_tokens: 0,
             envelope_uncharged: None,
             structured_uncharged: structured.is_some_and(|at| walk.is_uncharged(at)),
+            cursors,
         };
         bill.envelope_uncharged = opened.map(|at| bill.uncharged_pieces[at]);
         for (at, piece) in pieces.iter().enumerate().filter(|(at, _)| Some(*at) != opened) {
@@ -81,8 +91,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         structured: Option<&String>,
         notice: &NoticeText,
     ) -> usize {
-        let counted = pieces.iter().zip(&self.uncharged_pieces).filter(|(_, free)| !**free);
-        let shown: usize = counted.map(|(piece, _)| self.walk.piece_wire_bytes(piece)).sum();
+        let shown = self.piece_bytes(pieces);
         // An envelope contains the notice, so it is repeated only in `_meta`.
         let notices = if self.envelope_uncharged == Some(false) { 1 } else { NOTICE_COPIES };
         let structured = structured
@@ -90,8 +99,32 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         shown + notices * notice.text.len() + structured
     }
 
+    /// Returns the wire bytes of the larger form, without the notice.
+    pub(super) fn larger_form_bytes(
+        &self,
+        pieces: &[Piece],
+        structured: Option<&String>,
+        notice: &NoticeText,
+    ) -> usize {
+        let structured = structured.filter(|_| !self.structured_uncharged);
+        let structured = structured.map_or(0, |json| json.len().saturating_sub(notice.text.len()));
+        self.piece_bytes(pieces).max(structured)
+    }
+
+    /// Returns the wire bytes of the charged pieces.
+    fn piece_bytes(&self, pieces: &[Piece]) -> usize {
+        let counted = pieces.iter().zip(&self.uncharged_pieces).filter(|(_, free)| !**free);
+        counted.map(|(piece, _)| self.walk.piece_wire_bytes(piece)).sum()
+    }
+
+    /// Returns the charged tokens of a notice.
+    pub(super) fn notice_tokens(&self, notice: &str) -> usize {
+        self.token_cost(notice, false)
+    }
+
     fn token_cost(&self, text: &str, free: bool) -> usize {
         let counter = self.walk.cx.counter;
+        let text = &charged(text, &self.cursors);
         // Exempt text may have any size, so it is estimated.
         if free { estimate_size(counter, text).tokens } else { counter.count(text) }
     }

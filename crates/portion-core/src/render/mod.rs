@@ -37,6 +37,7 @@ mod description;
 mod embedded_json;
 mod envelope;
 mod exempt;
+mod fitting;
 mod follow_up_call;
 mod inline_parts;
 mod list_wrapper;
@@ -72,6 +73,7 @@ use crate::view::{ResolvedRequest, View};
 use budget::RemainingBudget;
 use cost_estimate::CostEstimate;
 use description::Description;
+use fitting::Attempts;
 use notice::{Detail, Notice};
 use numbered_pages::UnshownRange;
 use rendering::Rendering;
@@ -144,8 +146,7 @@ const ENVELOPE_BYTES: usize = 512;
 const NOTICE_COPIES: usize = 3;
 
 /// Levels of notice detail, in the order in which they are tried, and the attempts at each.
-const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Essential, 2), (Detail::Minimal, 16)];
-const NO_EXCESS: ReplyLimits = ReplyLimits { tokens: 0, bytes: 0 };
+const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Essential, 3), (Detail::Minimal, 16)];
 
 /// Limits of each form of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -251,37 +252,29 @@ fn render_within_limits(
     let telling = Description::for_request(snapshot, asked, cx, telling, fresh);
     let telling = telling.as_ref();
     let walk = PartWalk::new(snapshot, asked, cx, fresh, telling).with_unshown(not_shown);
+    let mut all = Attempts::new(&walk, limits);
     for (detail, attempts) in ATTEMPTS {
-        let mut room = limits.budget_without_notice(
-            detail,
-            asked.view.top_count().is_none(),
-            telling,
-            cx.counter,
-            media,
-        );
+        let names = asked.view.top_count().is_none();
+        let room = limits.budget_without_notice(detail, names, telling, cx.counter, media);
         // If little budget remains for the content, the notice gets shorter.
         let told = telling.filter(|_| detail == Detail::Full).map_or(0, |telling| telling.tokens);
-        let least =
-            ReplyLimits { tokens: limits.tokens.saturating_sub(2 * told) / 3, bytes: limits.bytes / 3 };
-        for attempt in 0..attempts {
-            if detail < Detail::Minimal && (room.tokens < least.tokens || room.bytes < least.bytes) {
-                break;
+        let least = match detail {
+            Detail::Full | Detail::Essential => {
+                ReplyLimits { tokens: limits.tokens.saturating_sub(2 * told) / 3, bytes: limits.bytes / 3 }
             }
-            let draft = Candidate::render(&walk, room, limits, detail);
-            if draft.excess(limits) == NO_EXCESS {
-                return draft.portion;
-            }
-            room = draft.smaller_budget(room, limits, attempt > 1);
+            Detail::Minimal => ReplyLimits { tokens: 0, bytes: 0 },
+        };
+        if let Some(portion) = all.largest(detail, room, least, attempts) {
+            return portion;
         }
     }
-    // Reached only with limits below the size of a notice, which the policy's minimum budget excludes.
-    Candidate::render(
-        &walk,
-        RemainingBudget { counter: cx.counter, tokens: 1, bytes: 1 },
-        limits,
-        Detail::Minimal,
-    )
-    .portion
+    // The smallest budgets hold the shortest notice only if its cursors are charged what they really cost.
+    let walk = PartWalk { charges_cursors: false, ..walk };
+    let mut all = Attempts::new(&walk, limits);
+    let names = asked.view.top_count().is_none();
+    let room = limits.budget_without_notice(Detail::Minimal, names, telling, cx.counter, media);
+    let none = ReplyLimits { tokens: 0, bytes: 0 };
+    all.largest(Detail::Minimal, room, none, 16).unwrap_or_else(|| all.cheapest())
 }
 
 /// Renders the whole payload as received, with a notice, or returns `None` if that exceeds the limits.
@@ -293,7 +286,7 @@ fn render_whole(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) 
     let walk = PartWalk::for_whole(snapshot, asked, cx);
     let room = RemainingBudget { counter: cx.counter, tokens: limits.tokens, bytes: limits.bytes };
     let mut drafts = ATTEMPTS.iter().map(|(detail, _)| Candidate::render(&walk, room, limits, *detail));
-    drafts.find(|draft| draft.excess(limits) == NO_EXCESS).map(|draft| draft.portion)
+    drafts.find(|draft| draft.fits(limits)).map(|draft| draft.portion)
 }
 
 /// A rendered reply with its measurements.
@@ -303,6 +296,10 @@ struct Candidate {
     charged_tokens: usize,
     /// Charged wire bytes of the text form and the structured form together.
     charged_bytes: usize,
+    /// Charged tokens of the notice.
+    notice_tokens: usize,
+    /// Wire bytes of the larger form, without the notice.
+    larger_form_bytes: usize,
 }
 
 impl Candidate {
@@ -323,13 +320,17 @@ impl Candidate {
         let of_its_own = structured.as_ref().and_then(structured::StructuredForm::own_part);
         text.next_position = text.next_position.or(of_its_own.and_then(|own| own.next_position));
         let opened = walk.reserve_envelope(&mut text);
-        let bill = CostEstimate::new(walk, &text.pieces, opened);
         let about = own.filter(|_| text.notice_part.is_none()).unwrap_or(&text);
         let cut = structured
             .as_ref()
             .filter(|_| text.notice_part.is_some())
             .and_then(|form| form.gap_to_text(&text));
         let said = Notice { structured_gap: cut, ..walk.notice(about, limits.tokens) };
+        let own_notice = own.map(|own| walk.notice(own, limits.tokens));
+        let mut cursors = said.cursors();
+        cursors.extend(own_notice.iter().flat_map(Notice::cursors));
+        let charged_cursors = if walk.charges_cursors { cursors } else { Vec::new() };
+        let bill = CostEstimate::new(walk, &text.pieces, opened, charged_cursors.clone());
         let (mut rendered, mut enveloped) = (None, None);
         // Duplicate forms share one notice, which reports the cost of the more expensive.
         let (notice, mut tokens) = said.settle_cost(detail, |notice| {
@@ -339,8 +340,8 @@ impl Candidate {
             let as_text = bill.text_tokens(enveloped.as_ref(), notice);
             rendered.as_ref().map_or(as_text, |twin| bill.structured_tokens(twin).max(as_text))
         });
-        if let (Some(form), Some(own)) = (&structured, own) {
-            let (_, cost) = walk.notice(own, limits.tokens).settle_cost(detail, |notice| {
+        if let (Some(form), Some(own)) = (&structured, own_notice) {
+            let (_, cost) = own.settle_cost(detail, |notice| {
                 bill.structured_tokens(rendered.insert(structured::merge_notice(walk, form, &text, notice)))
             });
             tokens = tokens.max(cost);
@@ -363,6 +364,8 @@ impl Candidate {
             text.pieces[at].body = PieceBody::Text(json);
         }
         let bytes = bill.charged_bytes(&text.pieces, structured.as_ref(), &notice);
+        let larger_form_bytes = bill.larger_form_bytes(&text.pieces, structured.as_ref(), &notice);
+        let notice_tokens = bill.notice_tokens(&notice.text);
         let (pieces, notice, enveloped) = (text.pieces, notice.text, opened.is_some());
         Self {
             portion: Portion {
@@ -374,6 +377,7 @@ impl Candidate {
                 next_cursor: next,
                 start_cursor: handle,
                 tokens,
+                charged_cursors,
                 kind,
                 stages,
                 dropped_count: dropped,
@@ -385,45 +389,8 @@ impl Candidate {
             },
             charged_tokens: counted,
             charged_bytes: bytes,
-        }
-    }
-
-    /// Returns the budget for the next attempt: the rendered size less the excess, and at most half of that
-    /// if `soon` is set, so that the attempts end.
-    fn smaller_budget<'r>(
-        &self,
-        room: RemainingBudget<'r>,
-        limits: ReplyLimits,
-        soon: bool,
-    ) -> RemainingBudget<'r> {
-        let over = self.excess(limits);
-        let forms = 1 + usize::from(self.portion.structured.is_some());
-        let notice = &self.portion.notice;
-        let drawn = ReplyLimits {
-            tokens: self.charged_tokens.saturating_sub(room.counter.count(notice)),
-            bytes: self.charged_bytes.saturating_sub(NOTICE_COPIES * notice.len()) / forms,
-        };
-        let half = |room: usize| if soon { room / 2 } else { room };
-        let less = |room: usize, drawn: usize, over: usize, slack: usize| match over {
-            0 => room,
-            // Escapes raise the cost in proportion.
-            _ if self.portion.is_enveloped => {
-                half(room.saturating_mul(drawn) / (drawn + over + slack)).max(1)
-            }
-            _ => half(room.min(drawn).saturating_sub(over + slack)).max(1),
-        };
-        RemainingBudget {
-            tokens: less(room.tokens, drawn.tokens, over.tokens, 8),
-            bytes: less(room.bytes, drawn.bytes, over.bytes, 64),
-            ..room
-        }
-    }
-
-    fn excess(&self, limits: ReplyLimits) -> ReplyLimits {
-        let bytes = if self.portion.structured.is_some() { 2 * limits.bytes } else { limits.bytes };
-        ReplyLimits {
-            tokens: self.charged_tokens.saturating_sub(limits.tokens),
-            bytes: self.charged_bytes.saturating_sub(bytes),
+            notice_tokens,
+            larger_form_bytes,
         }
     }
 }

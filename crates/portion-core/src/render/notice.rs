@@ -122,6 +122,13 @@ pub(super) fn nest_under_meta(notice: &Map<String, Value>, style: MetadataStyle)
 }
 
 impl Notice<'_> {
+    /// Returns the cursors that the notice may contain.
+    pub(super) fn cursors(&self) -> Vec<CursorToken> {
+        let unshown = self.unshown.and_then(|unshown| unshown.cursor.as_ref());
+        let cursors = [self.start_cursor.as_ref(), self.next_cursor.as_ref(), unshown];
+        cursors.into_iter().flatten().cloned().collect()
+    }
+
     /// Returns the notice of a reply that costs this many tokens, as a JSON object.
     pub(super) fn to_object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
         let mut notice = Map::new();
@@ -240,7 +247,10 @@ impl Notice<'_> {
         {
             say("warning", narrower.into());
         }
-        if let Some(call) = self.next_call(detail) {
+        // The shortest notice does not repeat the call that `cut` names.
+        let is_repeated =
+            detail == Detail::Minimal && self.next_cursor.is_some() && self.rendering.shortfall().is_some();
+        if let Some(call) = self.next_call(detail).filter(|_| !is_repeated) {
             say("next", call.into());
         }
         for (key, call) in self.further_calls().into_iter().filter(|_| detail < Detail::Minimal) {

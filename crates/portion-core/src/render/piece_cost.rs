@@ -1,11 +1,14 @@
 //! Costs of the pieces of a reply, in tokens and wire bytes.
 
+use std::borrow::Cow;
+
 use portion_json::scan::escaped_len;
 
 use super::Context;
 use super::block::binary_tokens;
 use super::portion::{Piece, PieceBody};
 use super::walk::PartWalk;
+use crate::cursor::charged;
 use crate::payload::BinaryInfo;
 use crate::snapshot::{Part, PartBody};
 
@@ -19,7 +22,7 @@ impl PartWalk<'_> {
     pub(super) fn piece_tokens(&self, piece: &Piece) -> usize {
         let Context { policy, counter, .. } = *self.cx;
         match &piece.body {
-            PieceBody::Text(text) => counter.count(text),
+            PieceBody::Text(text) => counter.count(&self.charged(text)),
             PieceBody::Base64(text) => binary_tokens(text, policy, counter),
             PieceBody::Block(json) => match self.binary_of(piece) {
                 Some(BinaryInfo { is_media: true, .. }) => policy.media_tokens,
@@ -27,6 +30,14 @@ impl PartWalk<'_> {
                 None => counter.count(json),
             },
         }
+    }
+
+    /// Replaces the cursor in the description of a block by the most expensive one to the same position.
+    /// Only descriptions in the contents of a resource contain a cursor, as part of a URI.
+    pub(super) fn charged<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let is_uri = self.charges_cursors && self.cx.read_uri.is_some();
+        let cursor = if is_uri { (self.cx.mint_cursor)(self.request.start) } else { None };
+        charged(text, cursor.as_slice())
     }
 
     /// Returns the wire bytes of a piece. Media have their own limit and count as 0.

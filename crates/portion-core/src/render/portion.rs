@@ -15,6 +15,7 @@ pub struct Portion {
     pub(super) next_cursor: Option<CursorToken>,
     pub(super) start_cursor: Option<CursorToken>,
     pub(super) tokens: usize,
+    pub(super) charged_cursors: Vec<CursorToken>,
     pub(super) kind: &'static str,
     pub(super) stages: Vec<&'static str>,
     pub(super) dropped_count: usize,
@@ -95,9 +96,14 @@ impl Portion {
     }
 
     /// Returns the cost of the more expensive form, notice included, by the counter that it was rendered
-    /// with.
+    /// with. It contains the charge of each of the [charged cursors](Self::charged_cursors).
     pub fn tokens(&self) -> usize {
         self.tokens
+    }
+
+    /// Returns the cursors that cost less than they are charged: see [`charged`](crate::cursor::charged).
+    pub fn charged_cursors(&self) -> &[CursorToken] {
+        &self.charged_cursors
     }
 
     /// Returns the stages that made the items of a page fit, in the order applied; empty for other kinds.

@@ -37,6 +37,8 @@ pub(super) struct PartWalk<'a> {
     pub is_whole: bool,
     /// Items or bytes that the previous page did not show.
     pub unshown: Option<&'a UnshownRange>,
+    /// True if each cursor is charged a constant that does not depend on its random bytes.
+    pub charges_cursors: bool,
     /// Main part, used if the request names none. Cached, because finding it reads all parts.
     pub(super) main_part: Option<usize>,
     /// True if lists may be written as tables.
@@ -104,6 +106,7 @@ impl<'a> PartWalk<'a> {
         Self {
             snapshot,
             request: asked,
+            charges_cursors: true,
             cx,
             is_first_reply: fresh,
             description: telling,
@@ -322,7 +325,7 @@ impl<'a> PartWalk<'a> {
                         let handle = (self.cx.mint_cursor)(self.request.start);
                         let described =
                             block_placeholder(&parts[*at], Some(binary), handle.as_ref(), self.cx);
-                        if room.spend(&described) {
+                        if room.spend(&self.charged(&described)) {
                             shown.push(part_piece(&parts[*at], PieceBody::Text(described)));
                         }
                         lost.push(content_path_and_size(&parts[*at], Some(binary)));
@@ -453,7 +456,7 @@ impl<'a> PartWalk<'a> {
         }
         let handle = (self.cx.mint_cursor)(self.request.start);
         let described = block_placeholder(part, binary, handle.as_ref(), self.cx);
-        let fits = room.spend(&described);
+        let fits = room.spend(&self.charged(&described));
         (fits || !put_off).then_some(PieceBody::Text(described))
     }
 

@@ -240,6 +240,12 @@ fn small_parts_beside_images_are_shown() {
     check_parts(11_162_477_135_874_102_444);
 }
 
+#[test]
+fn a_cut_item_with_a_long_notice_fits_the_minimum_budget() {
+    // Regression: the shortest notice repeated its next call, and was over the budget without any content.
+    check_parts(17_084_502_918_810_003_660);
+}
+
 /// Checks that a raw walk returns all parts as received.
 pub(crate) fn check_raw_parts(seed: u64) {
     let mut dice = Dice::new(seed);

@@ -4,6 +4,7 @@
 //! thousands.
 
 mod blocks;
+mod chance;
 mod chunks;
 mod cursor;
 mod dice;

@@ -37,3 +37,9 @@ proptest! {
 fn an_empty_list_may_lose_its_wrapper() {
     check(12_641_685_522_912_046_430);
 }
+
+/// The minimum budget holds two cursors at their charge, and some content.
+#[test]
+fn the_least_budget_holds_cursors_at_their_charge() {
+    check(18_131_236_861_490_426_402);
+}

@@ -221,10 +221,22 @@ impl Session {
     }
 
     fn fits(&self, asked: &ResolvedRequest, reply: &Reply, request: Option<&Request>) {
-        let portion = &reply.portion;
-        let fresh = request.is_some();
-        // Exempt parts are not charged, and a small payload may cost up to the threshold.
         let plain = request.is_some_and(|request| *request == Request::default());
+        self.costs_no_more(asked, &reply.portion, (request.is_some(), plain));
+        let meta = &reply.notice["meta"];
+        assert!(meta["budgetUsed"].as_f64().is_some_and(|used| used <= 1.0), "{meta}");
+        assert!(meta["budgetRemaining"].is_u64(), "{meta}");
+    }
+
+    /// Asserts that the real cost of a portion is within its limits and within the cost that it reports.
+    /// `fresh`: it is a first reply; `plain`: the request has no controls.
+    pub(crate) fn costs_no_more(
+        &self,
+        asked: &ResolvedRequest,
+        portion: &Portion,
+        (fresh, plain): (bool, bool),
+    ) {
+        // Exempt parts are not charged, and a small payload may cost up to the threshold.
         let is_free = |at: usize| plain && self.is_left(at);
         let always = plain && self.policy.render_options.metadata == MetadataMode::Always;
         let threshold = self.policy.token_budget_threshold;
@@ -262,21 +274,18 @@ impl Session {
             tokens += cost;
             bytes += size;
         }
-        assert!(tokens <= most, "{tokens} tokens of {most}: {reply:?}");
+        assert!(tokens <= most, "{tokens} tokens of {most}: {portion:?}");
         assert!(tokens <= portion.tokens(), "{tokens} tokens, {} told", portion.tokens());
         let free = self.snapshot.structured_part().is_some_and(is_free);
         if let Some(structured) = portion.structured().filter(|_| !free) {
             let tokens = self.counter.count(&minified(structured));
-            assert!(tokens <= most, "structured: {tokens} tokens of {most}: {reply:?}");
+            assert!(tokens <= most, "structured: {tokens} tokens of {most}: {portion:?}");
             bytes += structured.len();
         }
         // The limit has a minimum.
         let frame = if fresh { self.snapshot.frame() } else { 0 };
         let limit = self.policy.hard_byte_limit.saturating_sub(frame).max(MIN_BYTE_LIMIT);
-        assert!(bytes <= limit, "{bytes} bytes of {limit}: {reply:?}");
-        let meta = &reply.notice["meta"];
-        assert!(meta["budgetUsed"].as_f64().is_some_and(|used| used <= 1.0), "{meta}");
-        assert!(meta["budgetRemaining"].is_u64(), "{meta}");
+        assert!(bytes <= limit, "{bytes} bytes of {limit}: {portion:?}");
     }
 
     fn whole_of(&self, address: &str, text: &str) -> Rc<Whole> {

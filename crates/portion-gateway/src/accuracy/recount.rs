@@ -65,7 +65,8 @@ impl RecountJob {
         }
         let (Some(texts), Some(reference)) = (texts, reference) else { return };
         let sample = texts.sample(*counter, *reference);
-        let counted = if *by == EstimateSource::Bytes { texts.cost(BYTE_COUNTER) } else { sample.estimated };
+        let charged_by = if *by == EstimateSource::Bytes { BYTE_COUNTER } else { *counter };
+        let counted = texts.charged_cost(charged_by);
         if let Some(estimated) = served.estimated_tokens {
             // Content other than text costs the same with any counter.
             let others = estimated.saturating_sub(counted as u64);

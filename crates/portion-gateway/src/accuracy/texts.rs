@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use portion_core::cursor::{CursorToken, charged};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, PieceBody, Portion};
@@ -15,6 +16,8 @@ use super::CountSample;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReplyTexts<'a> {
     forms: [Vec<Cow<'a, str>>; 2],
+    /// Cursors in them that cost less than they were charged.
+    cursors: Vec<CursorToken>,
 }
 
 impl<'a> ReplyTexts<'a> {
@@ -25,7 +28,8 @@ impl<'a> ReplyTexts<'a> {
             PieceBody::Block(_) | PieceBody::Base64(_) => None,
         });
         let blocks = shown.chain(portion.separate_notice()).map(Cow::Borrowed).collect();
-        Self { forms: [blocks, portion.structured().map(Cow::Borrowed).into_iter().collect()] }
+        let structured = portion.structured().map(Cow::Borrowed).into_iter().collect();
+        Self { forms: [blocks, structured], cursors: portion.charged_cursors().to_vec() }
     }
 
     /// Returns the texts of a payload that passes unchanged, except parts for which a technique is disabled.
@@ -56,7 +60,7 @@ impl<'a> ReplyTexts<'a> {
     pub(crate) fn into_owned(self) -> ReplyTexts<'static> {
         let owned =
             |texts: Vec<Cow<'_, str>>| texts.into_iter().map(|text| Cow::Owned(text.into_owned())).collect();
-        ReplyTexts { forms: self.forms.map(owned) }
+        ReplyTexts { forms: self.forms.map(owned), cursors: self.cursors }
     }
 
     /// Returns the total size in bytes.
@@ -64,9 +68,10 @@ impl<'a> ReplyTexts<'a> {
         self.forms.iter().flatten().map(|text| text.len()).sum()
     }
 
-    /// Returns the cost of the most expensive form.
-    pub(crate) fn cost(&self, counter: &dyn TokenCounter) -> usize {
-        self.costs(counter).into_iter().max().unwrap_or_default()
+    /// Returns the cost of the most expensive form, as it was charged when the reply was rendered.
+    pub(crate) fn charged_cost(&self, counter: &dyn TokenCounter) -> usize {
+        let cost = |text: &Cow<'_, str>| counter.count(&charged(text, &self.cursors));
+        self.forms.iter().map(|form| form.iter().map(cost).sum()).max().unwrap_or_default()
     }
 
     /// Returns the cost of the form that the counter finds most expensive, by the counter and by the

@@ -1,0 +1,176 @@
+//! The random bytes of cursors change neither the content of a reply nor the cost that it reports.
+
+use std::cell::RefCell;
+
+use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
+use portion_core::policy::Policy;
+use portion_core::render::{self, Context, FirstReply, Portion};
+use portion_core::view::{Request, ResolvedRequest, View, rank, resolve};
+use portion_json::scan::quote;
+use portion_tokens::{TokenCounter, Tokenizer};
+use proptest::prelude::*;
+
+use super::dice::Dice;
+use super::session::Session;
+use super::{cases, payloads, requests};
+
+/// Replies per request, each with different cursors.
+const TIMES: u64 = 6;
+/// Smallest budget, in tokens, that holds cursors at their charge.
+const LEAST: usize = 400;
+/// Replies per walk.
+const REPLIES: usize = 3;
+
+/// Where a walk continues: a view and a position.
+type Next = (View, Position);
+
+/// Content of a reply, with each cursor replaced by its position.
+#[derive(Debug, PartialEq, Eq)]
+struct Content {
+    pieces: Vec<String>,
+    structured: Option<String>,
+    notice: String,
+    reported_tokens: usize,
+}
+
+/// Renders with a random secret and snapshot id. Returns the portion and the cursors in it.
+fn rendered(
+    session: &Session,
+    asked: &ResolvedRequest,
+    fresh: bool,
+    chance: u64,
+) -> Option<(Portion, Vec<(CursorToken, Position)>)> {
+    let mut dice = Dice::new(chance);
+    let keyring = Keyring::new(&std::array::from_fn(|_| dice.roll() as u8));
+    let snapshot = dice.roll().to_be_bytes();
+    let minted = RefCell::new(Vec::new());
+    let mint = |position| {
+        let pointer = CursorTarget { snapshot, view: asked.view.id(), position };
+        let token = keyring.sign(&pointer, &Scope::from_principal("caller"));
+        minted.borrow_mut().push((token.clone(), position));
+        Some(token)
+    };
+    let cx = Context {
+        policy: &session.policy,
+        counter: session.counter,
+        mint_cursor: &mint,
+        read_call: "portion_read".into(),
+        query_tool: Some("portion_query"),
+        read_uri: session.read_uri,
+    };
+    let portion = match fresh {
+        true => match render::first_reply(&session.snapshot, asked, &cx) {
+            FirstReply::Portion(portion) => portion,
+            FirstReply::Untouched { .. } => return None,
+        },
+        false => render::follow_up_reply(&session.snapshot, asked, &cx),
+    };
+    Some((portion, minted.into_inner()))
+}
+
+fn content(portion: &Portion, minted: &[(CursorToken, Position)]) -> Content {
+    let masked = |text: &str| {
+        let mask = |text: String, (token, at): &(CursorToken, Position)| {
+            text.replace(token.as_str(), &format!("<{at:?}>"))
+        };
+        minted.iter().fold(text.to_owned(), mask)
+    };
+    Content {
+        pieces: portion.pieces().iter().map(|piece| masked(piece.body.as_str())).collect(),
+        structured: portion.structured().map(masked),
+        notice: masked(portion.notice()),
+        reported_tokens: portion.tokens(),
+    }
+}
+
+/// Renders one request several times, asserts equal content, and returns where the walk continues.
+fn check_equal(
+    session: &Session,
+    asked: &ResolvedRequest,
+    (fresh, plain): (bool, bool),
+    dice: &mut Dice,
+) -> Option<Next> {
+    // Smaller budgets hold a notice only if its cursors are charged what they really cost.
+    if asked.token_budget < LEAST {
+        return None;
+    }
+    let (portion, minted) = rendered(session, asked, fresh, dice.roll())?;
+    let expect = content(&portion, &minted);
+    for _ in 1..TIMES {
+        let (other, minted) = rendered(session, asked, fresh, dice.roll()).expect("as before");
+        assert_eq!(content(&other, &minted), expect);
+        session.costs_no_more(asked, &other, (fresh, plain));
+    }
+    let next = portion.next_cursor()?;
+    let at = minted.iter().find(|(token, _)| token == next).expect("its own cursor").1;
+    Some((render::view_with_pagination(asked.view.clone(), &portion), at))
+}
+
+fn check(seed: u64, counter: &'static dyn TokenCounter) {
+    let mut dice = Dice::new(seed);
+    let policy = requests::policy(&mut dice);
+    let uri = dice.pick(&[None, None, Some("portion://read/")]);
+    let mut session = Session::new(payloads::payload(&mut dice), policy, counter);
+    session.read_uri = uri;
+    let request = requests::request(&mut dice, &session.policy);
+    let Ok(asked) = resolve(&session.snapshot, None, &request, &session.policy) else { return };
+    let asked = rank(&session.snapshot, asked, &session.policy, session.counter);
+    let plain = request == Request::default();
+    let mut next = check_equal(&session, &asked, (true, plain), &mut dice);
+    for _ in 1..REPLIES {
+        let Some((view, at)) = next else { return };
+        let request =
+            if dice.once_in(3) { requests::request(&mut dice, &session.policy) } else { Request::default() };
+        let Ok(asked) = resolve(&session.snapshot, Some((&view, at)), &request, &session.policy) else {
+            return;
+        };
+        let asked = rank(&session.snapshot, asked, &session.policy, session.counter);
+        next = check_equal(&session, &asked, (false, false), &mut dice);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+    #[test]
+    fn no_byte_of_a_cursor_changes_a_reply(seed in any::<u64>()) {
+        check(seed, requests::counter(&mut Dice::new(seed ^ 1)));
+    }
+
+    #[test]
+    fn no_byte_of_a_cursor_changes_a_reply_that_a_vocabulary_counts(seed in any::<u64>()) {
+        let counter = Dice::new(seed ^ 1).pick(&[Tokenizer::O200k, Tokenizer::Cl100k, Tokenizer::Auto]);
+        check(seed, counter.counter());
+    }
+}
+
+/// A list of similar records, whose pages end close to their budget.
+#[test]
+fn equal_calls_serve_equal_pages() {
+    for (seed, records) in (0..10).zip((20..).step_by(18)) {
+        let mut dice = Dice::new(seed);
+        let items: Vec<String> = (0..records + 100)
+            .map(|i| {
+                let (name, notes) = (
+                    quote(&payloads::prose(&mut dice, 2)),
+                    quote(&payloads::prose(&mut dice, 4 + records / 20)),
+                );
+                format!("{{\"id\":{i},\"name\":{name},\"status\":\"open\",\"notes\":{notes}}}")
+            })
+            .collect();
+        let list = format!("{{\"items\":[{}]}}", items.join(","));
+        for policy in [Policy::default(), Policy::default().lean()] {
+            for tokenizer in [Tokenizer::Auto, Tokenizer::O200k, Tokenizer::Cl100k] {
+                let payload = super::lossless::text_payload(list.clone());
+                let session = Session::new(payload, policy.clone(), tokenizer.counter());
+                let asked =
+                    resolve(&session.snapshot, None, &Request::default(), &session.policy).expect("plain");
+                let next = check_equal(&session, &asked, (true, true), &mut dice);
+                let (view, at) = next.expect("it is long");
+                let asked =
+                    resolve(&session.snapshot, Some((&view, at)), &Request::default(), &session.policy)
+                        .expect("plain");
+                check_equal(&session, &asked, (false, false), &mut dice);
+            }
+        }
+    }
+}
