@@ -69,8 +69,11 @@ def test_progress_and_cancellation_pass():
         assert [json.loads(step)["params"]["progress"] for step in steps] == [1, 2, 3]
         wire.send(request("held", "tools/call", {"name": "hold", "arguments": {}}))
         wire.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"held"}}')
-        *_, told = wire.until(lambda message: message.get("method") == "notifications/message")
+        *before, told = wire.until(lambda message: message.get("method") == "notifications/message")
         assert json.loads(told)["params"]["data"] == "cancelled held"
+        # The server answers a cancelled request, too. Its answer is dropped, and later ones pass.
+        after = wire.until_answer(request("later", "tools/call", {"name": "take_steps", "arguments": {}}))
+        assert not [line for line in before + after if json.loads(line).get("id") == "held"]
 
 
 def test_a_server_without_tools_gains_ours():

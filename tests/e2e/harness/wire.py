@@ -69,9 +69,13 @@ class Wire:
 
     def ask(self, line):
         """The answer's line to the request in `line`; what came before it is dropped."""
+        return self.until_answer(line)[-1]
+
+    def until_answer(self, line):
+        """The lines up to and with the answer to the request in `line`."""
         self.send(line)
         wanted = json.loads(line)["id"]
-        return self.until(lambda message: "method" not in message and message.get("id") == wanted)[-1]
+        return self.until(lambda message: "method" not in message and message.get("id") == wanted)
 
     def open(self, revision="2025-11-25"):
         """The handshake, and its answer's line."""
