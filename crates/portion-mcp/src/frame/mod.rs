@@ -1,8 +1,8 @@
 //! Splits byte streams into messages by newlines, as MCP over stdio does.
 //!
-//! A message keeps its bytes; those beyond 32 MiB are compressed until it is complete. A message over the limit is
-//! dropped while it arrives: only its id is kept, so that the request can be answered with an error, and the stream
-//! continues with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
+//! A message keeps its bytes; one over 32 MiB is compressed until it is complete. A message over the limit is dropped
+//! while it arrives: only its id is kept, so that the request can be answered with an error, and the stream continues
+//! with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
 //! message without waking another thread, which keeps the added latency in microseconds.
 //!
 //! ```
@@ -13,7 +13,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod compressed_tail;
+mod compressed_line;
 mod id_scanner;
 mod line_breaks;
 
@@ -21,7 +21,7 @@ use std::io::{self, Read};
 
 use memchr::memchr;
 
-use compressed_tail::CompressedTail;
+use compressed_line::CompressedLine;
 use id_scanner::IdScanner;
 pub(crate) use line_breaks::replace_line_breaks;
 
@@ -29,7 +29,7 @@ pub(crate) use line_breaks::replace_line_breaks;
 /// enough to stay in the second-level cache.
 const DEFAULT_READ_CHUNK: usize = 256 * 1024;
 
-/// Bytes of a line that are kept as they came. The rest is compressed until the line is complete.
+/// Largest line that is kept as it comes. A longer one is compressed until it is complete.
 const UNCOMPRESSED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Byte order mark that some programs write before UTF-8; it is not part of a message.
@@ -154,11 +154,8 @@ pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
 /// A line that is still being read.
 enum PartialLine {
     Buffered(Vec<u8>),
-    /// A long line. It may still exceed the limit.
-    Compressed {
-        head: Vec<u8>,
-        tail: CompressedTail,
-    },
+    /// A very long line. It may still exceed the limit.
+    Compressed(CompressedLine),
     TooLarge {
         id_scanner: Box<IdScanner>,
         bytes: u64,
@@ -166,26 +163,33 @@ enum PartialLine {
 }
 
 impl PartialLine {
-    /// Appends a piece. Compresses what is beyond `uncompressed` bytes, and drops a line that exceeds `limit`.
+    /// Appends a piece. Compresses a line that exceeds `uncompressed` bytes, and drops one that exceeds `limit`.
     fn append(self, piece: &[u8], limit: usize, uncompressed: usize) -> io::Result<Self> {
         Ok(match self {
-            Self::Buffered(line) if line.len() + piece.len() > limit => too_large(&line, None, piece)?,
+            Self::Buffered(line) if line.len() + piece.len() > limit => {
+                let mut id_scanner = Box::<IdScanner>::default();
+                id_scanner.feed(&line);
+                Self::too_large(id_scanner, line.len(), piece)
+            }
             Self::Buffered(mut line) if line.len() + piece.len() <= uncompressed => {
                 reserve_line(&mut line, piece.len(), limit.min(uncompressed));
                 line.extend_from_slice(piece);
                 Self::Buffered(line)
             }
-            Self::Buffered(head) => {
-                let mut tail = CompressedTail::new();
-                tail.push(piece)?;
-                Self::Compressed { head, tail }
+            Self::Buffered(line) => {
+                let mut compressed = CompressedLine::new();
+                compressed.push(&line)?;
+                compressed.push(piece)?;
+                Self::Compressed(compressed)
             }
-            Self::Compressed { head, tail } if head.len() + tail.len() + piece.len() > limit => {
-                too_large(&head, Some(tail), piece)?
+            Self::Compressed(line) if line.len() + piece.len() > limit => {
+                let (mut id_scanner, bytes) = (Box::<IdScanner>::default(), line.len());
+                line.for_each_piece(|piece| id_scanner.feed(piece))?;
+                Self::too_large(id_scanner, bytes, piece)
             }
-            Self::Compressed { head, mut tail } => {
-                tail.push(piece)?;
-                Self::Compressed { head, tail }
+            Self::Compressed(mut line) => {
+                line.push(piece)?;
+                Self::Compressed(line)
             }
             Self::TooLarge { mut id_scanner, bytes } => {
                 id_scanner.feed(piece);
@@ -194,12 +198,18 @@ impl PartialLine {
         })
     }
 
+    /// Drops a line that exceeds the limit with this piece. Only its id is kept.
+    fn too_large(mut id_scanner: Box<IdScanner>, bytes: usize, piece: &[u8]) -> Self {
+        id_scanner.feed(piece);
+        Self::TooLarge { id_scanner, bytes: (bytes + piece.len()) as u64 }
+    }
+
     fn finish(self) -> io::Result<Option<Frame>> {
         let mut line = match self {
             Self::Buffered(line) => line,
-            Self::Compressed { head: mut line, tail } => {
-                line.reserve_exact(tail.len() + 1);
-                tail.for_each_piece(|piece| line.extend_from_slice(piece))?;
+            Self::Compressed(compressed) => {
+                let mut line = Vec::with_capacity(compressed.len() + 1);
+                compressed.for_each_piece(|piece| line.extend_from_slice(piece))?;
                 line
             }
             Self::TooLarge { id_scanner, bytes } => {
@@ -214,18 +224,6 @@ impl PartialLine {
         line.shrink_to(line.len() + 1);
         Ok(Some(Frame::Message(line)))
     }
-}
-
-/// Drops a line that exceeds the limit with this piece. Only its id is kept.
-fn too_large(head: &[u8], tail: Option<CompressedTail>, piece: &[u8]) -> io::Result<PartialLine> {
-    let bytes = head.len() + tail.as_ref().map_or(0, CompressedTail::len) + piece.len();
-    let mut id_scanner = Box::new(IdScanner::default());
-    id_scanner.feed(head);
-    if let Some(tail) = tail {
-        tail.for_each_piece(|piece| id_scanner.feed(piece))?;
-    }
-    id_scanner.feed(piece);
-    Ok(PartialLine::TooLarge { id_scanner, bytes: bytes as u64 })
 }
 
 /// Doubles the capacity, as a vector would, but never past the limit, and reserves a byte for the newline.
@@ -259,7 +257,7 @@ mod tests {
         FrameReader::new(Drip(input, step), limit).map(|frame| frame.expect("drip never fails")).collect()
     }
 
-    /// The same where what is beyond `uncompressed_bytes` is compressed.
+    /// The same where a line over `uncompressed_bytes` is compressed.
     fn compressed_frames(input: &[u8], step: usize, limit: usize, uncompressed_bytes: usize) -> Vec<Frame> {
         let frames = FrameReader { uncompressed_bytes, ..FrameReader::new(Drip(input, step), limit) };
         frames.map(|frame| frame.expect("drip never fails")).collect()
