@@ -40,6 +40,7 @@ pub use header_params::{HeaderArgument, HeaderParam};
 pub use parsed_batch::{
     InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans, request_whole_results,
 };
+pub(crate) use processor::DormantProcessor;
 pub use processor::McpProcessor;
 pub use processor_factory::McpProcessorFactory;
 pub use request_id_map::RequestIdMap;

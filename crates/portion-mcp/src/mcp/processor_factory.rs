@@ -8,6 +8,7 @@ use portion_gateway::listing::ListingOptions;
 use portion_gateway::session::ClientSession;
 
 use super::McpProcessor;
+use super::catalog::CatalogPool;
 
 /// Settings shared by the processors of one server.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub struct McpProcessorFactory {
     /// True if traces are exported: then the server receives the gateway's span in place of the client's, as
     /// the parent of its own spans. Otherwise the trace context of a request is unchanged.
     pub exports_traces: bool,
+    /// Tool catalogs that sessions share.
+    pub(super) catalog_pool: Arc<CatalogPool>,
 }
 
 impl McpProcessorFactory {
@@ -37,6 +40,7 @@ impl McpProcessorFactory {
             max_client_message_bytes: message_limit,
             upstream: None,
             exports_traces: false,
+            catalog_pool: Arc::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use portion_json::scan::{JsonKind, JsonReader, unescape, unescape_into};
 use portion_json::span::Span;
 
 /// Spans of the members of an object or of the items of an array.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sequence {
     /// Span of the object or array, brackets included.
     pub span: Span,

@@ -12,7 +12,8 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use tokio::time::timeout;
 
-use super::session_cache::{ProxySession, ReservedIds, session_id};
+use super::session::{ProxySession, ReservedIds};
+use super::session_cache::session_id;
 use super::upstream_client::{self, ForwardError, ForwardedParts, is_event_stream, is_json};
 use super::{ProxyShared, response_with_body, stream};
 use crate::frame::Frame;
@@ -101,7 +102,9 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
     };
     if response.status().is_success() {
         if summary.is_initialize {
-            post.shared.sessions.insert_started(&principal, session_id(response.headers()), &post.processor);
+            let now = post.shared.processor_factory.gateway.now();
+            let id = session_id(response.headers());
+            post.shared.sessions.insert_started(&principal, id, &post.processor, now);
         }
         if summary.is_initialized_notification {
             post.session.opening.mark_client_ready();

@@ -6,10 +6,11 @@
 //! - `upstream_client`: requests to the server
 //! - `exchange`: a post and its response
 //! - `stream`: a stream of events from the server to the client
-//! - `session_cache`: state kept between posts
+//! - `session`: a session and its state; `session_cache`: state kept between posts
 //! - `session_opening`: delays the first request until the listening stream is open
 
 mod exchange;
+mod session;
 mod session_cache;
 mod session_opening;
 mod stream;

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::ProxyShared;
 use super::exchange::{PostExchange, client_messages, response_id, send_one_way};
-use super::session_cache::ProxySession;
+use super::session::ProxySession;
 use super::upstream_client::{self, ForwardedParts};
 use crate::frame::Frame;
 use crate::front::http::http_error::HttpError;

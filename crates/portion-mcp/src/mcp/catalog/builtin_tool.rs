@@ -25,7 +25,7 @@ pub(in super::super) enum ToolOwner {
 }
 
 /// Requested and assigned names of the built-in tools.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct BuiltinToolNames {
     requested: Vec<NamedTool>,
     /// Names in use; `None` until all upstream tools are listed.

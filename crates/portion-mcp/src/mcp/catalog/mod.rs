@@ -5,6 +5,7 @@
 
 mod advertise;
 mod builtin_tool;
+mod catalog_pool;
 mod lazy;
 mod output_schema;
 mod schema;
@@ -27,10 +28,11 @@ use super::splice::Splice;
 use super::walk::{self, Sequence};
 use builtin_tool::BuiltinToolNames;
 pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
+pub(super) use catalog_pool::CatalogPool;
 pub(super) use tool::UpstreamTool;
 
 /// The known tools of an upstream.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolCatalog {
     tools: HashMap<String, UpstreamTool>,
     style: ListingStyle,
@@ -106,6 +108,7 @@ impl ToolCatalog {
             let Some(mut tool) = UpstreamTool::parse(text, *span) else { continue };
             let offer = offer(&tool.name);
             let listed = self.list_tool(&mut tool, text, *span, &offer);
+            tool.input_schema = None;
             if listed != span.slice(text) {
                 splice.replace(*span, listed);
             }

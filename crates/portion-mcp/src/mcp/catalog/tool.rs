@@ -29,7 +29,7 @@ const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
 const LIST_NAME_PREFIXES: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
 
 /// A tool of the upstream.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct UpstreamTool {
     pub name: String,
     /// Size of its listing in bytes, as the upstream wrote it.
@@ -46,7 +46,7 @@ pub(in super::super) struct UpstreamTool {
     pub is_bounded: bool,
     /// True if it returns a list, by its name or its `outputSchema`; never learned from replies.
     pub(super) is_list_like: bool,
-    /// Spans of its `inputSchema`.
+    /// Spans of its `inputSchema`. `None` once it is listed, because they belong to the text of the list.
     pub(super) input_schema: Option<InputSchema>,
     /// Controls that were added to its schema.
     pub(super) advertised_controls: Vec<&'static str>,
@@ -56,7 +56,7 @@ pub(in super::super) struct UpstreamTool {
 }
 
 /// Spans of an `inputSchema` to which properties can be added.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct InputSchema {
     pub schema: Sequence,
     pub properties: Option<Sequence>,

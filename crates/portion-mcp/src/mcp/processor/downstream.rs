@@ -10,7 +10,7 @@ use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::PassThrough;
 use portion_json::span::Span;
 
-use super::super::catalog::{BuiltinTool, ToolOwner};
+use super::super::catalog::{BuiltinTool, ToolCatalog, ToolOwner};
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, MessageOrBatch, decode_line, parse};
 use super::super::error_code::{INVALID_REQUEST, SERVER_BUSY};
 use super::super::parsed_batch::WHOLE_RESULT_KEY;
@@ -194,7 +194,7 @@ impl McpProcessor {
             MethodHandling::ListTools => {
                 let mut server_info = self.server_info();
                 if server_info.has_no_tools {
-                    let tools = server_info.catalog.list_builtin_only();
+                    let tools = server_info.edit_catalog(ToolCatalog::list_builtin_only);
                     let result = format!("{{\"tools\":{tools}{}}}", completion_members(modern, true));
                     return MessageOutcome::Respond(responses::success_response(id, &result));
                 }
@@ -427,7 +427,7 @@ impl McpProcessor {
     fn tool_owner(&self, name: &str) -> ToolOwner {
         let mut server_info = self.server_info();
         if server_info.has_no_tools && !server_info.catalog.is_complete() {
-            server_info.catalog.list_builtin_only();
+            server_info.edit_catalog(ToolCatalog::list_builtin_only);
         }
         server_info.catalog.owner(name)
     }

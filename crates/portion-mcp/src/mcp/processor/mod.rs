@@ -4,12 +4,13 @@
 //! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
 //! [`server_messages`] its notifications and requests. [`timeouts`] limits how long a request waits, [`queries`] keeps
 //! the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the client and the trace,
-//! and [`responses`] writes the gateway's own responses.
+//! and [`responses`] writes the gateway's own responses. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 
 mod caller_identity;
 mod describe;
+mod dormant;
 mod downstream;
 mod line_outcome;
 mod method;
@@ -35,12 +36,13 @@ use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;
 use tokio::sync::Notify;
 
-use super::catalog::{ToolCatalog, ToolListingPolicy};
+use super::catalog::{CatalogPool, ToolCatalog, ToolListingPolicy};
 use super::header_params::HeaderParam;
 use super::processor_factory::McpProcessorFactory;
 use crate::frame::Frame;
 use crate::relay::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
+pub(crate) use dormant::DormantProcessor;
 use pending::{PendingKind, PendingRequest, PendingRequests};
 use queries::ActiveQueries;
 use timeouts::Timeouts;
@@ -79,9 +81,28 @@ pub struct McpProcessor {
 
 /// Facts about a server, from its responses.
 struct ServerInfo {
-    catalog: ToolCatalog,
+    /// Shared with sessions that know the same tools; [`edit_catalog`](Self::edit_catalog) changes it.
+    catalog: Arc<ToolCatalog>,
+    catalog_pool: Arc<CatalogPool>,
     /// True if the server has no tools capability: then `tools/list` is answered without it.
     has_no_tools: bool,
+}
+
+impl ServerInfo {
+    fn new(catalog: ToolCatalog, catalog_pool: &Arc<CatalogPool>) -> Self {
+        let mut catalog = Arc::new(catalog);
+        catalog_pool.share(&mut catalog);
+        Self { catalog, catalog_pool: Arc::clone(catalog_pool), has_no_tools: false }
+    }
+
+    /// Changes the catalog of this session only.
+    fn edit_catalog<T>(&mut self, edit: impl FnOnce(&mut ToolCatalog) -> T) -> T {
+        let outcome = edit(Arc::make_mut(&mut self.catalog));
+        if self.catalog.is_complete() {
+            self.catalog_pool.share(&mut self.catalog);
+        }
+        outcome
+    }
 }
 
 impl McpProcessor {
@@ -94,9 +115,9 @@ impl McpProcessor {
             max_client_message_bytes: client_limit,
             upstream,
             exports_traces: traces,
+            catalog_pool,
         } = factory;
-        let server_info =
-            Arc::new(Mutex::new(ServerInfo { catalog: ToolCatalog::new(listing), has_no_tools: false }));
+        let server_info = Arc::new(Mutex::new(ServerInfo::new(ToolCatalog::new(listing), catalog_pool)));
         Self {
             gateway: Arc::clone(gateway),
             scope,

@@ -7,6 +7,7 @@ use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, unescape_into};
 use portion_json::span::Span;
 
+use super::super::catalog::ToolCatalog;
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
 use super::super::result::{self, ResultShape};
@@ -27,7 +28,7 @@ impl McpProcessor {
         let (text, envelope) = (edit.text, edit.envelope);
         let method = envelope.method(text);
         if method == "notifications/tools/list_changed" {
-            self.server_info().catalog.clear();
+            self.server_info().edit_catalog(ToolCatalog::clear);
         }
         self.update_timers(text, &envelope, &method);
         let caller = self.general_caller();

@@ -8,6 +8,7 @@ use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
+use super::super::catalog::ToolCatalog;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
@@ -199,9 +200,11 @@ impl McpProcessor {
         let offer = |name: &str| self.listing_policy(&rules, name);
         let mut server_info = self.server_info();
         if self.relays_tool_list() {
-            return server_info.catalog.process_page(&mut Splice::new(text), text, result, &offer);
+            let mut nothing = Splice::new(text);
+            return server_info
+                .edit_catalog(|catalog| catalog.process_page(&mut nothing, text, result, &offer));
         }
-        server_info.catalog.process_page(splice, text, result, &offer)
+        server_info.edit_catalog(|catalog| catalog.process_page(splice, text, result, &offer))
     }
 
     /// Requests the tool list once the result of an unknown tool was shortened: whether the call can be
@@ -258,7 +261,7 @@ impl McpProcessor {
             if !server_info.catalog.is_complete() {
                 // Without a tool list there is no tool to learn, and no name that conflicts with a built-in
                 // tool.
-                server_info.catalog.list_builtin_only();
+                server_info.edit_catalog(ToolCatalog::list_builtin_only);
             }
         }
         let held = self.pending_requests().take_queued();

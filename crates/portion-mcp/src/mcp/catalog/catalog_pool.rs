@@ -1,0 +1,84 @@
+//! Shares equal catalogs between the sessions of a server.
+//!
+//! Most sessions know the same tools, and a catalog of a hundred tools takes tens of kilobytes.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::ToolCatalog;
+
+/// Largest number of different catalogs that are shared. They differ if the server lists other tools to other callers.
+const MAX_CATALOGS: usize = 32;
+
+/// The catalogs that the sessions of a server share.
+#[derive(Debug, Default)]
+pub(in super::super) struct CatalogPool(Mutex<Vec<Weak<ToolCatalog>>>);
+
+impl CatalogPool {
+    /// Replaces a catalog by an equal one of another session, if there is one. Otherwise later sessions share this one.
+    pub(in super::super) fn share(&self, catalog: &mut Arc<ToolCatalog>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|other| other.strong_count() > 0);
+        if let Some(equal) = known.iter().filter_map(Weak::upgrade).find(|other| other == catalog) {
+            *catalog = equal;
+            return;
+        }
+        if known.len() >= MAX_CATALOGS {
+            known.remove(0);
+        }
+        known.push(Arc::downgrade(catalog));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use portion_gateway::listing::ListingOptions;
+
+    use super::super::super::splice::Splice;
+    use super::super::super::walk;
+    use super::super::{ToolCatalog, ToolListingPolicy};
+    use super::{CatalogPool, MAX_CATALOGS};
+
+    /// Returns the catalog of a session to which these tools are listed.
+    fn listed(pool: &CatalogPool, names: &[&str]) -> Arc<ToolCatalog> {
+        let mut catalog = ToolCatalog::new(&ListingOptions::default());
+        let tool = |name: &&str| {
+            format!(
+                r#"{{"name":"list_{name}","inputSchema":{{"type":"object","properties":{{"{name}":{{}}}}}}}}"#
+            )
+        };
+        let text = format!(r#"{{"tools":[{}]}}"#, names.iter().map(tool).collect::<Vec<_>>().join(", "));
+        let (mut splice, span) = (Splice::new(&text), walk::document_span(&text));
+        catalog.process_page(&mut splice, &text, span, &|_| ToolListingPolicy::default());
+        let mut catalog = Arc::new(catalog);
+        pool.share(&mut catalog);
+        catalog
+    }
+
+    #[test]
+    fn sessions_with_the_same_tools_share_a_catalog() {
+        let pool = CatalogPool::default();
+        let (first, other) = (listed(&pool, &["a", "b"]), listed(&pool, &["a", "c"]));
+        assert!(!Arc::ptr_eq(&first, &other));
+        assert!(other.tool("list_b").is_none() && other.tool("list_c").is_some());
+        assert!(Arc::ptr_eq(&first, &listed(&pool, &["a", "b"])));
+        assert!(Arc::ptr_eq(&first, &listed(&pool, &["b", "a"])), "the order says nothing about a tool");
+        drop(first);
+        let _ = listed(&pool, &["a"]);
+        assert_eq!(
+            pool.0.lock().expect("nothing panics").len(),
+            2,
+            "a catalog without a session is forgotten"
+        );
+    }
+
+    #[test]
+    fn the_number_of_catalogs_is_limited() {
+        let pool = CatalogPool::default();
+        let names: Vec<String> = (0..=MAX_CATALOGS).map(|n| format!("t{n}")).collect();
+        let held: Vec<_> = names.iter().map(|name| listed(&pool, &[name])).collect();
+        assert_eq!(pool.0.lock().expect("nothing panics").len(), MAX_CATALOGS);
+        assert!(!Arc::ptr_eq(&held[0], &listed(&pool, &[&names[0]])));
+    }
+}

@@ -1,0 +1,121 @@
+//! A session of a client, or all requests of a client without sessions.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::session_opening::SessionOpening;
+use crate::mcp::{McpProcessor, McpProcessorFactory, RequestIdMap};
+use crate::relay::MessageProcessor as _;
+use portion_gateway::principal::Principal;
+
+/// Unanswered posts kept per session, so that the client can resume them.
+const MAX_UNANSWERED_POSTS: usize = 64;
+
+/// A session, or all requests of one principal if the server has no sessions.
+pub(super) struct ProxySession {
+    /// Holds the state of the server. Each post gets a fork of it, with its own requests.
+    pub(super) processor: McpProcessor,
+    pub(super) opening: SessionOpening,
+    /// Ids of the pending requests, which must be unique in the session; `None` if this is not a session.
+    ids_in_flight: Option<Mutex<RequestIdMap<()>>>,
+    /// Posts whose streams ended before the response, and which the client may resume.
+    unanswered_posts: Mutex<Vec<Arc<McpProcessor>>>,
+}
+
+/// Reserved ids of the requests of a post; released when this is dropped.
+pub(super) struct ReservedIds {
+    session: Arc<ProxySession>,
+    ids: Vec<Box<str>>,
+}
+
+impl ProxySession {
+    /// Creates a session that has no id yet.
+    pub(super) fn without_id(principal: &Principal, processor_factory: &McpProcessorFactory) -> Self {
+        let scope = principal.sessionless_scope();
+        let processor = processor_factory.new_processor(scope, principal.conversation(None));
+        Self::new(processor.with_reuse(principal.has_credential()), false)
+    }
+
+    /// Creates a session. `has_ids`: request ids must be unique in it.
+    pub(super) fn new(processor: McpProcessor, has_ids: bool) -> Self {
+        let ids_in_flight = has_ids.then(Mutex::default);
+        Self {
+            processor,
+            opening: SessionOpening::default(),
+            ids_in_flight,
+            unanswered_posts: Mutex::default(),
+        }
+    }
+
+    /// Returns a processor for a post.
+    pub(super) fn post_processor(&self) -> McpProcessor {
+        if self.ids_in_flight.is_some() { self.processor.fork_in_session() } else { self.processor.fork() }
+    }
+
+    /// Reserves the ids of the requests of a post.
+    ///
+    /// # Errors
+    /// Returns the first id that is already reserved.
+    pub(super) fn reserve_ids<'a>(
+        self: &Arc<Self>,
+        ids: impl Iterator<Item = &'a str>,
+    ) -> Result<ReservedIds, Box<str>> {
+        let mut reserved = ReservedIds { session: Arc::clone(self), ids: Vec::new() };
+        let Some(all) = &self.ids_in_flight else { return Ok(reserved) };
+        for id in ids {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            if all.contains(id) {
+                return Err(id.into());
+            }
+            all.insert(id, ());
+            reserved.ids.push(id.into());
+        }
+        Ok(reserved)
+    }
+
+    /// Keeps a post whose stream ended before the response.
+    pub(super) fn keep_unanswered(&self, processor: Arc<McpProcessor>) {
+        let mut unanswered = self.unanswered_posts();
+        if unanswered.len() >= MAX_UNANSWERED_POSTS {
+            unanswered.remove(0);
+        }
+        unanswered.push(processor);
+    }
+
+    /// Returns the processor of the unanswered post that waits for the response with this id.
+    pub(super) fn processor_awaiting(&self, raw_id: &str) -> Option<Arc<McpProcessor>> {
+        let mut unanswered = self.unanswered_posts();
+        unanswered.retain(|processor| processor.pending_count() > 0);
+        unanswered.iter().find(|processor| processor.is_awaiting(raw_id)).map(Arc::clone)
+    }
+
+    /// Forgets the posts that the client may resume.
+    pub(super) fn forget_unanswered(&self) {
+        self.unanswered_posts().clear();
+    }
+
+    fn unanswered_posts(&self) -> MutexGuard<'_, Vec<Arc<McpProcessor>>> {
+        self.unanswered_posts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ReservedIds {
+    /// Releases the ids; called before the client gets the responses, because it may reuse them at once.
+    pub(super) fn release(&mut self) {
+        let Some(all) = &self.session.ids_in_flight else { return };
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in self.ids.drain(..) {
+            all.take(&id);
+        }
+    }
+
+    /// Creates an empty reservation.
+    pub(super) fn empty(session: &Arc<ProxySession>) -> Self {
+        Self { session: Arc::clone(session), ids: Vec::new() }
+    }
+}
+
+impl Drop for ReservedIds {
+    fn drop(&mut self) {
+        self.release();
+    }
+}

@@ -1,0 +1,120 @@
+//! Tests of the sessions that a proxy keeps.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use portion_core::policy::ClientLimits;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::listing::ListingOptions;
+use portion_gateway::policy_source::EndpointConfig;
+use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::store::{MemoryStore, StoreLimits};
+
+use super::{DORMANT_AFTER, ProxySession, SWEEP_INTERVAL, SessionCache, SessionState, UNANSWERED_POSTS_TTL};
+use crate::frame::Frame;
+use crate::mcp::{McpProcessor, McpProcessorFactory};
+use crate::relay::MessageProcessor as _;
+
+/// A cache, and the clock that it reads.
+struct Scene {
+    cache: SessionCache,
+    factory: McpProcessorFactory,
+    now: Arc<Mutex<Instant>>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let now = Arc::new(Mutex::new(Instant::now()));
+        let clock = Arc::clone(&now);
+        let rules = EndpointRules::new(Arc::new(EndpointConfig::default()), ClientLimits::UNKNOWN);
+        let store = Arc::new(MemoryStore::new(StoreLimits::default()));
+        let clock = Arc::new(move || *clock.lock().expect("nothing panics"));
+        let parts = GatewayParts { clock, ..GatewayParts::new(rules, store, [7; 32]) };
+        let factory =
+            McpProcessorFactory::new(Arc::new(Gateway::new(parts)), ListingOptions::default(), 1 << 20);
+        Self { cache: SessionCache::default(), factory, now }
+    }
+
+    fn wait(&self, time: Duration) {
+        *self.now.lock().expect("nothing panics") += time;
+    }
+
+    /// Begins a session with the name of a client and a list of tools.
+    fn begin(&self, id: &str) {
+        let session = ProxySession::without_id(&principal(""), &self.factory);
+        let processor = session.post_processor();
+        process(&processor, INITIALIZE, r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"tools":{}}}}"#);
+        self.cache.insert_started(&principal(id), Some(id), &processor, self.factory.gateway.now());
+        process(&self.get(id).post_processor(), r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, TOOLS);
+    }
+
+    fn get(&self, id: &str) -> Arc<ProxySession> {
+        self.cache.get_or_insert(&principal(id), &self.factory)
+    }
+
+    /// Lets a request arrive after this time. Returns the number of dormant sessions.
+    fn dormant_after(&self, time: Duration) -> usize {
+        self.wait(time);
+        self.get("other");
+        let is_dormant = |state: &SessionState| matches!(state, SessionState::Dormant(_));
+        self.cache.lock().by_key.values().filter(|session| is_dormant(&session.state)).count()
+    }
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":"claude-code","version":"1"}}}"#;
+const TOOLS: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"r":{"type":"string","x-mcp-header":"R"}}}}]}}"#;
+
+fn process(processor: &McpProcessor, request: &str, response: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(processor.process_client_frame(Frame::Message(request.into())));
+    runtime.block_on(processor.process_server_frame(Frame::Message(response.into())));
+}
+
+fn principal(session: &str) -> Principal {
+    let mut headers = HeaderMap::new();
+    headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer t"));
+    if !session.is_empty() {
+        let id = HeaderValue::from_str(session).expect("an id");
+        headers.insert(HeaderName::from_static("mcp-session-id"), id);
+    }
+    PrincipalResolver::new([0; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec()).identify("/mcp", None, &headers)
+}
+
+#[test]
+fn abandoned_sessions_become_dormant_and_lose_nothing() {
+    let scene = Scene::new();
+    (0..50).for_each(|n| scene.begin(&format!("s{n}")));
+    let session = scene.get("s7").processor.to_dormant().session;
+    assert_eq!(scene.dormant_after(SWEEP_INTERVAL), 0);
+    assert_eq!(scene.dormant_after(DORMANT_AFTER), 50);
+    let woken = scene.get("s7");
+    let known = woken.processor.to_dormant();
+    assert!(Arc::ptr_eq(&known.session, &session), "it counts the tokens that were served");
+    assert!(known.client.is_some_and(|client| client.preset == "claude-code"));
+    assert!(known.allows_reuse);
+    assert_eq!(woken.processor.header_params("t").len(), 1, "the tools are known");
+    assert!(
+        woken.reserve_ids(["1"].into_iter()).is_ok_and(|_held| woken.reserve_ids(["1"].into_iter()).is_err())
+    );
+    assert_eq!(scene.dormant_after(SWEEP_INTERVAL), 49, "it is in use");
+    drop(woken);
+    assert_eq!(scene.dormant_after(DORMANT_AFTER), 50);
+}
+
+#[test]
+fn a_session_with_a_request_stays_active() {
+    let scene = Scene::new();
+    scene.begin("s");
+    let stream = scene.get("s");
+    assert_eq!(scene.dormant_after(DORMANT_AFTER), 0, "a stream is open");
+    let post = Arc::new(stream.post_processor());
+    drop(stream);
+    assert_eq!(scene.dormant_after(DORMANT_AFTER), 0, "a post is processed");
+    scene.get("s").keep_unanswered(post);
+    assert_eq!(scene.dormant_after(DORMANT_AFTER), 0, "a post may be resumed");
+    assert_eq!(scene.dormant_after(UNANSWERED_POSTS_TTL), 1);
+}
