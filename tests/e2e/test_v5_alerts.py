@@ -156,7 +156,7 @@ def test_v5_4_a_webhook_that_is_none_is_told_once_and_not_followed(tmp_path, sta
     with Hook(refuse=1, status=status) as hook, Watched("serve", tmp_path, hook) as portion:
         portion.call(0, 20)
         portion.until(lambda: portion.metric("portion_webhooks_failed_total") == 1, "a message that failed")
-        line = portion.until(lambda: re.search(r"an alert could not be posted.*", portion.log()), "a warning")[0]
+        line = portion.until(lambda: re.search(r"an alert could not be sent.*", portion.log()), "a warning")[0]
         assert str(status) in line and SECRET not in line
     assert hook.received.empty()
 

@@ -142,7 +142,7 @@ def test_v6_3_a_badly_wrong_estimate_is_noticed_logged_recorded_and_bounded_by_b
     assert all(record["actualTokens"] for record in recorded.requests(3)), "of a rule of thumb each reply is counted"
     assert recorded.one("--endpoint", "list_bookings")["outcome"] != "capped", "each endpoint stands for itself"
     warnings = [line for line in peer.said().splitlines() if "WARN" in line and "get_noise" in line]
-    assert len(warnings) == 1 and "badly too low" in warnings[0] and "portion calibrate" in warnings[0], peer.said()
+    assert len(warnings) == 1 and "far too low" in warnings[0] and "portion calibrate" in warnings[0], peer.said()
 
 
 def test_v6_4_deeply_nested_data_are_described_and_not_lost(peer):

@@ -136,8 +136,8 @@ impl LiveShared {
     fn on_file_change(&self, path: &Path, seen: FileContent) {
         let why = match seen {
             FileContent::Text(text) => return self.reload(path, text),
-            FileContent::Empty => "says nothing; to go back to the defaults, write {}",
-            FileContent::Missing => "is not there any more; put it back, or restart to go on without it",
+            FileContent::Empty => "is empty; to return to the defaults, write {}",
+            FileContent::Missing => "is missing; restore it, or restart without it",
             FileContent::Unreadable(why) => {
                 return self.reject(path, vec![format!("{}: {why}", path.display())]);
             }
@@ -184,13 +184,13 @@ impl LiveShared {
         }
         self.publish_changes(path, version, changes);
         for ConfigChange { key, .. } in pending {
-            tracing::warn!(version, key, "obeyed only after a restart");
+            tracing::warn!(version, key, "the change takes effect after a restart");
         }
     }
 
     fn publish_changes(&self, path: &Path, version: u64, changes: Vec<ConfigChange>) {
         let source = path.display().to_string();
-        tracing::info!(version, source, changes = changes.len(), "the configuration is another one now");
+        tracing::info!(version, source, changes = changes.len(), "a new configuration is in force");
         for ConfigChange { key, old, new } in &changes {
             let (old, new) = (display_value(old.as_ref()), display_value(new.as_ref()));
             tracing::info!(version, source, key, old, new, "changed");
@@ -205,7 +205,7 @@ impl LiveShared {
         for error in &errors {
             tracing::error!("{error}");
         }
-        tracing::error!(version, "the configuration is not obeyed: the version before stays in force");
+        tracing::error!(version, "the configuration is invalid: the previous version stays in force");
         let source = path.display().to_string();
         {
             let mut state = self.lock_status();
@@ -234,7 +234,7 @@ fn record_version(history: Option<&mut History>, path: &Path, text: &str, fallba
 /// Returns the result of the history, or logs the error and returns `fallback`.
 fn unwrap_or_warn<T>(result: Result<T, HistoryError>, fallback: T) -> T {
     result.unwrap_or_else(|error| {
-        tracing::warn!(%error, "this version of the configuration cannot be gone back to");
+        tracing::warn!(%error, "this version of the configuration cannot be restored");
         fallback
     })
 }

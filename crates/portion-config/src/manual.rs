@@ -9,7 +9,7 @@ pub fn manual() -> String {
     let mut out = String::new();
     for group in KeyGroup::ALL {
         let _ = write!(out, "\n### {}\n\n", group.heading());
-        out.push_str("| key | value | default | what it decides | where | reload |\n| --- | --- | --- | --- | --- | --- |\n");
+        out.push_str("| key | value | default | description | where | reload |\n| --- | --- | --- | --- | --- | --- |\n");
         for key in Key::all().filter(|key| key.group == group) {
             let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
             let _ = writeln!(

@@ -31,7 +31,7 @@ pub enum ExpandError {
     #[error("refers to the environment variable {0}, which is not set")]
     Unset(String),
     /// A variable is not valid Unicode.
-    #[error("refers to the environment variable {0}, which is no text")]
+    #[error("refers to the environment variable {0}, which is not valid UTF-8")]
     NotUnicode(String),
     /// A file cannot be read.
     #[error("refers to the file {path}, which cannot be read: {reason}")]
@@ -42,10 +42,10 @@ pub enum ExpandError {
         reason: String,
     },
     /// A dollar sign does not begin a reference.
-    #[error("has a $ that begins no ${{NAME}}; for the character itself, write $$")]
+    #[error("has a $ without {{NAME}}; for a literal $, write $$")]
     StrayDollar,
     /// A secret is written literally.
-    #[error("holds a secret")]
+    #[error("contains a secret")]
     LiteralSecret,
 }
 
@@ -53,8 +53,8 @@ impl ExpandError {
     /// Describes the problem with the value of this name.
     pub(crate) fn problem(&self, name: &str) -> String {
         match self {
-            Self::StrayDollar => format!("has a $ in `{name}` that begins no reference"),
-            Self::LiteralSecret => format!("holds a secret in `{name}`"),
+            Self::StrayDollar => format!("has a $ in `{name}` that does not begin a reference"),
+            Self::LiteralSecret => format!("contains a secret in `{name}`"),
             other => format!("{other}, for `{name}`"),
         }
     }
@@ -62,12 +62,12 @@ impl ExpandError {
     /// Returns the remedy.
     pub(crate) fn fix(&self) -> String {
         match self {
-            Self::Unset(variable) => format!("set {variable}, or take the reference out"),
+            Self::Unset(variable) => format!("set {variable}, or remove the reference"),
             Self::NotUnicode(variable) => format!("set {variable} to text"),
-            Self::Unreadable { .. } => "make it readable, or take the reference out".into(),
-            Self::StrayDollar => "write ${NAME} or ${file:/path}; for the character itself, $$".into(),
+            Self::Unreadable { .. } => "make it readable, or remove the reference".into(),
+            Self::StrayDollar => "write ${NAME} or ${file:/path}; for a literal $, $$".into(),
             Self::LiteralSecret => {
-                "refer to it: ${NAME} for an environment variable, ${file:/path} for a file".into()
+                "use a reference: ${NAME} for an environment variable, ${file:/path} for a file".into()
             }
         }
     }

@@ -106,7 +106,7 @@ fn the_newest_versions_are_kept() {
         history.list().expect("it can be read").iter().map(|version| version.number).collect();
     assert_eq!(numbers, (6..=MAX_VERSIONS as u64 + 5).collect::<Vec<_>>());
     let gone = history.text(5).expect_err("it has gone");
-    assert_eq!(gone.to_string(), "there is no version 5 of the configuration; 6 to 105 are kept");
+    assert_eq!(gone.to_string(), "there is no version 5 of the configuration; versions 6 to 105 are stored");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn an_unusable_directory_is_an_error() {
     let place = Place::new();
     let file = place.file("a: 1\n");
     let error = History::open(&file.join("history")).expect_err("a file is no directory");
-    assert!(error.to_string().starts_with("cannot make the directory"), "{error}");
+    assert!(error.to_string().starts_with("cannot create the directory"), "{error}");
     let mut history = place.history();
     fs::remove_dir_all(place.folder()).expect("it was there");
     assert!(matches!(history.record(Path::new(SOURCE), "a: 1\n", 0), Err(HistoryError::Io { .. })));

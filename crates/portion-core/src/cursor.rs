@@ -171,7 +171,7 @@ impl Scope {
 /// The error for a refused cursor. Forged, foreign and truncated cursors give the same error, so that
 /// nothing is revealed.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("this cursor was not issued to you, or not completely copied")]
+#[error("this cursor is incomplete or was not issued to you")]
 pub struct InvalidCursor;
 
 /// Signs and verifies cursors with one key.

@@ -34,7 +34,7 @@ pub(crate) fn log_served(served: &RequestServed) {
 
 /// Logs that ranked results do not fit.
 pub(crate) fn log_dropped_results(upstream: Option<&str>, endpoint: &str, dropped: usize) {
-    tracing::warn!(upstream, endpoint, dropped, "ranked results are left for the next portion");
+    tracing::warn!(upstream, endpoint, dropped, "ranked results remain for the next portion");
 }
 
 /// Logs a query on `original_bytes` and the size of its answer before it is shaped. `arguments`: names of the

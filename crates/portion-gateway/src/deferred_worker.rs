@@ -121,7 +121,7 @@ impl DeferredWorker {
             let thread = thread::Builder::new().name("portion-beside".into());
             let spawned = thread.spawn(move || queue.run(&waiting));
             let spawned = spawned
-                .inspect_err(|error| tracing::warn!(%error, "replies are not counted once more"))
+                .inspect_err(|error| tracing::warn!(%error, "replies are not counted exactly"))
                 .ok()?;
             Some(WorkerHandle { sender: jobs, thread: spawned.thread().clone() })
         });
@@ -153,7 +153,7 @@ impl JobQueue {
         let begun = Instant::now();
         let worked = AssertUnwindSafe(|| dispatcher::with_default(&log, || work(thorough)));
         if catch_unwind(worked).is_err() {
-            tracing::error!("what is told of a reply panicked");
+            tracing::error!("recording a reply panicked");
         }
         let spent = if priority == JobPriority::BestEffort { begun.elapsed() } else { Duration::ZERO };
         self.finish_job(bytes, spent);

@@ -45,7 +45,7 @@ impl From<ViewError> for Fault {
 impl Fault {
     /// Cursor that was not issued, or was issued to another caller or with another key.
     pub fn cursor_invalid(message: impl Into<String>, endpoint: Option<&Endpoint>) -> Self {
-        let copy = "copy nextCursor or meta.cursor of an earlier reply to you whole and unaltered";
+        let copy = "copy nextCursor or meta.cursor of an earlier reply exactly";
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
             Some(endpoint) => format!("{copy}, or {} without a cursor", retry_phrase(endpoint)),
             None => copy.to_owned(),
@@ -57,19 +57,19 @@ impl Fault {
     pub fn cursor_expired(endpoint: Option<&Endpoint>) -> Self {
         let (message, advice) = match endpoint {
             Some(endpoint) if endpoint.is_repeatable() => (
-                format!("what {} returned is no longer kept", display_name(endpoint)),
+                format!("the result of {} has expired", display_name(endpoint)),
                 format!("{} without a cursor", retry_phrase(endpoint)),
             ),
             Some(endpoint) => (
-                format!("what {} returned is no longer kept", display_name(endpoint)),
+                format!("the result of {} has expired", display_name(endpoint)),
                 format!(
-                    "{} may act a second time if it is called anew; look for its outcome with a tool that only reads",
+                    "calling {} again may repeat its effect; check its outcome with a read-only tool",
                     display_name(endpoint)
                 ),
             ),
             None => (
-                "what this cursor pointed to is no longer kept".into(),
-                "if the call that it came from only reads, make that call without a cursor".into(),
+                "the result of this cursor has expired".into(),
+                "if the original call only reads, repeat it without a cursor".into(),
             ),
         };
         let lost = endpoint.cloned().map(Box::new);
@@ -79,86 +79,85 @@ impl Fault {
     /// Cursor whose snapshot is stored, but whose view is not.
     pub fn view_expired(root: CursorToken, read: FollowUpCall<'_>) -> Self {
         let advice = format!(
-            "the reply itself is still kept: {} with the cursor given here, and with the same path, \
-             section, fields or sort as before",
+            "the result is still stored: use {} with this cursor and the same path, section, fields or sort",
             read.name()
         );
-        let message = "the selection that this cursor went through is no longer kept".into();
+        let message = "the selection of this cursor has expired".into();
         Self { cursor: Some(root), ..Self::new("cursor_expired", message, advice) }
     }
 
     /// Query on content for which queries are disabled.
     pub fn query_disabled(endpoint: Option<&Endpoint>, read: FollowUpCall<'_>) -> Self {
         let of = endpoint
-            .map_or("this reply".into(), |endpoint| format!("what {} returned", display_name(endpoint)));
-        let advice = format!("read on with {}: it takes limit, fields, path, section and sort", read.name());
-        Self::new("query_invalid", format!("questions about {of} are switched off"), advice)
+            .map_or("this result".into(), |endpoint| format!("the result of {}", display_name(endpoint)));
+        let advice = format!("use {}, which accepts limit, fields, path, section and sort", read.name());
+        Self::new("query_invalid", format!("queries on {of} are disabled"), advice)
     }
 
     /// Too many queries in one session.
     pub fn too_many_queries(most: usize) -> Self {
-        let message = format!("{most} questions of this session wait for their answers already");
-        Self::new("query_too_costly", message, "ask again when some of them are answered".into())
+        let message = format!("this session already has {most} pending queries");
+        Self::new("query_too_costly", message, "retry when some of them finish".into())
     }
 
     /// Client message over `limit` bytes. It was neither read nor forwarded.
     pub fn request_too_large(limit: usize) -> Self {
-        let message = format!("the message has more than {limit} bytes; it was not sent to the server");
+        let message = format!("the message exceeds {limit} bytes; it was not sent to the server");
         Self::new("message_too_large", message, "send a smaller message".into())
     }
 
     /// Request of the server to its client over `limit` bytes.
     pub fn server_request_too_large(limit: usize) -> Self {
-        let message = format!("the request has more than {limit} bytes; it was not sent to the client");
-        Self::new("message_too_large", message, "ask with less content".into())
+        let message = format!("the request exceeds {limit} bytes; it was not sent to the client");
+        Self::new("message_too_large", message, "send a smaller request".into())
     }
 
     /// Upstream response over `limit` bytes that cannot be shortened.
     pub fn upstream_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the upstream".into(), display_name);
-        let message = format!("{name} answered with more than {limit} bytes of what cannot be shortened");
-        let advice = "it may have acted; look for its outcome, or have hardByteLimit raised".into();
+        let message = format!("{name} returned over {limit} bytes that cannot be shortened");
+        let advice = "it may have acted; check its outcome, or raise hardByteLimit".into();
         Self::new("message_too_large", message, advice)
     }
 
     /// Upstream response that cannot be parsed.
     pub fn upstream_invalid(what: &str) -> Self {
-        let advice = "the call may have acted; look for its outcome with a tool that only reads".into();
-        Self::new("upstream_invalid", format!("the server answered with {what}"), advice)
+        let advice = "the call may have acted; check its outcome with a read-only tool".into();
+        Self::new("upstream_invalid", format!("the server returned {what}"), advice)
     }
 
     /// The store does not answer.
     pub fn store_unavailable(endpoint: Option<&Endpoint>) -> Self {
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
             Some(endpoint) => {
-                format!("try once more in a moment, or {} without a cursor", retry_phrase(endpoint))
+                format!("retry in a moment, or {} without a cursor", retry_phrase(endpoint))
             }
-            None => "try once more in a moment".into(),
+            None => "retry in a moment".into(),
         };
-        Self::new("store_unavailable", "the store of earlier replies cannot be reached".into(), advice)
+        Self::new("store_unavailable", "the snapshot store is not available".into(), advice)
     }
 
     /// Upstream message over `limit` bytes. It was not read; the call may have had side effects.
     pub fn message_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the upstream".into(), display_name);
-        let message = format!("{name} answered with more than {limit} bytes, which was not read");
+        let message = format!("{name} returned over {limit} bytes, which were not read");
         let advice = match endpoint {
             Some(endpoint) if endpoint.is_repeatable() => {
                 format!(
-                    "{} with arguments that ask for less, or have upstreamMessageLimit raised",
+                    "{} with arguments that request less, or raise upstreamMessageLimit",
                     retry_phrase(endpoint)
                 )
             }
-            Some(_) => "it may have acted; look for its outcome with a tool that only reads".into(),
-            None => "ask for less with the call's own arguments, or have upstreamMessageLimit raised".into(),
+            Some(_) => "it may have acted; check its outcome with a read-only tool".into(),
+            None => "use arguments that request less, or raise upstreamMessageLimit".into(),
         };
         Self::new("message_too_large", message, advice)
     }
 
     /// Client message over `limit` bytes. It was not read, so it had no side effects.
     pub fn client_message_too_large(limit: usize) -> Self {
-        let message = format!("the message has more than {limit} bytes and was not read");
-        let advice = "send less, or have clientMessageLimit raised".into();
+        let message = format!("the message exceeds {limit} bytes and was not read");
+        let advice = "send less, or raise clientMessageLimit".into();
         Self::new("message_too_large", message, advice)
     }
 
@@ -167,9 +166,9 @@ impl Fault {
     pub(crate) fn capture_failed(bytes: usize, beginning: &str, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the call".into(), display_name);
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
-            Some(endpoint) => format!("{} with arguments that ask for less", retry_phrase(endpoint)),
+            Some(endpoint) => format!("{} with arguments that request less", retry_phrase(endpoint)),
             None => {
-                format!("{name} has been answered and may have acted; ask for its outcome in another way")
+                format!("{name} has returned and may have acted; check its outcome in another way")
             }
         };
         let message =
@@ -180,9 +179,9 @@ impl Fault {
     /// Internal fault with a stored snapshot.
     pub(crate) fn render_failed(cursor: Option<CursorToken>, read: FollowUpCall<'_>) -> Self {
         let advice = if cursor.is_some() {
-            format!("{} with the cursor given here and raw=true, or with a path or a line range", read.name())
+            format!("use {} with this cursor and raw=true, a path or a line range", read.name())
         } else {
-            "ask for a path, a line range or fewer items".into()
+            "request a path, a line range or fewer items".into()
         };
         Self {
             cursor,

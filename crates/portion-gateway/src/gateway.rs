@@ -522,7 +522,7 @@ impl Gateway {
     ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
         let verified = match &request.cursor {
             Some(token) => self.renderer.keyring.verify(token, &caller.scope).map_err(|why| why.to_string()),
-            None => Err("no cursor was given".to_owned()),
+            None => Err("the cursor is missing".to_owned()),
         };
         let pointer = verified.map_err(|why| {
             let fault = Fault::cursor_invalid(why, endpoint);
@@ -554,7 +554,7 @@ impl Gateway {
             }
             Err(StoreLookupError::Unknown) => by_name(Fault::cursor_expired(endpoint)),
             Err(StoreLookupError::Unreachable(why)) => {
-                tracing::error!(why, "a snapshot was not found");
+                tracing::error!(why, "the snapshot store failed");
                 by_name(Fault::store_unavailable(endpoint))
             }
         })

@@ -120,7 +120,7 @@ pub(crate) fn capture(
 fn warn_items_missing(items: &Arc<str>) {
     static TOLD: Mutex<BTreeSet<Arc<str>>> = Mutex::new(BTreeSet::new());
     if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(items)) {
-        tracing::warn!(%items, "no list is at `items` in a result; it is looked for instead");
+        tracing::warn!(%items, "a result has no list at the configured `items`; it is detected instead");
     }
 }
 

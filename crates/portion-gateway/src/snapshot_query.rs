@@ -101,12 +101,8 @@ impl SnapshotQuery {
             }
         }));
         answered.unwrap_or_else(|_| {
-            tracing::error!("answering a question panicked");
-            Err(Fault::new(
-                "internal",
-                "this question could not be answered".into(),
-                "ask it another way".into(),
-            ))
+            tracing::error!("answering a query panicked");
+            Err(Fault::new("internal", "the query failed internally".into(), "rephrase the query".into()))
         })
     }
 }
@@ -123,7 +119,7 @@ fn run_sql(
     let answer = portion_sql::query(snapshot, view, &question, &limits)?;
     let mut extra_meta = Map::new();
     if answer.is_truncated {
-        extra_meta.insert("cut".into(), Value::from("more rows than are kept: add a condition or a LIMIT"));
+        extra_meta.insert("cut".into(), Value::from("too many rows: add a condition or a LIMIT"));
     }
     if !answer.rounded_columns.is_empty() {
         extra_meta.insert("rounded".into(), answer.rounded_columns.into());

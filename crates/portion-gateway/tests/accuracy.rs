@@ -33,15 +33,15 @@ const LONG: Duration = Duration::from_mins(1);
 /// A gateway, its observer, and its log.
 struct Scene {
     gateway: Gateway,
-    heard: Arc<Heard>,
+    heard: Arc<RecordedEvents>,
     lines: Lines,
     _log: tracing::subscriber::DefaultGuard,
 }
 
 #[derive(Default)]
-struct Heard(Mutex<Vec<Arc<RequestServed>>>);
+struct RecordedEvents(Mutex<Vec<Arc<RequestServed>>>);
 
-impl Observer for Heard {
+impl Observer for RecordedEvents {
     fn observe(&self, event: Event) {
         if let Event::RequestServed(served) = event {
             self.0.lock().expect("nobody panics with it").push(served);
@@ -53,7 +53,7 @@ impl Scene {
     fn of(rules: EndpointRules) -> Self {
         let lines = Lines::default();
         let log = tracing::subscriber::set_default(lines.clone());
-        let heard = Arc::new(Heard::default());
+        let heard = Arc::new(RecordedEvents::default());
         let observer = Arc::clone(&heard) as Arc<dyn Observer>;
         let settings = GatewayParts::new(rules, Arc::new(MemoryStore::default()), [7; 32]);
         Self { gateway: Gateway::new(GatewayParts { observer, ..settings }), heard, lines, _log: log }

@@ -32,11 +32,11 @@ async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) 
 }
 
 /// A gateway, called by one client.
-struct Clerk {
+struct TestGateway {
     gateway: Gateway,
 }
 
-impl Clerk {
+impl TestGateway {
     async fn answer(&self, intent: Intent) -> Reply {
         self.answer_of(None, intent).await
     }
@@ -64,14 +64,14 @@ fn fresh(payload: Payload, request: Request) -> Intent {
 }
 
 /// Returns the log of these calls.
-async fn logged(memory: usize, given: LimitOverrides, calls: impl AsyncFnOnce(&Clerk)) -> String {
+async fn logged(memory: usize, given: LimitOverrides, calls: impl AsyncFnOnce(&TestGateway)) -> String {
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
     let store = MemoryStore::new(StoreLimits { memory_bytes: memory, ..StoreLimits::default() });
     let written = EndpointConfig { limits: given, tokenizer: Tokenizer::Chars4, ..EndpointConfig::default() };
     let rules = EndpointRules::new(Arc::new(written), ClientLimits::UNKNOWN);
     let gateway = Gateway::new(GatewayParts::new(rules, Arc::new(store), [7; 32]));
-    calls(&Clerk { gateway }).await;
+    calls(&TestGateway { gateway }).await;
     drop(guard);
     lines.text()
 }

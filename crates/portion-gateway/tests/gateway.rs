@@ -349,7 +349,7 @@ fn faults_follow_the_contract() {
     assert_eq!(cursor(&fault), None);
     assert_eq!(
         fault.to_json(),
-        r#"{"error":{"code":"cursor_expired","message":"what list_bookings returned is no longer kept","advice":"call list_bookings again without a cursor"}}"#
+        r#"{"error":{"code":"cursor_expired","message":"the result of list_bookings has expired","advice":"call list_bookings again without a cursor"}}"#
     );
     let too_large = Fault::message_too_large(256 << 20, Some(&create_order()));
     assert_eq!(too_large.code, "message_too_large");

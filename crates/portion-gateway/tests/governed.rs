@@ -21,13 +21,13 @@ use samples::trial::{RecordingObserver, ada, fault, next_cursor, notice, portion
 use samples::{bookings, create_order, list_bookings, text};
 
 /// A gateway with configurable rules, and its observer.
-struct Realm {
+struct GatewayFixture {
     gateway: Gateway,
     observer: Arc<RecordingObserver>,
     session: Arc<ClientSession>,
 }
 
-impl Realm {
+impl GatewayFixture {
     fn under(policy_source: impl PolicySource + 'static) -> Self {
         let observer = Arc::new(RecordingObserver::default());
         let settings = GatewayParts {
@@ -110,18 +110,18 @@ fn served(reply: Reply) -> u64 {
 /// V3.1: a change applies to later requests, but not to earlier ones and their follow-ups.
 #[tokio::test]
 async fn v3_1_changes_apply_to_later_requests() {
-    let realm = Realm::under(pages_of(20));
-    let early = realm.caller(Some(&list_bookings()));
-    let before = portion(realm.fresh(list_bookings(), bookings(500)).await);
+    let fixture = GatewayFixture::under(pages_of(20));
+    let early = fixture.caller(Some(&list_bookings()));
+    let before = portion(fixture.fresh(list_bookings(), bookings(500)).await);
     assert_eq!(notice(&before)["meta"]["served"], 20);
 
-    realm.gateway.replace_rules(rules(pages_of(30)));
-    assert_eq!(served(realm.fresh(list_bookings(), bookings(500)).await), 30);
-    let in_flight = realm.fresh_of(early, list_bookings(), bookings(500)).await;
+    fixture.gateway.replace_rules(rules(pages_of(30)));
+    assert_eq!(served(fixture.fresh(list_bookings(), bookings(500)).await), 30);
+    let in_flight = fixture.fresh_of(early, list_bookings(), bookings(500)).await;
     assert_eq!(served(in_flight), 20, "it was under way");
-    let next = portion(realm.follow(next_cursor(&before)).await);
+    let next = portion(fixture.follow(next_cursor(&before)).await);
     assert_eq!(notice(&next)["meta"]["served"], 20, "a snapshot keeps its configuration");
-    assert_eq!(served(realm.follow(next_cursor(&next)).await), 20);
+    assert_eq!(served(fixture.follow(next_cursor(&next)).await), 20);
 }
 
 /// A snapshot from before `redact` was enabled is served neither by cursor nor for an equal call.
@@ -131,46 +131,46 @@ async fn snapshots_captured_under_another_redaction_are_not_served() {
         redact: secrets.then(|| Arc::new(RedactionRules::default_secrets())),
         ..pages_of(20)
     };
-    let realm = Realm::under(redacting(false));
+    let fixture = GatewayFixture::under(redacting(false));
     let reuse = ReuseKey::new(&list_bookings(), "{}");
     let again = async || {
         let request = Request { offset: Some(40), ..Request::default() };
-        let caller = realm.caller(Some(&list_bookings()));
-        realm.gateway.answer_from_reuse(&caller, &list_bookings(), &reuse, &request).await
+        let caller = fixture.caller(Some(&list_bookings()));
+        fixture.gateway.answer_from_reuse(&caller, &list_bookings(), &reuse, &request).await
     };
     let intent = Intent::Fresh { payload: bookings(500), request: Request::default(), reuse: Some(reuse) };
-    let caller = realm.caller(Some(&list_bookings()));
+    let caller = fixture.caller(Some(&list_bookings()));
     let call = Call { caller, endpoint: Some(list_bookings()), intent };
-    let before = portion(realm.gateway.answer(call).await);
+    let before = portion(fixture.gateway.answer(call).await);
 
-    realm.gateway.replace_rules(rules(redacting(false)));
-    assert_eq!(served(realm.follow(next_cursor(&before)).await), 20, "the redaction is the same");
+    fixture.gateway.replace_rules(rules(redacting(false)));
+    assert_eq!(served(fixture.follow(next_cursor(&before)).await), 20, "the redaction is the same");
     assert!(again().await.is_some());
 
-    realm.gateway.replace_rules(rules(redacting(true)));
-    assert_eq!(fault(realm.follow(next_cursor(&before)).await).code, "cursor_expired");
+    fixture.gateway.replace_rules(rules(redacting(true)));
+    assert_eq!(fault(fixture.follow(next_cursor(&before)).await).code, "cursor_expired");
     assert!(again().await.is_none(), "the upstream is asked anew");
 }
 
 /// An error answers only its own call: an equal call asks the server again.
 #[tokio::test]
 async fn errors_are_not_reused() {
-    let realm = Realm::under(pages_of(20));
+    let fixture = GatewayFixture::under(pages_of(20));
     let reuse = ReuseKey::new(&list_bookings(), "{}");
     let call = async |is_error: bool| {
         let payload = portion_core::payload::Payload { is_error, ..bookings(500) };
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: Some(reuse) };
-        let caller = realm.caller(Some(&list_bookings()));
-        portion(realm.gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await)
+        let caller = fixture.caller(Some(&list_bookings()));
+        portion(fixture.gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await)
     };
     let again = async || {
         let request = Request { offset: Some(40), ..Request::default() };
-        let caller = realm.caller(Some(&list_bookings()));
-        realm.gateway.answer_from_reuse(&caller, &list_bookings(), &reuse, &request).await
+        let caller = fixture.caller(Some(&list_bookings()));
+        fixture.gateway.answer_from_reuse(&caller, &list_bookings(), &reuse, &request).await
     };
     let failed = call(true).await;
     assert!(again().await.is_none(), "it would read as a success");
-    assert_eq!(served(realm.follow(next_cursor(&failed)).await), 20, "its cursor reads on");
+    assert_eq!(served(fixture.follow(next_cursor(&failed)).await), 20, "its cursor reads on");
     call(false).await;
     assert!(again().await.is_some());
     call(true).await;
@@ -194,76 +194,77 @@ impl PolicySource for BookingsAlone {
 /// V3.2: follow-ups of an endpoint with its own rule use that rule, too.
 #[tokio::test]
 async fn v3_2_rules_apply_to_their_endpoint_only() {
-    let realm = Realm::under(BookingsAlone);
-    let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
+    let fixture = GatewayFixture::under(BookingsAlone);
+    let page = portion(fixture.fresh(list_bookings(), bookings(500)).await);
     assert_eq!(notice(&page)["totalCount"], 500);
-    assert_eq!(realm.record(1).await.config, 3);
+    assert_eq!(fixture.record(1).await.config, 3);
 }
 
 #[tokio::test]
 async fn endpoints_that_are_not_rolled_out_are_relayed() {
     let off = portion_gateway::policy_source::Rollout { percent: 0.0, ..Default::default() };
-    let realm = Realm::under(EndpointConfig { rollout: off.clone(), ..pages_of(20) });
-    let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
+    let fixture = GatewayFixture::under(EndpointConfig { rollout: off.clone(), ..pages_of(20) });
+    let reply = fixture.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
-    let record = realm.record(1).await;
+    let record = fixture.record(1).await;
     assert_eq!((record.outcome, record.arm, record.shadow), (Outcome::Unshaped, None, None));
     assert_eq!(record.response_bytes, record.original_bytes);
     let tokens = record.estimated_tokens.expect("an estimate") as f64;
     assert!((tokens / (record.original_bytes as f64 * 0.3) - 1.0).abs() < 0.05, "{tokens}");
 
     let bounded = EndpointConfig { rollout: off, unshaped_byte_limit: Some(10_000), ..pages_of(20) };
-    realm.gateway.replace_rules(rules(bounded));
-    assert_eq!(served(realm.fresh(list_bookings(), bookings(5_000)).await), 20, "a hard limit stays on");
+    fixture.gateway.replace_rules(rules(bounded));
+    assert_eq!(served(fixture.fresh(list_bookings(), bookings(5_000)).await), 20, "a hard limit stays on");
 }
 
 #[tokio::test]
 async fn relayed_replies_are_redacted() {
     let redact = Some(Arc::new(RedactionRules::default_secrets()));
-    let realm = Realm::under(EndpointConfig { experiment: Experiment::Shadow, redact, ..pages_of(20) });
+    let fixture =
+        GatewayFixture::under(EndpointConfig { experiment: Experiment::Shadow, redact, ..pages_of(20) });
     let secret = |n: usize| format!("{{\"id\":{n},\"password\":\"hunter{n}\"}}");
     let all = format!("[{}]", (0..3_000).map(secret).collect::<Vec<_>>().join(","));
-    let reply = portion(realm.fresh(list_bookings(), text(all)).await);
+    let reply = portion(fixture.fresh(list_bookings(), text(all)).await);
     let shown = shown(&reply);
     assert!(!shown.contains("hunter"), "{}", &shown[..300]);
     assert!(shown.contains("\"id\":0") && shown.contains("\"id\":2999"), "the rest is whole");
     // Without anything to redact, the reply is unchanged.
-    assert!(matches!(realm.fresh(list_bookings(), bookings(3_000)).await, Reply::Untouched));
+    assert!(matches!(fixture.fresh(list_bookings(), bookings(3_000)).await, Reply::Untouched));
 }
 
 #[tokio::test]
 async fn a_shadow_experiment_records_the_simulated_reply() {
-    let realm = Realm::under(EndpointConfig { experiment: Experiment::Shadow, ..pages_of(20) });
-    let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
+    let fixture = GatewayFixture::under(EndpointConfig { experiment: Experiment::Shadow, ..pages_of(20) });
+    let reply = fixture.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
-    let record = realm.record(1).await;
+    let record = fixture.record(1).await;
     let shadow = record.shadow.expect("it was tried");
     assert_eq!((record.outcome, record.arm), (Outcome::Unshaped, Some(ExperimentArm::Unshaped)));
     assert_eq!(shadow.outcome, Outcome::Paginated);
     assert!(shadow.tokens <= 4_000 && shadow.bytes < record.response_bytes / 50, "{shadow:?}");
     // Without the experiment, the simulated reply is served.
-    realm.gateway.replace_rules(rules(pages_of(20)));
-    let shaped = portion(realm.fresh(list_bookings(), bookings(5_000)).await);
+    fixture.gateway.replace_rules(rules(pages_of(20)));
+    let shaped = portion(fixture.fresh(list_bookings(), bookings(5_000)).await);
     assert_eq!(shadow.tokens, shaped.tokens() as u64);
 }
 
 #[tokio::test]
 async fn a_dry_run_shapes_nothing() {
-    let realm = Realm::under(EndpointConfig { dry_run: true, ..pages_of(20) });
+    let fixture = GatewayFixture::under(EndpointConfig { dry_run: true, ..pages_of(20) });
     for payload in [bookings(5_000), bookings(3), text("word ".repeat(100_000))] {
-        assert!(matches!(realm.fresh(create_order(), payload).await, Reply::Untouched));
+        assert!(matches!(fixture.fresh(create_order(), payload).await, Reply::Untouched));
     }
-    assert!(realm.record(3).await.shadow.is_some());
+    assert!(fixture.record(3).await.shadow.is_some());
 }
 
 #[tokio::test]
 async fn queries_can_be_disabled() {
-    let realm = Realm::under(without(Techniques { query: false, ..Techniques::ALL }));
-    let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
+    let fixture = GatewayFixture::under(without(Techniques { query: false, ..Techniques::ALL }));
+    let page = portion(fixture.fresh(list_bookings(), bookings(500)).await);
     let request = Request { cursor: next_cursor(&page), ..Request::default() };
     let ask = SnapshotQuery::Sql { sql: "SELECT 1".into(), params: Vec::new() };
     let intent = Intent::Query { request, query: ask };
-    let reply = realm.gateway.answer(Call { caller: realm.caller(None), endpoint: None, intent }).await;
+    let reply = fixture.gateway.answer(Call { caller: fixture.caller(None), endpoint: None, intent }).await;
     let fault = fault(reply);
     assert_eq!(fault.code, "query_invalid");
     assert!(fault.message.contains("list_bookings") && fault.advice.contains("portion_read"), "{fault:?}");
@@ -272,10 +273,10 @@ async fn queries_can_be_disabled() {
 #[tokio::test]
 async fn reuse_is_configurable() {
     let check = async |reuse: Option<bool>, endpoint: Endpoint, request: Request, expect: bool| {
-        let realm = Realm::under(EndpointConfig { reuse, ..pages_of(20) });
-        realm.fresh(endpoint.clone(), bookings(500)).await;
-        let (caller, key) = (realm.caller(Some(&endpoint)), ReuseKey::new(&endpoint, "{}"));
-        let reply = realm.gateway.answer_from_reuse(&caller, &endpoint, &key, &request).await;
+        let fixture = GatewayFixture::under(EndpointConfig { reuse, ..pages_of(20) });
+        fixture.fresh(endpoint.clone(), bookings(500)).await;
+        let (caller, key) = (fixture.caller(Some(&endpoint)), ReuseKey::new(&endpoint, "{}"));
+        let reply = fixture.gateway.answer_from_reuse(&caller, &endpoint, &key, &request).await;
         assert_eq!(reply.is_some(), expect, "{reuse:?} {endpoint:?} {request:?}");
     };
     let fields = || Request { fields: Some("id".into()), ..Request::default() };
@@ -290,42 +291,44 @@ async fn reuse_is_configurable() {
 
 #[tokio::test]
 async fn replies_get_smaller_as_the_session_fills() {
-    let realm =
-        Realm::under(EndpointConfig { session_budget: Some(20_000), ..written(LimitOverrides::default()) });
+    let fixture = GatewayFixture::under(EndpointConfig {
+        session_budget: Some(20_000),
+        ..written(LimitOverrides::default())
+    });
     let mut costs = Vec::new();
     for _ in 0..60 {
-        costs.push(portion(realm.fresh(list_bookings(), bookings(5_000)).await).tokens());
+        costs.push(portion(fixture.fresh(list_bookings(), bookings(5_000)).await).tokens());
     }
     let most: usize = costs[..40].iter().sum();
     assert!(most <= 20_000 + 20 * 300, "{most} {costs:?}");
     assert!(costs.is_sorted_by(|before, after| after <= &(before + 100)), "{costs:?}");
     assert!(costs[0] > 1_000 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
-    assert_eq!(realm.session.served_tokens(), costs.iter().sum::<usize>());
+    assert_eq!(fixture.session.served_tokens(), costs.iter().sum::<usize>());
     // Another session has its full budget.
     let caller =
-        Caller { session: ClientSession::with_id(ada(), "two"), ..realm.caller(Some(&list_bookings())) };
-    let other = realm.fresh_of(caller, list_bookings(), bookings(5_000)).await;
+        Caller { session: ClientSession::with_id(ada(), "two"), ..fixture.caller(Some(&list_bookings())) };
+    let other = fixture.fresh_of(caller, list_bookings(), bookings(5_000)).await;
     assert_eq!(portion(other).tokens(), costs[0]);
 }
 
 #[tokio::test]
 async fn each_request_is_recorded_once() {
-    let realm = Realm::under(pages_of(20));
-    let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
-    let record = realm.record(1).await;
+    let fixture = GatewayFixture::under(pages_of(20));
+    let page = portion(fixture.fresh(list_bookings(), bookings(500)).await);
+    let record = fixture.record(1).await;
     assert_eq!((record.outcome, record.items, record.follow_up), (Outcome::Paginated, Some(20), false));
     assert_eq!((&*record.endpoint, record.kind), ("list_bookings", "tool"));
     assert_eq!(record.estimated_tokens, Some(page.tokens() as u64));
     assert!(
         record.original_tokens > record.estimated_tokens && record.original_bytes > record.response_bytes
     );
-    realm.follow(next_cursor(&page)).await;
-    let next = realm.record(2).await;
+    fixture.follow(next_cursor(&page)).await;
+    let next = fixture.record(2).await;
     assert_eq!((next.outcome, next.follow_up, &*next.endpoint), (Outcome::Paginated, true, "list_bookings"));
     assert!(next.request != record.request && next.session == record.session);
-    realm.follow(Some("forged".into())).await;
-    let refused = realm.record(3).await;
+    fixture.follow(Some("forged".into())).await;
+    let refused = fixture.record(3).await;
     assert_eq!((refused.outcome, refused.error), (Outcome::Refused, Some("cursor_invalid")));
-    realm.fresh(list_bookings(), bookings(3)).await;
-    assert_eq!(realm.record(4).await.outcome, Outcome::Untouched);
+    fixture.fresh(list_bookings(), bookings(3)).await;
+    assert_eq!(fixture.record(4).await.outcome, Outcome::Untouched);
 }

@@ -21,7 +21,7 @@ pub enum QueryError {
     },
     /// The statement computes with redacted values.
     #[error(
-        "{fields} {}: every value is the same mark, so it cannot be counted, grouped, filtered, sorted, joined or computed by",
+        "{fields} {}: a redacted column cannot be counted, grouped, filtered, sorted, joined or used in expressions",
         if fields.contains(", ") { "are redacted" } else { "is redacted" }
     )]
     Redacted {
@@ -80,12 +80,11 @@ impl QueryError {
         match self {
             Self::TooCostly { advice, .. } => advice.clone(),
             Self::Redacted { .. } => {
-                "leave it out of the statement, or select it as a plain column of one SELECT; the operator decides what \
-                 is redacted"
+                "omit it, or select it as a plain column of one SELECT; the operator configures redaction"
                     .into()
             }
             Self::Invalid { tables, .. } => {
-                let mut text = String::from("give one SELECT over these tables (SQLite's SQL): ");
+                let mut text = String::from("use one SELECT over these tables (SQLite): ");
                 let share = MAX_ADVICE_CHARS / tables.len().clamp(1, 4);
                 for (i, table) in tables.iter().enumerate() {
                     if text.len() > MAX_ADVICE_CHARS + 100 {
@@ -93,7 +92,12 @@ impl QueryError {
                         break;
                     }
                     let separator = if i == 0 { "" } else { "; " };
-                    let _ = write!(text, "{separator}{}({})", quote_identifier(&table.name), column_list(table, share));
+                    let _ = write!(
+                        text,
+                        "{separator}{}({})",
+                        quote_identifier(&table.name),
+                        column_list(table, share)
+                    );
                 }
                 text
             }

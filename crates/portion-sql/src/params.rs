@@ -21,7 +21,7 @@ pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -
     let mut used = vec![false; params.len()];
     for index in 1..=statement.parameter_count() {
         let Some(name) = statement.parameter_name(index).map(str::to_owned) else {
-            return Err(wrong("a parameter without a name: write it as :name".into(), "?"));
+            return Err(wrong("unnamed parameter: write it as :name".into(), "?"));
         };
         let Some(at) = params.iter().position(|(given, _)| strip_sigil(given) == strip_sigil(&name)) else {
             let known: Vec<&str> = params.iter().map(|(given, _)| given.as_str()).collect();
@@ -31,7 +31,7 @@ pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -
         let (given, json) = (&params[at].0, params[at].1.trim());
         used[at] = true;
         if !is_json(json) {
-            return Err(wrong(format!("the value of {given} is no JSON"), given));
+            return Err(wrong(format!("the value of {given} is not JSON"), given));
         }
         let bound = match Cell::from_json(json) {
             Cell::Null => statement.raw_bind_parameter(index, Null),
@@ -43,7 +43,7 @@ pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -
     }
     match used.iter().position(|used| !used) {
         Some(at) => {
-            Err(wrong(format!("there is no :{} in the statement", strip_sigil(&params[at].0)), &params[at].0))
+            Err(wrong(format!("the statement has no :{}", strip_sigil(&params[at].0)), &params[at].0))
         }
         None => Ok(()),
     }

@@ -4,14 +4,14 @@ use clap::{Parser, Subcommand};
 use crate::command::{calibrate, config, dashboard, demo, http, serve, shape, stats, top, wrap};
 use crate::tips::with_tips;
 
-/// Serves oversized results of MCP servers in portions that fit a token budget, nothing lost.
+/// Serves oversized results of MCP servers in portions that fit a token budget, without loss.
 #[derive(Debug, Parser)]
 #[command(name = "portion", version, max_term_width = 100)]
 #[command(
-    after_help = "To see it at work: portion demo\nTo put it in front of your server: portion wrap -- COMMAND"
+    after_help = "See a demonstration: portion demo\nRun it in front of your server: portion wrap -- COMMAND"
 )]
 pub(crate) struct Args {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -29,30 +29,30 @@ impl Args {
 /// The commands of `portion`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what Portion does: real records and a real log, called with and without it, side by side
+    /// Compare calls with and without Portion, on real records and a real log
     Demo(demo::Options),
-    /// Stand in front of an MCP server on stdio and keep its replies within a token budget
+    /// Run an MCP server on stdio and limit its replies to a token budget
     Wrap(Box<wrap::Options>),
-    /// Serve MCP over HTTP in front of one server or several
+    /// Serve one or several MCP servers over HTTP
     Serve(Box<serve::Options>),
-    /// Stand in front of a JSON REST API and keep its responses within a token budget
+    /// Run a reverse proxy for a JSON REST API and limit its responses to a token budget
     Http(Box<http::Options>),
-    /// Show what a model would see of a file
+    /// Show the reply that a model would get for a file
     Shape(Box<shape::Options>),
-    /// Check and show the configuration, say what a change would do, go back to an earlier version
+    /// Check, show, compare and restore configurations
     Config(config::Options),
-    /// Show what was served: by endpoint, request by request, or arm by arm of experiments
+    /// Show recorded requests by endpoint, one by one, or by experiment arm
     Stats(Box<stats::Options>),
-    /// Show what is served just now, in the terminal, second by second
+    /// Show current traffic in the terminal
     Top(top::Options),
-    /// Show what was recorded in a browser
+    /// Show recorded requests in a browser
     Dashboard(dashboard::Options),
-    /// Fit token counts to what a model charged, by the usage figures of its API log
+    /// Fit token counts to the usage that a model charged, from its API log
     Calibrate(calibrate::Options),
     /// The MCP server that `portion demo` calls, on stdin and stdout
     #[command(hide = true)]
     DemoServer,
-    /// Kills the process groups that it is told of on stdin, once that ends
+    /// Kills the process groups named on stdin when stdin closes
     #[command(hide = true)]
     WatchGroups,
 }

@@ -13,13 +13,13 @@ pub(crate) fn room_from_environment() -> ClientLimits {
     let Some(said) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return ClientLimits::UNKNOWN };
     let said = said.to_string_lossy();
     let Some(tokens) = said.trim().parse().ok().filter(|tokens| *tokens > 0) else {
-        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {said}, which is no number of tokens: it is left aside");
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {said}, which is not a number of tokens: it is ignored");
         return ClientLimits::UNKNOWN;
     };
     let room = ResultLimit::Tokens(tokens).reply_room();
     let least = 2 * MIN_BUDGET;
     if room.max_tokens < Some(least) {
-        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but what is asked for may need {least}");
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but explicit requests may need {least}");
     }
     room
 }

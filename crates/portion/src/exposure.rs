@@ -16,13 +16,13 @@ pub(crate) fn check(at: SocketAddr, insecure: bool, what: &str, option: &str) ->
     }
     if insecure {
         anstream::eprintln!(
-            "portion: warning: whoever reaches {at} can use {what}: callers are not authenticated (--insecure)"
+            "portion: warning: every machine that reaches {at} can use {what}: callers are not authenticated (--insecure)"
         );
         return Ok(());
     }
     let port = at.port();
     Err(format!(
-        "other machines can reach {at}, and callers of {what} are not authenticated: listen at {option} 127.0.0.1:{port}, \
+        "other machines can reach {at}, and callers of {what} are not authenticated: use {option} 127.0.0.1:{port}, \
          or add --insecure (insecure: true) if something in front authenticates them"
     ))
 }

@@ -24,6 +24,6 @@ pub(crate) fn init_stderr(written: Option<&str>, json: bool) {
     let layer = if json { plain.json().flatten_event(true).boxed() } else { plain.boxed() };
     tracing_subscriber::registry().with(layer.with_filter(filter)).init();
     if by_variable.is_none() && !named.is_empty() {
-        tracing::warn!("PORTION_LOG is {named}, but it is off, error, warn, info, debug or trace");
+        tracing::warn!("PORTION_LOG is {named}; it must be off, error, warn, info, debug or trace");
     }
 }

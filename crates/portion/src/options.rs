@@ -106,7 +106,7 @@ impl<K> ConfigOptions<K> {
 }
 
 /// Help text of `--config`.
-pub(crate) const FILE_HELP: &str = "The configuration file (default: PORTION_CONFIG, or portion.yaml, .yml or .json in the \
+pub(crate) const FILE_HELP: &str = "Configuration file (default: PORTION_CONFIG, or portion.yaml, .yml or .json in the \
                                     working directory or the user's configuration directory)";
 
 /// Returns the argument `--config`, the same for all commands.

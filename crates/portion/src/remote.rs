@@ -8,15 +8,15 @@ use portion_config::sources::ProcessEnvironment;
 use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
 use portion_mcp::upstream::link::remote;
 
-const HEADER_HELP: &str = "A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from \
-                           the environment, ${file:/path} from a file, $$ is a dollar sign";
+const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is replaced from \
+                           the environment, ${file:/path} from a file; $$ is a dollar sign";
 
 /// Headers of each request, and the transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct RemoteArgs {
     #[arg(long = "header", value_name = "FIELD", requires = "server_url", conflicts_with = "command", help = HEADER_HELP)]
     headers: Vec<String>,
-    /// How the server speaks: auto (the default) finds out, http is streamable HTTP, sse that of 2024-11-05
+    /// Transport of the server: auto (detected, the default), http (streamable HTTP) or sse (revision 2024-11-05)
     #[arg(long, value_name = "NAME", conflicts_with = "command", hide_possible_values = true)]
     transport: Option<TransportArg>,
 }
@@ -67,9 +67,9 @@ impl RemoteArgs {
         if self.transport.is_none() {
             return Ok(());
         }
-        Err("--transport says how a server speaks whose URL is on the command line, and there is none; in the \
-             configuration, write transport beside the url"
-            .into())
+        Err("--transport needs a server URL on the command line; in the configuration, set transport beside \
+             url"
+        .into())
     }
 }
 

@@ -227,7 +227,7 @@ impl Drop for ShutdownGuard {
         let until = Instant::now() + self.closing.remaining().unwrap_or(SHUTDOWN_TIMEOUT);
         let left = until.saturating_duration_since(Instant::now());
         if !self.setup.gateway.flush(left.min(SETTLE_TIMEOUT)) {
-            tracing::warn!("what was to be found out of the last replies is not recorded");
+            tracing::warn!("exact token counts of the last replies were not recorded");
         }
         self.setup.observers.shutdown(until);
     }
@@ -236,7 +236,7 @@ impl Drop for ShutdownGuard {
 /// The history of a file. Without one, there is no going back to its versions.
 pub(crate) fn open_history(path: &Path) -> Option<History> {
     let opened = user_dirs::history_dir(path).map(|folder| History::open(&folder));
-    opened?.inspect_err(|error| tracing::warn!(%error, "versions of the configuration are not kept")).ok()
+    opened?.inspect_err(|error| tracing::warn!(%error, "configuration versions are not recorded")).ok()
 }
 
 /// Whether an error is one of the configuration, which ends the program with the code of wrong usage.

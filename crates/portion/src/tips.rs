@@ -26,7 +26,7 @@ fn tip(error: &Error, line: &[OsString]) -> Option<String> {
     };
     match error.kind() {
         ErrorKind::UnknownArgument if wraps && !parted && !named.starts_with('-') => {
-            Some(format!("the server's command stands after `--`: portion wrap -- {named} …"))
+            Some(format!("write the server's command after `--`: portion wrap -- {named} …"))
         }
         _ => None,
     }

@@ -19,7 +19,9 @@ pub(crate) fn register() {
             command.arg(COMMAND);
             group_registry::set_watchdog_command(command);
         }
-        Err(error) => tracing::warn!(%error, "servers would outlive this process if it were killed"),
+        Err(error) => {
+            tracing::warn!(%error, "the watchdog did not start: servers keep running if this process is killed")
+        }
     }
 }
 

@@ -27,7 +27,7 @@ fn check_with(line: &str, variables: &[(&str, &str)], expect: &str) -> Result<()
 #[test]
 fn the_command_stands_after_two_dashes() -> Result<(), Box<dyn Error>> {
     check("wrap", "give its command after `--`")?;
-    check("wrap npx -y server", "tip: the server's command stands after `--`: portion wrap -- npx …")?;
+    check("wrap npx -y server", "tip: write the server's command after `--`: portion wrap -- npx …")?;
     check("wrap --lean npx server", "portion wrap -- npx …")?;
     check("wrap --hard-capp 1 -- cat", "tip: a similar argument exists: '--hard-cap'")?;
     check("wrap -y -- cat", "unexpected argument '-y'")?;
@@ -53,7 +53,7 @@ fn a_server_is_a_command_or_a_url() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn other_machines_are_let_in_only_on_purpose() -> Result<(), Box<dyn Error>> {
+fn other_machines_are_refused_without_insecure() -> Result<(), Box<dyn Error>> {
     for at in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let refused = format!("other machines can reach {at}, and callers of ");
         check(&format!("serve --listen {at} -- cat"), &refused)?;
@@ -61,18 +61,18 @@ fn other_machines_are_let_in_only_on_purpose() -> Result<(), Box<dyn Error>> {
         check(&format!("wrap --admin {at} -- cat"), &refused)?;
         check(&format!("dashboard --listen {at} --telemetry /nowhere"), &refused)?;
     }
-    check("serve --listen 0.0.0.0:8765 -- cat", "listen at --listen 127.0.0.1:8765, or add --insecure")?;
-    // With it, what is wrong next is told: nobody has this address.
+    check("serve --listen 0.0.0.0:8765 -- cat", "use --listen 127.0.0.1:8765, or add --insecure")?;
+    // With it, the next error is reported: this address does not exist.
     check(
         "serve --listen 192.0.2.1:1 --insecure --admin off -- cat",
-        "portion: warning: whoever reaches 192.0.2.1:1",
+        "portion: warning: every machine that reaches 192.0.2.1:1",
     )?;
     check("serve --listen 192.0.2.1:1 --insecure --admin off -- cat", "cannot listen at 192.0.2.1:1")
 }
 
 #[test]
-fn what_is_said_of_transports_is_never_ignored() -> Result<(), Box<dyn Error>> {
-    let none = "--transport says how a server speaks whose URL is on the command line, and there is none";
+fn a_transport_without_a_url_is_refused() -> Result<(), Box<dyn Error>> {
+    let none = "--transport needs a server URL on the command line";
     check("serve --transport http", none)?;
     check("serve --transport http --upstream a=cat", none)?;
     check("wrap --transport http", none)
@@ -80,7 +80,7 @@ fn what_is_said_of_transports_is_never_ignored() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn what_a_header_holds_is_never_shown() -> Result<(), Box<dyn Error>> {
-    check("wrap --url http://x/ --header Bearer-s3cret", "a header is written as 'Name: value'")?;
+    check("wrap --url http://x/ --header Bearer-s3cret", "this header has no colon; write 'Name: value'")?;
     check(
         "wrap --url http://x/ --header A:${NO_SUCH_VARIABLE}",
         "variable NO_SUCH_VARIABLE, which is not set",
@@ -93,7 +93,7 @@ fn what_a_header_holds_is_never_shown() -> Result<(), Box<dyn Error>> {
 fn values_say_what_they_take() -> Result<(), Box<dyn Error>> {
     check("wrap --hard-cap many -- cat", "write a whole number from 600, such as 12000")?;
     check("wrap --hard-cap -5 -- cat", "invalid value '-5'")?;
-    check("wrap --warn-at high -- cat", "write a share above 0 and up to 1")?;
+    check("wrap --warn-at high -- cat", "write a number above 0 and at most 1")?;
     check("wrap --snapshot-ttl soon -- cat", "such as 90s, 10m or 1h")?;
     check("wrap --snapshot-memory lots -- cat", "such as 64KiB or 5MiB")?;
     check("wrap --upstream-message-limit 8GiB -- cat", "write a size from 64KiB to below 4GiB")?;
@@ -111,7 +111,7 @@ fn limits_are_named_as_they_are_given() -> Result<(), Box<dyn Error>> {
     let crossed = "--hard-cap: hardCap is 900, below tokenBudgetThreshold, which is 4000";
     check("wrap --hard-cap 900 -- cat", crossed)?;
     check("wrap --reply-target 10 -- cat", "which is too small; write a whole number from 300")?;
-    check("wrap --warn-at 7 -- cat", "which is no share of the budget")?;
+    check("wrap --warn-at 7 -- cat", "which is out of range")?;
     let from = [("PORTION_HARD_CAP", "many"), ("PORTION_WARN_AT", "7")];
     check_with("wrap -- cat --hard-cap 1", &from, "PORTION_HARD_CAP: hardCap is `many`")?;
     check_with("wrap -- cat --hard-cap 1", &from, "PORTION_WARN_AT: warnAt is `7`")

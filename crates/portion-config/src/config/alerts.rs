@@ -56,7 +56,7 @@ impl Config {
         if UpstreamTarget::new(&url).is_err() {
             let origin = self.top.get("alertWebhook").map_or(Origin::Default, |set| set.origin.clone());
             let fix = "write the whole URL, such as https://hooks.example.com/portion, or none";
-            reader.report(origin, "alertWebhook is no URL", fix);
+            reader.report(origin, "alertWebhook is not a URL", fix);
         }
     }
 }

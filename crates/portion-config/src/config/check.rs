@@ -46,7 +46,7 @@ impl Config {
         let OtlpTarget::Collector(url) = self.otlp() else { return None };
         let set = self.top.get("otlp").filter(|_| !url.contains('$') && UpstreamTarget::new(url).is_err())?;
         let fix = "write the whole URL of a collector, such as http://127.0.0.1:4318";
-        Some(Problem::new(set.origin.clone(), "otlp is no URL", fix))
+        Some(Problem::new(set.origin.clone(), "otlp is not a URL", fix))
     }
 
     /// Finds an invalid header name in `principalHeaders`, which could never identify a caller.
@@ -57,12 +57,12 @@ impl Config {
         };
         let names = self.principal_headers()?;
         let set = self.top.get("principalHeaders")?;
-        let fix = "list names of headers, such as Authorization and X-API-Key";
+        let fix = "list header names, such as Authorization and X-API-Key";
         if names.is_empty() {
             return Some(Problem::new(set.origin.clone(), "principalHeaders is empty", fix));
         }
         let odd = names.iter().find(|name| !token(name))?;
-        let message = format!("principalHeaders has `{odd}`, which is no name of a header");
+        let message = format!("principalHeaders has `{odd}`, which is not a header name");
         Some(Problem::new(set.origin.clone(), message, fix))
     }
 
@@ -95,7 +95,7 @@ impl Config {
                     reported,
                 );
                 reader.warnings.extend(met.into_iter().map(|problem| Problem {
-                    fix: format!("{}; until then limits of the latter are left aside there", problem.fix),
+                    fix: format!("{}; until then, the limits of the second are ignored there", problem.fix),
                     ..problem
                 }));
             }

@@ -117,14 +117,14 @@ impl ConfigReader {
         match (value("url"), value("command")) {
             (Some(_), Some(_)) => {
                 let message = format!("the upstream {name} has both url and command");
-                self.report(origin.clone(), message, "keep the one that it is reached by");
+                self.report(origin.clone(), message, "remove one of the two");
                 None
             }
             (None, None) => {
                 // If one of them was invalid, that has been reported already.
                 if self.problems.is_empty() {
                     let message = format!("the upstream {name} has neither url nor command");
-                    self.report(origin.clone(), message, "write where it is, or what starts it");
+                    self.report(origin.clone(), message, "set url, or the command that starts it");
                 }
                 None
             }
@@ -162,7 +162,7 @@ impl ConfigReader {
     /// Reports keys that have no effect without another key.
     fn reject_unused_keys(&mut self, name: &str, settings: &Settings, keys: &[&str], other: &str) {
         for set in keys.iter().filter_map(|key| settings.get(key)) {
-            let message = format!("{} of the upstream {name} means nothing without {other}", set.key.name);
+            let message = format!("{} of the upstream {name} has no effect without {other}", set.key.name);
             self.report(set.origin.clone(), message, "remove it");
         }
     }
@@ -175,15 +175,15 @@ impl ConfigReader {
             return;
         }
         let Ok(target) = UpstreamTarget::new(url) else {
-            let message = format!("url of the upstream {name} is none");
+            let message = format!("url of the upstream {name} is not a URL");
             return self.report(at("url"), message, "write the whole URL, such as http://127.0.0.1:3000/mcp");
         };
         for line in headers {
             if target.clone().with_header(line).is_err() {
                 let header = line.split(':').next().unwrap_or_default().escape_debug().to_string();
                 let message =
-                    format!("headers of the upstream {name} have `{header}`, which HTTP does not allow");
-                self.report(at("headers"), message, "write a name and a value as HTTP has them");
+                    format!("headers of the upstream {name} have `{header}`, which is not valid in HTTP");
+                self.report(at("headers"), message, "write a valid header name and value");
             }
         }
     }

@@ -39,7 +39,7 @@ impl TreeBuilder {
         anchor: usize,
     ) -> Result<(), DocumentError> {
         if self.open_containers.len() >= MAX_DEPTH {
-            let fix = format!("{MAX_DEPTH} levels are the most");
+            let fix = format!("at most {MAX_DEPTH} levels are allowed");
             return Err(DocumentError::new(position, "this is nested too deep", fix));
         }
         self.reject_container_key(position)?;
@@ -76,7 +76,11 @@ impl TreeBuilder {
     /// Adds a reference to an anchor.
     pub(super) fn alias(&mut self, anchor: usize, position: TextPosition) -> Result<(), DocumentError> {
         let Some((node, values)) = self.anchors.get(&anchor).cloned() else {
-            return Err(DocumentError::new(position, "this refers to what it is a part of", "write it out"));
+            return Err(DocumentError::new(
+                position,
+                "this alias refers to a value that contains it",
+                "write the value instead",
+            ));
         };
         self.add_value_count(values, position)?;
         self.attach(Node { position, last_line: position.line, ..node })
@@ -101,7 +105,7 @@ impl TreeBuilder {
     fn add_value_count(&mut self, values: usize, position: TextPosition) -> Result<(), DocumentError> {
         self.value_count = self.value_count.saturating_add(values);
         if self.value_count > MAX_VALUES {
-            let fix = format!("{MAX_VALUES} are the most, each reference to an anchor counted in full");
+            let fix = format!("at most {MAX_VALUES} are allowed; each alias counts all values of its anchor");
             return Err(DocumentError::new(position, "there are too many values", fix));
         }
         Ok(())
@@ -112,7 +116,7 @@ impl TreeBuilder {
         match self.open_containers.last() {
             Some(OpenContainer { value: NodeValue::Map(_), key: None, .. }) => Err(DocumentError::new(
                 position,
-                "this stands where a key is expected",
+                "a key is expected here",
                 "write a name, a colon and a value",
             )),
             _ => Ok(()),
@@ -129,8 +133,8 @@ impl TreeBuilder {
                 match entries.iter().find(|(known, _)| known.text == name.text) {
                     Some((known, _)) => {
                         let (twice, line) = (&name.text, known.position.line);
-                        let message = format!("`{twice}` stands twice, first in line {line}");
-                        self.errors.push(DocumentError::new(name.position, message, "remove one of both"));
+                        let message = format!("`{twice}` is given twice, first in line {line}");
+                        self.errors.push(DocumentError::new(name.position, message, "remove one of the two"));
                     }
                     None => entries.push((name, node)),
                 }

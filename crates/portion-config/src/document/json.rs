@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
         return Err(DocumentError::new(
             start,
             "this is too large",
-            format!("{MAX_DOCUMENT_BYTES} bytes are the most"),
+            format!("at most {MAX_DOCUMENT_BYTES} bytes are allowed"),
         ));
     }
     if text.trim().is_empty() {
@@ -31,7 +31,11 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
         // The position comes after the message.
         let message = message.split(" at line ").next().unwrap_or_default();
         let position = TextPosition { line: error.line().max(1), column: error.column().max(1) };
-        DocumentError::new(position, format!("this is no JSON: {message}"), "mend it there or just before")
+        DocumentError::new(
+            position,
+            format!("this is not valid JSON: {message}"),
+            "correct it here or just before",
+        )
     })?;
     let mut build = TreeBuilder::default();
     build_tree(text, &LineIndex::new(text), &mut build)?;
@@ -42,8 +46,8 @@ fn build_tree(text: &str, lines: &LineIndex<'_>, build: &mut TreeBuilder) -> Res
     let strange = |error: ScanError| {
         DocumentError::new(
             lines.position(error.offset),
-            format!("this is no JSON: {} is expected", error.expected),
-            "mend it there",
+            format!("this is not valid JSON: {} is expected", error.expected),
+            "correct it here",
         )
     };
     let mut reader = JsonReader::new(text);

@@ -17,7 +17,7 @@ pub struct Document {
 }
 
 /// Message for a file that contains only comments.
-pub(crate) const EMPTY_MESSAGE: &str = "the file says nothing: the defaults are in force";
+pub(crate) const EMPTY_MESSAGE: &str = "the file is empty: the defaults are in force";
 
 /// An error in a document, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]

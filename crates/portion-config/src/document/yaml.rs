@@ -16,14 +16,14 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
         return Err(DocumentError::new(
             start,
             "this is too large",
-            format!("{MAX_DOCUMENT_BYTES} bytes are the most"),
+            format!("at most {MAX_DOCUMENT_BYTES} bytes are allowed"),
         ));
     }
     let mut build = TreeBuilder::default();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
-            let message = format!("this is no YAML: {}", error.info());
-            DocumentError::new(position(*error.marker()), message, "mend it there or just before")
+            let message = format!("this is not valid YAML: {}", error.info());
+            DocumentError::new(position(*error.marker()), message, "correct it here or just before")
         })?;
         push_event(&mut build, event, span)?;
     }
@@ -39,7 +39,7 @@ fn push_event(build: &mut TreeBuilder, event: Event<'_>, span: Span) -> Result<(
     let at = position(span.start);
     match event {
         Event::DocumentStart(_) if build.has_root() => {
-            Err(DocumentError::new(at, "a second document begins", "put everything into one, without `---`"))
+            Err(DocumentError::new(at, "a second document begins here", "write one document, without `---`"))
         }
         Event::Alias(anchor) => build.alias(anchor, at),
         Event::Scalar(text, style, anchor, tag) => {
@@ -70,7 +70,7 @@ fn push_event(build: &mut TreeBuilder, event: Event<'_>, span: Span) -> Result<(
 }
 
 fn unsupported_tag(at: TextPosition) -> DocumentError {
-    DocumentError::new(at, "tags have no meaning here", "write the value without the tag")
+    DocumentError::new(at, "tags are not supported", "write the value without the tag")
 }
 
 fn position(marker: Marker) -> TextPosition {

@@ -66,7 +66,7 @@ pub enum HistoryError {
         newest: Option<u64>,
     },
     /// The file of the version was changed.
-    #[error("version {number} is damaged: `{}` is not what was recorded; choose another version", path.display())]
+    #[error("version {number} is damaged: `{}` differs from its checksum; choose another version", path.display())]
     Damaged {
         /// Number of the version.
         number: u64,
@@ -74,12 +74,12 @@ pub enum HistoryError {
         path: PathBuf,
     },
     /// Other processes record so fast that no number is available.
-    #[error("other processes keep recording versions in `{}`; try again", .0.display())]
+    #[error("other processes are recording versions in `{}`; try again", .0.display())]
     Contended(PathBuf),
     /// The configuration file cannot be replaced.
     #[error(
-        "`{}` cannot be replaced, for `{}` cannot be written to ({source}). Put version {number} (`{}`) where that file comes \
-         from: in Kubernetes its ConfigMap, else its package, image or deployment",
+        "`{}` cannot be replaced because `{}` is not writable ({source}). Restore version {number} (`{}`) at the source of the \
+         file: its ConfigMap in Kubernetes, or its package, image or deployment",
         target.display(), folder.display(), version.display()
     )]
     NotReplaceable {
@@ -95,7 +95,7 @@ pub enum HistoryError {
         source: io::Error,
     },
     /// The owner of the configuration file could no longer read it.
-    #[error("`{}` belongs to somebody else and would not any more: go back to version {number} as its owner", target.display())]
+    #[error("`{}` belongs to another user: restore version {number} as its owner", target.display())]
     OwnerMismatch {
         /// Configuration file, with links resolved.
         target: PathBuf,
@@ -114,7 +114,7 @@ impl History {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(HistoryError::io_error("make the directory", folder))?;
+        builder.create(folder).map_err(HistoryError::io_error("create the directory", folder))?;
         let mut history =
             Self { dir: folder.to_owned(), latest_known: 0, latest_recorded: None, unsynced: None };
         history.latest_known = history.list()?.last().map_or(0, |version| version.number);
@@ -173,7 +173,7 @@ impl History {
         let Some((path, file)) = self.unsynced.take() else { return Ok(()) };
         if let Err(source) = file.sync_all() {
             let _ = fs::remove_file(&path);
-            return Err(HistoryError::Io { action: "keep the configuration as", path, source });
+            return Err(HistoryError::Io { action: "record the configuration as", path, source });
         }
         restore::sync_dir(&self.dir);
         Ok(())
@@ -245,7 +245,7 @@ impl History {
     fn write(&mut self, version: &Version, text: &str) -> Result<bool, HistoryError> {
         let path = self.version_path(version.number);
         let failed =
-            |source| HistoryError::Io { action: "keep the configuration as", path: path.clone(), source };
+            |source| HistoryError::Io { action: "record the configuration as", path: path.clone(), source };
         // Readable for its owner only, and removed if anything fails.
         let mut file = Builder::new().prefix(".recording-").tempfile_in(&self.dir).map_err(failed)?;
         file.write_all(version_file::header_line(version).as_bytes()).map_err(failed)?;
@@ -306,7 +306,7 @@ fn sha256_hex(text: &str) -> String {
 
 fn describe_available(oldest: Option<u64>, newest: Option<u64>) -> String {
     match (oldest, newest) {
-        (Some(oldest), Some(newest)) => format!("{oldest} to {newest} are kept"),
+        (Some(oldest), Some(newest)) => format!("versions {oldest} to {newest} are stored"),
         _ => "none has been recorded yet".to_owned(),
     }
 }

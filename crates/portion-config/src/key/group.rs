@@ -45,7 +45,7 @@ impl KeyGroup {
         match self {
             Self::Tools => "Tools",
             Self::Limits => "Limits",
-            Self::Retention => "Keeping",
+            Self::Retention => "Storage",
             Self::Payloads => "Payloads",
             Self::Replies => "Replies",
             Self::Rollout => "Rollout",

@@ -18,5 +18,5 @@ pub const SHORTHANDS: &[Shorthand] = &[Shorthand {
     option: "lean",
     key: "profile",
     value: "lean",
-    doc: "Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets",
+    doc: "Smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets",
 }];

@@ -70,7 +70,11 @@ impl ConfigReader {
         for (pattern, node) in self.map_entries(from, key, node) {
             if pattern.text.trim().is_empty() || pattern.text.len() > 1_024 {
                 let fix = "write a name, a name with *, the URI of a resource, or a route";
-                self.report(from.origin(pattern.position), "a pattern is empty, or above 1024 bytes", fix);
+                self.report(
+                    from.origin(pattern.position),
+                    "a pattern is empty, or longer than 1024 bytes",
+                    fix,
+                );
             }
             let Some(entries) = self.expect_map(from, &pattern.text, node) else { continue };
             let settings = self.read_settings(from, entries, SettingsLevel::Endpoint, shown, |_, _, _| {});
@@ -92,8 +96,8 @@ impl ConfigReader {
             let plain =
                 name.text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
             if name.text.is_empty() || !plain || name.text.starts_with('.') {
-                let message = format!("`{}` cannot stand in a path", name.text.escape_debug());
-                self.report(origin.clone(), message, "name the server by letters, digits, `_`, `-` and `.`");
+                let message = format!("`{}` is not valid in a path", name.text.escape_debug());
+                self.report(origin.clone(), message, "use letters, digits, `_`, `-` and `.`");
             }
             let Some(entries) = self.expect_map(from, &name.text, node) else { continue };
             let mut rules = PatternSettings::default();

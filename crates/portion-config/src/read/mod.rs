@@ -147,9 +147,8 @@ impl ConfigReader {
             };
             let origin = from.origin(name.position);
             if let Some(before) = settings.insert(Setting { key, value, origin: origin.clone() }) {
-                let message =
-                    format!("{} says the same as {}, at {}", key.name, before.key.name, before.origin);
-                self.report(origin, message, "remove one of both");
+                let message = format!("{} repeats {} at {}", key.name, before.key.name, before.origin);
+                self.report(origin, message, "remove one of the two");
             }
         }
         settings
@@ -163,12 +162,12 @@ impl ConfigReader {
                 .into_iter()
                 .filter(|level| key.is_allowed_at(*level));
             let where_ = where_.map(|level| level.to_string()).collect::<Vec<_>>().join(" or ");
-            self.report(origin, format!("`{given}` cannot stand {level}"), format!("write it {where_}"));
+            self.report(origin, format!("`{given}` is not allowed {level}"), format!("write it {where_}"));
         } else if given == "<<" {
             self.report(
                 origin,
-                "maps are not merged here",
-                "give each its settings, or one pattern for all of them",
+                "merge keys are not supported",
+                "repeat the settings, or use one pattern for all",
             );
         } else {
             // A file with that many unknown keys is probably not a configuration.
@@ -176,7 +175,7 @@ impl ConfigReader {
                 (self.problems.len() < MAX_SUGGESTIONS).then(|| Key::nearest(&name.text, level)).flatten();
             let fix = match nearest {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => "see `portion config schema` for those that there are".into(),
+                None => "see `portion config schema` for the keys".into(),
             };
             self.report(origin, format!("unknown key `{given}`"), fix);
         }

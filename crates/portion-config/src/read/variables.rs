@@ -32,8 +32,8 @@ impl ConfigReader {
                 continue;
             };
             if text.is_empty() {
-                let message = format!("{name} is empty, and left aside");
-                self.warnings.push(Problem::new(at, message, "give it a value, or unset it"));
+                let message = format!("{name} is empty and ignored");
+                self.warnings.push(Problem::new(at, message, "set a value, or unset it"));
                 continue;
             }
             let from = DocumentSource::Variable(name.as_str().into());
@@ -49,7 +49,7 @@ impl ConfigReader {
             let short = SHORTHANDS.iter().find(|short| short.option == name);
             let (name, text) = short.map_or((name.as_str(), text.as_str()), |short| (short.key, short.value));
             let Some(key) = Key::by_name(name) else {
-                self.report(Origin::Option(name.into()), "no key is called so", "see --help");
+                self.report(Origin::Option(name.into()), "there is no such key", "see --help");
                 continue;
             };
             match lists.iter_mut().find(|(known, _)| known.name == key.name && key.is_repeatable()) {
@@ -99,7 +99,7 @@ fn unknown_variable(at: Origin, name: &str) -> Problem {
     let names: Vec<String> = Key::all().filter_map(Key::variable).collect();
     let fix = match closest_name(name, names.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean {meant}?"),
-        None => "unset it, or see `portion config schema` for the keys that there are".into(),
+        None => "unset it, or see `portion config schema` for the keys".into(),
     };
-    Problem::new(at, format!("{name} is no variable of ours, and left aside"), fix)
+    Problem::new(at, format!("{name} is not a variable of Portion and is ignored"), fix)
 }

@@ -112,7 +112,7 @@ impl FileWatcher {
             Some(error) => self.mark_degraded(path, &error),
             None if !self.healthy => {
                 self.healthy = true;
-                tracing::info!(path = %path.display(), "the configuration is watched again");
+                tracing::info!(path = %path.display(), "the configuration file is watched again");
             }
             None => {}
         }
@@ -164,7 +164,7 @@ impl FileWatcher {
             tracing::warn!(
                 path = %path.display(),
                 %error,
-                "the configuration cannot be watched; looking at it every {} ms instead. \
+                "the configuration file cannot be watched; it is polled every {} ms instead. \
                  On Linux, fs.inotify.max_user_watches and max_user_instances may be too low",
                 DEGRADED_POLL_INTERVAL.as_millis()
             );

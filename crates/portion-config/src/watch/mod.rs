@@ -62,10 +62,10 @@ pub enum FileContent {
 #[derive(Debug, Error)]
 pub enum WatchError {
     /// It does not end in a file name.
-    #[error("`{}` names no file to watch", .0.display())]
+    #[error("`{}` is not a path to a file", .0.display())]
     NoFileName(PathBuf),
     /// The path is relative, and the working directory is unknown.
-    #[error("`{}` has no place to start from: {source}; give an absolute path", path.display())]
+    #[error("`{}` cannot be resolved: {source}; use an absolute path", path.display())]
     NoBaseDirectory {
         /// The path.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum WatchError {
         source: io::Error,
     },
     /// No thread can be started.
-    #[error("no thread to watch the configuration with: {0}")]
+    #[error("cannot start the thread that watches the configuration: {0}")]
     SpawnThread(io::Error),
 }
 

@@ -58,10 +58,7 @@ impl FileProbe {
         let mut file = File::open(path)?;
         let before = FileIdentity::from(&file.metadata()?);
         if before.bytes > MAX_FILE_BYTES {
-            return refused(format!(
-                "it has {} bytes; a configuration has at most {MAX_FILE_BYTES}",
-                before.bytes
-            ));
+            return refused(format!("it has {} bytes; the maximum is {MAX_FILE_BYTES}", before.bytes));
         }
         let mut bytes = Vec::with_capacity(before.bytes as usize);
         (&mut file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
@@ -70,7 +67,7 @@ impl FileProbe {
         let seen = (!torn).then(|| match String::from_utf8(bytes) {
             Ok(text) => content_from_string(text),
             Err(error) => FileContent::Unreadable(format!(
-                "it is not UTF-8 from byte {} on; save it as UTF-8",
+                "it is not UTF-8 at byte {}; save it as UTF-8",
                 error.utf8_error().valid_up_to()
             )),
         });

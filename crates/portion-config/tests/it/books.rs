@@ -193,7 +193,7 @@ fn overlapping_rules_with_contradictory_limits_are_reported() {
         messages,
         [
             "portion.yaml:3:13: hardCap is 5000 where *_all and list_* meet, below tokenBudgetThreshold, which is 20000 \
-          (portion.yaml:2:12); raise hardCap or lower tokenBudgetThreshold; until then limits of the latter are left aside there"
+          (portion.yaml:2:12); raise hardCap or lower tokenBudgetThreshold; until then, the limits of the second are ignored there"
         ]
     );
 }

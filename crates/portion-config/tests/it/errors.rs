@@ -23,19 +23,19 @@ fn all_errors_are_reported_at_once() {
         ),
         &[
             "portion.yaml:1:1: unknown key `hardcap`; did you mean `hardCap`?",
-            "portion.yaml:2:10: hardCap is `lots`, which is no whole number; write a whole number from 600, such as 12000",
-            "portion.yaml:3:10: rollout is `130`, which is no percentage; write per cent from 0 to 100, such as 100",
+            "portion.yaml:2:10: hardCap is `lots`, which is not a whole number; write a whole number from 600, such as 12000",
+            "portion.yaml:3:10: rollout is `130`, which is not a percentage; write a percentage from 0 to 100, such as 100",
             "portion.yaml:6:5: unknown key `pagSize`; did you mean `pageSize`?",
             "portion.yaml:7:11: rows is `table`, which is not known; write objects or auto",
-            "portion.yaml:8:5: `listen` cannot stand at an endpoint; write it at the top",
+            "portion.yaml:8:5: `listen` is not allowed at an endpoint; write it at the top",
         ],
     );
 }
 
 #[test]
 fn principal_headers_must_be_valid_names() {
-    let fix = "list names of headers, such as Authorization and X-API-Key";
-    let odd = "portion.yaml:1:1: principalHeaders has `X Key`, which is no name of a header";
+    let fix = "list header names, such as Authorization and X-API-Key";
+    let odd = "portion.yaml:1:1: principalHeaders has `X Key`, which is not a header name";
     check(&yaml("principalHeaders: [Authorization, X Key]\n"), &[&format!("{odd}; {fix}")]);
     check(&yaml("principalHeaders: []\n"), &[&format!("portion.yaml:1:1: principalHeaders is empty; {fix}")]);
 }
@@ -52,19 +52,19 @@ fn values_of_the_wrong_type_are_errors() {
             "portion.yaml:1:10: hardCap is `4000`, which is text; write 4000 without quotes",
             "portion.yaml:2:13: chunkLines is a list; write a whole number from 1",
             "portion.yaml:3:13: pagination is `yes`, which is neither true nor false; write true or false",
-            "portion.yaml:4:14: snapshotTtl is `600`, which is no time; write a number with a unit, such as 90s, 10m or 1h",
+            "portion.yaml:4:14: snapshotTtl is `600`, which is not a duration; write a number with a unit, such as 90s, 10m or 1h",
             "portion.yaml:5:16: hardByteLimit is `5`, which is too small; write a size from 4KiB, such as 64KiB or 5MiB",
-            "portion.yaml:6:6: query has no value; write one, or leave the key out",
+            "portion.yaml:6:6: query has no value; write one, or remove the key",
             "portion.yaml:7:7: sort is a map; write text or none",
-            "portion.yaml:8:9: warnAt is `2`, which is no share of the budget; write a share above 0 and up to 1, such as 0.8",
+            "portion.yaml:8:9: warnAt is `2`, which is out of range; write a number above 0 and at most 1, such as 0.8",
             "portion.yaml:9:12: fullBelow is `-1`, which is too small; write a whole number from 0, such as 500",
             "portion.yaml:10:23: upstreamMessageLimit is `4GiB`, which is too large; write a size from 64KiB to below 4GiB, such as 64KiB or 5MiB",
-            "portion.yaml:11:9: redact cannot be obeyed: `*` would hide everything: name the members, such as password,guest.phone,*Code; name the members, such as [password, guest.phone, '*Code'], or write none",
-            "portion.yaml:12:11: readTool is `a b`, which is no name of a tool; a tool's name is 1 to 64 letters, digits, `_` or `-`",
-            "portion.yaml:13:9: listen is `here`, which is no address; write a number and a port, such as 127.0.0.1:8765",
-            "portion.yaml:14:13: experiment is `maybe`, which is no experiment; write none, shadow or {split: 50}",
-            "portion.yaml:15:15: sections has an empty section; name its fields",
-            "portion.yaml:16:8: items is `true`, which is no text; write text; in quotes, if this is what it is",
+            "portion.yaml:11:9: redact is invalid: `*` matches everything: name the members, such as password,guest.phone,*Code; list field names, such as [password, guest.phone, '*Code'], or write none",
+            "portion.yaml:12:11: readTool is `a b`, which is not a tool name; write 1 to 64 letters, digits, `_` or `-`",
+            "portion.yaml:13:9: listen is `here`, which is not an address; write an IP address and a port, such as 127.0.0.1:8765",
+            "portion.yaml:14:13: experiment is `maybe`, which is not an experiment; write none, shadow or {split: 50}",
+            "portion.yaml:15:15: sections has a section without fields; name its fields",
+            "portion.yaml:16:8: items is `true`, which is not text; write text, in quotes if it is this word",
         ],
     );
 }
@@ -73,15 +73,15 @@ fn values_of_the_wrong_type_are_errors() {
 fn unknown_presets_are_errors_in_every_form() {
     let message = |place: &str, given: &str, meant: &str| {
         format!(
-            "{place}: redact cannot be obeyed: `{given}` is not a preset; did you mean `{meant}`? A field of that name is \
-             written `{given}*`; name the members, such as [password, guest.phone, '*Code'], or write none"
+            "{place}: redact is invalid: `{given}` is not a preset; did you mean `{meant}`? To redact a field of \
+             that name, write `{given}*`; list field names, such as [password, guest.phone, '*Code'], or write none"
         )
     };
     let check_all = |sources: &Sources, expect: &[String]| {
         check(sources, &expect.iter().map(String::as_str).collect::<Vec<_>>());
     };
     let named = |place: &str| {
-        message(place, "secret", "secrets").replace("redact cannot", "redact is `secret`, which cannot")
+        message(place, "secret", "secrets").replace("redact is", "redact is `secret`, which is")
     };
     check_all(&yaml("redact: secret"), &[named("portion.yaml:1:9")]);
     check_all(&yaml("redact: [phone, secret]"), &[message("portion.yaml:1:9", "secret", "secrets")]);
@@ -92,7 +92,7 @@ fn unknown_presets_are_errors_in_every_form() {
     // The keywords of other keys are checked for misspellings in the same way.
     let list = |given: &str, meant: &str| {
         format!(
-            "`{given}`, which is not known; did you mean {meant}? A name like that is written as a list: [{given}]"
+            "`{given}`, which is not known; did you mean {meant}? To use it as a name, write a list: [{given}]"
         )
     };
     check_all(
@@ -143,7 +143,7 @@ fn a_file_without_content_means_the_defaults() {
     ] {
         let (config, warnings) = Config::load(&sources, 1).expect("strange, not wrong");
         let messages: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
-        let expect = "the file says nothing: the defaults are in force; write {} to mean that";
+        let expect = "the file is empty: the defaults are in force; write {} to mean that";
         assert!(
             messages.len() == 1 && messages[0].starts_with(name) && messages[0].ends_with(expect),
             "{messages:?}"
@@ -160,30 +160,31 @@ fn syntax_errors_have_a_position() {
     );
     check(
         &yaml("hardCap: 5000\nhardCap: 6000\n"),
-        &["portion.yaml:2:1: `hardCap` stands twice, first in line 1; remove one of both"],
+        &["portion.yaml:2:1: `hardCap` is given twice, first in line 1; remove one of the two"],
     );
     check(
         &file("portion.json", "{\n  \"hardCap\": 5000,\n}"),
-        &["portion.json:3:1: this is no JSON: trailing comma; mend it there or just before"],
+        &["portion.json:3:1: this is not valid JSON: trailing comma; correct it here or just before"],
     );
     check(
         &file("portion.json", "{\n  \"hard_cap\": \"5000\"}"),
         &["portion.json:2:3: unknown key `hard_cap`; did you mean `hardCap`?"],
     );
-    check(&yaml("a: &a [*a]"), &["portion.yaml:1:8: this refers to what it is a part of; write it out"]);
+    check(
+        &yaml("a: &a [*a]"),
+        &["portion.yaml:1:8: this alias refers to a value that contains it; write the value instead"],
+    );
     check(
         &yaml("hardCap: 5000\n---\nhardCap: 6000\n"),
-        &["portion.yaml:2:1: a second document begins; put everything into one, without `---`"],
+        &["portion.yaml:2:1: a second document begins here; write one document, without `---`"],
     );
     check(
         &yaml("hardCap: !x 5000"),
-        &["portion.yaml:1:10: tags have no meaning here; write the value without the tag"],
+        &["portion.yaml:1:10: tags are not supported; write the value without the tag"],
     );
     check(
         &yaml("endpoints: {a: {pageSize: 1, defaultPageSize: 2}}"),
-        &[
-            "portion.yaml:1:30: defaultPageSize says the same as pageSize, at portion.yaml:1:17; remove one of both",
-        ],
+        &["portion.yaml:1:30: defaultPageSize repeats pageSize at portion.yaml:1:17; remove one of the two"],
     );
 }
 
@@ -211,10 +212,10 @@ fn variables_and_options_are_named() {
     check(
         &with_options(sources, &[("warnAt", "x"), ("sections", "{a")]),
         &[
-            "PORTION_ENDPOINTS: unknown key `b`; see `portion config schema` for those that there are",
-            "PORTION_HARD_CAP: hardCap is `lots`, which is no whole number; write a whole number from 600, such as 12000",
-            "--sections: sections cannot be read: this is no YAML: while parsing a flow mapping, did not find expected ',' or '}'; write it as YAML",
-            "--warn-at: warnAt is `x`, which is no number; write a share above 0 and up to 1, such as 0.8",
+            "PORTION_ENDPOINTS: unknown key `b`; see `portion config schema` for the keys",
+            "PORTION_HARD_CAP: hardCap is `lots`, which is not a whole number; write a whole number from 600, such as 12000",
+            "--sections: sections cannot be read: this is not valid YAML: while parsing a flow mapping, did not find expected ',' or '}'; write it as YAML",
+            "--warn-at: warnAt is `x`, which is not a number; write a number above 0 and at most 1, such as 0.8",
         ],
     );
 }
@@ -228,8 +229,8 @@ fn unknown_variables_are_reported() {
     assert_eq!(
         messages,
         [
-            "PORTION_CHUNK_SIZE: PORTION_CHUNK_SIZE is empty, and left aside; give it a value, or unset it",
-            "PORTION_HARDCAP: PORTION_HARDCAP is no variable of ours, and left aside; did you mean PORTION_HARD_CAP?",
+            "PORTION_CHUNK_SIZE: PORTION_CHUNK_SIZE is empty and ignored; set a value, or unset it",
+            "PORTION_HARDCAP: PORTION_HARDCAP is not a variable of Portion and is ignored; did you mean PORTION_HARD_CAP?",
         ]
     );
 }

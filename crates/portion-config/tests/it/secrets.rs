@@ -46,9 +46,9 @@ fn a_collector_url_may_be_a_reference() {
     otlp("otlp: auto", OtlpTarget::Auto);
     otlp("hardCap: 12000", OtlpTarget::Auto);
     check("otlp: 'https://x.example/${NONE}'", "variable NONE, which is not set, for `otlp`");
-    check("otlp: 'https://me:hunter2@x.example'", "holds a secret");
-    check("otlp: '${TOKEN}'", "otlp is no URL; write the whole URL of a collector");
-    check("otlp: localhost:4317", "otlp is no URL; write the whole URL of a collector");
+    check("otlp: 'https://me:hunter2@x.example'", "contains a secret");
+    check("otlp: '${TOKEN}'", "otlp is not a URL; write the whole URL of a collector");
+    check("otlp: localhost:4317", "otlp is not a URL; write the whole URL of a collector");
 }
 
 #[track_caller]
@@ -62,21 +62,21 @@ fn check(text: &str, expect: &str) {
 
 #[test]
 fn literal_secrets_are_rejected_and_not_shown() {
-    let refer = "refer to it: ${NAME} for an environment variable";
+    let refer = "use a reference: ${NAME} for an environment variable";
     check("upstreams:\n  a:\n    url: http://x/\n    headers:\n      Authorization: hunter2\n", refer);
-    check("upstreams: {a: {url: 'http://x/', headers: {Cookie: hunter2}}}", "holds a secret in `Cookie`");
+    check("upstreams: {a: {url: 'http://x/', headers: {Cookie: hunter2}}}", "contains a secret in `Cookie`");
     check("upstreams: {a: {url: 'http://x/', headers: {X-Api-Key: hunter2}}}", refer);
     check("upstreams: {a: {command: x, env: {GITHUB_TOKEN: hunter2}}}", refer);
     check("upstreams: {a: {command: x, env: {DB_PASSWORD: hunter2}}}", refer);
-    check("upstreams: {a: {command: 'x --api-key hunter2'}}", "holds a secret in `command`");
-    check("upstreams: {a: {command: [env, DB_PASSWORD=hunter2, x]}}", "holds a secret in `command`");
-    check("upstreams: {a: {command: [x, --password=hunter2]}}", "holds a secret in `command`");
+    check("upstreams: {a: {command: 'x --api-key hunter2'}}", "contains a secret in `command`");
+    check("upstreams: {a: {command: [env, DB_PASSWORD=hunter2, x]}}", "contains a secret in `command`");
+    check("upstreams: {a: {command: [x, --password=hunter2]}}", "contains a secret in `command`");
     check("upstreams: {a: {url: 'http://me:hunter2@x/'}}", refer);
     check("upstreams: {a: {url: 'http://x/?api_key=hunter2'}}", refer);
     check("alertWebhook: 'http://me:hunter2@x/'", refer);
     check("alertWebhook: 'http://x/?token=hunter2'", refer);
     check("alertWebhook: 'http://${NONE}/hunter2'", "variable NONE, which is not set, for `alertWebhook`");
-    check("alertWebhook: 'hunter2'", "alertWebhook is no URL");
+    check("alertWebhook: 'hunter2'", "alertWebhook is not a URL");
 }
 
 #[test]
@@ -136,16 +136,16 @@ fn references_may_stay_unresolved() {
 fn lines_that_may_hold_secrets_are_not_shown() {
     check(
         "upstreams: {a: {url: 'http://x/', headers: {A: hunter2}, hardCap: hunter2}}",
-        "hardCap is no whole number",
+        "hardCap is not a whole number",
     );
     check("upstream:\n  a: {headers: {Authorization: hunter2}}\nhardCap: x", "did you mean `upstreams`?");
-    check("{headers: {Authorization: hunter2}, hardCap: x}", "`headers` cannot stand at the top");
+    check("{headers: {Authorization: hunter2}, hardCap: x}", "`headers` is not allowed at the top");
     check("upstreams: {a: {command: [x], env: {TOKEN: hunter2}}}\nhardCap: x", "hardCap is `x`");
     check("upstreams: {a: {command: [x], env: {TOKEN: 'hunter2}}}\nhardCap: x", "no YAML");
     check("upstreams: {a: {command: [x], env: [hunter2]}}", "env is a list");
     check("upstreams: {a: {command: [x], env: hunter2}}", "env is text");
     check("upstreams: {a: {command: [x], hunter: {hunter: hunter2}}}", "unknown key");
-    check("upstreams: {a: {command: \"x 'hunter2\"}}", "is no command line");
+    check("upstreams: {a: {command: \"x 'hunter2\"}}", "is not a command line");
     check("upstreams: {a: hunter2}", "`a` is text, not a map");
     check("- hunter2", "the file is a list");
 }
@@ -156,15 +156,18 @@ fn a_server_is_either_a_url_or_a_command() {
     check("upstreams: {a: {url: 'http://x/', command: x}}", "the upstream a has both url and command");
     check(
         "upstreams: {a: {url: 'http://x/', env: {A: b}}}",
-        "env of the upstream a means nothing without command",
+        "env of the upstream a has no effect without command",
     );
     check(
         "upstreams: {a: {command: x, transport: sse}}",
-        "transport of the upstream a means nothing without url",
+        "transport of the upstream a has no effect without url",
     );
-    check("upstreams: {a/b: {command: x}}", "cannot stand in a path");
+    check("upstreams: {a/b: {command: x}}", "is not valid in a path");
     check("upstreams: {a: {url: 'ftp://x/'}}", "write the whole URL");
-    check("upstreams: {a: {url: 'http://x/', headers: {'A B': c}}}", "have `A B`, which HTTP does not allow");
+    check(
+        "upstreams: {a: {url: 'http://x/', headers: {'A B': c}}}",
+        "have `A B`, which is not valid in HTTP",
+    );
 }
 
 #[test]

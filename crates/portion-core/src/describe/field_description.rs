@@ -55,7 +55,7 @@ pub(super) fn describe_field(
     let (role, mut words) = if present == 0 {
         (FieldRole::Constant, if absent == 0 { "always null".to_owned() } else { "no value".to_owned() })
     } else if is_identity && field.is_unique(records) {
-        (FieldRole::Identity, "identity, all distinct".to_owned())
+        (FieldRole::Identity, "identifier, all distinct".to_owned())
     } else if field.array_count == present {
         (FieldRole::Other, case.describe_arrays())
     } else if field.object_count == present {
@@ -102,7 +102,7 @@ impl FieldDescriber<'_> {
             (true, Some(value)) => (FieldRole::Constant, format!("always {value}")),
             (true, None) => (FieldRole::Constant, "always the same".to_owned()),
             (false, Some(value)) => (FieldRole::Category, format!("{value}={}", self.field.present_count())),
-            (false, None) => (FieldRole::Other, format!("{} times the same", self.field.present_count())),
+            (false, None) => (FieldRole::Other, format!("{} equal values", self.field.present_count())),
         })
     }
 

@@ -8,10 +8,10 @@ use crate::view::ViewError;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FindError {
     /// The pattern is empty.
-    #[error("find is empty, but it is text, or a regular expression between slashes")]
+    #[error("find is empty; it must be text or a /regular expression/")]
     Empty,
     /// The pattern is too long.
-    #[error("find has {given} bytes, but it has at most {most}")]
+    #[error("find has {given} bytes; the maximum is {most}")]
     TooLong {
         /// Length in bytes.
         given: usize,
@@ -19,7 +19,7 @@ pub enum FindError {
         most: usize,
     },
     /// The regular expression is malformed.
-    #[error("find is no regular expression: {why}, at `{place}`")]
+    #[error("find is an invalid regex: {why} at `{place}`")]
     Regex {
         /// Reason.
         why: String,
@@ -30,10 +30,10 @@ pub enum FindError {
     #[error(transparent)]
     Fields(#[from] ViewError),
     /// The regular expression is too large when expanded.
-    #[error("find is too large once its repetitions and classes are written out")]
+    #[error("find is too large once repetitions and classes are expanded")]
     TooLarge,
     /// The search exceeds its work limit.
-    #[error("find takes too much work on a payload of this size")]
+    #[error("find is too costly on a payload of this size")]
     TooCostly,
 }
 
@@ -49,15 +49,15 @@ impl FindError {
     /// Returns advice for the next call.
     pub fn advice(&self) -> String {
         match self {
-            Self::Empty => "give find as text, or as /regex/ or /regex/i".into(),
-            Self::TooLong { .. } => "look for a telling part of it".into(),
+            Self::Empty => "set find to text, /regex/ or /regex/i".into(),
+            Self::TooLong { .. } => "search for a short part".into(),
             Self::Regex { .. } => {
-                "mend it there, or give the text without slashes to look for it as it is; look-around and back-references are not known"
+                "correct it, or omit the slashes to search for literal text; look-around and back-references are not supported"
                     .into()
             }
             Self::Fields(error) => error.advice(),
             Self::TooLarge => "repeat fewer times: `.*` costs less than `.{500}`, `a+` less than `a{500}`".into(),
-            Self::TooCostly => "look for a literal part of it, or narrow what is looked at by path first".into(),
+            Self::TooCostly => "search for a literal, or first read one path and search its cursor".into(),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Default for Policy {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PolicyError {
     /// A limit is below what a reply needs.
-    #[error("{key} is {given}, but a reply needs at least {least}")]
+    #[error("{key} is {given}; it must be at least {least}")]
     TooSmall {
         /// The configuration key.
         key: &'static str,
@@ -102,7 +102,7 @@ pub enum PolicyError {
         least: usize,
     },
     /// Two limits contradict each other.
-    #[error("{lower} is {low}, above {upper}, which is {high}; raise {upper} or lower {lower}")]
+    #[error("{lower} is {low}, above {upper} ({high}); raise {upper} or lower {lower}")]
     Contradictory {
         /// Key of the limit that must be the lower.
         lower: &'static str,
@@ -114,7 +114,7 @@ pub enum PolicyError {
         high: usize,
     },
     /// A share is out of range.
-    #[error("warnAt is {0}, but it is a share of the budget, above 0 and up to 1")]
+    #[error("warnAt is {0}; it must be a share of the budget, above 0 and at most 1")]
     InvalidShare(f64),
 }
 

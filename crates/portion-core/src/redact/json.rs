@@ -18,7 +18,7 @@ const MAX_PATH_STEPS: usize = 12;
 /// members.
 const MAX_TABLE_DEPTH: usize = 16;
 
-/// The edits of the JSON in a text.
+/// The edits of JSON in text.
 #[derive(Debug, Default)]
 pub(super) struct JsonEdits {
     pub edits: Vec<TextEdit>,

@@ -62,15 +62,15 @@ pub struct RedactionRules {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RedactError {
     /// A name, or a step of one, is empty.
-    #[error(
-        "there is an empty name in `{0}`: write names between commas, such as password,guest.phone,*Code"
-    )]
+    #[error("`{0}` has an empty name: separate names with commas, such as password,guest.phone,*Code")]
     EmptyName(String),
     /// A name matches every member.
-    #[error("`{0}` would hide everything: name the members, such as password,guest.phone,*Code")]
+    #[error("`{0}` matches everything: name the members, such as password,guest.phone,*Code")]
     MatchesEverything(String),
     /// A name looks like a preset that does not exist, so it would hide nothing.
-    #[error("`{given}` is not a preset; did you mean `{meant}`? A field of that name is written `{given}*`")]
+    #[error(
+        "`{given}` is not a preset; did you mean `{meant}`? To redact a field of that name, write `{given}*`"
+    )]
     UnknownPreset {
         /// The given name.
         given: String,

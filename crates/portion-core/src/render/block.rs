@@ -79,7 +79,7 @@ pub(super) fn block_placeholder(
     }
     let (kind, how, (argument, query)) = match binary {
         Some(binary) => (binary.mime_type.as_str(), " as base64", ("", "")),
-        None => ("a block", "", (", raw=true", "&raw=true")),
+        None => ("block", "", (", raw=true", "&raw=true")),
     };
     let what = format!("{name}{kind}, {bytes} bytes, not shown");
     let Some(handle) = handle else { return format!("[{what}]") };

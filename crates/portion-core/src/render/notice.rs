@@ -222,20 +222,20 @@ impl Notice<'_> {
             say("partsNotShown", self.parts_not_shown(detail).into());
         }
         if let Some(read_as) = self.read_as {
-            say("readAs", if detail == Detail::Minimal { "the JSON in a text" } else { read_as }.into());
+            say("readAs", if detail == Detail::Minimal { "JSON in text" } else { read_as }.into());
         }
         if let Some(call) = self.next_media_call(detail) {
             say("nextMedia", call.into());
         }
         if self.replaced_count > 0 {
-            let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced_count);
+            let told = format!("{} invalid sequences are shown as U+FFFD", self.replaced_count);
             say("replaced", if detail == Detail::Minimal { self.replaced_count.into() } else { told.into() });
         }
         for (key, fields) in self.omitted_fields().into_iter().filter(|(_, fields)| !fields.is_empty()) {
             say(key, abbreviated_names(fields, detail));
         }
         if self.start_cursor.is_none() && !self.is_whole {
-            say("store_unavailable", "this could not be kept, so there is no cursor for the rest".into());
+            say("store_unavailable", "this was not stored, so there is no cursor for the rest".into());
         }
         say("estimatedTokens", tokens.into());
         let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);
@@ -359,7 +359,7 @@ impl Notice<'_> {
                     .rendering
                     .larger_budget
                     .filter(|_| detail < Detail::Minimal)
-                    .map_or_else(String::new, |cap| format!(", maxTokens={cap} takes more at once"));
+                    .map_or_else(String::new, |cap| format!(", maxTokens={cap} returns more"));
                 Some(format!("{}{larger}", read.with(&format!("cursor={next}"))))
             }
             (None, _) if self.start_cursor.is_none() => None,

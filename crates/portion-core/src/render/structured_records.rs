@@ -94,7 +94,7 @@ impl<'a> PartWalk<'a> {
         let pointer = part.address.as_str();
         let short = summary::shorten_strings(&subject.text, pointer, room)?.body;
         let missing = subject.text.len().saturating_sub(short.len());
-        Some(StructuredForm::BareValue(short, Some(format!("{missing} bytes are missing").into())))
+        Some(StructuredForm::BareValue(short, Some(format!("{missing} bytes omitted").into())))
     }
 
     /// Renders a part as whole records, or whole. Returns `None` if neither fits.

@@ -29,7 +29,7 @@ fn upstream_next_call(page: &UpstreamPage, arguments: &[String]) -> Option<Strin
     let token =
         page.next_member.as_ref().filter(|(_, value)| !value.contains("://") && !value.ends_with('…'));
     let number = token.filter(|(_, value)| value.bytes().all(|b| b.is_ascii_digit()));
-    let same = |assigned: String| Some(format!("the same call with {assigned}"));
+    let same = |assigned: String| Some(format!("repeat the call with {assigned}"));
     if let (Some(name), Some((_, value))) = (argument(CURSOR_ARGUMENTS), token) {
         return same(format!("{name}={value}"));
     }
@@ -43,13 +43,13 @@ fn upstream_next_call(page: &UpstreamPage, arguments: &[String]) -> Option<Strin
         return same(format!("{name}={next}"));
     }
     if let (Some(name), true) = (argument(LAST_ID_ARGUMENTS), page.has_more == Some(true)) {
-        return same(format!("{name}=the id of the last item"));
+        return same(format!("{name}=id of the last item"));
     }
     if !arguments.is_empty() {
         return same(format!("another {}", arguments.join(", ")));
     }
     match &page.next_member {
         Some((name, value)) => Some(format!("{name}: {value}")),
-        None => Some("the upstream has more, by arguments of the call".into()),
+        None => Some("the upstream has more; change the arguments".into()),
     }
 }

@@ -12,7 +12,7 @@ use super::request::CONTROLS;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ViewError {
     /// `limit` is not a count.
-    #[error("limit is {given}, but it is a whole number from 1 to {max}")]
+    #[error("limit is {given}; it must be a whole number from 1 to {max}")]
     Limit {
         /// Value given.
         given: String,
@@ -20,7 +20,7 @@ pub enum ViewError {
         max: usize,
     },
     /// `limit` exceeds the policy's maximum.
-    #[error("limit exceeds maximum of {max}: {given} was asked for")]
+    #[error("limit exceeds maximum of {max}: {given} was given")]
     LimitTooLarge {
         /// Value given.
         given: String,
@@ -28,7 +28,7 @@ pub enum ViewError {
         max: usize,
     },
     /// `page` or `pages` is not a page number or range.
-    #[error("{name} is {given}, but it is {}", page_syntax(.name))]
+    #[error("{name} is {given}; it must be {}", page_syntax(.name))]
     Page {
         /// Control given.
         name: &'static str,
@@ -36,7 +36,7 @@ pub enum ViewError {
         given: String,
     },
     /// `offset` is not an offset.
-    #[error("offset is {0}, but it is a whole number from 0")]
+    #[error("offset is {0}; it must be a whole number from 0")]
     Offset(String),
     /// No item has this field.
     #[error("no item has a field {}{}", visible_name(.given), nearest_text(.nearest.as_deref()))]
@@ -52,7 +52,7 @@ pub enum ViewError {
     #[error("fields does not apply here: {0}")]
     NoFields(&'static str),
     /// A path that does not resolve.
-    #[error("nothing is at path {given}: {reached} has no {}{}", visible_name(.missing), nearest_text(.nearest.as_deref()))]
+    #[error("there is no path {given}: {reached} has no {}{}", visible_name(.missing), nearest_text(.nearest.as_deref()))]
     Path {
         /// Path given.
         given: String,
@@ -79,7 +79,7 @@ pub enum ViewError {
     #[error("{0}")]
     Range(String),
     /// A `sort` that cannot be applied.
-    #[error("sort is {given}, but {why}")]
+    #[error("sort is {given}; {why}")]
     Sort {
         /// Value given.
         given: String,
@@ -87,7 +87,7 @@ pub enum ViewError {
         why: String,
     },
     /// `maxTokens` is outside the policy's range.
-    #[error("maxTokens is {given}, but it is a whole number from {least} to {most}")]
+    #[error("maxTokens is {given}; it must be a whole number from {least} to {most}")]
     MaxTokens {
         /// Value given.
         given: String,
@@ -105,13 +105,13 @@ pub enum ViewError {
         other: &'static str,
     },
     /// A page of a value without pages.
-    #[error("this is one object, which has no pages")]
+    #[error("a single object has no pages")]
     NoPages,
     /// An argument of our own tool that is not a control.
-    #[error("there is no argument {0}")]
+    #[error("unknown argument {0}")]
     UnknownArgument(String),
     /// A control with a value of the wrong type.
-    #[error("{name} is {given}, but it is {wants}")]
+    #[error("{name} is {given}; it must be {wants}")]
     Malformed {
         /// Error code of the control.
         code: &'static str,
@@ -178,31 +178,31 @@ impl ViewError {
     /// Returns advice for the next call.
     pub fn advice(&self) -> String {
         match self {
-            Self::Limit { max, .. } => format!("give a limit from 1 to {max}, or none"),
+            Self::Limit { max, .. } => format!("set limit from 1 to {max}, or omit it"),
             Self::LimitTooLarge { max, .. } => {
-                format!(
-                    "give limit={max} and follow nextCursor for the rest, or filter with the tool's own arguments"
-                )
+                format!("set limit={max} and follow nextCursor, or filter with the tool's own arguments")
             }
-            Self::Page { .. } => "give page=1 for the start, or follow nextCursor".into(),
-            Self::NoPages => "leave page and offset out; use section, path or fields".into(),
-            Self::Offset(_) => "give offset=0 for the start, or follow nextCursor".into(),
+            Self::Page { .. } => "use page=1 for the start, or follow nextCursor".into(),
+            Self::NoPages => "omit page and offset; use section, path or fields".into(),
+            Self::Offset(_) => "use offset=0 for the start, or follow nextCursor".into(),
             Self::Field { available, .. } => {
-                name_sentence("choose from: ", available, "fields=all gives every field")
+                name_sentence("choose from: ", available, "fields=all returns every field")
             }
-            Self::NoFields(_) => "leave fields out; use section, path, startLine/endLine or raw".into(),
+            Self::NoFields(_) => "omit fields; use section, path, startLine/endLine or raw".into(),
             Self::Path { available, .. } => {
-                name_sentence("available there: ", available, "leave path out to see the whole")
+                name_sentence("available there: ", available, "omit path to see the whole")
             }
             Self::Section { available, .. } => {
-                name_sentence("choose from: ", available, "path and startLine/endLine work everywhere")
+                name_sentence("choose from: ", available, "path and startLine/endLine always work")
             }
-            Self::Range(_) => "give startLine and endLine within the text; -1 is the last line".into(),
-            Self::Sort { .. } => "give a field's name, and ` desc` after it for the largest first".into(),
-            Self::MaxTokens { least, most, .. } => format!("give maxTokens from {least} to {most}, or none"),
-            Self::Conflict { one, other } => format!("give {one} or {other}, not both"),
-            Self::UnknownArgument(_) => format!("leave it out; the arguments are {}", CONTROLS.join(", ")),
-            Self::Malformed { name, wants, .. } => format!("give {name} as {wants}, or leave it out"),
+            Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
+            Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
+            Self::MaxTokens { least, most, .. } => {
+                format!("set maxTokens from {least} to {most}, or omit it")
+            }
+            Self::Conflict { one, other } => format!("use {one} or {other}, not both"),
+            Self::UnknownArgument(_) => format!("omit it; the arguments are {}", CONTROLS.join(", ")),
+            Self::Malformed { name, wants, .. } => format!("set {name} to {wants}, or omit it"),
         }
     }
 }

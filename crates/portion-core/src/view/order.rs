@@ -24,7 +24,7 @@ pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result
     let Structure::List(list) = &subject.structure else {
         return Err(fail("only lists can be sorted".into()));
     };
-    let (field, descending) = parse_sort(spec).ok_or_else(|| fail(format!("it is {SORT_SYNTAX}")))?;
+    let (field, descending) = parse_sort(spec).ok_or_else(|| fail(format!("it must be {SORT_SYNTAX}")))?;
     let text: &str = &subject.text;
     let column = match &list.layout {
         Layout::Table { columns, .. } => columns.iter().position(|name| *name == field),
@@ -37,7 +37,7 @@ pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result
     if keys.iter().all(|(key, _)| matches!(key, SortKey::Missing)) {
         let near = closest_name(&field, list.profile.fields.iter().map(|field| field.path.as_str()));
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
-        return Err(fail(format!("no item has such a field with a plain value{hint}")));
+        return Err(fail(format!("no item has a plain value in that field{hint}")));
     }
     keys.sort_by(|(a, _), (b, _)| compare_keys(a, b, descending));
     let ranks = keys.into_iter().map(|(_, index)| index).collect();

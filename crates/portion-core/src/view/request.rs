@@ -193,7 +193,7 @@ impl ControlValue<'_> {
     fn parse_line(&self) -> Result<i64, ViewError> {
         self.parse_integer().filter(|n| *n != 0).ok_or_else(|| {
             ViewError::Range(format!(
-                "{} is {}, but lines are whole numbers from 1, or negative from the end",
+                "{} is {}; use a whole number from 1, or negative from the end",
                 self.name,
                 self.abbreviated()
             ))

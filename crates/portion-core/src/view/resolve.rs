@@ -202,8 +202,8 @@ fn focused_value(snapshot: &Snapshot, view: &View) -> Result<Arc<TargetValue>, V
     if let Target::Value(node) = &view.target {
         return Ok(Arc::clone(node));
     }
-    let part = snapshot.main_part().ok_or(ViewError::NoFields("there is no text or JSON in this result"))?;
-    Ok(Arc::new(whole_part_value(snapshot, part).ok_or(ViewError::NoFields("that part holds no text"))?))
+    let part = snapshot.main_part().ok_or(ViewError::NoFields("this result has no text or JSON"))?;
+    Ok(Arc::new(whole_part_value(snapshot, part).ok_or(ViewError::NoFields("this part has no text"))?))
 }
 
 fn section_view(
@@ -277,7 +277,7 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
         });
     }
     let Structure::Text(text) = &node.subject.structure else {
-        return Err(ViewError::Range("line ranges are for text".into()));
+        return Err(ViewError::Range("only text has line ranges".into()));
     };
     let total = text.line_count() as i64;
     let from_end = |line: i64| if line < 0 { (total + line + 1).max(1) } else { line };
@@ -287,9 +287,9 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
         let why = if first > total {
             format!("the text has {total} lines")
         } else {
-            "it ends before it begins".into()
+            "the end is before the start".into()
         };
-        return Err(ViewError::Range(format!("lines {start} to {end} are no range: {why}")));
+        return Err(ViewError::Range(format!("no lines {start} to {end}: {why}")));
     }
     let at = |line: i64| text.line_start(&node.subject.text, usize::try_from(line).unwrap_or_default());
     let window = Some(TextRange { span: Span::new(at(first - 1), at(last)), is_line_range: true });
@@ -367,7 +367,7 @@ pub(crate) fn select_fields(
     };
     let json: Vec<&IndexedText> = subjects.into_iter().filter(|subject| subject.is_json()).collect();
     if json.is_empty() {
-        return Err(ViewError::NoFields("this is text, without fields"));
+        return Err(ViewError::NoFields("text has no fields"));
     }
     if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
         return Ok(RequestedFields::Only(fields));

@@ -232,21 +232,21 @@ fn errors_are_reported() {
     check(
         "x",
         " ",
-        "query_invalid: find is empty, but it is text, or a regular expression between slashes; give find as text, or as /regex/ or /regex/i",
+        "query_invalid: find is empty; it must be text or a /regular expression/; set find to text, /regex/ or /regex/i",
     );
     check(
         "x",
         "/a(b/",
-        "query_invalid: find is no regular expression: unclosed group, at `(`; mend it there, or give the text without slashes to look for it as it is; look-around and back-references are not known",
+        "query_invalid: find is an invalid regex: unclosed group at `(`; correct it, or omit the slashes to search for literal text; look-around and back-references are not supported",
     );
     check(
         "x",
         &"y".repeat(5_000),
-        "query_invalid: find has 5000 bytes, but it has at most 4096; look for a telling part of it",
+        "query_invalid: find has 5000 bytes; the maximum is 4096; search for a short part",
     );
     assert_eq!(
         told(ask("x", &SearchQuery { fields: Some("id"), ..SearchQuery::new("x") })),
-        "query_invalid: fields does not apply here: this is text, without fields; leave fields out; use section, path, startLine/endLine or raw"
+        "query_invalid: fields does not apply here: text has no fields; omit fields; use section, path, startLine/endLine or raw"
     );
 }
 

@@ -23,7 +23,7 @@ fn max_tokens_enlarges_chunks() {
     let session = log(10_000);
     let usual = session.call(&Request::default()).expect("plain").expect("long");
     let next_call = usual.notice["meta"]["next"].as_str().expect("there is more");
-    assert_eq!(next_call, "portion_read(cursor=nextCursor), maxTokens=12000 takes more at once");
+    assert_eq!(next_call, "portion_read(cursor=nextCursor), maxTokens=12000 returns more");
     let sized = Request { max_tokens: Some(12_000), ..Request::default() };
     let large = session.call(&sized).expect("allowed").expect("asked for");
     assert!(large.portion.tokens() > 10_000, "{} tokens", large.portion.tokens());

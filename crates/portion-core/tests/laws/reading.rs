@@ -90,34 +90,29 @@ fn json_in_text_is_read() {
         &format!("Found these schools:\n{plain}"),
         "/7",
         &seven,
-        "the JSON in a text after `Found these schools:`",
+        "JSON in text after `Found these schools:`",
     );
     for (before, after) in
         [("OK ", " (120 rows)"), ("<json>", "</json>"), ("call(", ");"), (")]}',\n", ""), ("a: 1\n\n", "\n")]
     {
-        check(&format!("{before}{plain}{after}"), "/7", &seven, "the JSON in a text after `");
+        check(&format!("{before}{plain}{after}"), "/7", &seven, "JSON in text after `");
     }
-    check(&format!("Results: {plain}"), "/7", &seven, "the JSON in a text after `Results:`");
-    check(&format!("{plain}\n\nThat is all."), "/7", &seven, "the JSON in a text, 12 characters after it");
-    check(&format!("```json\n{plain}\n```\n"), "/7", &seven, "the JSON in a text after ````json`");
-    check(&format!("\u{feff}{plain}"), "/7", &seven, "the JSON in a text behind a byte order mark;");
+    check(&format!("Results: {plain}"), "/7", &seven, "JSON in text after `Results:`");
+    check(&format!("{plain}\n\nThat is all."), "/7", &seven, "JSON in text, followed by 12 characters");
+    check(&format!("```json\n{plain}\n```\n"), "/7", &seven, "JSON in text after ````json`");
+    check(&format!("\u{feff}{plain}"), "/7", &seven, "JSON in text after a byte order mark;");
     for value in ["NaN", "Infinity", "-Infinity"] {
-        check(
-            &list(value),
-            "/7",
-            &item(value),
-            "the JSON in a text; 120 NaN or Infinity, which JSON has not, shown as null",
-        );
+        check(&list(value), "/7", &item(value), "JSON in text; 120 NaN or Infinity shown as null");
         let prefixed = format!("scores = {}", list(value));
-        check(&prefixed, "/7", &item(value), "the JSON in a text after `scores =`; 120 NaN");
+        check(&prefixed, "/7", &item(value), "JSON in text after `scores =`; 120 NaN");
     }
     let held = format!("{{\"status\": \"ok\", \"data\": {}}}", quote(&plain));
-    check(&held, "/data/7", &seven, "the JSON in the string at /data;");
-    check(&held, "data[7]", &seven, "the JSON in the string at /data;");
-    check(&held, "/7", &seven, "the JSON in the string at /data");
+    check(&held, "/data/7", &seven, "JSON in the string at /data;");
+    check(&held, "data[7]", &seven, "JSON in the string at /data;");
+    check(&held, "/7", &seven, "JSON in the string at /data");
     let words = format!("{{\"data\": {}, \"status\": \"ok\"}}", quote(&format!("Found:\n{}", list("NaN"))));
-    check(&words, "data.7", &item("null"), "the JSON in the string at /data; 120 NaN");
-    check(&quote(&plain), "/7", &seven, "the JSON in a JSON string");
+    check(&words, "data.7", &item("null"), "JSON in the string at /data; 120 NaN");
+    check(&quote(&plain), "/7", &seven, "JSON in a JSON string");
 }
 
 #[test]

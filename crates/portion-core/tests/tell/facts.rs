@@ -16,7 +16,7 @@ fn check(name: &str, values: &[&str], words: &str) {
         })
         .collect();
     let described = facts(&format!("[{}]", records.join(",")), ALL);
-    assert_eq!(described.get("id").and_then(|id| id.as_str()), Some("identity, all distinct"));
+    assert_eq!(described.get("id").and_then(|id| id.as_str()), Some("identifier, all distinct"));
     assert_eq!(described.get(name).and_then(|words| words.as_str()), Some(words), "{name} {values:?}");
 }
 
@@ -105,7 +105,7 @@ fn nested_fields_are_dotted_and_the_first_duplicate_counts() {
         {"price":{"total":1},"id":2},{"id":3,"price":null},{"id":4,"price":{"total":2},"price":{"total":9,"fee":1}},
         {"id":5,"price":{"total":3}}]"#;
     let described = facts(list, ALL);
-    assert_eq!(described["id"], "identity, all distinct");
+    assert_eq!(described["id"], "identifier, all distinct");
     assert_eq!(described["price.total"], "number 1…5 (max at 1), sum 11, 1 absent");
     assert_eq!(described["price.tax.rate"], "7=1, 4 absent");
     assert_eq!(described["price"], "objects, 1 null");
@@ -117,7 +117,7 @@ fn every_list_layout_is_described() {
         format!(r#"{{"sku":"s{i}","status":"{}"}}"#, if i.is_multiple_of(3) { "new" } else { "sold" })
     };
     let join = |sep: &str| (0..9).map(record).collect::<Vec<_>>().join(sep);
-    let all = "sku: identity, all distinct\nstatus: sold=6, new=3\n";
+    let all = "sku: identifier, all distinct\nstatus: sold=6, new=3\n";
     assert_eq!(lines(&facts(&format!("[{}]", join(",")), ALL)), all);
     assert_eq!(lines(&facts(&format!(r#"{{"data":{{"items":[ {} ]}},"n":1}}"#, join(" ,\n ")), ALL)), all);
     assert_eq!(lines(&facts(&join("\n"), ALL)), all);
@@ -135,7 +135,7 @@ fn every_list_layout_is_described() {
     let described = facts(&format!("{{{map}}}"), ALL);
     assert_eq!(
         (&described["_key"], &described["status"]),
-        (&"identity, all distinct".into(), &"sold=6, new=3".into())
+        (&"identifier, all distinct".into(), &"sold=6, new=3".into())
     );
     assert_eq!(lines(&facts(&format!(r#"{{"columns":["sku","status"],"rows":[{rows}]}}"#), ALL)), all);
 }

@@ -137,7 +137,7 @@ proptest! {
         let records: Vec<String> = (0..columns[0].len()).map(|i| record(i, &columns).to_string()).collect();
         let text = if lines { records.join("\n") } else { format!("[{}]", records.join(", ")) };
         let described = facts(&text, ALL);
-        prop_assert_eq!(described["id"].as_str(), Some("identity, all distinct"));
+        prop_assert_eq!(described["id"].as_str(), Some("identifier, all distinct"));
         prop_assert_eq!(described["a.always"].as_str(), Some("always 7"));
         for (at, name) in ["total", "kind", "a.b"].into_iter().enumerate() {
             if let Some(words) = described.get(name).and_then(Value::as_str) {

@@ -30,20 +30,20 @@ fn counts() {
     check("limit", "20.0", "limit: Some(20)");
     check("limit", "200", "limit: Some(200)");
     check("limit", "null", "");
-    check("limit", "201", "limit_too_large: limit exceeds maximum of 200: 201 was asked for");
-    check("limit", "1e30", "limit_too_large: limit exceeds maximum of 200: 1e30 was asked for");
-    check("limit", "\"5000\"", "limit_too_large: limit exceeds maximum of 200: 5000 was asked for");
+    check("limit", "201", "limit_too_large: limit exceeds maximum of 200: 201 was given");
+    check("limit", "1e30", "limit_too_large: limit exceeds maximum of 200: 1e30 was given");
+    check("limit", "\"5000\"", "limit_too_large: limit exceeds maximum of 200: 5000 was given");
     let wrong = [("0", "0"), ("-5", "-5"), ("1.5", "1.5"), ("\"many\"", "many"), ("true", "true")];
     for (json, given) in wrong {
         check(
             "limit",
             json,
-            &format!("limit_invalid: limit is {given}, but it is a whole number from 1 to 200"),
+            &format!("limit_invalid: limit is {given}; it must be a whole number from 1 to 200"),
         );
     }
     let long = format!("\"{}\"", "x".repeat(100));
     let cut = format!("{}…", "x".repeat(40));
-    check("limit", &long, &format!("limit_invalid: limit is {cut}, but it is a whole number from 1 to 200"));
+    check("limit", &long, &format!("limit_invalid: limit is {cut}; it must be a whole number from 1 to 200"));
 }
 
 #[test]
@@ -64,36 +64,36 @@ fn places() {
     ] {
         let wants =
             if name == "page" { "a whole number from 1" } else { "a range of page numbers, such as 1-3" };
-        let message = format!("{name} is {given}, but it is {wants}");
+        let message = format!("{name} is {given}; it must be {wants}");
         check(name, json, &format!("page_invalid: {message}"));
     }
     check("offset", "0", "offset: Some(0)");
-    check("offset", "-1", "offset_invalid: offset is -1, but it is a whole number from 0");
-    check("offset", "{}", "offset_invalid: offset is {}, but it is a whole number from 0");
+    check("offset", "-1", "offset_invalid: offset is -1; it must be a whole number from 0");
+    check("offset", "{}", "offset_invalid: offset is {}; it must be a whole number from 0");
     check("startLine", "-5", "start_line: Some(-5)");
     check("endLine", "\"7\"", "end_line: Some(7)");
-    let lines = "but lines are whole numbers from 1, or negative from the end";
-    check("startLine", "0", &format!("range_invalid: startLine is 0, {lines}"));
-    check("endLine", "\"end\"", &format!("range_invalid: endLine is end, {lines}"));
+    let lines = "use a whole number from 1, or negative from the end";
+    check("startLine", "0", &format!("range_invalid: startLine is 0; {lines}"));
+    check("endLine", "\"end\"", &format!("range_invalid: endLine is end; {lines}"));
 }
 
 #[test]
 fn names() {
     check("fields", "\"id, price.total\"", "fields: Some(\"id, price.total\")");
     check("fields", "[\"id\",\"name\"]", "fields: Some(\"id,name\")");
-    let wants = "but it is names separated by commas, like `id,status,price.total`, or `all`";
-    check("fields", "7", &format!("field_unknown: fields is 7, {wants}"));
-    check("fields", "\" , \"", &format!("field_unknown: fields is  , , {wants}"));
-    check("fields", "[1]", &format!("field_unknown: fields is [1], {wants}"));
+    let wants = "it must be names separated by commas, like `id,status,price.total`, or `all`";
+    check("fields", "7", &format!("field_unknown: fields is 7; {wants}"));
+    check("fields", "\" , \"", &format!("field_unknown: fields is  , ; {wants}"));
+    check("fields", "[1]", &format!("field_unknown: fields is [1]; {wants}"));
     check("path", "\"/a/b\"", "path: Some(\"/a/b\")");
     check("path", "3", "path: Some(\"3\")");
-    check("path", "[]", "path_unknown: path is [], but it is a string");
+    check("path", "[]", "path_unknown: path is []; it must be a string");
     check("section", "\"Results\"", "section: Some(\"Results\")");
-    check("section", "false", "section_unknown: section is false, but it is a string");
+    check("section", "false", "section_unknown: section is false; it must be a string");
     check("sort", "\"created desc\"", "sort: Some(\"created desc\")");
-    check("sort", "{}", "sort_invalid: sort is {}, but it is a string");
+    check("sort", "{}", "sort_invalid: sort is {}; it must be a string");
     check("cursor", "\"abc\"", "cursor: Some(\"abc\")");
-    check("cursor", "{}", "cursor_invalid: cursor is {}, but it is a string");
+    check("cursor", "{}", "cursor_invalid: cursor is {}; it must be a string");
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn the_rest() {
     check("raw", "true", "raw: true");
     check("raw", "\"true\"", "raw: true");
     check("raw", "0", "");
-    check("raw", "\"yes\"", "controls_conflict: raw is yes, but it is true or false");
+    check("raw", "\"yes\"", "controls_conflict: raw is yes; it must be true or false");
     check("maxTokens", "300", "max_tokens: Some(300)");
     check("maxTokens", "\"12000\"", "max_tokens: Some(12000)");
     for given in ["299", "12001", "-1", "lots"] {
-        let message = format!("maxTokens is {given}, but it is a whole number from 300 to 12000");
+        let message = format!("maxTokens is {given}; it must be a whole number from 300 to 12000");
         check("maxTokens", &format!("\"{given}\""), &format!("max_tokens_invalid: {message}"));
     }
     check("query", "\"x\"", "none of ours");

@@ -78,7 +78,7 @@ fn lists_are_paged_and_sorted() {
     check(
         LIST,
         &[("sort", "\"nam\"")],
-        "sort_invalid: sort is nam, but no item has such a field with a plain value; did you mean name?",
+        "sort_invalid: sort is nam; no item has a plain value in that field; did you mean name?",
     );
     check(LIST, &[("fields", "\"nmae\"")], "field_unknown: no item has a field nmae; did you mean name?");
     check(
@@ -90,12 +90,8 @@ fn lists_are_paged_and_sorted() {
     let big = r#"[{"n":9007199254740993},{"n":18446744073709551617},{"n":9007199254740992},{"n":18446744073709551616},{"n":1e99999999999999999999}]"#;
     let sorted = r#"[{"n":9007199254740992},{"n":9007199254740993},{"n":18446744073709551616},{"n":18446744073709551617},{"n":1e99999999999999999999}]"#;
     check(big, &[("sort", "\"n\"")], sorted);
-    check("text", &[("sort", "\"id\"")], "sort_invalid: sort is id, but only lists can be sorted");
-    check(
-        "text",
-        &[("fields", "\"id\"")],
-        "field_unknown: fields does not apply here: this is text, without fields",
-    );
+    check("text", &[("sort", "\"id\"")], "sort_invalid: sort is id; only lists can be sorted");
+    check("text", &[("fields", "\"id\"")], "field_unknown: fields does not apply here: text has no fields");
 }
 
 #[test]
@@ -113,7 +109,7 @@ fn objects_have_sections_but_no_pages() {
         "section_unknown: there is no section fin; did you mean Financials?",
     );
     check(OBJECT, &[("section", "\"li\"")], r#"[{"p":1}]"#);
-    check(OBJECT, &[("page", "2")], "page_invalid: this is one object, which has no pages");
+    check(OBJECT, &[("page", "2")], "page_invalid: a single object has no pages");
     check(OBJECT, &[("limit", "5")], OBJECT);
     check(OBJECT, &[("fields", "\"lines.p\"")], r#"{"lines":[{"p":1}]}"#);
     check(OBJECT, &[("path", "\"lines\"")], r#"[{"p":1}]"#);
@@ -121,7 +117,7 @@ fn objects_have_sections_but_no_pages() {
     check(
         OBJECT,
         &[("path", "\"/lnes\"")],
-        "path_unknown: nothing is at path /lnes: the root has no lnes; did you mean lines?",
+        "path_unknown: there is no path /lnes: the root has no lnes; did you mean lines?",
     );
 }
 
@@ -144,17 +140,17 @@ fn lines_are_counted_from_either_end() {
     check(text, &[("endLine", "-3")], "a\nb\n");
     check(text, &[("startLine", "-99"), ("endLine", "1")], "a\n");
     check(text, &[("startLine", "3"), ("endLine", "99")], "c\nd");
-    check(text, &[("startLine", "5")], "range_invalid: lines 5 to -1 are no range: the text has 4 lines");
+    check(text, &[("startLine", "5")], "range_invalid: no lines 5 to -1: the text has 4 lines");
     check(
         text,
         &[("startLine", "3"), ("endLine", "2")],
-        "range_invalid: lines 3 to 2 are no range: it ends before it begins",
+        "range_invalid: no lines 3 to 2: the end is before the start",
     );
     check(text, &[("offset", "3")], "d");
     check(text, &[("limit", "2"), ("page", "2")], "c\nd");
     check(text, &[("offset", "9")], "");
     check("{\n\"a\":1\n}", &[("startLine", "2"), ("endLine", "2")], "\"a\":1\n");
-    check("", &[("startLine", "1")], "range_invalid: lines 1 to -1 are no range: the text has 0 lines");
+    check("", &[("startLine", "1")], "range_invalid: no lines 1 to -1: the text has 0 lines");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn pages_of_the_upstream_are_reported() {
     check(
         r#"{"count":1000,"next":"https://api.example/?page=2","previous":null,"results":[$]}"#,
         "page",
-        "1000 the same call with another page",
+        "1000 repeat the call with another page",
     );
     check(
         r#"{"count":1000,"next":"https://a/?page=2","previous":null,"results":[$]}"#,
@@ -58,41 +58,45 @@ fn pages_of_the_upstream_are_reported() {
     check(
         r#"{"status":"success","result":[$],"count":500,"limit":100,"offset":200}"#,
         "limit offset",
-        "500 the same call with offset=203",
+        "500 repeat the call with offset=203",
     );
     check(
         r#"{"total_count":40,"incomplete_results":false,"items":[$]}"#,
         "page per_page",
-        "40 the same call with another page, per_page",
+        "40 repeat the call with another page, per_page",
     );
     check(
         r#"{"object":"list","data":[$],"has_more":true,"url":"/v1/charges"}"#,
         "limit starting_after",
-        "- the same call with starting_after=the id of the last item",
+        "- repeat the call with starting_after=id of the last item",
     );
     check(
         r#"{"took":3,"timed_out":false,"hits":{"total":{"value":812,"relation":"eq"},"max_score":1.0,"hits":[$]}}"#,
         "from size",
-        "812 the same call with another from, size",
+        "812 repeat the call with another from, size",
     );
     check(
         r#"{"ok":true,"members":[$],"response_metadata":{"next_cursor":"dXNlcjp"}}"#,
         "cursor limit",
-        "- the same call with cursor=dXNlcjp",
+        "- repeat the call with cursor=dXNlcjp",
     );
     check(
         r#"{"data":{"nodes":[$],"pageInfo":{"hasNextPage":true,"endCursor":"Y3Vyc29y"}}}"#,
         "first after",
-        "- the same call with after=Y3Vyc29y",
+        "- repeat the call with after=Y3Vyc29y",
     );
     check(
         r#"{"content":[$],"page":{"size":3,"totalElements":9,"totalPages":3,"number":0}}"#,
         "page",
-        "9 the same call with page=1",
+        "9 repeat the call with page=1",
     );
-    check(r#"{"items":[$],"page":1,"pages":4}"#, "page", "- the same call with page=2");
-    check(r#"{"items":[$],"nextPageToken":"abc"}"#, "pageToken", "- the same call with pageToken=abc");
-    check(r#"{"items":[$],"pagination":{"total":77,"next-page":2}}"#, "page", "77 the same call with page=2");
+    check(r#"{"items":[$],"page":1,"pages":4}"#, "page", "- repeat the call with page=2");
+    check(r#"{"items":[$],"nextPageToken":"abc"}"#, "pageToken", "- repeat the call with pageToken=abc");
+    check(
+        r#"{"items":[$],"pagination":{"total":77,"next-page":2}}"#,
+        "page",
+        "77 repeat the call with page=2",
+    );
     check(r#"{"items":[$],"_links":{"next":{"href":"/x?p=2"}}}"#, "", "- _links.next.href: /x?p=2");
     check(
         r#"{"items":[$],"@odata.count":50,"@odata.nextLink":"https://a/b"}"#,

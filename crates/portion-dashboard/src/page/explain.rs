@@ -63,7 +63,7 @@ pub(super) fn error(code: &str) -> &'static str {
         "controls_conflict" => "Two controls contradict each other.",
         "store_unavailable" => "The store of earlier replies could not be reached.",
         "message_too_large" => "The server's answer exceeded upstreamMessageLimit and was not read.",
-        "upstream_gone" => "The server ended or could not be reached before it answered.",
+        "upstream_gone" => "The server ended or could not be reached before it responded.",
         "upstream_timeout" => "The server did not answer within requestTimeout.",
         "internal" => "Portion failed; the reply to the model contains the next step.",
         _ => "See the message that the model was sent.",

@@ -49,7 +49,7 @@ impl RecountJob {
     pub(crate) fn finish(mut self, tracker: &AccuracyTracker, is_thorough: bool) -> RequestServed {
         // A panic of the counter leaves the record as it is.
         if is_thorough && catch_unwind(AssertUnwindSafe(|| self.count(tracker))).is_err() {
-            tracing::error!(counter = self.effective_policy.counter.name(), "counting panicked");
+            tracing::error!(counter = self.effective_policy.counter.name(), "token counting panicked");
         }
         self.served
     }

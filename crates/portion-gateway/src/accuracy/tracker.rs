@@ -154,19 +154,19 @@ fn log_status_change(subject: &AccuracyKey, status: AccuracyStatus, error: f64) 
             upstream,
             counter,
             error,
-            "token counts are badly too low: until they are not, replies stay within fallbackByteLimit; fit a \
-             tokenizerFactor with `portion calibrate`, or name another tokenizer"
+            "token counts are far too low: replies stay within fallbackByteLimit until they improve; fit a \
+             tokenizerFactor with `portion calibrate`, or set another tokenizer"
         ),
         AccuracyStatus::TooHigh => tracing::warn!(
             endpoint,
             upstream,
             counter,
             error,
-            "token counts are badly too high: replies are smaller than they need be; fit a tokenizerFactor with \
-             `portion calibrate`, or name another tokenizer"
+            "token counts are far too high: replies are smaller than necessary; fit a tokenizerFactor with \
+             `portion calibrate`, or set another tokenizer"
         ),
         AccuracyStatus::Near => {
-            tracing::warn!(endpoint, upstream, counter, error, "token counts are near again");
+            tracing::warn!(endpoint, upstream, counter, error, "token counts are accurate again");
         }
     }
 }
@@ -176,7 +176,7 @@ fn log_near_share_change(is_low: bool, share: f64) {
     if is_low {
         tracing::warn!(
             near,
-            "too few token counts are within 20 %; fit a tokenizerFactor with `portion calibrate`, or name another \
+            "too few token counts are within 20 %; fit a tokenizerFactor with `portion calibrate`, or set another \
              tokenizer"
         );
     } else {

@@ -113,7 +113,7 @@ pub struct StoredSnapshot {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum StoreWriteError {
     /// Not enough memory, even after eviction.
-    #[error("{bytes} bytes do not fit in the {room} that this principal can have now")]
+    #[error("{bytes} bytes exceed the {room} available to this principal")]
     NoCapacity {
         /// Size of the snapshot.
         bytes: usize,
@@ -121,10 +121,10 @@ pub enum StoreWriteError {
         room: usize,
     },
     /// The snapshot of a view does not exist.
-    #[error("the snapshot of this view is no longer kept")]
+    #[error("the snapshot of this view has expired")]
     SnapshotGone,
     /// The backend does not answer.
-    #[error("the snapshot store does not answer: {0}")]
+    #[error("the snapshot store is not available: {0}")]
     Unreachable(String),
 }
 
@@ -132,7 +132,7 @@ pub enum StoreWriteError {
 #[derive(Clone, Debug, Error)]
 pub enum StoreLookupError {
     /// Expired or evicted.
-    #[error("the snapshot is no longer kept")]
+    #[error("the snapshot has expired")]
     SnapshotGone {
         /// Endpoint of its payload, if it is still known.
         endpoint: Option<Arc<Endpoint>>,
@@ -140,16 +140,16 @@ pub enum StoreLookupError {
         origin_snapshot: SnapshotId,
     },
     /// The snapshot exists, but this view of it does not.
-    #[error("the view is no longer kept")]
+    #[error("the view has expired")]
     ViewGone {
         /// The snapshot, with its root view.
         root: Box<StoredSnapshot>,
     },
     /// Never stored, or of another scope, or gone too long ago: callers cannot tell these apart.
-    #[error("the snapshot is not known")]
+    #[error("the snapshot is unknown")]
     Unknown,
     /// The backend does not answer.
-    #[error("the snapshot store does not answer: {0}")]
+    #[error("the snapshot store is not available: {0}")]
     Unreachable(String),
 }
 

@@ -121,7 +121,7 @@ fn bad_request(message: impl Into<String>) -> HttpError {
 }
 
 fn method_not_allowed(allowed: &'static str) -> Response<Body> {
-    let message = format!("this method is not served here; served: {allowed}");
+    let message = format!("this method is not allowed; use {allowed}");
     let mut response: Response<Body> =
         HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));

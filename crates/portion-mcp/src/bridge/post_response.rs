@@ -116,7 +116,7 @@ impl AcceptedTypes {
         if self.accepts_json || self.accepts_stream {
             return Ok(self);
         }
-        let message = "answers are application/json or text/event-stream; send Accept with both";
+        let message = "responses are application/json or text/event-stream; send Accept with both";
         Err(HttpError::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message))
     }
 }
@@ -147,7 +147,7 @@ pub(super) async fn respond<S: MessageSource>(
                     }
                 }
                 SourceItem::Pending => {}
-                SourceItem::End if first.is_empty() => return PostResponse::Lost("there is no answer"),
+                SourceItem::End if first.is_empty() => return PostResponse::Lost("there is no response"),
                 SourceItem::End => {
                     return PostResponse::Json(join_responses(
                         first.iter().map(|message| &message.data[..]),

@@ -32,7 +32,7 @@ pub(super) fn from_headers(headers: &HeaderMap) -> Result<SessionMode, HttpError
     let Some(version) = version.to_str().ok().filter(|version| is_revision(version)) else {
         let shown = String::from_utf8_lossy(version.as_bytes());
         return Err(bad_request(format!(
-            "`{shown}` in MCP-Protocol-Version is no revision of MCP; send 2025-11-25 or another"
+            "`{shown}` in MCP-Protocol-Version is not a revision of MCP; send a revision such as 2025-11-25"
         )));
     };
     Ok(if version < STATELESS_SINCE { SessionMode::Stateful } else { SessionMode::Stateless })
@@ -68,7 +68,7 @@ pub(super) fn check_negotiated_version(
     }
     let expected = negotiated.unwrap_or("2025-11-25");
     Err(bad_request(format!(
-        "`{version}` in MCP-Protocol-Version is not spoken in this session; send {expected}"
+        "`{version}` in MCP-Protocol-Version is not the revision of this session; send {expected}"
     )))
 }
 

@@ -15,14 +15,14 @@ pub type Body = UnsyncBoxBody<Bytes, TruncatedBody>;
 
 /// A body that ended too early; its bytes must not be taken for the whole body.
 #[derive(Debug, Error)]
-#[error("the body broke off: {0}")]
+#[error("the body was truncated: {0}")]
 pub struct TruncatedBody(pub Box<dyn std::error::Error + Send + Sync>);
 
 /// Error of reading a body.
 #[derive(Debug, Error)]
 pub enum ReadBodyError {
     /// The body is longer than this limit in bytes.
-    #[error("the body has more than {0} bytes")]
+    #[error("the body exceeds {0} bytes")]
     TooLarge(usize),
     /// The body ended too early.
     #[error(transparent)]

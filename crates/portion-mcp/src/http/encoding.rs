@@ -15,7 +15,7 @@ use super::body::{self, Body, TruncatedBody};
 /// A content encoding that is not supported, and was not requested.
 #[derive(Debug, Error)]
 #[error(
-    "the body is compressed as `{0}`, which was not asked for; have the server send gzip, deflate, br or plain bodies"
+    "the body is compressed as `{0}`, which was not requested; configure the server to send gzip, deflate, br or plain bodies"
 )]
 pub struct UnsupportedEncoding(String);
 

@@ -99,23 +99,22 @@ pub(super) fn parse_query_arguments(
             // A search pattern may look like a number.
             ("find", JsonKind::String) => pattern = Some(unescape(json)),
             ("find", JsonKind::Number | JsonKind::Bool) => pattern = Some(json.to_owned()),
-            ("sql" | "find", _) => return Err(invalid_query(&format!("{name} is no text"))),
+            ("sql" | "find", _) => return Err(invalid_query(&format!("{name} is not text"))),
             ("params", JsonKind::Object) => {
                 let members = walk::members(text, value).into_iter();
                 params =
                     members.map(|m| (unescape(m.key.slice(text)), m.value.slice(text).to_owned())).collect();
             }
-            ("params", _) => return Err(invalid_query("params is no object of names and values")),
+            ("params", _) => return Err(invalid_query("params must be an object")),
             ("context", _) => {
                 let lines =
                     decoded_scalar(json).trim().parse().ok().filter(|lines| *lines <= MAX_CONTEXT_LINES);
-                context =
-                    Some(lines.ok_or_else(|| invalid_query("context is no number of lines from 0 to 100"))?);
+                context = Some(lines.ok_or_else(|| invalid_query("context must be a number from 0 to 100"))?);
             }
             _ => {
                 if !request.set_control(&name, json, policy)? {
                     let name = name.chars().take(64).collect::<String>();
-                    return Err(invalid_query(&format!("there is no argument {name}")));
+                    return Err(invalid_query(&format!("unknown argument {name}")));
                 }
             }
         }
@@ -124,8 +123,8 @@ pub(super) fn parse_query_arguments(
     let query = match (sql, pattern) {
         (Some(sql), None) => SnapshotQuery::Sql { sql, params },
         (None, Some(pattern)) => SnapshotQuery::Find { pattern, context, fields: request.fields.take() },
-        (None, None) => return Err(invalid_query("there is no question")),
-        (Some(_), Some(_)) => return Err(invalid_query("there are two questions")),
+        (None, None) => return Err(invalid_query("no query is given")),
+        (Some(_), Some(_)) => return Err(invalid_query("two queries given")),
     };
     Ok((request, query))
 }
@@ -134,8 +133,8 @@ pub(super) fn parse_query_arguments(
 const MAX_CONTEXT_LINES: u32 = 100;
 
 fn invalid_query(reason: &str) -> Fault {
-    let advice = "give a cursor and one of them: sql, a SELECT over items (or lines, of text), or find, a text \
-                  or a /regex/; limit, fields, params and context are optional";
+    let advice = "set cursor and either sql, a SELECT over items (or lines, of text), or find, a text or \
+                  /regex/; limit, fields, params and context are optional";
     Fault::new("query_invalid", reason.to_owned(), advice.to_owned())
 }
 
@@ -303,19 +302,23 @@ mod tests {
             let error = asks(arguments).expect_err(arguments);
             assert!(error.starts_with(code) && error.contains(named), "{arguments}: {error}");
         };
-        check("{}", "query_invalid", "no question");
-        check(r#"{"cursor":"c","sql":null}"#, "query_invalid", "no question");
-        check(r#"{"cursor":"c","sql":"S","find":"x"}"#, "query_invalid", "two questions");
-        check(r#"{"cursor":"c","sql":7}"#, "query_invalid", "sql is no text");
-        check(r#"{"cursor":"c","sql":["SELECT 1"]}"#, "query_invalid", "sql is no text");
-        check(r#"{"cursor":"c","find":{"a":1}}"#, "query_invalid", "find is no text");
-        check(r#"{"cursor":"c","sql":"S","params":[1]}"#, "query_invalid", "params is no object");
-        check(r#"{"cursor":"c","sql":"S","params":"x"}"#, "query_invalid", "params is no object");
+        check("{}", "query_invalid", "no query is given");
+        check(r#"{"cursor":"c","sql":null}"#, "query_invalid", "no query is given");
+        check(r#"{"cursor":"c","sql":"S","find":"x"}"#, "query_invalid", "two queries given");
+        check(r#"{"cursor":"c","sql":7}"#, "query_invalid", "sql is not text");
+        check(r#"{"cursor":"c","sql":["SELECT 1"]}"#, "query_invalid", "sql is not text");
+        check(r#"{"cursor":"c","find":{"a":1}}"#, "query_invalid", "find is not text");
+        check(r#"{"cursor":"c","sql":"S","params":[1]}"#, "query_invalid", "params must be an object");
+        check(r#"{"cursor":"c","sql":"S","params":"x"}"#, "query_invalid", "params must be an object");
         for context in ["-1", "101", "2.5", "\"three\"", "[3]", "{}", "true", "99999999999999999999"] {
-            check(&format!(r#"{{"find":"x","context":{context}}}"#), "query_invalid", "context is no number");
+            check(
+                &format!(r#"{{"find":"x","context":{context}}}"#),
+                "query_invalid",
+                "context must be a number",
+            );
         }
-        check(r#"{"cursor":"c","sql":"S","colour":"red"}"#, "query_invalid", "no argument colour");
-        check(&format!(r#"{{"sql":"S","{}":1}}"#, "é".repeat(9_000)), "query_invalid", "no argument é");
+        check(r#"{"cursor":"c","sql":"S","colour":"red"}"#, "query_invalid", "unknown argument colour");
+        check(&format!(r#"{{"sql":"S","{}":1}}"#, "é".repeat(9_000)), "query_invalid", "unknown argument é");
         check(r#"{"cursor":"c","sql":"S","limit":100000}"#, "limit_too_large", "200");
         check(r#"{"cursor":"c","sql":"S","page":1,"offset":1}"#, "controls_conflict", "");
         check(r#"{"cursor":[7],"sql":"S"}"#, "cursor_invalid", "");

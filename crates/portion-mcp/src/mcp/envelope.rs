@@ -114,7 +114,7 @@ fn parse_message(text: &str) -> Result<MessageOrBatch, InvalidMessage> {
 
 fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessage> {
     if reader.peek()? != JsonKind::Object {
-        return Err(InvalidMessage::NotJsonRpc("no object"));
+        return Err(InvalidMessage::NotJsonRpc("not an object"));
     }
     let start = reader.at();
     reader.enter_object()?;
@@ -147,11 +147,11 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
             }
             "jsonrpc" => version = Some(walk::string_equals(reader.text(value), "2.0")),
             "id" if !matches!(kind, JsonKind::String | JsonKind::Number | JsonKind::Null) => {
-                return Err(InvalidMessage::NotJsonRpc("an id that is no string, number or null"));
+                return Err(InvalidMessage::NotJsonRpc("an id that is not a string, number or null"));
             }
             "id" => envelope.id = Some(value),
             "method" if kind != JsonKind::String => {
-                return Err(InvalidMessage::NotJsonRpc("a method that is no string"));
+                return Err(InvalidMessage::NotJsonRpc("a method that is not a string"));
             }
             "method" => envelope.method = Some(value),
             "params" => envelope.params = Some(value),
@@ -164,7 +164,7 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
     if version != Some(true) {
         return Err(InvalidMessage::NotJsonRpc("`jsonrpc` is not \"2.0\""));
     }
-    envelope.kind().ok_or(InvalidMessage::NotJsonRpc("neither request, notification nor response"))?;
+    envelope.kind().ok_or(InvalidMessage::NotJsonRpc("not a request, notification or response"))?;
     Ok(envelope)
 }
 

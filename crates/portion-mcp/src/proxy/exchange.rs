@@ -60,7 +60,7 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
     let InboundRequest { headers, query, body, principal, .. } = request;
     let Some(summary) = PostSummary::parse(&body) else {
         // `HttpServer` rejects all other posts.
-        return HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is no message").into();
+        return HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is not a message").into();
     };
     let session = if summary.is_initialize {
         Arc::new(ProxySession::without_id(&principal, &shared.processor_factory))
@@ -70,7 +70,7 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
     let reserved_ids = match session.reserve_ids(summary.request_ids.iter().map(|id| &**id)) {
         Ok(reserved_ids) => reserved_ids,
         Err(id) => {
-            let message = format!("a request with id {id} is already waiting for its answer");
+            let message = format!("a request with id {id} is already pending");
             return HttpError::new(StatusCode::OK, INVALID_REQUEST, message).for_request(&id).into();
         }
     };
@@ -211,8 +211,7 @@ impl PostExchange {
         let frame = if head.status.is_success() { self.with_missing_id(frame) } else { frame };
         answers.extend(self.process_server_frame(frame).await);
         if self.processor.pending_count() > 0 && head.status.is_success() {
-            return self
-                .failure_response(&"the server answered with something else than the answer", answers);
+            return self.failure_response(&"the server returned something other than the response", answers);
         }
         self.processor.discard_all_pending(size);
         if answers.is_empty() {
@@ -328,7 +327,7 @@ pub(super) async fn send_one_way(shared: Arc<ProxyShared>, mut forwarded: Forwar
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Err(error) = shared.upstream.send(&Method::POST, &forwarded, message).await {
-        tracing::warn!(%error, "the server was not told that its request was refused");
+        tracing::warn!(%error, "the refusal of a server request could not be sent");
     }
 }
 
@@ -410,11 +409,11 @@ async fn send_internal_request(
             {
                 return messages.into_iter().map(|message| Frame::Message(message.into_bytes())).collect();
             }
-            Ok(Ok(_)) => "the server answered with something else than the answer".to_owned(),
+            Ok(Ok(_)) => "the server returned something other than the response".to_owned(),
             Ok(Err(why)) => why,
-            Err(_) => format!("no answer within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
+            Err(_) => format!("no response within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
         };
-    tracing::warn!(why, "a question of our own was not answered");
+    tracing::warn!(why, "a request of Portion itself failed");
     vec![Frame::Message(http_error::json_rpc_error(&request_id, INTERNAL_ERROR, &why).into_bytes())]
 }
 
@@ -450,7 +449,7 @@ async fn fetch_internal_response(
         let bytes = body::read_all(body, limit).await.map_err(|error| error.to_string())?;
         return match String::from_utf8(bytes) {
             Ok(response) if head.status.is_success() => Ok(vec![response]),
-            _ => Err(format!("the server answered with status {}", head.status)),
+            _ => Err(format!("the server returned status {}", head.status)),
         };
     }
     let (mut parser, mut messages) = (SseParser::new(limit), Vec::new());
@@ -464,5 +463,5 @@ async fn fetch_internal_response(
             }
         }
     }
-    Err("the server ended its stream before it answered".to_owned())
+    Err("the server ended its stream before the response".to_owned())
 }

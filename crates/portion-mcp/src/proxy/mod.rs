@@ -126,7 +126,7 @@ fn echoes_request(method: &Method) -> bool {
 }
 
 fn method_not_allowed() -> Response<Body> {
-    let message = "this method is not passed on; use POST, GET or DELETE";
+    let message = "this method is not allowed; use POST, GET or DELETE";
     let mut response: Response<Body> =
         HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));

@@ -124,7 +124,7 @@ impl RelayedStream {
                 }
                 Err(_) => {
                     return Some(
-                        self.handle_disconnect(TruncatedBody("the server fell silent".into())).await,
+                        self.handle_disconnect(TruncatedBody("the server stopped sending".into())).await,
                     );
                 }
             };

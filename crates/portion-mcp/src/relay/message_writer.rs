@@ -44,11 +44,7 @@ impl MessageWriter {
         let end = message.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
         let breaks = replace_line_breaks(&mut message[..end]);
         if breaks > 0 {
-            tracing::warn!(
-                breaks,
-                bytes = message.len(),
-                "a message had raw line breaks; they became spaces"
-            );
+            tracing::warn!(breaks, bytes = message.len(), "replaced raw line breaks in a message by spaces");
         }
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = writer.as_mut() else { return };

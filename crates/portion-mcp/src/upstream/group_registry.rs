@@ -70,7 +70,7 @@ pub(super) fn register(group: u32) {
     if let Some(mut command) = running.command.take() {
         running.watchdog = Watchdog::start(&mut command)
             .inspect_err(
-                |error| tracing::warn!(%error, "servers would outlive this process if it were killed"),
+                |error| tracing::warn!(%error, "the watchdog did not start: servers keep running if this process is killed"),
             )
             .ok();
     }

@@ -77,7 +77,7 @@ impl Program {
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// A bare name that is in no directory of PATH.
-    #[error("cannot start `{0}`: not found on PATH; install it, or give its full path")]
+    #[error("cannot start `{0}`: not found on PATH; install it, or use its full path")]
     NotOnPath(String),
     /// A path without a file.
     #[error("cannot start `{0}`: no such file; check the path")]

@@ -46,7 +46,7 @@ pub enum ServerExit {
     #[error("the server exited with code {0}")]
     Exited(i32),
     /// Ended by this signal, sent by us or by another process.
-    #[error("the server was ended by signal {0}")]
+    #[error("the server was killed by signal {0}")]
     Signalled(i32),
 }
 
@@ -214,7 +214,7 @@ impl ServerFailure {
         match self.server_exit {
             ServerExit::Exited(code) => format!("the server `{}` exited with code {code}", self.name),
             ServerExit::Signalled(signal) => {
-                format!("the server `{}` was ended by signal {signal}", self.name)
+                format!("the server `{}` was killed by signal {signal}", self.name)
             }
         }
     }

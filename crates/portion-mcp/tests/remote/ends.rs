@@ -97,7 +97,7 @@ fn the_end_of_the_server_ends_the_session() {
     client.write_all(format!("{HELLO}\n").as_bytes()).expect("it reads");
     let lines: Vec<String> = output.lines().map(|line| line.expect("UTF-8")).collect();
     assert!(lines.len() == 1 && lines[0].contains("\"id\":0"), "{lines:?}");
-    assert!(lines[0].contains("has closed its event stream before it answered"), "{lines:?}");
+    assert!(lines[0].contains("has closed its event stream before it responded"), "{lines:?}");
     assert_eq!(session.join().expect("no panic").code, 1);
     drop(client);
 }

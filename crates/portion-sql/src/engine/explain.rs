@@ -26,7 +26,7 @@ pub(super) fn map_error(
             let token = usize::try_from(offset).ok().and_then(|at| sql.get(at..)).map(leading_token);
             (msg, token.filter(|token| !token.is_empty()))
         }
-        Error::MultipleStatement => ("one statement can be asked at a time".into(), None),
+        Error::MultipleStatement => ("only one statement is allowed".into(), None),
         other => (other.to_string(), None),
     };
     if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted_fields))
@@ -36,7 +36,7 @@ pub(super) fn map_error(
     let tables = table_columns(catalogue, limits);
     let nearest = suggest_name(&message, &tables);
     let message = match message.as_str() {
-        "not authorized" => "not authorized: only SELECT can be asked".to_owned(),
+        "not authorized" => "not authorized: only SELECT is allowed".to_owned(),
         _ => message,
     };
     // The message usually contains the token.
@@ -153,7 +153,7 @@ pub(super) fn memory_error(limits: &QueryLimits) -> QueryError {
 /// Returns the error for a row that exceeds the result limit.
 pub(super) fn row_too_large_error(limits: &QueryLimits) -> QueryError {
     QueryError::TooCostly {
-        what: format!("the first row has more than {} MiB", limits.max_bytes >> 20),
+        what: format!("the first row exceeds {} MiB", limits.max_bytes >> 20),
         advice: "select fewer columns, or parts of them: substr(text, 1, 1000)".into(),
     }
 }
@@ -161,9 +161,8 @@ pub(super) fn row_too_large_error(limits: &QueryLimits) -> QueryError {
 /// Returns the error for a value that exceeds `most` bytes.
 pub(super) fn value_too_large_error(most: usize) -> QueryError {
     QueryError::TooCostly {
-        what: format!("a value grew beyond {} KiB", most >> 10),
-        advice: "take fewer columns, and parts of them: substr(text, 1, 1000), columns instead of item, fewer rows in \
-                 a group"
+        what: format!("a value exceeds {} KiB", most >> 10),
+        advice: "select fewer columns, or parts of them: substr(text, 1, 1000), columns instead of item, smaller groups"
             .into(),
     }
 }

@@ -41,11 +41,11 @@ impl QueryRun<'_> {
         let sql = self.query.sql;
         if sql.len() > self.limits.max_sql_bytes {
             let message =
-                format!("the statement has {} bytes, {} at most", sql.len(), self.limits.max_sql_bytes);
+                format!("the statement has {} bytes, over {}", sql.len(), self.limits.max_sql_bytes);
             return Err(self.invalid_error(message));
         }
         if sql.contains('\0') {
-            return Err(self.invalid_error("a NUL character is in the statement".into()));
+            return Err(self.invalid_error("the statement has a NUL character".into()));
         }
         let opened =
             connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
@@ -116,7 +116,7 @@ impl QueryRun<'_> {
     fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
         if statement.column_count() == 0 || !statement.readonly() || statement.is_explain() != 0 {
             let empty = statement.column_count() == 0 && statement.readonly();
-            let message = if empty { "there is no statement" } else { "only SELECT can be asked" };
+            let message = if empty { "the statement is empty" } else { "only SELECT is allowed" };
             return Err(self.invalid_error(message.into()));
         }
         Ok(statement)

@@ -231,8 +231,8 @@ fn parameters_are_bound_by_name() {
     assert_eq!(ask(&[(":id", "\"3\""), ("$on", " 1 ")]).expect("an answer").json, r#"[{"name":"Zoë"}]"#);
     for (params, message) in [
         (vec![("id", "1")], "no value was given for $on"),
-        (vec![("id", "1"), ("on", "1"), ("more", "1")], "there is no :more in the statement"),
-        (vec![("id", "1"), ("on", "nonsense")], "the value of on is no JSON"),
+        (vec![("id", "1"), ("on", "1"), ("more", "1")], "the statement has no :more"),
+        (vec![("id", "1"), ("on", "nonsense")], "the value of on is not JSON"),
     ] {
         let error = ask(&params).expect_err("an error").to_string();
         assert!(error.starts_with(message), "{error}");
@@ -251,10 +251,10 @@ fn errors_name_the_cause_and_a_suggestion() {
         ("SELECT lenght(name) FROM items", "no such function: lenght; did you mean length?"),
         ("SELEC id FROM items", "near \"SELEC\": syntax error"),
         ("SELECT id FROM items, json_each(tags)", "ambiguous column name: id; did you mean items.id?"),
-        ("SELECT 1; SELECT 2", "one statement can be asked at a time"),
+        ("SELECT 1; SELECT 2", "only one statement is allowed"),
         ("DELETE FROM items", "table items may not be modified"),
-        ("DROP TABLE items", "not authorized: only SELECT can be asked"),
-        ("", "there is no statement"),
+        ("DROP TABLE items", "not authorized: only SELECT is allowed"),
+        ("", "the statement is empty"),
         ("SELECT price.totl FROM items", "no such column: price.totl; did you mean \"price.total\"?"),
     ] {
         refused(SHOP, sql, expect);
@@ -263,7 +263,7 @@ fn errors_name_the_cause_and_a_suggestion() {
     assert_eq!(error.code(), "query_invalid");
     assert_eq!(
         error.advice(),
-        "give one SELECT over these tables (SQLite's SQL): items(id, name, \"price.total\", \"price.currency\", zip, \
+        "use one SELECT over these tables (SQLite): items(id, name, \"price.total\", \"price.currency\", zip, \
          active, tags, note, item, price); fields(table_name, name, kind, present)"
     );
 }

@@ -37,7 +37,7 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     );
     if counts.in_fallback_count > 0 {
         reasons.push(format!(
-            "token counts of {} endpoints are badly too low, and the byte limit decides there: see portion calibrate",
+            "token counts of {} endpoints are far too low; the byte limit applies: run portion calibrate",
             counts.in_fallback_count
         ));
     }
@@ -116,7 +116,7 @@ fn degraded_reasons(
 ) -> Vec<String> {
     let mut reasons = Vec::new();
     if !state.errors.is_empty() {
-        reasons.push("the configuration file cannot be obeyed: the version before is in force".to_owned());
+        reasons.push("the configuration file is invalid: the previous version is in force".to_owned());
     }
     reasons.extend(records.into_iter().flat_map(telemetry_reasons));
     reasons.extend(
@@ -129,8 +129,8 @@ fn degraded_reasons(
         .filter(|near| accuracy.sample_count >= MIN_SAMPLES && *near < MIN_ACCURATE_SHARE)
     {
         reasons.push(format!(
-            "{:.0} % of {} sampled estimates are within 20 % of the exact count, and {:.0} % should be: \
-             see portion calibrate",
+            "{:.0} % of {} sampled estimates are within 20 % of the exact count; the target is {:.0} %: \
+             run portion calibrate",
             near * 100.0,
             accuracy.sample_count,
             MIN_ACCURATE_SHARE * 100.0
@@ -142,13 +142,11 @@ fn degraded_reasons(
 /// Returns the problem of telemetry: it cannot be written, or records were lost a short time ago.
 fn telemetry_reasons(records: &Records) -> Vec<String> {
     let Records { dropped, queued: queue, .. } = records;
-    let trouble = |why| format!("telemetry cannot be written, and {queue} records wait: {why}");
+    let trouble = |why| format!("telemetry cannot be written, and {queue} records are queued: {why}");
     let trouble = records.last_error.as_ref().map(trouble);
     let recent = records.last_drop.filter(|ago| *ago < LOSS_REPORT_INTERVAL).map(|ago| {
         let ago = ago.as_secs();
-        format!(
-            "{dropped} records are lost, the last {ago} s ago: telemetry could not be written, or was behind"
-        )
+        format!("{dropped} records were lost, the last {ago} s ago: writing failed or was too slow")
     });
     trouble.into_iter().chain(recent).collect()
 }
@@ -192,9 +190,10 @@ mod tests {
         check(&well, &[]);
         check(&Records { last_drop: Some(LOSS_REPORT_INTERVAL), ..well.clone() }, &[]);
         let trouble = Some("/var/portion.db: database is locked".to_owned());
-        let fails = "telemetry cannot be written, and 50 records wait: /var/portion.db: database is locked";
+        let fails =
+            "telemetry cannot be written, and 50 records are queued: /var/portion.db: database is locked";
         check(&Records { queued: 50, last_error: trouble.clone(), ..well.clone() }, &[fails]);
-        let recent = "796 records are lost, the last 25 s ago: telemetry could not be written, or was behind";
+        let recent = "796 records were lost, the last 25 s ago: writing failed or was too slow";
         let lost = Some(Duration::from_secs(25));
         check(&Records { last_drop: lost, ..well.clone() }, &[recent]);
         check(&Records { last_drop: lost, queued: 50, last_error: trouble, ..well }, &[fails, recent]);

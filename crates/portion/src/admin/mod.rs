@@ -49,12 +49,12 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
     let listener = match TcpListener::bind(at).await {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::warn!(%at, %error, "no health, no metrics, no dashboard; name another address with --admin");
+            tracing::warn!(%at, %error, "health, metrics and the dashboard are not served; set another address with --admin");
             return;
         }
     };
     let Ok(address) = listener.local_addr() else { return };
-    tracing::info!(%address, "health, metrics and the dashboard");
+    tracing::info!(%address, "serving health, metrics and the dashboard");
     let page = |path: &str, kind, write| {
         let page: Arc<dyn Backend> =
             Arc::new(AdminPage { setup: Arc::clone(setup), content_type: kind, render: write });

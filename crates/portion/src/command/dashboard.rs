@@ -28,22 +28,22 @@ Examples:
   portion dashboard --open
   portion dashboard --telemetry /srv/portion/telemetry.db --listen 127.0.0.1:0
 
-While portion serve runs, the same is at its --admin address.";
+While portion serve runs, its --admin address serves the same page.";
 
 /// Options of `portion dashboard`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// Where to listen; port 0 takes one that is free
+    /// Address to listen on; port 0: any free port
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
     listen: SocketAddr,
-    /// Show it in the browser
+    /// Open the page in a browser
     #[arg(long)]
     open: bool,
-    /// The file of records (default: what the configuration says)
+    /// Telemetry file (default: from the configuration)
     #[arg(long, value_name = "FILE")]
     telemetry: Option<PathBuf>,
-    /// Listen where other machines can ask, too
+    /// Listen on addresses that other machines can reach
     #[arg(long)]
     insecure: bool,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]

@@ -33,15 +33,15 @@ Examples:
   portion shape big.json --sql 'SELECT status, count(*) FROM items GROUP BY status'
   portion shape server.log --find 'connection refused'
 
-The cursors shown lead nowhere: they are there because they are part of what a reply costs.";
+The cursors shown cannot be used. They are printed because they are part of the cost of a reply.";
 
 /// Options of `portion shape`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// The file; `-` is stdin
+    /// File to read; `-` is stdin
     file: PathBuf,
-    /// Say on stderr what the file is taken for, and why it is shown as it is
+    /// Explain on stderr how the file was detected and shown
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -50,19 +50,19 @@ pub(crate) struct Options {
     controls: RequestArgs,
     #[command(flatten)]
     config_keys: Keys<PayloadKeys>,
-    /// Shape it as a reply of this endpoint is shaped: the name of a tool or prompt, or the URI of a resource
+    /// Apply the settings of this endpoint: the name of a tool or prompt, or the URI of a resource
     #[arg(long, value_name = "NAME", help_heading = "Configuration")]
     endpoint: Option<String>,
 }
 
 /// Queries on the file.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Questions")]
+#[command(next_help_heading = "Queries")]
 struct QueryArgs {
-    /// Answer a SELECT over its records (table items), or over the lines of a text
+    /// Run a SELECT over the records (table items) or the lines of a text (table lines)
     #[arg(long, value_name = "SELECT", conflicts_with = "find")]
     sql: Option<String>,
-    /// Find a text, or a /regex/
+    /// Search for a text or a /regex/
     #[arg(long, value_name = "TEXT")]
     find: Option<String>,
     /// Lines to show around each match
@@ -74,40 +74,40 @@ struct QueryArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Controls")]
 struct RequestArgs {
-    /// How many items, rows or lines
+    /// Maximum items, rows or lines
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     limit: Option<String>,
-    /// The page, from 1
+    /// Page number, from 1
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     page: Option<String>,
-    /// A range of pages at once: 1-3
+    /// Range of pages: 1-3
     #[arg(long, value_name = "FROM-TO")]
     pages: Option<String>,
-    /// How many items, rows or lines to pass over
+    /// Items, rows or lines to skip
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     offset: Option<String>,
-    /// The fields wanted: id,price.total, or all
+    /// Fields to show: id,price.total, or all
     #[arg(long, value_name = "NAMES")]
     fields: Option<String>,
-    /// A heading, or a name from detailsAvailable
+    /// Heading, or name from detailsAvailable
     #[arg(long, value_name = "NAME")]
     section: Option<String>,
-    /// A JSON Pointer or dotted path
+    /// JSON Pointer or dotted path
     #[arg(long)]
     path: Option<String>,
-    /// The first line, from 1; negative from the end
+    /// First line, from 1; negative from the end
     #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
     start_line: Option<String>,
-    /// The last line, inclusive
+    /// Last line, inclusive
     #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
     end_line: Option<String>,
-    /// The field to sort by: created, or "created desc" for the largest first
+    /// Field to sort by: created, or "created desc" for largest first
     #[arg(long, value_name = "FIELD")]
     sort: Option<String>,
-    /// The bytes as they are, white space and all
+    /// Show the original bytes, white space included
     #[arg(long)]
     raw: bool,
-    /// Tokens the reply may cost
+    /// Maximum tokens of the reply
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     max_tokens: Option<String>,
 }
@@ -118,7 +118,7 @@ enum ShapeError {
     #[error("cannot read {file}: {source}")]
     Unreadable { file: String, source: std::io::Error },
     #[error(
-        "{file} is larger than {limit} bytes, which is what a server's message may have; give a part of it, as in \
+        "{file} is larger than {limit} bytes, the limit of a server message; use a part of it, as in \
          head -c 10M {file} | portion shape -, or set upstreamMessageLimit"
     )]
     TooLarge { file: String, limit: usize },
@@ -244,22 +244,18 @@ fn explain(
 ) {
     let part = &snapshot.parts()[0];
     let size = estimate_size(counter, part.text());
-    anstream::eprintln!("taken for   {}", describe_form(snapshot));
+    anstream::eprintln!("detected    {}", describe_form(snapshot));
     anstream::eprintln!("size        {} bytes, {size} tokens by {}", part.text().len(), counter.name());
     match reply {
         FirstReply::Untouched { .. } => {
-            anstream::eprintln!("shown       as it is: below every threshold of its kind");
+            anstream::eprintln!("shown       unchanged: below all thresholds of its kind");
         }
         FirstReply::Portion(portion) => explain_portion(portion, policy, budget),
     }
 }
 
 fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
-    anstream::eprintln!(
-        "shown       a {} of {} tokens, of {budget} it may cost",
-        portion.kind(),
-        portion.tokens()
-    );
+    anstream::eprintln!("shown       a {} of {} tokens, budget {budget}", portion.kind(), portion.tokens());
     if !portion.stages().is_empty() {
         anstream::eprintln!("to fit      {}", portion.stages().join(", then "));
     }
@@ -274,16 +270,16 @@ fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
 }
 
 fn describe_form(snapshot: &Snapshot) -> String {
-    let Some(subject) = snapshot.parts()[0].indexed_text() else { return "a block".into() };
+    let Some(subject) = snapshot.parts()[0].indexed_text() else { return "a binary block".into() };
     match &subject.structure {
         Structure::List(list) => {
             let layout = match &list.layout {
                 Layout::Array => "an array",
-                Layout::Map => "a map of like objects",
-                Layout::Table { .. } => "rows under columns",
-                Layout::Lines => "one JSON value a line",
+                Layout::Map => "a map of objects",
+                Layout::Table { .. } => "a table",
+                Layout::Lines => "JSON lines",
             };
-            let place = if list.pointer.is_empty() { "its root" } else { &list.pointer };
+            let place = if list.pointer.is_empty() { "the root" } else { &list.pointer };
             format!("a list of {} items at {place}, written as {layout}", list.len())
         }
         Structure::Object(members) => format!("an object of {} members", members.len()),

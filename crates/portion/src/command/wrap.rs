@@ -31,26 +31,26 @@ Examples:
   portion wrap --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
   portion wrap --config portion.yaml -- npx -y SERVER
 
-Without a command or a URL, the one server that the configuration names is wrapped.
-PORTION_LOG=info tells on stderr what was decided about each reply, never what was in it.
-The exit code is the command's; with --url it is 0 when the client has left, 1 when the server has.";
+Without a command or a URL, the single server of the configuration is wrapped.
+PORTION_LOG=info logs the decision about each reply on stderr, never its content.
+The exit code is that of the command. With --url it is 0 if the client disconnected and 1 if the server did.";
 
 /// Options of `portion wrap`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// The command that starts the server, after `--`
+    /// Command that starts the server, after `--`
     #[arg(last = true, conflicts_with = "server_url", value_name = "CMD")]
     command: Vec<OsString>,
-    /// The URL of a server over HTTP, in place of a command
+    /// URL of an HTTP server, instead of a command
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// Serve health, metrics and the dashboard at this address while we run
+    /// Serve health, metrics and the dashboard at this address
     #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS)]
     admin: Option<std::net::SocketAddr>,
-    /// Serve these where other machines can ask, too
+    /// Allow an --admin address that other machines can reach
     #[arg(id = "insecure_here", long = "insecure", requires = "admin_here")]
     insecure: bool,
     #[command(flatten)]
@@ -125,10 +125,10 @@ fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option
         several => {
             let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
             let known = known.join(", ");
-            Err(format!("the configuration names {known}: portion serve serves them all"))
+            Err(format!("the configuration has {known}: use portion serve for all of them"))
         }
     }
 }
 
-const NO_SERVER: &str = "there is no server to wrap: give its command after `--`, as in portion wrap -- npx -y SERVER, its URL \
-                         with --url, or name it in the configuration";
+const NO_SERVER: &str = "no server given: give its command after `--`, as in portion wrap -- npx -y SERVER, its URL \
+                         with --url, or set it in the configuration";

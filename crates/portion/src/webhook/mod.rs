@@ -66,7 +66,7 @@ impl Webhook {
     /// Starts the thread that posts to this URL. Logs the reason and returns `None` if that fails.
     pub(crate) fn start(url: &str) -> Option<Self> {
         let start = || -> Result<Self, String> {
-            let target = UpstreamTarget::new(url).map_err(|_| "alertWebhook is no URL".to_owned())?;
+            let target = UpstreamTarget::new(url).map_err(|_| "alertWebhook is not a URL".to_owned())?;
             let client = HttpClient::new(target.url().scheme_str() == Some("https")).map_err(error_text)?;
             let runtime = Builder::new_current_thread().enable_all().build().map_err(error_text)?;
             let (messages, receiver) = sync_channel(QUEUE_CAPACITY);
@@ -86,7 +86,7 @@ impl Webhook {
                 thread_ended: Mutex::new(ended),
             })
         };
-        start().inspect_err(|error| tracing::warn!(error, "alerts are not posted")).ok()
+        start().inspect_err(|error| tracing::warn!(error, "alerts are not sent")).ok()
     }
 
     /// Queues a change.
@@ -119,8 +119,8 @@ impl WebhookWorker {
             // The path may contain a secret.
             let place = self.target.url().authority().map(ToString::to_string).unwrap_or_default();
             match &delivered {
-                Err(why) if !self.is_failing => tracing::warn!(place, why, "an alert could not be posted"),
-                Ok(()) if self.is_failing => tracing::info!(place, "alerts are posted again"),
+                Err(why) if !self.is_failing => tracing::warn!(place, why, "an alert could not be sent"),
+                Ok(()) if self.is_failing => tracing::info!(place, "alerts are sent again"),
                 _ => {}
             }
             self.is_failing = delivered.is_err();
@@ -162,18 +162,18 @@ impl WebhookWorker {
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_VALUE));
         match timeout(REQUEST_TIMEOUT, self.client.send(request)).await {
             Err(_) => {
-                Err(DeliveryError::Retryable(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs())))
+                Err(DeliveryError::Retryable(format!("no response within {} s", REQUEST_TIMEOUT.as_secs())))
             }
             Ok(Err(error)) => Err(DeliveryError::Retryable(error.to_string())),
             Ok(Ok(answer)) => match answer.status() {
                 status if status.is_success() => Ok(()),
                 status @ (StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => {
-                    Err(DeliveryError::Retryable(format!("the answer was {status}")))
+                    Err(DeliveryError::Retryable(format!("the response status was {status}")))
                 }
                 status if status.is_server_error() => {
-                    Err(DeliveryError::Retryable(format!("the answer was {status}")))
+                    Err(DeliveryError::Retryable(format!("the response status was {status}")))
                 }
-                status => Err(DeliveryError::Permanent(format!("the answer was {status}"))),
+                status => Err(DeliveryError::Permanent(format!("the response status was {status}"))),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! The command reference is what the commands say of themselves.
+//! Compares the command reference with the help of all commands.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,44 @@ use super::{Outcome, check, help};
 const HEAD: &str = "\
 # Commands
 
-What `--help` says of each command, written by a test: see `CONTRIBUTING.md`.
+The `--help` of each command, written by a test: see `CONTRIBUTING.md`.
 ";
 
-#[test]
-fn is_what_the_commands_say() -> Outcome {
-    let mut page = HEAD.to_owned();
-    for command in ["", "demo", "wrap", "shape"] {
-        let arguments: Vec<&str> = command.split_whitespace().collect();
-        let title = format!("portion {command}");
-        write!(page, "\n## {}\n\n```text\n{}```\n", title.trim_end(), help(&arguments)?)?;
+/// Returns the subcommands that a help text lists, without `help` itself.
+fn subcommands(help: &str) -> Vec<String> {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    // Names are indented by two spaces, continued descriptions by more.
+    let names = listed.filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
+    names
+        .filter_map(|line| line.split(' ').next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Appends the help of a command and of its subcommands.
+fn write_command(page: &mut String, words: &[&str]) -> Outcome {
+    let text = help(words)?;
+    let title = ["portion"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");
+    write!(page, "\n## {title}\n\n```text\n{text}```\n")?;
+    for name in subcommands(&text) {
+        let below: Vec<&str> = words.iter().copied().chain([name.as_str()]).collect();
+        write_command(page, &below)?;
     }
+    Ok(())
+}
+
+#[test]
+fn the_reference_is_the_help_of_all_commands() -> Outcome {
+    let mut page = HEAD.to_owned();
+    write_command(&mut page, &[])?;
     check("docs/commands.md", &page)
+}
+
+#[test]
+fn subcommands_are_read_from_a_help_text() {
+    let text = "Usage: x\n\nCommands:\n  run   Run\n          it\n  help  Print\n\nOptions:\n  -h\n";
+    assert_eq!(subcommands(text), ["run"]);
+    assert_eq!(subcommands("Options:\n  -h\n"), [] as [&str; 0]);
 }

@@ -30,9 +30,9 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["default", "lean", "soft"]),
         default: "default",
         value_name: "NAME",
-        doc: "What replies are to be like where nothing more precise is written: default; lean, \
-              smaller ones (replyTarget 1200, hardCap 4000, rows auto, redact secrets); or soft, pages so \
-              large that few lists are paged (defaultPageSize 200)",
+        doc: "Defaults for keys that are not set: default; lean, smaller replies (replyTarget 1200, \
+              hardCap 4000, rows auto, redact secrets); or soft, pages so large that few lists are paged \
+              (defaultPageSize 200)",
         ..LIMITS
     },
     Key {
@@ -40,7 +40,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
         default: "4000",
         value_name: "TOKENS",
-        doc: "Tokens a reply may cost that was not asked to be larger",
+        doc: "Maximum tokens of a reply whose request sets no limits of its own",
         ..LIMITS
     },
     Key {
@@ -48,7 +48,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
         default: "the threshold",
         value_name: "TOKENS",
-        doc: "Tokens such a reply aims at when the payload is oversized",
+        doc: "Target size, in tokens, of such a reply if the payload is oversized",
         ..LIMITS
     },
     Key {
@@ -56,7 +56,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(2 * MIN_BUDGET, MAX_COUNT),
         default: "12000",
         value_name: "TOKENS",
-        doc: "Tokens an explicit request (limit, fields=all, a range, maxTokens) may cost",
+        doc: "Maximum tokens of a reply to an explicit request (limit, fields=all, a range, maxTokens)",
         ..LIMITS
     },
     Key {
@@ -64,7 +64,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(MIN_BYTES, u64::MAX),
         default: "64KiB",
         value_name: "SIZE",
-        doc: "Wire bytes of a reply, whatever its tokens",
+        doc: "Maximum bytes of a reply on the wire, whatever its tokens",
         ..LIMITS
     },
     Key {
@@ -72,7 +72,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(MIN_BYTES, u64::MAX),
         default: "10KiB",
         value_name: "SIZE",
-        doc: "Wire bytes of a reply when counting tokens fails or is badly wrong",
+        doc: "Maximum bytes of a reply if token counting fails or is far too low",
         ..LIMITS
     },
     Key {
@@ -80,7 +80,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(0, u64::MAX),
         default: "5MiB",
         value_name: "SIZE",
-        doc: "Bytes up to which an image or audio block passes untouched",
+        doc: "Largest image or audio block that passes unchanged",
         ..LIMITS
     },
     Key {
@@ -88,7 +88,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(0, MAX_COUNT),
         default: "1600",
         value_name: "TOKENS",
-        doc: "Tokens an image or audio block counts as",
+        doc: "Tokens that an image or audio block counts as",
         ..LIMITS
     },
     Key {
@@ -96,7 +96,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(0, MAX_COUNT),
         default: "500",
         value_name: "TOKENS",
-        doc: "Tokens up to which a payload passes whole, whatever it is",
+        doc: "Payloads up to this many tokens pass whole, whatever their kind",
         ..LIMITS
     },
     Key {
@@ -104,14 +104,14 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(1, MAX_COUNT),
         default: "50",
         value_name: "ITEMS",
-        doc: "Items of a page",
+        doc: "Items per page",
         ..LIMITS
     },
     Key {
         name: "pageSize",
         kind: ValueKind::Integer(1, MAX_COUNT),
         value_name: "ITEMS",
-        doc: "Items of a page: defaultPageSize, for an endpoint",
+        doc: "Items per page of an endpoint, in place of defaultPageSize",
         placement: Placement::Endpoint,
         flag: CliFlag::Disabled,
         ..LIMITS
@@ -121,7 +121,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(1, MAX_COUNT),
         default: "200",
         value_name: "ITEMS",
-        doc: "The most items of a page that can be asked for",
+        doc: "Most items per page that a caller can request",
         ..LIMITS
     },
     Key {
@@ -129,7 +129,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(0, MAX_COUNT),
         default: "2000",
         value_name: "TOKENS",
-        doc: "Tokens above which a single object is summarized",
+        doc: "Single objects above this many tokens are summarized",
         ..LIMITS
     },
     Key {
@@ -137,7 +137,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(0, MAX_COUNT),
         default: "2000",
         value_name: "TOKENS",
-        doc: "Tokens above which text is chunked",
+        doc: "Texts above this many tokens are split into chunks",
         ..LIMITS
     },
     Key {
@@ -145,7 +145,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(100, MAX_COUNT),
         default: "2000",
         value_name: "TOKENS",
-        doc: "Tokens of a chunk",
+        doc: "Maximum tokens of a chunk",
         ..LIMITS
     },
     Key {
@@ -153,7 +153,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(1, MAX_COUNT),
         default: "200",
         value_name: "LINES",
-        doc: "Lines of a chunk",
+        doc: "Maximum lines of a chunk",
         ..LIMITS
     },
     Key {
@@ -161,7 +161,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Fraction,
         default: "0.8",
         value_name: "SHARE",
-        doc: "Share of the budget from which a reply names a narrower call",
+        doc: "Share of the budget from which a reply suggests a narrower call",
         ..LIMITS
     },
     Key {
@@ -170,8 +170,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "TOKENS",
-        doc: "Tokens a session may be served in all: as it fills, replies get smaller; none: any \
-              number",
+        doc: "Maximum tokens served to a session in total; replies shrink as it fills; none: unlimited",
         placement: Placement::TopOrUpstream,
         ..LIMITS
     },
@@ -180,9 +179,9 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(PRESETS),
         default: "none",
         value_name: "NAME",
-        doc: "Whose limits to stay below where nothing else is given: none, auto (those of the \
-              client that asks, if it is known), code (none, and callers are programs: see \
-              allowWhole), or a client's, such as codex",
+        doc: "Client whose limits replies stay below: none; auto, the client that connects, if it is \
+              known; code, no limits, for callers that are programs (see allowWhole); or the name of a \
+              client, such as codex",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -191,7 +190,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["auto", "o200k", "cl100k", "claude", "chars4", "len4"]),
         default: "auto",
         value_name: "NAME",
-        doc: "What counts tokens: auto, o200k, cl100k, claude, chars4 or len4",
+        doc: "Token counter: auto, o200k, cl100k, claude, chars4 or len4",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -200,8 +199,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Factor,
         default: "1",
         value_name: "FACTOR",
-        doc: "What every count is multiplied by, to a thousandth: portion calibrate fits it to what a model \
-              charged",
+        doc: "Factor for every token count, rounded to a thousandth; portion calibrate computes it from \
+              what a model charged",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -211,8 +210,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off"],
         default: "10m",
         value_name: "TIME",
-        doc: "How long a server may be silent about a request before that is answered with an error and cancelled; progress that \
-              it reports starts the time anew",
+        doc: "Maximum silence of a server before a request is cancelled and answered with an error; \
+              progress notifications restart the time",
         ..LIMITS
     },
     Key {
@@ -220,7 +219,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, YEAR_SECONDS),
         default: "10m",
         value_name: "TIME",
-        doc: "How long a payload is kept after the last cursor to it",
+        doc: "Time that a payload is stored after its last cursor was issued",
         ..RETENTION
     },
     Key {
@@ -228,7 +227,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(0, u64::MAX),
         default: "512MiB",
         value_name: "SIZE",
-        doc: "Memory for payloads that are kept",
+        doc: "Maximum memory for stored payloads",
         ..RETENTION
     },
     Key {
@@ -236,7 +235,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(64 << 10, (4 << 30) - 1),
         default: "256MiB",
         value_name: "SIZE",
-        doc: "The largest message that is taken from a server; a larger one is answered with an error",
+        doc: "Maximum bytes of a message from a server; a larger one is answered with an error",
         ..RETENTION
     },
     Key {
@@ -244,7 +243,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(64 << 10, (4 << 30) - 1),
         default: "64MiB",
         value_name: "SIZE",
-        doc: "The largest message that is taken from a client; a larger one is answered with an error",
+        doc: "Maximum bytes of a message from a client; a larger one is answered with an error",
         ..RETENTION
     },
 ];

@@ -11,7 +11,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "true",
         value_name: "BOOL",
-        doc: "Whether lists are paged",
+        doc: "Split long lists into pages",
         ..PAYLOADS
     },
     Key {
@@ -19,7 +19,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "true",
         value_name: "BOOL",
-        doc: "Whether objects are summarized",
+        doc: "Summarize large objects",
         ..PAYLOADS
     },
     Key {
@@ -27,7 +27,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "true",
         value_name: "BOOL",
-        doc: "Whether text is chunked",
+        doc: "Split long texts into chunks",
         ..PAYLOADS
     },
     Key {
@@ -35,7 +35,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "true",
         value_name: "BOOL",
-        doc: "Whether what is kept can be asked about",
+        doc: "Allow queries on stored payloads",
         ..PAYLOADS
     },
     Key {
@@ -44,7 +44,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "PATH",
-        doc: "Where the list of a payload is, a JSON Pointer or a dotted path; auto: it is found",
+        doc: "Place of the list in a payload: a JSON Pointer or a dotted path; auto: detected",
         ..PAYLOADS
     },
     Key {
@@ -53,8 +53,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "FIELDS",
-        doc: "Fields that summaries and condensed records keep before all others, dotted paths; \
-              auto: those that tell most",
+        doc: "Fields that summaries and condensed records keep first, dotted paths; auto: the most \
+              informative",
         ..PAYLOADS
     },
     Key {
@@ -63,8 +63,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "MAP",
-        doc: "Parts of an object that can be asked for by a name: {price: [price.total, \
-              currency]}",
+        doc: "Named sections of an object: {price: [price.total, currency]}",
         flag: CliFlag::Disabled,
         ..PAYLOADS
     },
@@ -74,8 +73,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "ORDER",
-        doc: "The order of a list that nobody asked to be in any, such as `created desc`; none: \
-              as strategy says",
+        doc: "Order of a list if the request gives none, such as `created desc`; none: set by strategy",
         // The option of that name is a control of the request: `portion shape --sort`.
         flag: CliFlag::Disabled,
         ..PAYLOADS
@@ -85,8 +83,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["auto", "plain", "ranked"]),
         default: "auto",
         value_name: "NAME",
-        doc: "The order of a list that nobody asked to be in any: ranked, by score where every \
-              record has one; auto, so where it is what retrieval brings; or plain, as it came",
+        doc: "Order of a list if the request gives none: ranked, by score if every record has one; auto, \
+              ranked only for retrieval results; or plain, as received",
         ..PAYLOADS
     },
     Key {
@@ -94,9 +92,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["stop", "skip", "value"]),
         default: "stop",
         value_name: "NAME",
-        doc: "Which of ranked records are shown: stop, the best until the next would exceed the \
-              budget; skip, passing over those that do not fit; or value, by score and likeness to the \
-              best, and at the end for what they cost",
+        doc: "Selection of ranked records: stop, the best until the next one exceeds the budget; skip, \
+              without those that do not fit; or value, by score, similarity to the best, and cost",
         ..PAYLOADS
     },
     Key {
@@ -104,8 +101,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["production", "development"]),
         default: "production",
         value_name: "NAME",
-        doc: "Whether noise (stripFields) is left out of views: production, it is; development, \
-              it is not",
+        doc: "production leaves noise (stripFields) out of views; development keeps it",
         ..PAYLOADS
     },
     Key {
@@ -114,9 +110,9 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["usual", "none"],
         default: "usual",
         value_name: "FIELDS",
-        doc: "Fields that are noise: usual, a short list of what frameworks add, and fields that are \
-              null; or names with * for any characters, dotted paths, null-only; fields=all and raw \
-              bring them back; none: no field is",
+        doc: "Fields that are left out as noise: usual, a short list of framework fields, and null fields; \
+              names (* for any characters, dotted paths); null-only; or none; fields=all and raw return \
+              them",
         ..PAYLOADS
     },
     Key {
@@ -125,8 +121,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAMES",
-        doc: "Hide values by the names of their fields: secrets (passwords, tokens, door codes), \
-              which it is alone, names with * for any characters, dotted paths, or none",
+        doc: "Fields whose values are hidden: secrets (passwords, tokens, door codes), the value of the \
+              bare option; names (* for any characters, dotted paths); or none",
         flag: CliFlag::OptionalValue("secrets"),
         ..PAYLOADS
     },

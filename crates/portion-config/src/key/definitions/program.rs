@@ -16,7 +16,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Address,
         default: "127.0.0.1:8765",
         value_name: "ADDRESS",
-        doc: "Where to listen; port 0 takes a free one",
+        doc: "Address to listen on; port 0: any free port",
         ..LISTENERS
     },
     Key {
@@ -25,7 +25,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off"],
         default: "127.0.0.1:9465",
         value_name: "ADDRESS",
-        doc: "Where health, metrics and records are served; off: nowhere",
+        doc: "Address for health, metrics and records; off: none",
         ..LISTENERS
     },
     Key {
@@ -34,8 +34,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "HOSTS",
-        doc: "Further names by which we may be asked (Host); localhost and loopback addresses always are, other addresses of \
-              this machine where --insecure lets others reach it",
+        doc: "Additional accepted names in the Host header; localhost and loopback addresses are always \
+              accepted, other addresses of this machine with --insecure",
         flag: CliFlag::Renamed("allow-host"),
         ..LISTENERS
     },
@@ -45,7 +45,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "ORIGINS",
-        doc: "Origins whose pages may ask, such as https://app.example.com",
+        doc: "Web origins whose pages may send requests, such as https://app.example.com",
         flag: CliFlag::Renamed("allow-origin"),
         ..LISTENERS
     },
@@ -54,7 +54,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Listen at addresses that other machines can reach, although callers are not authenticated here",
+        doc: "Listen on addresses that other machines can reach, although callers are not authenticated",
         flag: CliFlag::OptionalValue("true"),
         ..LISTENERS
     },
@@ -63,7 +63,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Names,
         default: "Authorization, Proxy-Authorization, Cookie, X-API-Key, Api-Key, X-Auth-Token",
         value_name: "HEADERS",
-        doc: "Headers that carry credentials: callers that differ in one of them share nothing",
+        doc: "Headers with credentials: callers that differ in one of them share no stored results",
         flag: CliFlag::Renamed("principal-header"),
         ..LISTENERS
     },
@@ -72,7 +72,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, 3600),
         default: "30s",
         value_name: "TIME",
-        doc: "How long requests that run may take to finish after a signal to end; new ones are refused meanwhile",
+        doc: "Time for running requests to finish after a termination signal; new requests are refused",
         ..LISTENERS
     },
     Key {
@@ -81,8 +81,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off", "auto"],
         default: "auto",
         value_name: "FILE",
-        doc: "Where requests are recorded, in sizes and codes, never content: auto, the user's data directory; a file; or \
-              off",
+        doc: "File for the records of requests (sizes and codes, never content): auto, in the user's data \
+              directory; a file; or off",
         ..LOG
     },
     Key {
@@ -91,8 +91,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off", "auto"],
         default: "auto",
         value_name: "URL",
-        doc: "Where metrics and traces are sent, by OTLP over HTTP: auto, where OTEL_EXPORTER_OTLP_ENDPOINT says, if \
-              anywhere; the URL of a collector; or off",
+        doc: "Destination of metrics and traces, OTLP over HTTP: auto, OTEL_EXPORTER_OTLP_ENDPOINT if it \
+              is set; the URL of a collector; or off",
         ..LOG
     },
     Key {
@@ -100,8 +100,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "1",
         value_name: "PERCENT",
-        doc: "How many replies in a hundred are counted once more, exactly, when they are on their way; small ones and \
-              those of an endpoint whose estimates are badly wrong always are; 0: none but the latter",
+        doc: "Percent of replies whose tokens are counted again, exactly, after sending; small replies and \
+              endpoints with badly wrong estimates are always counted; 0: only those",
         is_reloadable: true,
         ..LOG
     },
@@ -110,7 +110,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["off", "error", "warn", "info", "debug", "trace"]),
         default: "warn",
         value_name: "LEVEL",
-        doc: "What is told on stderr: off, error, warn, info, debug or trace",
+        doc: "Log level on stderr: off, error, warn, info, debug or trace",
         ..LOG
     },
     Key {
@@ -118,7 +118,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["text", "json"]),
         default: "text",
         value_name: "FORMAT",
-        doc: "How it is told: text or json",
+        doc: "Log format: text or json",
         ..LOG
     },
     Key {
@@ -127,7 +127,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off"],
         default: "5",
         value_name: "PERCENT",
-        doc: "Per cent of the calls, of twenty or more, whose results may be above the budget before there is an alert; off: any",
+        doc: "Percent of calls with results above the budget that raises an alert, from twenty calls on; \
+              off: no alerts",
         ..ALERTS
     },
     Key {
@@ -135,7 +136,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, 86_400),
         default: "5m",
         value_name: "TIME",
-        doc: "How far back is looked for that",
+        doc: "Time window of the alert",
         ..ALERTS
     },
     Key {
@@ -144,7 +145,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "URL",
-        doc: "Where alerts are posted as JSON, with a text that chats show; secrets by ${NAME} or ${file:/path}",
+        doc: "URL to which alerts are posted as JSON, with a text for chat systems; secrets by ${NAME} or \
+              ${file:/path}",
         is_reloadable: false,
         ..ALERTS
     },

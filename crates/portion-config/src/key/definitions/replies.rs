@@ -12,8 +12,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["when-shaped", "always"]),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "When a notice is added to a reply: when-shaped, where something was left out, or \
-              always",
+        doc: "Replies that get a notice: when-shaped, those with something left out; or always",
         ..REPLIES
     },
     Key {
@@ -21,8 +20,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["camel", "snake"]),
         default: "camel",
         value_name: "STYLE",
-        doc: "How the keys of a notice are written: camel (totalCount) or snake (total_count, \
-              current_page, page_size, has_more, next_page)",
+        doc: "Style of the keys of a notice: camel (totalCount) or snake (total_count, current_page, \
+              page_size, has_more, next_page)",
         ..REPLIES
     },
     Key {
@@ -30,8 +29,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["auto", "wrap"]),
         default: "auto",
         value_name: "HOW",
-        doc: "In what a portion is put: auto, the payload keeps its shape; wrap, an object of \
-              our own",
+        doc: "Form of a portion: auto, the form of the payload; wrap, an object of Portion",
         ..REPLIES
     },
     Key {
@@ -39,8 +37,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["objects", "auto"]),
         default: "objects",
         value_name: "HOW",
-        doc: "How records are written in text: objects, as they came, or auto, as a table where \
-              that costs less",
+        doc: "Form of records in text: objects, as received; or auto, a table if it costs less",
         ..REPLIES
     },
     Key {
@@ -49,8 +46,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "BOOL",
-        doc: "Whether limit, cursor and fields are taken on calls of an endpoint itself; auto: \
-              where its schema leaves room for them",
+        doc: "Accept limit, cursor and fields as arguments of calls to the endpoint; auto: if its schema \
+              allows them",
         ..REPLIES
     },
     Key {
@@ -59,8 +56,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "BOOL",
-        doc: "Whether an equal call may be answered from what is kept, whatever is selected of \
-              it; auto: where the endpoint says that it is read-only",
+        doc: "Answer an equal call from a stored payload, whatever part it selects; auto: if the endpoint \
+              is marked read-only",
         ..REPLIES
     },
     Key {
@@ -68,8 +65,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "100",
         value_name: "PERCENT",
-        doc: "For how many sessions in a hundred replies are shaped; a session that is in stays \
-              in as the share grows",
+        doc: "Percent of sessions whose replies are shaped; a shaped session stays shaped if the share \
+              grows",
         ..ROLLOUT
     },
     Key {
@@ -78,15 +75,15 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none", "shadow"],
         default: "none",
         value_name: "HOW",
-        doc: "What is compared: none; shadow, replies are relayed as they come and what shaping \
-              would have served is recorded; or {split: 50}, so many sessions in a hundred are shaped",
+        doc: "Experiment: none; shadow, relay replies unchanged and record what shaping would serve; or \
+              {split: 50}, shape that percentage of sessions",
         ..ROLLOUT
     },
     Key {
         name: "split",
         kind: ValueKind::Percent,
         value_name: "PERCENT",
-        doc: "The same as an experiment {split: PERCENT}",
+        doc: "Same as experiment {split: PERCENT}",
         ..ROLLOUT
     },
     Key {
@@ -95,8 +92,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "SIZE",
-        doc: "Bytes above which even a reply that is to be relayed as it comes is shaped; none: \
-              whatever its size",
+        doc: "Replies above this size are shaped even if they would be relayed unchanged; none: no limit",
         ..ROLLOUT
     },
     Key {
@@ -104,9 +100,9 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Whether programs may have results as they come, up to unshapedByteLimit: by \
-              _meta[\"io.portion/whole\"] of a call, by the header X-Portion-Whole, or all of them \
-              with the preset code",
+        doc: "Allow programs to request unchanged results up to unshapedByteLimit: by \
+              _meta[\"io.portion/whole\"] of a call, by the header X-Portion-Whole, or always with preset \
+              code",
         ..ROLLOUT
     },
     Key {
@@ -114,7 +110,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Relay every reply as it comes, and record what shaping would have served",
+        doc: "Relay every reply unchanged, and record what shaping would serve",
         placement: Placement::Top,
         flag: CliFlag::OptionalValue("true"),
         ..ROLLOUT

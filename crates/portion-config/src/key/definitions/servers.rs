@@ -19,8 +19,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["full", "trim", "lazy"]),
         default: "full",
         value_name: "STYLE",
-        doc: "How much the list of tools says: full, trim (first sentences, schemas without \
-              noise) or lazy (one line each, and a tool that describes the others)",
+        doc: "Detail of the tool list: full, trim (first sentences, schemas without noise) or lazy (one \
+              line per tool, and a tool that describes the others)",
         ..TOOLS
     },
     Key {
@@ -29,8 +29,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["lists", "all", "none"],
         default: "lists",
         value_name: "TOOLS",
-        doc: "Which tools are listed with limit, cursor and fields: lists (those that answer \
-              with lists), all, none, or names with * for any characters",
+        doc: "Tools listed with limit, cursor and fields: lists (tools that return lists), all, none, or \
+              names (* for any characters)",
         ..TOOLS
     },
     Key {
@@ -38,7 +38,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::ToolName,
         default: "portion_read",
         value_name: "NAME",
-        doc: "The name under which our reading tool is listed",
+        doc: "Listed name of the read tool",
         ..TOOLS
     },
     Key {
@@ -47,7 +47,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "portion_query",
         value_name: "NAME",
-        doc: "The name under which our querying tool is listed; none: it is not",
+        doc: "Listed name of the query tool; none: not listed",
         ..TOOLS
     },
     Key {
@@ -55,15 +55,15 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::ToolName,
         default: "portion_describe",
         value_name: "NAME",
-        doc: "The name under which our describing tool is listed, with catalog lazy",
+        doc: "Listed name of the describe tool, with catalog lazy",
         ..TOOLS
     },
     Key {
         name: "endpoints",
         kind: ValueKind::Endpoints,
         value_name: "MAP",
-        doc: "Settings for what a pattern matches: a name, a name with * for any characters, a \
-              resource's URI, a route (GET /bookings/{id})",
+        doc: "Settings by pattern: a name, a name with * for any characters, a resource's URI, a route \
+              (GET /bookings/{id})",
         placement: Placement::TopOrUpstream,
         is_reloadable: true,
         ..SERVERS
@@ -72,23 +72,16 @@ pub(super) static KEYS: &[Key] = &[
         name: "upstreams",
         kind: ValueKind::Upstreams,
         value_name: "MAP",
-        doc: "The servers that we stand in front of, by name, each with url or command and \
-              settings of its own",
+        doc: "Servers by name, each with url or command and its own settings",
         placement: Placement::Top,
         ..SERVERS
     },
-    Key {
-        name: "url",
-        kind: ValueKind::Url,
-        value_name: "URL",
-        doc: "Where a server over HTTP is",
-        ..SERVERS
-    },
+    Key { name: "url", kind: ValueKind::Url, value_name: "URL", doc: "URL of an HTTP server", ..SERVERS },
     Key {
         name: "headers",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "What each request to it carries; secrets by ${NAME} or ${file:/path}",
+        doc: "Headers of each request to the server; secrets by ${NAME} or ${file:/path}",
         ..SERVERS
     },
     Key {
@@ -96,21 +89,21 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["auto", "http", "sse"]),
         default: "auto",
         value_name: "NAME",
-        doc: "How it speaks: auto finds out, http is streamable HTTP, sse that of 2024-11-05",
+        doc: "Transport of the server: auto (detected), http (streamable HTTP) or sse (revision 2024-11-05)",
         ..SERVERS
     },
     Key {
         name: "command",
         kind: ValueKind::Command,
         value_name: "CMD",
-        doc: "What starts a server: a list of words, or a line as a shell would take it",
+        doc: "Command that starts a server: a list of words, or a shell-like line",
         ..SERVERS
     },
     Key {
         name: "env",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Variables that it gets beside ours; secrets by ${NAME} or ${file:/path}",
+        doc: "Additional environment variables of the server; secrets by ${NAME} or ${file:/path}",
         ..SERVERS
     },
 ];

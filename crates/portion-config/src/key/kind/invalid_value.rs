@@ -9,7 +9,7 @@ pub struct InvalidValue {
     pub position: TextPosition,
     /// The given value, if it may be shown.
     pub raw_value: Option<String>,
-    /// Description of the problem: `is no whole number`.
+    /// Description of the problem: `is not a whole number`.
     pub problem: String,
     /// Remedy.
     pub fix: String,

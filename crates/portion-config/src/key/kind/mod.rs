@@ -86,28 +86,28 @@ impl ValueKind {
         match self {
             Self::Integer(least, most) if most >= UNBOUNDED_FROM => format!("a whole number from {least}"),
             Self::Integer(least, most) => format!("a whole number from {least} to {most}"),
-            Self::Fraction => "a share above 0 and up to 1".into(),
-            Self::Percent => "per cent from 0 to 100".into(),
+            Self::Fraction => "a number above 0 and at most 1".into(),
+            Self::Percent => "a percentage from 0 to 100".into(),
             Self::Factor => format!("a number from {} to {}", Factor::MIN, Factor::MAX),
             Self::Size(0, u64::MAX) => "a size".into(),
             Self::Size(least, u64::MAX) => format!("a size from {}", Value::Size(least)),
             Self::Size(least, most) => {
                 format!("a size from {} to below {}", Value::Size(least), Value::Size(most.saturating_add(1)))
             }
-            Self::Duration(..) => "a time from 1s".into(),
+            Self::Duration(..) => "a duration from 1s".into(),
             Self::Boolean => "true or false".into(),
             Self::Choice(words) => words.join(", "),
             Self::Text => "text".into(),
             Self::ToolName => "1 to 64 letters, digits, `_` or `-`".into(),
             Self::Names | Self::Redact => "a list of names".into(),
-            Self::Sections => "lists of fields by name".into(),
+            Self::Sections => "a map of field lists".into(),
             Self::Experiment => "{split: PERCENT}".into(),
             Self::Address => "an address with a port".into(),
             Self::Url | Self::Webhook => "a URL".into(),
             Self::Command => "a command line or a list of its words".into(),
-            Self::Secrets => "texts by name".into(),
-            Self::Endpoints => "settings by pattern".into(),
-            Self::Upstreams => "servers by name".into(),
+            Self::Secrets => "a map of texts".into(),
+            Self::Endpoints => "a map of settings by pattern".into(),
+            Self::Upstreams => "a map of servers".into(),
         }
     }
 
@@ -121,7 +121,7 @@ impl ValueKind {
         let (text, plain) = match &node.value {
             NodeValue::Scalar { text, is_plain: plain } => (text.as_str(), *plain),
             NodeValue::Null => {
-                return Err(vec![InvalidValue::new(node, "has no value", "write one, or leave the key out")]);
+                return Err(vec![InvalidValue::new(node, "has no value", "write one, or remove the key")]);
             }
             _ => return self.parse_structured(node, or),
         };
@@ -153,8 +153,7 @@ impl ValueKind {
             Self::Names | Self::Redact => {
                 // A misspelled keyword would be a name that matches nothing.
                 if let Some(meant) = find_misspelled(text.trim(), or.iter().copied()) {
-                    let fix =
-                        format!("did you mean {meant}? A name like that is written as a list: [{text}]");
+                    let fix = format!("did you mean {meant}? To use it as a name, write a list: [{text}]");
                     return Err(vec![InvalidValue::new(node, "is not known", fix)]);
                 }
                 self.parse_names(node, text.split(',').map(|name| (name.trim(), node)))
@@ -163,9 +162,11 @@ impl ValueKind {
             Self::Url => one(parse_url(node, Secret::in_url(text))),
             Self::Webhook => one(parse_url(node, Secret::in_webhook(text))),
             Self::Command => one(parse_command_line(node, text)),
-            Self::Experiment => {
-                Err(vec![InvalidValue::new(node, "is no experiment", "write none, shadow or {split: 50}")])
-            }
+            Self::Experiment => Err(vec![InvalidValue::new(
+                node,
+                "is not an experiment",
+                "write none, shadow or {split: 50}",
+            )]),
             Self::Sections | Self::Secrets | Self::Endpoints | Self::Upstreams => {
                 Err(vec![InvalidValue::new(node, "is text", format!("write {}", self.description()))])
             }

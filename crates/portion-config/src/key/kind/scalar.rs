@@ -27,7 +27,7 @@ impl ValueKind {
             Self::Integer(least, _) => least.max(50).to_string(),
             _ => "50".to_owned(),
         };
-        let is = if matches!(self, Self::Integer(..)) { "is no whole number" } else { "is no number" };
+        let is = if matches!(self, Self::Integer(..)) { "is not a whole number" } else { "is not a number" };
         let fix = || format!("write {}, such as {example}", self.description());
         if !plain && text.parse::<f64>().is_ok() {
             return Err(InvalidValue::new(node, "is text", format!("write {text} without quotes")));
@@ -37,7 +37,7 @@ impl ValueKind {
             return match text.parse::<u64>() {
                 Ok(number) if number < least => out("is too small"),
                 Ok(number) if number > most => {
-                    Err(InvalidValue::new(node, "is too large", format!("write one up to {most}")))
+                    Err(InvalidValue::new(node, "is too large", format!("write at most {most}")))
                 }
                 Ok(number) => Ok(Value::Integer(number)),
                 Err(_) if text.parse::<i64>().is_ok() => out("is too small"),
@@ -54,8 +54,8 @@ impl ValueKind {
                 Some(factor) => Ok(Value::Number(factor.as_f64())),
                 None => out(if number < Factor::MIN { "is too small" } else { "is too large" }),
             },
-            Self::Fraction => out("is no share of the budget"),
-            _ => out("is no percentage"),
+            Self::Fraction => out("is out of range"),
+            _ => out("is not a percentage"),
         }
     }
 
@@ -64,12 +64,12 @@ impl ValueKind {
         if matches!((&node.value, text), (NodeValue::Scalar { is_plain: true, .. }, "true" | "false")) {
             let fix = match self {
                 Self::Redact => "write secrets, names of fields, or none",
-                _ => "write text; in quotes, if this is what it is",
+                _ => "write text, in quotes if it is this word",
             };
-            return Err(InvalidValue::new(node, "is no text", fix));
+            return Err(InvalidValue::new(node, "is not text", fix));
         }
         if text.trim().is_empty() {
-            return Err(InvalidValue::new(node, "is empty", "write something, or leave the key out"));
+            return Err(InvalidValue::new(node, "is empty", "write a value, or remove the key"));
         }
         if text.chars().any(char::is_control) || text.chars().count() > MAX_TEXT_CHARS {
             let given = InvalidValue::new(node, "is too long, or has control characters", fix);
@@ -88,7 +88,7 @@ pub(super) fn parse_choice(
         return Ok(Value::Choice(word));
     }
     let fix = match closest_name(text, known.iter().copied()) {
-        Some(meant) => format!("did you mean {meant}? It is {}", join_choices(known, &[])),
+        Some(meant) => format!("did you mean {meant}? Allowed: {}", join_choices(known, &[])),
         None => format!("write {}", join_choices(known, &[])),
     };
     Err(InvalidValue::new(node, "is not known", fix))
@@ -102,7 +102,7 @@ pub(super) fn parse_size(node: &Node, text: &str, least: u64, most: u64) -> Resu
         Some(bytes) if bytes < least => Err(InvalidValue::new(node, "is too small", fix())),
         Some(bytes) if bytes > most => Err(InvalidValue::new(node, "is too large", fix())),
         Some(bytes) => Ok(Value::Size(bytes)),
-        None => Err(InvalidValue::new(node, "is no number of bytes", fix())),
+        None => Err(InvalidValue::new(node, "is not a size", fix())),
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn parse_duration(node: &Node, text: &str, least: u64, most: u64) -> 
         Ok(time) if time < Duration::from_secs(least) => Err(InvalidValue::new(node, "is too short", fix)),
         Ok(time) if time > Duration::from_secs(most) => Err(InvalidValue::new(node, "is too long", fix)),
         Ok(time) => Ok(Value::Duration(time)),
-        Err(_) => Err(InvalidValue::new(node, "is no time", fix)),
+        Err(_) => Err(InvalidValue::new(node, "is not a duration", fix)),
     }
 }
 
@@ -122,17 +122,13 @@ pub(super) fn parse_tool_name(node: &Node, text: &str) -> Result<Value, InvalidV
     if plain && (1..=64).contains(&text.len()) {
         return Ok(Value::Text(text.to_owned()));
     }
-    Err(InvalidValue::new(
-        node,
-        "is no name of a tool",
-        "a tool's name is 1 to 64 letters, digits, `_` or `-`",
-    ))
+    Err(InvalidValue::new(node, "is not a tool name", "write 1 to 64 letters, digits, `_` or `-`"))
 }
 
 pub(super) fn parse_address(node: &Node, text: &str) -> Result<Value, InvalidValue> {
     let address: Result<SocketAddr, _> = text.parse();
     address.map(|address| Value::Text(address.to_string())).map_err(|_| {
-        InvalidValue::new(node, "is no address", "write a number and a port, such as 127.0.0.1:8765")
+        InvalidValue::new(node, "is not an address", "write an IP address and a port, such as 127.0.0.1:8765")
     })
 }
 
@@ -144,8 +140,8 @@ pub(super) fn parse_url(node: &Node, read: Result<Secret, ExpandError>) -> Resul
 }
 
 pub(super) fn parse_command_line(node: &Node, text: &str) -> Result<Value, InvalidValue> {
-    let fix = "write it as a shell would take it, or as a list of words";
-    let odd = || InvalidValue { raw_value: None, ..InvalidValue::new(node, "is no command line", fix) };
+    let fix = "write a shell command line, or a list of words";
+    let odd = || InvalidValue { raw_value: None, ..InvalidValue::new(node, "is not a command line", fix) };
     parse_command(node, shlex::split(text).ok_or_else(odd)?)
 }
 

@@ -24,7 +24,11 @@ impl ValueKind {
                 let (sections, wrong) = partition_results(entries.iter().map(|(name, node)| {
                     match Self::Names.parse(node, &[], "")? {
                         Value::Names(fields) if !fields.is_empty() => Ok((name.text.clone(), fields)),
-                        _ => Err(vec![InvalidValue::new(node, "has an empty section", "name its fields")]),
+                        _ => Err(vec![InvalidValue::new(
+                            node,
+                            "has a section without fields",
+                            "name its fields",
+                        )]),
                     }
                 }));
                 if wrong.is_empty() { Ok(Value::Sections(sections)) } else { Err(wrong) }
@@ -36,7 +40,7 @@ impl ValueKind {
                 },
                 _ => Err(vec![InvalidValue::new(
                     node,
-                    "is no experiment",
+                    "is not an experiment",
                     "write none, shadow or {split: 50}",
                 )]),
             },
@@ -45,7 +49,7 @@ impl ValueKind {
                     let NodeValue::Scalar { text, .. } = &node.value else {
                         return Err(vec![InvalidValue::new(
                             node,
-                            "has something else than text",
+                            "has a value that is not text",
                             "write text for each name",
                         )]);
                     };
@@ -80,7 +84,7 @@ impl ValueKind {
                     ..wrong
                 }]),
                 Err(wrong) => {
-                    let is = format!("has {} in place of a name", node.kind_name());
+                    let is = format!("has {} instead of a name", node.kind_name());
                     Err(vec![InvalidValue {
                         raw_value: None,
                         problem: is,
@@ -96,8 +100,8 @@ impl ValueKind {
             && !names.is_empty()
             && let Err(error) = RedactionRules::parse(&names.join(","))
         {
-            let fix = "name the members, such as [password, guest.phone, '*Code'], or write none";
-            return Err(vec![InvalidValue::new(whole, format!("cannot be obeyed: {error}"), fix)]);
+            let fix = "list field names, such as [password, guest.phone, '*Code'], or write none";
+            return Err(vec![InvalidValue::new(whole, format!("is invalid: {error}"), fix)]);
         }
         Ok(Value::Names(names))
     }

@@ -83,7 +83,7 @@ fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedTe
     let location =
         if pointer.is_empty() { "a JSON string".to_owned() } else { format!("the string at {pointer}") };
     let description =
-        format!("the JSON in {location}{}; raw=true has all as it came", describe_nulls(replaced));
+        format!("JSON in {location}{}; raw=true returns the original", describe_nulls(replaced));
     let holder = Some(EnclosingString { pointer, span: value });
     let origin = || JsonOrigin {
         text: text.clone(),

@@ -1,4 +1,4 @@
-//! Finds the JSON in a text that is not JSON as a whole: after words, in a Markdown fence, behind a byte
+//! Finds JSON in text that is not JSON as a whole: after words, in a Markdown fence, behind a byte
 //! order mark, with `NaN` and `Infinity`, or in a JSON string.
 //!
 //! The text itself is kept, so that `raw` has its bytes. The work is linear in the size of the text: a
@@ -53,7 +53,7 @@ impl JsonOrigin {
     }
 }
 
-/// Finds the JSON in a text that is not JSON, or in a string or object that holds JSON as a string.
+/// Finds JSON in text that is not JSON, or in a string or object that holds JSON as a string.
 pub(super) fn find(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
     match form {
         Structure::Text(_) => find_in_text(text).or_else(|| json_string::find_in_string(text)),
@@ -97,9 +97,9 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
 
 /// Describes the text around the JSON.
 fn describe_surroundings(before: &str, after: &str, replaced: usize) -> String {
-    let mut description = String::from("the JSON in a text");
+    let mut description = String::from("JSON in text");
     if before.starts_with('\u{feff}') {
-        description.push_str(" behind a byte order mark");
+        description.push_str(" after a byte order mark");
     }
     let (before, after) = (before.trim_matches(['\u{feff}', '\n', '\r', ' ']), after.trim());
     if !before.is_empty() {
@@ -108,15 +108,15 @@ fn describe_surroundings(before: &str, after: &str, replaced: usize) -> String {
         description = format!("{description} after `{}{more}`", shown.replace(['\n', '\r'], " "));
     }
     if !after.is_empty() {
-        description = format!("{description}, {} characters after it", after.chars().count());
+        description = format!("{description}, followed by {} characters", after.chars().count());
     }
-    format!("{description}{}; raw=true has all as it came", describe_nulls(replaced))
+    format!("{description}{}; raw=true returns the original", describe_nulls(replaced))
 }
 
 /// Describes the non-finite numbers that were replaced.
 fn describe_nulls(replaced: usize) -> String {
     match replaced {
         0 => String::new(),
-        some => format!("; {some} NaN or Infinity, which JSON has not, shown as null"),
+        some => format!("; {some} NaN or Infinity shown as null"),
     }
 }

@@ -119,8 +119,12 @@ fn log_removal(departed: &RemovedSnapshot) {
     let bytes = departed.bytes();
     match departed.reason {
         RemovalReason::Evicted => {
-            tracing::info!(endpoint, bytes, "snapshot evicted to make room; its cursors read cursor_expired");
+            tracing::info!(
+                endpoint,
+                bytes,
+                "evicted a snapshot to make room; its cursors return cursor_expired"
+            );
         }
-        RemovalReason::Expired => tracing::debug!(endpoint, bytes, "snapshot expired"),
+        RemovalReason::Expired => tracing::debug!(endpoint, bytes, "a snapshot expired"),
     }
 }

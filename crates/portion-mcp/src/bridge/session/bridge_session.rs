@@ -177,7 +177,7 @@ impl BridgeSession {
                 event = inbox.next() => match event {
                     Some(LinkEvent::Frame(frame)) => self.dispatch_from_server(self.processor.process_server_frame(frame).await, &commands).await,
                     Some(LinkEvent::Closed(reason)) => break reason,
-                    None => break "the server is gone".to_owned(),
+                    None => break "the server has ended".to_owned(),
                 },
                 outgoing = self.processor.next_timeout() => self.dispatch_from_server(outgoing, &commands).await,
                 () = self.end_requested.wait() => break "the session was ended".to_owned(),

@@ -117,19 +117,19 @@ impl SessionManager {
         headers: &HeaderMap,
     ) -> Result<Response<Body>, HttpError> {
         if !AcceptedTypes::from_headers(headers).accepts_stream {
-            let message = "what is heard here is text/event-stream; send Accept with it";
+            let message = "this stream is text/event-stream; send Accept with it";
             return Err(HttpError::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
         }
         let session = self.find_session(principal, headers)?;
         let after = match header_value(headers, LAST_EVENT_ID_HEADER) {
-            Some(id) => Some(
-                parse_event_id(id).ok_or_else(|| bad_request(format!("no event here has the id `{id}`")))?,
-            ),
+            Some(id) => {
+                Some(parse_event_id(id).ok_or_else(|| bad_request(format!("no event has the id `{id}`")))?)
+            }
             None => None,
         };
         let subscription = session.router().subscribe(after, Instant::now());
         let subscription = subscription
-            .ok_or_else(|| bad_request("what came after this event is not kept any more; ask anew"))?;
+            .ok_or_else(|| bad_request("the events after this one have expired; repeat the request"))?;
         // Wakes the previous reader, whose stream ends.
         session.changed.notify_waiters();
         let mut reader = SubscriptionReader::new(&session, subscription);
@@ -206,11 +206,10 @@ impl SessionManager {
         let longest =
             idle.min_by_key(|(since, _)| *since).filter(|(since, _)| since.elapsed() > MIN_IDLE_TO_EVICT);
         let Some((_, session)) = longest else {
-            let message =
-                format!("{open} sessions are open, which is all there may be; end one, or try later");
+            let message = format!("{open} sessions are open, which is the maximum; end one, or retry later");
             return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, message));
         };
-        tracing::info!("ended the session that was idle longest, to make room");
+        tracing::info!("ended the longest idle session to make room for another");
         session.end();
         Ok(())
     }
@@ -226,7 +225,7 @@ impl SessionManager {
                 router.idle_since()
             };
             if idle_since.is_some_and(|since| now.duration_since(since) > self.limits.idle_timeout) {
-                tracing::info!("ended a session that was idle");
+                tracing::info!("ended an idle session");
                 session.end();
             }
         }
@@ -261,8 +260,8 @@ async fn sweep_periodically(sessions: Weak<SessionManager>) {
 
 fn session_not_found() -> HttpError {
     // The same error in all three cases: guessing an id reveals nothing.
-    let message = "this session does not exist, has ended, or was begun with other credentials, such as a token that was \
-                   refreshed since and is no JSON Web Token of the same subject; send initialize again";
+    let message = "this session does not exist, has ended, or was created with other credentials (a refreshed token \
+                   must be a JSON Web Token of the same subject); send initialize again";
     HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message)
 }
 
@@ -282,7 +281,7 @@ fn is_result(json: &[u8]) -> bool {
 fn random_session_id() -> Result<String, HttpError> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| {
-        let message = format!("no session can be begun: the system has no randomness to give: {error}");
+        let message = format!("cannot create a session: the system provides no randomness: {error}");
         HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message)
     })?;
     Ok(format!("{:032x}", u128::from_be_bytes(id)))

@@ -24,8 +24,7 @@ pub(super) fn check_standard_headers(
         require_single(headers, name)?;
     }
     let Some(version) = request.protocol_version() else {
-        let message =
-            "params._meta does not say the revision: io.modelcontextprotocol/protocolVersion is missing";
+        let message = "params._meta lacks the revision: io.modelcontextprotocol/protocolVersion is missing";
         return Err(HttpError::new(StatusCode::BAD_REQUEST, INVALID_PARAMS, message));
     };
     let field = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -39,7 +38,7 @@ pub(super) fn check_standard_headers(
     let is_optional = request.method().starts_with("tasks/") && !headers.contains_key(NAME_HEADER);
     match request.name().filter(|_| !is_optional) {
         Some(name) if field(NAME_HEADER).and_then(decode_value).as_deref() != Some(&name) => {
-            Err(header_mismatch("Mcp-Name", "what the body names"))
+            Err(header_mismatch("Mcp-Name", "the name in the body"))
         }
         _ => Ok(()),
     }
@@ -76,12 +75,12 @@ fn require_single(headers: &HeaderMap, name: &str) -> Result<(), HttpError> {
     if headers.get_all(name).iter().nth(1).is_none() {
         return Ok(());
     }
-    let message = format!("the header field {name} stands more than once");
+    let message = format!("the header field {name} is repeated");
     Err(HttpError::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message))
 }
 
 fn header_mismatch(name: &str, what: &str) -> HttpError {
-    let message = format!("the header field {name} is not {what}, or missing; send both the same");
+    let message = format!("the header field {name} is missing or differs from {what}; send equal values");
     HttpError::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message)
 }
 

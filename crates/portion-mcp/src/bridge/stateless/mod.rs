@@ -67,11 +67,13 @@ impl StatelessClients {
         batch: &ParsedBatch<'_>,
     ) -> Result<Response<Body>, HttpError> {
         let [message] = &*batch.messages else {
-            return Err(bad_request("a batch; this revision has none: post one message"));
+            return Err(bad_request("this revision has no batches: post one message"));
         };
         match message.kind() {
-            _ if batch.is_batch => Err(bad_request("a batch; this revision has none: post one message")),
-            MessageKind::Response => Err(bad_request("an answer; in this revision servers ask nothing")),
+            _ if batch.is_batch => Err(bad_request("this revision has no batches: post one message")),
+            MessageKind::Response => {
+                Err(bad_request("this revision has no server requests: do not post responses"))
+            }
             MessageKind::Notification => self.handle_notification(principal, text, message).await,
             MessageKind::Request => self
                 .handle_request(principal, headers, text, message)
@@ -99,7 +101,7 @@ impl StatelessClients {
         let method = request.method();
         if method == "subscriptions/listen" {
             if !accept.accepts_stream {
-                let message = "a subscription is heard as text/event-stream; send Accept with it";
+                let message = "a subscription is a text/event-stream; send Accept with it";
                 return Err(HttpError::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
             }
             accept.accepts_json = false;
@@ -193,7 +195,7 @@ async fn close_when_idle(connection: Weak<SharedConnection>, idle: Duration) {
             return;
         };
         if connection.idle_since().is_some_and(|since| Instant::now().duration_since(since) > idle) {
-            tracing::info!("ended the server of clients without sessions, for it was idle");
+            tracing::info!("ended the idle server of clients without sessions");
             connection.end();
         }
     }
@@ -202,7 +204,7 @@ async fn close_when_idle(connection: Weak<SharedConnection>, idle: Duration) {
 /// Returns the error that makes a client of several revisions fall back to `initialize`.
 fn discover_unanswered() -> HttpError {
     let message =
-        "the server does not answer server/discover; it may be of an earlier revision: send initialize";
+        "the server does not answer server/discover; it may use an earlier revision: send initialize";
     HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 
@@ -210,7 +212,7 @@ fn discover_unanswered() -> HttpError {
 /// session on the shared link.
 fn initialize_unsupported() -> HttpError {
     let message =
-        "this revision has no initialize; send what you want to ask, or initialize as 2025-11-25 has it";
+        "this revision has no initialize; send requests directly, or initialize with revision 2025-11-25";
     HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 

@@ -150,7 +150,7 @@ impl SharedConnection {
         runtime.spawn(async move {
             for link_id in cancelled {
                 let params =
-                    format!("{{\"requestId\":{link_id},\"reason\":\"nobody waits for the answer\"}}");
+                    format!("{{\"requestId\":{link_id},\"reason\":\"no client waits for the response\"}}");
                 let cancel = format!(
                     "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}"
                 );
@@ -166,9 +166,9 @@ impl SharedConnection {
                 event = inbox.next() => match event {
                     Some(LinkEvent::Frame(frame)) => self.handle_frame(frame).await,
                     Some(LinkEvent::Closed(reason)) => break reason,
-                    None => break "the server is gone".to_owned(),
+                    None => break "the server has ended".to_owned(),
                 },
-                () = self.end_requested.wait() => break "the server was ended".to_owned(),
+                () = self.end_requested.wait() => break "the server was stopped".to_owned(),
             }
         };
         let outbox = self.outbox().take();
@@ -204,7 +204,7 @@ impl SharedConnection {
             self.processor_factory.gateway.record_drop(
                 DropReason::Invalid,
                 line.len(),
-                "a line of the server that is no message",
+                "a server line that is not a message",
             );
             return;
         };
@@ -220,7 +220,7 @@ impl SharedConnection {
             if let Some(delivery) = delivery {
                 self.deliver(delivery);
             } else {
-                let why = "an answer that no pending request has asked for";
+                let why = "a response without a pending request";
                 if message.kind() == MessageKind::Response {
                     self.processor_factory.gateway.record_drop(DropReason::Unsolicited, line.len(), why);
                 }
@@ -253,7 +253,7 @@ impl SharedConnection {
 
     /// Rejects a request of the server, which these revisions do not allow.
     fn reject_server_request(self: &Arc<Self>, raw_id: &str) {
-        let message = "no client of this revision takes requests";
+        let message = "clients of this revision accept no requests";
         let error = http_error::json_rpc_error(raw_id, METHOD_NOT_FOUND, message).into_bytes();
         let connection = Arc::clone(self);
         // In a task, because a server may not read while it writes.

@@ -139,8 +139,8 @@ fn error_with_body(head: &[u8]) -> Vec<u8> {
     let status =
         String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
     let message = match status.get(9..12) {
-        Some("431") => "the head of the request is too large; send fewer or shorter header fields",
-        Some("414") => "the target of the request is too long",
+        Some("431") => "the request head is too large; send fewer or shorter header fields",
+        Some("414") => "the request target is too long",
         _ => "this is not HTTP/1.1; post JSON-RPC 2.0 to this path",
     };
     let body = json_rpc_error("null", INVALID_REQUEST, message);

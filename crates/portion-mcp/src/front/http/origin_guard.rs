@@ -26,17 +26,17 @@ pub struct OriginGuard {
 pub enum OriginRejected {
     /// The host is not allowed.
     #[error(
-        "the host `{0}` is not served here; ask for localhost or an IP address of this machine, or start with --allow-host {0}"
+        "the host `{0}` is not allowed; use localhost or an IP address of this machine, or start with --allow-host {0}"
     )]
     UnknownHost(String),
     /// The host is invalid.
-    #[error("`{0}` is no host; send Host as NAME, NAME:PORT or [IPV6]:PORT")]
+    #[error("`{0}` is not a host; send Host as NAME, NAME:PORT or [IPV6]:PORT")]
     InvalidHost(String),
     /// There is no `Host` header, or more than one.
-    #[error("a request needs one Host header")]
+    #[error("a request needs exactly one Host header")]
     MissingHost,
     /// The origin is not allowed.
-    #[error("pages of `{0}` may not ask; to let them, start with --allow-origin {0}")]
+    #[error("the origin `{0}` is not allowed; to allow it, start with --allow-origin {0}")]
     ForbiddenOrigin(String),
 }
 

@@ -36,12 +36,10 @@ pub(super) struct BodyReservation {
 #[derive(Debug, Error)]
 pub(super) enum RequestBodyError {
     /// The body is longer than this limit in bytes.
-    #[error("the body has more than {0} bytes; send less, or have clientMessageLimit raised")]
+    #[error("the body exceeds {0} bytes; send less, or raise clientMessageLimit")]
     TooLarge(usize),
     /// Other requests hold the budget of this many bytes.
-    #[error(
-        "unanswered requests hold all of the {0} bytes that their bodies may have; try again in a moment"
-    )]
+    #[error("pending requests use all {0} bytes allowed for bodies; retry in a moment")]
     BudgetExhausted(usize),
     /// The body arrives too slowly.
     #[error("the body arrives too slowly: {bytes} bytes in {seconds} s")]

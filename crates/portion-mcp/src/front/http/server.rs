@@ -111,7 +111,7 @@ impl HttpServer {
                 },
                 Err(error) if is_out_of_descriptors(&error) => {
                     // Idle connections are evicted for the next one; this one takes a reserved descriptor.
-                    tracing::warn!(%error, "no descriptors are left: connections that are idle are closed");
+                    tracing::warn!(%error, "no file descriptors are left: idle connections are closed");
                     limiter.evict_idle();
                     if !limiter.release_reserve() {
                         sleep(ACCEPT_RETRY_INTERVAL).await;
@@ -119,7 +119,7 @@ impl HttpServer {
                     }
                 }
                 Err(error) if is_transient(&error) => {
-                    tracing::warn!(%error, "a connection was not taken");
+                    tracing::warn!(%error, "a connection was not accepted");
                     sleep(ACCEPT_RETRY_INTERVAL).await;
                 }
                 Err(error) => break Err(error),
@@ -143,11 +143,11 @@ impl HttpServer {
         self.draining.set();
         let running = self.active_requests.count();
         if running > 0 {
-            tracing::info!(running, "new requests are refused, those that run are finished");
+            tracing::info!(running, "draining: new requests are refused, running requests finish");
         }
         if timeout(self.limits.drain_timeout, self.active_requests.wait_until_none()).await.is_err() {
             let (running, seconds) = (self.active_requests.count(), self.limits.drain_timeout.as_secs());
-            tracing::warn!(running, "requests that did not finish within {seconds} s are given up");
+            tracing::warn!(running, "requests that did not finish within {seconds} s are dropped");
         }
     }
 
@@ -187,8 +187,8 @@ impl HttpServer {
             tokio::select! {
                 biased;
                 result = connection.as_mut() => break result.map_err(|error| error.to_string()),
-                () = timed_out.as_mut() => break Err("the client was idle, or slow".to_owned()),
-                () = activity.wait_evicted() => break Err("it made room for another".to_owned()),
+                () = timed_out.as_mut() => break Err("the client was idle or too slow".to_owned()),
+                () = activity.wait_evicted() => break Err("closed to make room for another connection".to_owned()),
                 () = closing.as_mut(), if !is_closing => {
                     is_closing = true;
                     activity.begin_closing();
@@ -200,7 +200,7 @@ impl HttpServer {
 
     async fn handle_request(&self, request: Request<Incoming>) -> Response<Body> {
         if let Err(stranger) = self.guard.check(request.uri(), request.headers()) {
-            tracing::warn!(%stranger, "turned a request away");
+            tracing::warn!(%stranger, "refused a request");
             return HttpError::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
         }
         if let Some(backend) = self.backend_for(request.uri().path()) {
@@ -226,7 +226,7 @@ impl HttpServer {
 
     fn not_found(&self) -> Response<Body> {
         let paths: Vec<&str> = self.backends.iter().map(|(path, _)| path.as_str()).collect();
-        let message = format!("nothing is served at this path; served: {}", paths.join(", "));
+        let message = format!("this path is not served; use {}", paths.join(", "));
         HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
     }
 
@@ -246,7 +246,7 @@ impl HttpServer {
             biased;
             response = response => response,
             () = deadline => {
-                let message = "the gateway ended before the server answered; the call may have acted";
+                let message = "the gateway stopped before the response; the call may have acted";
                 HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message).retry_after(RETRY_AFTER_SECONDS).into()
             }
         };
@@ -267,7 +267,7 @@ impl HttpServer {
         check_head(&head.headers, is_rpc && head.method == Method::POST)?;
         if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
             let coding = String::from_utf8_lossy(coding.as_bytes());
-            let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
+            let message = format!("a body compressed as `{coding}` is not supported; send it uncompressed");
             return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }
         let (mut body, reservation) = request_body::read_body(body, &self.limits, &self.body_budget)
@@ -289,7 +289,7 @@ impl HttpServer {
         let is_follow_up =
             post_kind.map_or(head.method == Method::DELETE, |post_kind| post_kind == PostKind::NoRequest);
         if self.draining.is_set() && !is_follow_up {
-            let message = "the gateway is about to end and takes no new requests; try again in a moment";
+            let message = "the gateway is shutting down; retry in a moment";
             return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message)
                 .retry_after(RETRY_AFTER_SECONDS));
         }
@@ -327,8 +327,8 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
 
 /// Sends a 503 response if that is possible without blocking.
 fn reject_connection(stream: &TcpStream) {
-    tracing::warn!("a connection was turned away: all others are busy");
-    let message = "all connections are busy; try again in a moment";
+    tracing::warn!("a connection was refused: all others are busy");
+    let message = "all connections are busy; retry in a moment";
     let body = json_rpc_error("null", SERVER_BUSY, message);
     let head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close";
     let length = body.len();
@@ -353,7 +353,7 @@ fn body_error_response(why: &RequestBodyError) -> HttpError {
 /// differently.
 fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), HttpError> {
     if has_duplicate_session_id(headers) {
-        let message = "the header field Mcp-Session-Id stands more than once";
+        let message = "the header field Mcp-Session-Id is repeated";
         return Err(HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message));
     }
     let is_json = |value: &HeaderValue| {
@@ -361,7 +361,7 @@ fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), HttpError> {
         kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
     };
     if is_message && !headers.get_all(CONTENT_TYPE).iter().all(is_json) {
-        let message = "messages are posted as application/json; send Content-Type: application/json";
+        let message = "messages must be application/json; send Content-Type: application/json";
         return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
     }
     Ok(())
@@ -381,7 +381,7 @@ enum PostKind {
 /// Parses and classifies a post. Returns an error if it is not a JSON-RPC message or batch.
 fn classify_post(body: &[u8]) -> Result<PostKind, HttpError> {
     let bad_request = |code, why: &str| {
-        let message = format!("the body is no JSON-RPC 2.0 message: {why}");
+        let message = format!("the body is not a JSON-RPC 2.0 message: {why}");
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
     };
     let text = std::str::from_utf8(body).map_err(|_| bad_request(PARSE_ERROR, "it is not UTF-8"))?;

@@ -9,9 +9,9 @@ const MAX_SCHEMA_BYTES: usize = 16_384;
 /// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const READ: &str = concat!(
-        r#","description":"Reads on in a shortened result: pass its nextCursor. "#,
-        r#"Or pass meta.cursor with fields, section, path, lines, sort or raw for another view of it. "#,
-        r#"Nothing is lost, nothing is run again.","#,
+        r#","description":"Reads more of a shortened result: pass its nextCursor. "#,
+        r#"Or pass meta.cursor with fields, section, path, lines, sort or raw to select other parts. "#,
+        r#"The original call is not repeated.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""limit":{"type":"integer"},"#,
@@ -29,8 +29,8 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Answers from a shortened result. sql: a SELECT over its records, in table items: "#,
-        r#"a column a field (\"price.total\"), item the JSON; of text over lines(number,text). "#,
+        r#","description":"Queries a shortened result. sql: a SELECT over its records in table items "#,
+        r#"(a column per field, \"price.total\"; item is JSON), or over lines(number,text) of text. "#,
         r#"find: text or /regex/.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
@@ -41,8 +41,8 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
     );
     const DESCRIBE: &str = concat!(
-        r#","description":"Shows tools in full, with their arguments. "#,
-        r#"The other tools are listed by one line alone: call this before the first use of any of them.","#,
+        r#","description":"Returns full definitions of tools, with arguments. "#,
+        r#"The other tools are listed with one line only: call this before the first use of any of them.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""names":{"type":"array","items":{"type":"string"}}"#,
         r#"},"required":["names"]},"#,
@@ -65,7 +65,7 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max
     let controls = [
         ("limit", limit.as_str()),
         ("cursor", r#""cursor":{"type":"string","description":"nextCursor of an earlier reply"}"#),
-        ("fields", r#""fields":{"type":"string","description":"only these, e.g. id,name; or all"}"#),
+        ("fields", r#""fields":{"type":"string","description":"e.g. id,name; or all"}"#),
     ];
     let mut remaining_bytes =
         MAX_SCHEMA_BYTES.saturating_sub(input.schema.span.len() + r#","properties":{}"#.len());

@@ -210,7 +210,11 @@ impl ToolCatalog {
         if !std::mem::replace(&mut self.is_size_logged, true) {
             let bytes: usize = self.tools.values().map(|tool| tool.listing_bytes).sum();
             let (tools, catalog) = (self.tools.len(), self.style);
-            let hint = if catalog == ListingStyle::Full { ": --catalog trim or lazy lists less" } else { "" };
+            let hint = if catalog == ListingStyle::Full {
+                ": --catalog trim or lazy makes the list shorter"
+            } else {
+                ""
+            };
             tracing::info!(tools, bytes, %catalog, "the server has listed its tools{hint}");
         }
     }

@@ -60,7 +60,7 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
     for Member { key, value } in walk::members(text, arguments) {
         let key = unescape(key.slice(text));
         if key != "names" && key != "name" {
-            return Err(invalid_names(format!("there is no argument {}", truncate(&key))));
+            return Err(invalid_names(format!("unknown argument {}", truncate(&key))));
         }
         let kind = walk::kind(text, value);
         let alone = if kind == JsonKind::String { Some(unescape(value.slice(text))) } else { None };
@@ -74,7 +74,7 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
         };
         for name in items {
             if walk::kind(text, name) != JsonKind::String {
-                return Err(invalid_names(format!("{} is no tool's name", truncate(name.slice(text)))));
+                return Err(invalid_names(format!("{} is not a tool name", truncate(name.slice(text)))));
             }
             let name = unescape(name.slice(text));
             if seen.insert(name.clone()) {
@@ -82,7 +82,7 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
             }
         }
     }
-    if names.is_empty() { Err(invalid_names("no tool is named".into())) } else { Ok(names) }
+    if names.is_empty() { Err(invalid_names("names is empty".into())) } else { Ok(names) }
 }
 
 fn is_json_array(text: &str) -> bool {
@@ -91,14 +91,14 @@ fn is_json_array(text: &str) -> bool {
 }
 
 fn invalid_names(message: String) -> Fault {
-    Fault::new("names_invalid", message, "give names as a list of names of tools that are listed".into())
+    Fault::new("names_invalid", message, "set names to a list of listed tool names".into())
 }
 
 impl From<NoSuchTool> for Fault {
     fn from(missing: NoSuchTool) -> Self {
         let suggestion = missing.nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         let message = format!("there is no tool {}{suggestion}", truncate(&missing.name));
-        Self::new("tool_unknown", message, "choose from the names of the tools that are listed".into())
+        Self::new("tool_unknown", message, "use a name from the tool list".into())
     }
 }
 

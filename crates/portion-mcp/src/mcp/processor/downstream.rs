@@ -91,11 +91,11 @@ impl McpProcessor {
         if let (Some(id), true) = scan_id(&line) {
             let mut pending_requests = self.pending_requests();
             if pending_requests.contains(&id) {
-                let message = format!("a request with id {id} is already waiting for its answer");
+                let message = format!("a request with id {id} is already pending");
                 let error = responses::error_response(&id, INVALID_REQUEST, &message, None);
                 return vec![OutgoingMessage::ToClient(error.into_bytes())];
             }
-            let kind = PendingKind::Relay { method: "no JSON".into() };
+            let kind = PendingKind::Relay { method: "not JSON".into() };
             pending_requests.add(
                 PendingRequest { id: id.into(), is_stateless: false, kind, timer: None },
                 self.gateway.now(),
@@ -130,10 +130,7 @@ impl McpProcessor {
         has_method: bool,
     ) -> Vec<OutgoingMessage> {
         let reason = Fault::client_message_too_large(self.max_client_message_bytes);
-        tracing::warn!(
-            limit = self.max_client_message_bytes,
-            "dropped a message of the client that is too large"
-        );
+        tracing::warn!(limit = self.max_client_message_bytes, "dropped an oversized client message");
         let Some(id) = id else { return Vec::new() };
         let text = responses::fault_response(id, &reason).into_bytes();
         if !has_method {
@@ -169,12 +166,12 @@ impl McpProcessor {
     ) -> MessageOutcome {
         let id = envelope.raw_id(text);
         if self.pending_requests().contains(id) || (cancel.is_none() && self.active_queries.contains(id)) {
-            let message = format!("a request with id {id} is already waiting for its answer");
+            let message = format!("a request with id {id} is already pending");
             return MessageOutcome::Respond(responses::error_response(id, INVALID_REQUEST, &message, None));
         }
         if self.pending_requests().is_full() {
             let message = format!(
-                "{MAX_PENDING} requests of this session wait for the server, which is the most; send more once some are answered"
+                "{MAX_PENDING} requests of this session are pending, the maximum; send more when some finish"
             );
             return MessageOutcome::Respond(responses::error_response(id, SERVER_BUSY, &message, None));
         }

@@ -301,13 +301,13 @@ impl McpProcessor {
         match limiter.limit_members(text, envelope.span, &except, splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
-                self.gateway.record_drop(DropReason::Oversized, bytes, "large members beside a result");
+                self.gateway.record_drop(DropReason::Oversized, bytes, "large members next to a result");
             }
             LimitOutcome::TooLarge => {
                 self.gateway.record_drop(
                     DropReason::Oversized,
                     envelope.span.len(),
-                    "very many members beside a result",
+                    "too many members next to a result",
                 );
                 let members = walk::members(text, envelope.span);
                 let items = members.iter().map(|member| member.span()).collect();
@@ -330,7 +330,7 @@ impl McpProcessor {
         // In JSON a byte of text can take six.
         let end = instructions.floor_char_boundary(policy.fallback_byte_limit / 2);
         let left_out = instructions[end..].chars().count();
-        let cut = format!("{} … [{left_out} characters left out]", &instructions[..end]);
+        let cut = format!("{} … [{left_out} characters omitted]", &instructions[..end]);
         splice.replace(place, quote(&cut));
         self.gateway.record_drop(
             DropReason::Oversized,
@@ -376,9 +376,9 @@ pub(super) fn drop_unsolicited_response(
 ) -> MessageOutcome {
     let (id, bytes) = (edit.envelope.raw_id(edit.text), edit.envelope.span.len());
     let (dropped, description) = if processor.pending_requests().forget_cancelled(id) {
-        (DropReason::Cancelled, "an answer to a request that its client has cancelled")
+        (DropReason::Cancelled, "a response to a cancelled request")
     } else {
-        (DropReason::Unsolicited, "an answer that no pending request has asked for")
+        (DropReason::Unsolicited, "a response without a pending request")
     };
     processor.gateway.record_drop(dropped, bytes, description);
     MessageOutcome::Discard

@@ -78,48 +78,46 @@ pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String
 /// Returns the fault for a request that the server will no longer answer.
 pub(super) fn server_gone_fault(cause: &dyn Display) -> Fault {
     let advice =
-        "the call may have acted; once the server answers again, look for its outcome before you call again"
+        "the call may have acted; when the server responds again, check its outcome before you repeat the call"
             .into();
     // The server's last output follows the first line.
     let cause = cause.to_string();
     let (sentence, rest) = cause.split_at(cause.find('\n').unwrap_or(cause.len()));
-    Fault::new("upstream_gone", format!("{sentence} before it answered{rest}"), advice)
+    Fault::new("upstream_gone", format!("{sentence} before it responded{rest}"), advice)
 }
 
 /// Returns the fault for a request that did not reach the server.
 pub(super) fn server_unreachable_fault(cause: &dyn Display) -> Fault {
-    let advice = "the call has not come to the server; see that it runs, then call again".into();
+    let advice = "the call did not reach the server; check that it runs, then call again".into();
     Fault::new("upstream_gone", cause.to_string(), advice)
 }
 
 /// Returns the fault for a request that timed out.
 pub(super) fn timeout_fault(after: Duration) -> Fault {
-    let message = format!("the server did not answer within {} s (requestTimeout)", after.as_secs());
-    let advice =
-        "the call may have acted; look for its outcome before you call again, or have requestTimeout \
-                  raised for calls that take longer"
-            .into();
+    let message = format!("the server did not respond within {} s (requestTimeout)", after.as_secs());
+    let advice = "the call may have acted; check its outcome before you call again, or raise requestTimeout \
+                  for longer calls"
+        .into();
     Fault::new("upstream_timeout", message, advice)
 }
 
 /// Returns the fault for a queued call that was not sent, because the server did not list its tools in time.
 pub(super) fn unsent_call_fault(after: Duration) -> Fault {
     let message = format!("the server did not list its tools within {} s (requestTimeout)", after.as_secs());
-    let advice =
-        "the call was not sent to the server; see that it runs, then call again, or call without the \
-         arguments limit, cursor and fields"
-            .into();
+    let advice = "the call was not sent to the server; check that it runs, then call again, or call without \
+         limit, cursor and fields"
+        .into();
     Fault::new("upstream_timeout", message, advice)
 }
 
 /// Builds the cancellation of a request that timed out.
 pub(super) fn cancellation_notification(id: &str) -> String {
-    let params = format!("{{\"requestId\":{id},\"reason\":\"no answer within requestTimeout\"}}");
+    let params = format!("{{\"requestId\":{id},\"reason\":\"no response within requestTimeout\"}}");
     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
 }
 
 /// Returns the fault for a reply without content where no upstream result exists.
 fn nothing_to_show_fault() -> Fault {
     let advice = "call the tool again without a cursor".into();
-    Fault::new("internal", "there is nothing to show".into(), advice)
+    Fault::new("internal", "there is no content".into(), advice)
 }

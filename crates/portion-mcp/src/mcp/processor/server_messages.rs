@@ -64,7 +64,7 @@ impl McpProcessor {
         }
     }
 
-    /// Handles a request of the server to its client. Its texts are for a model or a person, and cannot be
+    /// Handles a server request to the client. Its texts are for a model or a person, and cannot be
     /// shortened.
     pub(super) fn process_server_request(
         &self,
@@ -79,11 +79,7 @@ impl McpProcessor {
         if whole.len() > policy.hard_byte_limit
             && member_limits::non_media_bytes(whole, policy.media_byte_limit) > policy.hard_byte_limit
         {
-            self.gateway.record_drop(
-                DropReason::Oversized,
-                whole.len(),
-                "a request of the server to its client",
-            );
+            self.gateway.record_drop(DropReason::Oversized, whole.len(), "a server request to the client");
             let reason = Fault::server_request_too_large(policy.hard_byte_limit);
             let refusal = responses::fault_response(envelope.raw_id(text), &reason);
             out.push(OutgoingMessage::ToServer(refusal.into_bytes()));
@@ -182,7 +178,7 @@ impl McpProcessor {
     }
 
     fn drop_oversized_notification(&self, bytes: usize) -> MessageOutcome {
-        self.gateway.record_drop(DropReason::Oversized, bytes, "a notification of the server");
+        self.gateway.record_drop(DropReason::Oversized, bytes, "a server notification");
         MessageOutcome::Discard
     }
 }

@@ -166,7 +166,7 @@ impl McpProcessor {
             let is_held = matches!(pending.kind, PendingKind::QueuedCall { .. });
             let after = pending.timer.as_ref().map(RequestTimer::timeout).unwrap_or_default();
             let (method, seconds) = (pending.kind.method(), after.as_secs());
-            tracing::warn!(method, seconds, "the server did not answer in time");
+            tracing::warn!(method, seconds, "the server did not respond in time");
             let reason =
                 if is_held { responses::unsent_call_fault(after) } else { responses::timeout_fault(after) };
             out.push(OutgoingMessage::ToClient(self.refusal_response(&pending, reason).into_bytes()));

@@ -92,13 +92,13 @@ impl McpProcessor {
         self.gateway.record_drop(
             DropReason::Invalid,
             line.len(),
-            &format!("a line of the server that is no message: {error}"),
+            &format!("a server line that is not a message: {error}"),
         );
         let (Some(id), false) = scan_id(line) else { return Vec::new() };
         if !self.pending_requests().contains(&id) {
             return Vec::new();
         }
-        let reason = Fault::upstream_invalid(&format!("what is no JSON-RPC 2.0 message ({error})"));
+        let reason = Fault::upstream_invalid(&format!("an invalid JSON-RPC 2.0 message ({error})"));
         self.answer_for_server(&id, |_| reason).await
     }
 
@@ -128,11 +128,7 @@ impl McpProcessor {
         bytes: u64,
     ) -> Vec<OutgoingMessage> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        self.gateway.record_drop(
-            DropReason::Oversized,
-            bytes,
-            "a message of the server over upstreamMessageLimit",
-        );
+        self.gateway.record_drop(DropReason::Oversized, bytes, "a server message over upstreamMessageLimit");
         match (id, has_method) {
             (Some(id), true) => {
                 let reason = Fault::server_request_too_large(self.max_server_message_bytes);

@@ -111,7 +111,7 @@ impl<'a> ErrorOutline<'a> {
             (None, None) => content.notice.to_owned(),
         };
         if !self.is_object {
-            let message = "the server answered with an error that is no object";
+            let message = "the server returned an error that is not an object";
             let replacement =
                 format!("{{\"code\":{DEFAULT_CODE},\"message\":{},\"data\":{data}}}", quote(message));
             return splice.replace(self.span, replacement);

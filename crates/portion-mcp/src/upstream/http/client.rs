@@ -29,7 +29,7 @@ pub struct HttpClient {
 /// Reason that no client can be built.
 #[derive(Debug, Error)]
 #[error(
-    "no certificate authorities are known here, so that no https:// server can be trusted: {0}; install ca-certificates or set SSL_CERT_FILE"
+    "no certificate authorities found, so no https:// server can be trusted: {0}; install ca-certificates or set SSL_CERT_FILE"
 )]
 pub struct HttpClientError(String);
 
@@ -106,7 +106,7 @@ impl HttpClient {
 }
 
 fn describe_error(authority: &str, error: &legacy::Error) -> String {
-    let failure = if error.is_connect() { "cannot be reached" } else { "gave no answer" };
+    let failure = if error.is_connect() { "cannot be reached" } else { "did not respond" };
     let mut message = format!("{authority} {failure}");
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -71,7 +71,7 @@ impl EventStream {
                         .extend(frame.data_ref().into_iter().flat_map(|bytes| parser.push(bytes)));
                 }
                 Some(Err(error)) => {
-                    tracing::debug!(%error, "an event stream broke off");
+                    tracing::debug!(%error, "an event stream was truncated");
                     self.parser = None;
                 }
                 None => self.parser = None,

@@ -25,7 +25,7 @@ pub enum RequestError {
     ErrorStatus(#[from] ErrorStatus),
     /// A response that is not MCP.
     #[error(
-        "{url} answered with {received}, which is neither JSON nor an event stream; check that the URL is that of the MCP server"
+        "{url} returned {received}, which is neither JSON nor an event stream; check that the URL is that of the MCP server"
     )]
     NotMcp {
         /// URL of the request.
@@ -37,24 +37,22 @@ pub enum RequestError {
     #[error(transparent)]
     UnsupportedEncoding(#[from] UnsupportedEncoding),
     /// A response whose body was truncated.
-    #[error("{0}; whether the server has acted cannot be told, so look before asking again")]
+    #[error("{0}; the server may have acted; check before you repeat the call")]
     Truncated(#[from] TruncatedBody),
     /// A complete response without an answer to the request.
-    #[error(
-        "the server's answer ended {0}; whether it has acted cannot be told, so look before asking again"
-    )]
+    #[error("the response ended {0}; it may have acted; check before you repeat the call")]
     MissingAnswer(&'static str),
     /// The session has ended, and a new one could not be started.
-    #[error("the server has ended the session, and a new one cannot be had: {0}; restart the client")]
+    #[error("the server ended the session, and a new one failed: {0}; restart the client")]
     SessionLost(Box<RequestError>),
     /// A server of 2024-11-05 that does not name the endpoint for posts.
     #[error(
-        "{0} opens a stream that does not begin with the place to post to; check that the URL is that of an MCP server with HTTP+SSE"
+        "{0} opens a stream without an endpoint event; check that the URL is that of an MCP server with HTTP+SSE"
     )]
     NoEndpoint(String),
     /// A server of 2024-11-05 that names an endpoint on another server.
     #[error(
-        "{0} wants messages posted to another server, which is not done; give that server's own URL if you trust it"
+        "{0} names an endpoint on another server, which is refused; use that server's URL if you trust it"
     )]
     ForeignEndpoint(String),
 }
@@ -117,30 +115,28 @@ impl ErrorStatus {
 
 impl fmt::Display for ErrorStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} answered {}", self.url, self.status)?;
+        write!(f, "{} returned {}", self.url, self.status)?;
         if !self.body_text.is_empty() {
             write!(f, " ({})", self.body_text)?;
         }
         if !self.challenge.is_empty() {
-            write!(f, ", and asks for {}", self.challenge)?;
+            write!(f, " and requires {}", self.challenge)?;
         }
         match self.status {
             StatusCode::UNAUTHORIZED => {
-                f.write_str("; prove who you are with --header 'Authorization: Bearer ${TOKEN}'")
+                f.write_str("; authenticate with --header 'Authorization: Bearer ${TOKEN}'")
             }
-            StatusCode::FORBIDDEN => {
-                f.write_str("; what is given with --header does not suffice: check the token and its scope")
-            }
+            StatusCode::FORBIDDEN => f.write_str("; check the token of --header and its scope"),
             status if status.is_redirection() && !self.location.is_empty() => {
-                write!(f, "; it is at {}: give that as the URL if you trust it", self.location)
+                write!(f, "; it moved to {}: use that URL if you trust it", self.location)
             }
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
-                f.write_str("; check the path of the URL, which mostly ends in /mcp or /sse")
+                f.write_str("; check the path of the URL, usually /mcp or /sse")
             }
             _ if !self.retry_after.is_empty() => {
                 write!(f, "; try again after {}", display_retry_after(&self.retry_after))
             }
-            status if status.is_server_error() => f.write_str("; what is wrong stands in the server's log"),
+            status if status.is_server_error() => f.write_str("; see the server's log"),
             _ => Ok(()),
         }
     }
@@ -154,9 +150,9 @@ fn display_location(url: &Uri, location: &str) -> String {
 
 fn no_response_advice(error: &NoResponse) -> &'static str {
     if error.was_reached() {
-        "whether it has acted cannot be told, so look before asking again"
+        "it may have acted; check before you repeat the call"
     } else {
-        "check the URL, and that the server runs"
+        "check the URL and that the server runs"
     }
 }
 
@@ -203,15 +199,15 @@ mod tests {
             &[("www-authenticate", "Bearer realm=\"x\"")],
             "",
             &[
-                "http://h/mcp answered 401 Unauthorized, and asks for Bearer realm=\"x\"; ",
+                "http://h/mcp returned 401 Unauthorized and requires Bearer realm=\"x\"; ",
                 "--header 'Authorization: ",
             ],
         );
         check(403, &[], "Invalid\nHost", &["403 Forbidden (Invalid Host); ", "--header"]);
-        check(307, &[("location", "https://h/mcp/")], "", &["it is at https://h/mcp/: "]);
-        check(302, &[("location", "//u:p@x/y?token=z#f")], "", &["it is at http://x/y: "]);
+        check(307, &[("location", "https://h/mcp/")], "", &["it moved to https://h/mcp/: "]);
+        check(302, &[("location", "//u:p@x/y?token=z#f")], "", &["it moved to http://x/y: "]);
         check(404, &[("content-type", "text/html")], "<html>", &["404 Not Found; check the path"]);
         check(503, &[("retry-after", "7")], "busy", &["(busy); try again after 7 s"]);
-        check(500, &[], &"x".repeat(1000), &["x…); what is wrong"]);
+        check(500, &[], &"x".repeat(1000), &["x…); see the server"]);
     }
 }

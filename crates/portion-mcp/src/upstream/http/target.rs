@@ -15,25 +15,25 @@ pub struct UpstreamTarget {
 #[derive(Debug, Error)]
 pub enum UpstreamTargetError {
     /// The URL cannot be parsed.
-    #[error("`{0}` is no URL: {1}; write it as http://HOST:PORT/PATH or https://…")]
+    #[error("`{0}` is not a URL: {1}; write it as http://HOST:PORT/PATH or https://…")]
     InvalidUrl(String, #[source] InvalidUri),
     /// The scheme is missing or unsupported.
     #[error("`{0}` is neither http:// nor https://; write the whole URL, such as http://127.0.0.1:3000/mcp")]
     UnsupportedScheme(String),
     /// The host is missing.
-    #[error("`{0}` names no host; write the whole URL, such as http://127.0.0.1:3000/mcp")]
+    #[error("`{0}` has no host; write the whole URL, such as http://127.0.0.1:3000/mcp")]
     MissingHost(String),
     /// The URL contains credentials, which would end up in logs.
-    #[error("the URL holds a user or password; give it as --header 'Authorization: …' instead")]
+    #[error("the URL contains a user or password; use --header 'Authorization: …' instead")]
     CredentialsInUrl,
     /// The header has no colon.
-    #[error("a header is written as 'Name: value'; this one has no colon")]
+    #[error("this header has no colon; write 'Name: value'")]
     MissingColon,
     /// HTTP does not allow the header name.
-    #[error("`{0}` is no name of a header")]
+    #[error("`{0}` is not a header name")]
     InvalidHeaderName(String),
     /// HTTP does not allow the header value.
-    #[error("the value of the header `{0}` has characters that HTTP does not allow")]
+    #[error("the value of the header `{0}` has characters that are not allowed in HTTP")]
     InvalidHeaderValue(String),
 }
 

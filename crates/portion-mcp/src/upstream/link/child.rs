@@ -62,7 +62,7 @@ impl Connector for ChildConnector {
             let started =
                 tokio::task::spawn_blocking(start).await.map_err(|error| ConnectError(error.to_string()))?;
             let child = started.map_err(|error| ConnectError(error.to_string()))?;
-            attach(child).map_err(|error| ConnectError(format!("cannot attend to the server: {error}")))
+            attach(child).map_err(|error| ConnectError(format!("cannot watch the server: {error}")))
         })
     }
 }
@@ -217,8 +217,8 @@ mod tests {
     fn lines_are_carried_and_the_exit_is_reported() {
         let input = ["{\"a\":\n1}", "[2]\r"];
         check("cat; exit 3", Some(&input), &["{\"a\": 1}", "[2] ", "the server `sh` exited with code 3"]);
-        check("echo 1; kill -9 $$", None, &["1", "the server `sh` was ended by signal 9"]);
-        check("echo 1; exec sleep 100", Some(&[]), &["1", "the server `sh` was ended by signal 15"]);
+        check("echo 1; kill -9 $$", None, &["1", "the server `sh` was killed by signal 9"]);
+        check("echo 1; exec sleep 100", Some(&[]), &["1", "the server `sh` was killed by signal 15"]);
         check("sleep 100 & echo 1; exit 4", None, &["1", "the server `sh` exited with code 4"]);
         check("echo 1; exec >&-; sleep 100", None, &["1", "the server closed its output"]);
         let reason = "the server `sh` exited with code 3\nIts stderr ended with:\nboom";

@@ -65,7 +65,7 @@ pub struct LinkTransport {
 
 /// The link is closed.
 #[derive(Debug, Error)]
-#[error("the server is gone")]
+#[error("the server has ended")]
 pub struct LinkClosed;
 
 /// Reason that a link could not be established, and what to fix.

@@ -118,7 +118,7 @@ async fn forward_events(poster: &Poster, mut stream: EventStream, incoming: &mps
             StreamItem::Event(_) => continue,
             StreamItem::TooLarge(bytes) => {
                 // The id is lost with the message; a single pending request must be the answered one.
-                tracing::warn!(bytes, "dropped a message of the server that is too large");
+                tracing::warn!(bytes, "dropped an oversized server message");
                 let id = poster.in_flight.only_id();
                 id.iter().for_each(|id| drop(poster.in_flight.complete(id)));
                 Frame::TooLarge { id: id.map(Into::into), has_method: false, bytes }
@@ -178,7 +178,7 @@ impl Poster {
             Err(RequestError::NotMcp { .. }) => return,
             Err(trouble) => trouble,
         };
-        tracing::debug!(%trouble, "the server did not take a message");
+        tracing::debug!(%trouble, "the server did not accept a message");
         for id in ids.iter().filter(|id| self.in_flight.complete(id).is_some()) {
             let _ = incoming.send(LinkEvent::Frame(Frame::Message(failure_message(id, &trouble)))).await;
         }

@@ -22,19 +22,19 @@ pub(super) struct LogEntry {
 pub(super) enum UnusableReason {
     #[error("not JSON")]
     NotJson,
-    #[error("no object")]
+    #[error("not an object")]
     NotAnObject,
     #[error("too long")]
     TooLong,
     #[error("no usage figures (usage.input_tokens, usage.prompt_tokens, input_tokens)")]
     NoUsage,
-    #[error("no texts of a request (messages, input, system, text)")]
+    #[error("no request text (messages, input, system, text)")]
     NoTexts,
-    #[error("images, audio, documents or other things that are no text")]
+    #[error("images, audio, documents or other non-text content")]
     NonTextContent,
-    #[error("thoughts, or what the server remembers: tokens that are charged and not shown")]
+    #[error("reasoning, or context stored on the server: these tokens are charged but not in the log")]
     HiddenTokens,
-    #[error("no model that is known; name its tokenizer with --tokenizer")]
+    #[error("no known model; name its tokenizer with --tokenizer")]
     UnknownModel,
 }
 

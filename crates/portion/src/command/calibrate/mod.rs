@@ -28,19 +28,19 @@ Examples:
 
 An entry is an object with a request and the usage of its response, side by side or under `request` and `response`:
 Anthropic messages and count_tokens, OpenAI chat completions and responses, or {\"text\": …, \"tokens\": …}.
-Nothing is sent anywhere, and nothing of it is kept.";
+Nothing is sent or stored.";
 
 /// Options of `portion calibrate`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// The log, JSON Lines or a JSON array; `-` is stdin
+    /// Log files, JSON Lines or a JSON array; `-` is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// Fit this tokenizer, whatever models are named: auto, o200k, cl100k, claude, chars4 or len4
+    /// Tokenizer to fit, whatever models the log names: auto, o200k, cl100k, claude, chars4 or len4
     #[arg(long, value_name = "NAME", value_parser = tokenizer_parser())]
     tokenizer: Option<Tokenizer>,
-    /// The form: text, with what is to be written in portion.yaml, or json
+    /// Output format: text, with lines for portion.yaml; or json
     #[arg(long, value_name = "NAME", default_value = "text", value_parser = ["text", "json"], hide_possible_values = true)]
     format: String,
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     io::stdout().lock().write_all(text.as_bytes())?;
     if found.by_tokenizer.is_empty() {
         return Err(
-            "no entry is a request beside the usage of its response: see portion calibrate --help".into()
+            "no entry has a request with the usage of its response: see portion calibrate --help".into()
         );
     }
     Ok(ExitCode::SUCCESS)

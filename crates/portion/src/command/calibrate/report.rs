@@ -17,36 +17,33 @@ pub(super) fn to_text(found: &LogScan) -> String {
         match observations.calibration() {
             Some(calibration) => write_figures(&mut out, &calibration),
             None => out.push_str(
-                "  no factor: requests of several sizes are needed, charged the more the larger they are\n",
+                "  no factor: the log needs requests of several sizes whose charge grows with size\n",
             ),
         }
         out.push('\n');
     }
     if found.by_tokenizer.is_empty() {
-        out.push_str("no request is of use\n\n");
+        out.push_str("no usable request\n\n");
     }
     let several = found.by_tokenizer.len() > 1;
     for (name, observations) in &found.by_tokenizer {
         match advise(observations) {
             Advice::Factor(factor, calibration) => {
-                let which = if several { format!(", if {name} is what you serve") } else { String::new() };
+                let which = if several { format!(", for models of {name}") } else { String::new() };
                 let _ = writeln!(out, "# portion.yaml{which}\ntokenizer: {name}\ntokenizerFactor: {factor}");
                 if let Some(safe) =
                     Factor::from_f64(ceil_to_thousandth(calibration.safe)).filter(|safe| *safe > factor)
                 {
-                    let _ = writeln!(out, "# {safe} under-counts one request in twenty at most");
+                    let _ = writeln!(out, "# {safe} under-counts at most one request in twenty");
                 }
             }
             Advice::TooFew(count) => {
-                let _ =
-                    writeln!(out, "{name}: no advice from {count} of {MIN_REQUESTS} requests that it takes");
+                let _ = writeln!(out, "{name}: no advice: {count} of at least {MIN_REQUESTS} requests");
             }
             Advice::OutOfRange(factor) => {
                 let range = format_args!("{} to {}", Factor::MIN, Factor::MAX);
-                let _ = writeln!(
-                    out,
-                    "{name}: no advice, for {factor:.3} is not within {range}: is this its tokenizer?"
-                );
+                let _ =
+                    writeln!(out, "{name}: no advice: {factor:.3} is outside {range}; check the tokenizer");
             }
             Advice::None => {}
         }
@@ -54,7 +51,7 @@ pub(super) fn to_text(found: &LogScan) -> String {
     for (why, passed) in &found.unusable {
         let (count, first) = (passed.count, &passed.first_location);
         let entries = if count == 1 { "entry" } else { "entries" };
-        let _ = writeln!(out, "{count} {entries} of no use: {why}; first at {first}");
+        let _ = writeln!(out, "{count} unusable {entries}: {why}; first at {first}");
     }
     out
 }
@@ -92,11 +89,11 @@ fn write_figures(out: &mut String, calibration: &Calibration) {
     let Calibration { factor, overhead, near_before, near_after, under, .. } = calibration;
     let range = factor.range.map(|(low, high)| format!(" (95 % interval {low:.3} to {high:.3})"));
     let _ = writeln!(out, "  factor         {:.3}{}", factor.value, range.unwrap_or_default());
-    let _ = writeln!(out, "  overhead       {overhead:.0} tokens a request, which no reply has");
+    let _ = writeln!(out, "  overhead       {overhead:.0} tokens per request, not in replies");
     let near = (100.0 * near_before, 100.0 * near_after);
     let _ = writeln!(
         out,
-        "  within 20 %    {:.0} % of requests as it is, {:.0} % with the factor",
+        "  within 20 %    {:.0} % of requests without the factor, {:.0} % with it",
         near.0, near.1
     );
     let _ = writeln!(out, "  under-counted  {:.0} % of requests with the factor", 100.0 * under);

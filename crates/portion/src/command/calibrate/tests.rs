@@ -83,8 +83,8 @@ fn a_tokenizer_can_be_forced() {
     assert!((fitted / 1.4 - 1.0).abs() < 0.02, "{fitted}");
 }
 
-/// Returns the output for these lines.
-fn told(lines: &[Value]) -> String {
+/// Returns the report of log lines.
+fn report_of(lines: &[Value]) -> String {
     let log: Vec<String> = lines.iter().map(Value::to_string).collect();
     let mut found = LogScan::default();
     found.read_log(log.join("\n").as_bytes(), "x.jsonl", None).expect("readable");
@@ -92,20 +92,20 @@ fn told(lines: &[Value]) -> String {
 }
 
 #[test]
-fn what_is_of_no_use_is_counted_and_told_with_its_line() {
+fn unusable_entries_are_counted_with_their_first_line() {
     let plain = |n: usize| json!({"model": "claude-x", "text": text(n), "tokens": charged(Tokenizer::Claude, n, 1.2)});
     let mut lines: Vec<Value> = (0..30).map(plain).collect();
     lines.insert(3, json!({"text": "hi", "tokens": 1}));
     lines.insert(4, json!({"model": "claude-x", "usage": {"input_tokens": 1}, "messages": [{"content": [{"type": "image"}]}]}));
     lines.push(json!({"text": "hi", "tokens": 1}));
-    let report = told(&lines);
+    let report = report_of(&lines);
     for line in [
         "claude, 30 requests",
         "tokenizer: claude",
         "tokenizerFactor: 1.",
-        "1 entry of no use: images, audio, documents",
+        "1 unusable entry: images, audio, documents",
         "first at x.jsonl:5",
-        "2 entries of no use: no model that is known; name its tokenizer with --tokenizer; first at x.jsonl:4",
+        "2 unusable entries: no known model; name its tokenizer with --tokenizer; first at x.jsonl:4",
     ] {
         assert!(report.contains(line), "{line}: {report}");
     }
@@ -115,11 +115,14 @@ fn what_is_of_no_use_is_counted_and_told_with_its_line() {
 fn too_few_requests_are_shown_without_advice() {
     let plain =
         |n: usize| json!({"model": "gpt-4o", "text": text(n), "tokens": charged(Tokenizer::O200k, n, 1.2)});
-    let report = told(&(0..12).map(plain).collect::<Vec<_>>());
-    assert!(report.contains("factor         1.2") && report.contains("no advice from 12 of 20"), "{report}");
+    let report = report_of(&(0..12).map(plain).collect::<Vec<_>>());
+    assert!(
+        report.contains("factor         1.2") && report.contains("no advice: 12 of at least 20"),
+        "{report}"
+    );
     assert!(!report.contains("tokenizerFactor:"), "{report}");
-    assert!(told(&[]).contains("no request is of use"));
+    assert!(report_of(&[]).contains("no usable request"));
     let far =
         |n: usize| json!({"model": "gpt-4o", "text": text(n), "tokens": charged(Tokenizer::O200k, n, 9.0)});
-    assert!(told(&(0..30).map(far).collect::<Vec<_>>()).contains("not within 0.25 to 4"));
+    assert!(report_of(&(0..30).map(far).collect::<Vec<_>>()).contains("outside 0.25 to 4"));
 }

@@ -20,9 +20,9 @@ const MAX_REQUESTS: usize = 100_000;
 /// Options of `portion config diff`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The other file
+    /// File to compare with
     new: PathBuf,
-    /// Estimate what the requests that were recorded would have been served
+    /// Estimate the effect on recorded requests
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     against: Option<Baseline>,
 }
@@ -38,9 +38,9 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
     let (old, _) = Config::load(&super::sources(named)?, 0)?;
     let (new, _) = Config::load(&super::sources(Some(&options.new))?, 0)?;
     let changes = diff(&old, &new);
-    let mut out = if changes.is_empty() { "nothing is different\n".into() } else { format_changes(&changes) };
+    let mut out = if changes.is_empty() { "no differences\n".into() } else { format_changes(&changes) };
     if let Some(Baseline::Telemetry) = options.against {
-        let file = old.telemetry(user_dirs::telemetry_file).ok_or("nothing is recorded: telemetry is off")?;
+        let file = old.telemetry(user_dirs::telemetry_file).ok_or("telemetry is off: nothing is recorded")?;
         let records =
             Reader::open(&file)?.requests(&Filter { limit: Some(MAX_REQUESTS), ..Filter::default() })?;
         let by = |config: Config| {

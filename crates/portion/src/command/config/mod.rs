@@ -36,22 +36,22 @@ pub(crate) struct Options {
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Say everything that is wrong with the configuration, each with its place and the way on
+    /// List all errors of the configuration, with their places and remedies
     Check {
-        /// The file to check, in place of --config
+        /// File to check, instead of --config
         file: Option<PathBuf>,
     },
-    /// Print what is in force
+    /// Print the configuration in force
     Show(show::Options),
     /// Print the JSON Schema of the configuration, for editors
     Schema,
-    /// Say what another file would change
+    /// Show what another file would change
     Diff(diff::Options),
-    /// List the versions of the file that were in force, the newest first
+    /// List the versions of the file that were in force, newest first
     History,
-    /// Make the file say what a version of it said; every running Portion obeys it at once
+    /// Restore a version of the file; running processes apply it at once
     Rollback {
-        /// The version (default: the one before)
+        /// Version to restore (default: the previous one)
         version: Option<u64>,
     },
 }
@@ -77,7 +77,7 @@ fn check(named: Option<&Path>) -> CommandResult {
     }
     let about = match config.file() {
         Some(file) => file.display().to_string(),
-        None => "no file, and what variables say".into(),
+        None => "no file; environment variables only".into(),
     };
     print(&format!("{about}: valid, {} warnings\n", warnings.len()))
 }
@@ -89,7 +89,7 @@ fn sources(named: Option<&Path>) -> Result<Sources, find::UnreadableFile> {
 
 /// Returns the configuration file, or an error if there is none.
 fn require_file(named: Option<&Path>) -> Result<PathBuf, String> {
-    find::locate_file(named).ok_or_else(|| "there is no configuration file; name one with --config".into())
+    find::locate_file(named).ok_or_else(|| "there is no configuration file; set one with --config".into())
 }
 
 fn print(text: &str) -> CommandResult {

@@ -32,7 +32,7 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
         Some(number) => number,
         None => match history.previous(&present)? {
             Some(version) => version.number,
-            None => return Err(format!("{} has no version before this one", file.display()).into()),
+            None => return Err(format!("{} has no earlier version", file.display()).into()),
         },
     };
     let text = history.text(number)?;
@@ -40,7 +40,7 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
     let sources = Sources { file: Some((file.clone(), text)), ..super::sources(None).unwrap_or_default() };
     let (next, _) = Config::load(&sources, number)?;
     history.restore(&file, number)?;
-    let mut out = format!("{} says again what version {number} said\n", file.display());
+    let mut out = format!("{} is restored to version {number}\n", file.display());
     let before = Sources { file: Some((file, present)), ..sources };
     if let Ok((before, _)) = Config::load(&before, 0) {
         out.push_str(&format_changes(&diff(&before, &next)));
@@ -49,6 +49,7 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
 }
 
 fn open_history(file: &Path) -> Result<History, Box<dyn std::error::Error>> {
-    let folder = user_dirs::history_dir(file).ok_or("this user has no directory for versions of a file")?;
+    let folder =
+        user_dirs::history_dir(file).ok_or("this user has no directory for configuration versions")?;
     Ok(History::open(&folder)?)
 }

@@ -11,13 +11,13 @@ use crate::command::CommandResult;
 /// Options of `portion config show`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Say of each value where it comes from
+    /// Show the origin of each value
     #[arg(long)]
     origin: bool,
-    /// Show what an endpoint is served by: the name of a tool or prompt, or the URI of a resource
+    /// Show the settings of an endpoint: the name of a tool or prompt, or the URI of a resource
     #[arg(long, value_name = "NAME")]
     endpoint: Option<String>,
-    /// The server that has the endpoint, where several are named
+    /// Server of the endpoint, if there are several
     #[arg(long, value_name = "NAME", requires = "endpoint")]
     upstream: Option<String>,
 }

@@ -44,7 +44,7 @@ pub(crate) struct ToolResponse {
 pub(crate) enum ClientError {
     #[error("cannot start the server {program}: {source}")]
     Start { program: String, source: io::Error },
-    #[error("the connection to the server broke: {0}")]
+    #[error("the connection to the server failed: {0}")]
     Disconnected(#[from] io::Error),
     #[error("the server ended before it answered {0}")]
     ServerExited(String),

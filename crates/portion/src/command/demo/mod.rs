@@ -22,7 +22,7 @@ use super::CommandResult;
 /// Options of `portion demo`.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Print one JSON object with all the figures
+    /// Print the results as one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -37,7 +37,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     write_proofs([&report.list.proof, &report.log.proof], out)?;
     writeln!(
         out,
-        "\n  Now yours:  {CALL}portion wrap -- COMMAND{CALL:#}  {FAINT}(COMMAND starts your MCP server){FAINT:#}\n"
+        "\n  Try yours:  {CALL}portion wrap -- COMMAND{CALL:#}  {FAINT}(COMMAND starts your MCP server){FAINT:#}\n"
     )
 }
 

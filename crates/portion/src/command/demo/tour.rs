@@ -77,17 +77,14 @@ fn compare_list(ways: &mut Clients) -> Result<Comparison, TourError> {
     let text = original.texts.first().map_or("", String::as_str);
     let schools = SchoolsPage::parse(tool, text)?.schools;
     let berkeley = schools.iter().position(|school| school.get().starts_with(BERKELEY)).unwrap_or_default();
-    let (fewer, _) = ways.read_portion(
-        "Only the fields that matter",
-        &json!({"cursor": here, "fields": "name,city,location.latitude"}),
-    )?;
+    let (fewer, _) = ways
+        .read_portion("Selected fields", &json!({"cursor": here, "fields": "name,city,location.latitude"}))?;
     let (one, _) = ways.read_portion(
         "One school, whole",
         &json!({"cursor": here, "path": format!("/schools/{berkeley}")}),
     )?;
     let (next, _) = ways.read_portion("The next page", &json!({"cursor": notice.next_cursor()?}))?;
-    let asked =
-        ways.query("A question: how many, in which states", &json!({"cursor": here, "sql": TOP_STATES_SQL}))?;
+    let asked = ways.query("A query: schools per state", &json!({"cursor": here, "sql": TOP_STATES_SQL}))?;
     let proof = proof::verify_list(&mut ways.proxied, &here, &schools)?;
     Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, fewer, one, next], proof })
 }
@@ -101,12 +98,11 @@ fn compare_log(ways: &mut Clients) -> Result<Comparison, TourError> {
     let text = original.texts.first().map_or("", String::as_str);
     let line = 1 + text.lines().position(|line| line.contains(DEADLOCK)).unwrap_or_default();
     let (lines, _) = ways.read_portion(
-        "Any lines: a deadlock",
+        "A line range: a deadlock",
         &json!({"cursor": here, "startLine": line, "endLine": line + 7}),
     )?;
-    let (tail, _) = ways.read_portion("How it ended", &json!({"cursor": here, "startLine": -4}))?;
-    let asked = ways
-        .query("A question: what went wrong, how often", &json!({"cursor": here, "sql": LOG_ERRORS_SQL}))?;
+    let (tail, _) = ways.read_portion("The last lines", &json!({"cursor": here, "startLine": -4}))?;
+    let asked = ways.query("A query: errors by severity", &json!({"cursor": here, "sql": LOG_ERRORS_SQL}))?;
     let proof = proof::verify_log(&mut ways.proxied, &here, text)?;
     Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, next, lines, tail], proof })
 }

@@ -31,23 +31,24 @@ Examples:
   portion serve --upstream git='uvx mcp-server-git' --upstream docs=https://docs.example.com/mcp
   portion serve --config portion.yaml
 
-One server is served at /mcp, several at /NAME/mcp; without any on the command line, those that the configuration names.
-PORTION_LOG=info tells on stderr what was decided about each reply.";
+One server is served at /mcp, several at /NAME/mcp. Without servers on the command line, those of the configuration are
+served.
+PORTION_LOG=info logs the decision about each reply on stderr.";
 
 /// Options of `portion serve`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("server").args(["command", "server_url", "upstream"]))]
 pub(crate) struct Options {
-    /// The command that starts the server, after `--`
+    /// Command that starts the server, after `--`
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
-    /// The URL of a server over HTTP
+    /// URL of an HTTP server
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// One of several servers, by its URL or its command line: served at /NAME/mcp
+    /// One of several servers, by URL or command line: served at /NAME/mcp
     #[arg(id = "upstream", long = "upstream", value_name = "NAME=URL|CMD")]
     upstreams: Vec<UpstreamArg>,
     #[command(flatten)]
@@ -141,7 +142,7 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
     let twice =
         named.iter().enumerate().find(|(i, one)| named[..*i].iter().any(|other| other.name == one.name));
     if let Some((_, NamedServer { name, .. })) = twice {
-        return Err(format!("two servers are to be served at /{name}/mcp; name them differently"));
+        return Err(format!("two servers have the path /{name}/mcp; give them different names"));
     }
     let placed = |NamedServer { name, server }: &NamedServer| {
         (format!("/{name}/mcp"), Some(name.clone()), server.clone())
@@ -157,5 +158,5 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
     }
 }
 
-const NO_SERVER: &str = "there is no server to serve: give its command after `--`, as in portion serve -- npx -y SERVER, its \
-                         URL with --url, several with --upstream, or name them in the configuration";
+const NO_SERVER: &str = "no server given: give its command after `--`, as in portion serve -- npx -y SERVER, its \
+                         URL with --url, several with --upstream, or list them in the configuration";

@@ -25,7 +25,7 @@ impl FromStr for UpstreamArg {
         let (name, rest) = text.split_once('=').ok_or("write it as NAME=URL or NAME='CMD ARGS'")?;
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
         if name.is_empty() || !plain || name.starts_with('.') {
-            return Err(format!("`{name}` cannot stand in a path; use letters, digits, `_`, `-` and `.`"));
+            return Err(format!("`{name}` is not valid in a path; use letters, digits, `_`, `-` and `.`"));
         }
         let server = if rest.starts_with("http://") || rest.starts_with("https://") {
             Server::Remote(RemoteArgs::default().resolve(rest)?)

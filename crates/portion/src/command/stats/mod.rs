@@ -35,36 +35,36 @@ const MAX_ADVICE_REQUESTS: usize = 200_000;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// Show requests one by one, the newest first
+    /// Show requests one by one, newest first
     #[arg(long, conflicts_with_all = ["experiment", "advise"])]
     requests: bool,
-    /// Hold the arms of experiments against each other
+    /// Compare the arms of experiments
     #[arg(long, conflicts_with = "advise")]
     experiment: bool,
-    /// Name endpoints whose lists are read on by many follow-ups, and a better pageSize
+    /// List endpoints with many follow-ups on lists, and a better pageSize
     #[arg(long, conflicts_with = "outcome")]
     advise: bool,
-    /// From that time on: how long ago (90s, 2h, 7d), or a date in UTC or with an offset (2026-11-22, 2026-11-22T08:00,
+    /// Start of the time range: an age (90s, 2h, 7d), or a date in UTC or with an offset (2026-11-22, 2026-11-22T08:00,
     /// 2026-11-22T08:00:00+01:00)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<u64>,
-    /// Before that time
+    /// End of the time range, exclusive
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<u64>,
-    /// Endpoints of that name; * is anything, SERVER/NAME one of several servers'
+    /// Endpoints by name: * for any characters, SERVER/NAME for one server
     #[arg(long, value_name = "NAME")]
     endpoint: Option<String>,
-    /// What became of the request: untouched, unshaped, paginated, summarized, chunked, queried, projected, raw,
+    /// Outcome of the request: untouched, unshaped, paginated, summarized, chunked, queried, projected, raw,
     /// capped, expired or refused
     #[arg(long, value_name = "NAME", value_parser = parse_outcome)]
     outcome: Option<Served>,
-    /// How many rows at most
+    /// Maximum rows
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// The form: table, json or csv
+    /// Output format: table, json or csv
     #[arg(long, value_name = "NAME", default_value = "table")]
     format: Format,
-    /// The file of records (default: what the configuration says)
+    /// Telemetry file (default: from the configuration)
     #[arg(long, value_name = "FILE")]
     telemetry: Option<PathBuf>,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]
@@ -134,7 +134,7 @@ pub(crate) fn telemetry_file(named: Option<&Path>, config: Option<&Path>) -> Res
         return Ok(file.to_owned());
     }
     let (config, _) = Config::load(&find(config, Vec::new())?, 0)?;
-    Ok(config.telemetry(user_dirs::telemetry_file).ok_or("nothing is recorded: telemetry is off")?)
+    Ok(config.telemetry(user_dirs::telemetry_file).ok_or("telemetry is off: nothing is recorded")?)
 }
 
 fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice>, ReadError> {
@@ -146,7 +146,7 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
     })?;
     if read == MAX_ADVICE_REQUESTS {
         anstream::eprintln!(
-            "portion: this is of the newest {} requests, since {}",
+            "portion: the advice uses the newest {} requests, since {}",
             grouped(read as u64),
             timestamp::readable(oldest)
         );
@@ -176,6 +176,6 @@ pub(crate) fn parse_time(text: &str) -> Result<u64, String> {
 fn parse_outcome(name: &str) -> Result<Served, String> {
     Served::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Served::ALL.iter().map(|outcome| outcome.name()).collect();
-        format!("it is one of {}", names.join(", "))
+        format!("use one of {}", names.join(", "))
     })
 }

@@ -23,7 +23,7 @@ pub(super) fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<Strin
         notes.push(match retention.span() {
             None => "nothing is recorded yet".to_owned(),
             Some(span) => format!(
-                "nothing that was asked for is recorded; there are requests from {} to {}",
+                "no request matches; there are requests from {} to {}",
                 readable(*span.start()),
                 readable(*span.end())
             ),
@@ -36,15 +36,13 @@ pub(super) fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<Strin
     let since = readable(since);
     if single {
         notes.push(format!(
-            "this is of requests since {since}: of those before, only what they add up to is kept, for portion stats \
-             without --requests, --outcome, --experiment and --advise"
+            "requests since {since}; of older ones only totals are stored: use portion stats without --requests, \
+             --outcome, --experiment and --advise"
         ));
     } else if asked != of {
         let from = of.since.map(|from| format!(" from {}", readable(from))).unwrap_or_default();
         let to = of.until.map(|to| format!(" to {}", readable(to))).unwrap_or_default();
-        notes.push(format!(
-            "this is of the time{from}{to}: of requests before {since}, only what they add up to is kept"
-        ));
+        notes.push(format!("time range{from}{to}; of requests before {since} only totals are stored"));
     }
     notes
 }

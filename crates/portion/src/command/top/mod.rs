@@ -30,17 +30,17 @@ use crate::options::FILE_HELP;
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 const AFTER_HELP: &str = "\
-Keys: arrows choose a row and the column to sort by, 1-9 sort by that column (again: the other way round), + and - take
-a longer or a shorter time, / filters by name, Enter shows the last requests of an endpoint, p pauses, q ends.";
+Keys: arrows select a row and the sort column, 1-9 sort by a column (again: reverse order), + and - change the time range,
+/ filters by name, Enter shows the last requests of an endpoint, p pauses, q quits.";
 
 /// Options of `portion top`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// How far back, at first: 5m, 1h, 24h
+    /// Initial time range: 5m, 1h, 24h
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
     since: Duration,
-    /// The file of records (default: what the configuration says)
+    /// Telemetry file (default: from the configuration)
     #[arg(long, value_name = "FILE")]
     telemetry: Option<PathBuf>,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]
@@ -50,7 +50,7 @@ pub(crate) struct Options {
 /// Runs until the user or a signal ends it.
 pub(crate) fn run(options: &Options) -> CommandResult {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        return Err("portion top draws on a terminal, and here is none: portion stats prints the same".into());
+        return Err("portion top needs a terminal: use portion stats".into());
     }
     let file = stats::telemetry_file(options.telemetry.as_deref(), options.config.as_deref())?;
     // Errors of the file are shown in the frame.

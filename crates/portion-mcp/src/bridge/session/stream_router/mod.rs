@@ -307,7 +307,7 @@ impl StreamRouter {
                 return;
             };
             oldest.pop();
-            tracing::warn!("dropped a message of the server that nobody came to hear");
+            tracing::warn!("dropped a server message that no client received in time");
         }
     }
 

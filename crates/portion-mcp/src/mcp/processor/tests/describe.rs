@@ -43,11 +43,11 @@ fn describes_tools_listed_in_one_line() {
     for (arguments, code, says) in [
         (r#"{"names":["list_y"]}"#, "tool_unknown", "did you mean list_x?"),
         (r#"{"names":["own","weather"]}"#, "tool_unknown", "there is no tool weather\\\","),
-        ("{}", "names_invalid", "no tool is named"),
-        (r#"{"names":[]}"#, "names_invalid", "no tool is named"),
+        ("{}", "names_invalid", "names is empty"),
+        (r#"{"names":[]}"#, "names_invalid", "names is empty"),
         (r#"{"names":7}"#, "names_invalid", "names is 7"),
-        (r#"{"names":[{}]}"#, "names_invalid", "{} is no tool's name"),
-        (r#"{"names":["own"],"limit":1}"#, "names_invalid", "there is no argument limit"),
+        (r#"{"names":[{}]}"#, "names_invalid", "{} is not a tool name"),
+        (r#"{"names":["own"],"limit":1}"#, "names_invalid", "unknown argument limit"),
     ] {
         let fault = describe(&processor, arguments);
         assert!(fault.contains(code) && fault.contains(says), "{arguments}: {fault}");

@@ -337,7 +337,7 @@ fn catalogs_are_relayed_whole_and_instructions_are_limited() {
     let out = to_client(&processor, &message);
     assert_lawful(&out, "instructions");
     assert!(
-        out[0].contains(r#""instructions":"some words"#) && out[0].contains("characters left out"),
+        out[0].contains(r#""instructions":"some words"#) && out[0].contains("characters omitted"),
         "{out:?}"
     );
 }

@@ -21,6 +21,6 @@ fn the_argument_for_the_next_page_is_named() {
     let result = format!(r#"{{"content":[{{"type":"text","text":{}}}]}}"#, quote(&page));
     let out = server(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)).concat();
     assert!(out.contains(r#""upstreamTotal":1000"#), "{out}");
-    assert!(out.contains(r#""upstreamNext":"the same call with page=3""#), "{out}");
+    assert!(out.contains(r#""upstreamNext":"repeat the call with page=3""#), "{out}");
     assert!(out.contains(r#""totalCount":60"#), "{out}");
 }

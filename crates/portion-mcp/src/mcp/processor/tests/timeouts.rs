@@ -50,7 +50,7 @@ impl Timed {
 
 const CALL: &str =
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"free","arguments":{}}}"#;
-const CANCELLED: &str = r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no answer within requestTimeout"}}"#;
+const CANCELLED: &str = r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no response within requestTimeout"}}"#;
 
 #[test]
 fn a_timed_out_call_gets_one_error_and_its_late_response_is_dropped() {

@@ -65,7 +65,7 @@ impl MessageExchange {
             ResponseContent::Empty | ResponseContent::Text(_) => {}
         }
         if self.has_pending_requests() {
-            Err(RequestError::MissingAnswer("without an answer to this request"))
+            Err(RequestError::MissingAnswer("without a response to this request"))
         } else {
             Ok(())
         }
@@ -124,7 +124,7 @@ impl MessageExchange {
     ) -> Result<EventStream, RequestError> {
         // Streams cannot be resumed since 2026-07-28.
         if resume.last_event_id.is_none() || self.message.declared_version.is_some() {
-            return Err(RequestError::MissingAnswer("before the answer to this request"));
+            return Err(RequestError::MissingAnswer("before the response to this request"));
         }
         for attempt in 1.. {
             sleep(delay).await;
@@ -135,7 +135,7 @@ impl MessageExchange {
                 outcome => return outcome,
             }
         }
-        Err(RequestError::MissingAnswer("before the answer to this request"))
+        Err(RequestError::MissingAnswer("before the response to this request"))
     }
 
     async fn forward_item(&self, item: StreamItem) -> Result<(), LinkClosed> {

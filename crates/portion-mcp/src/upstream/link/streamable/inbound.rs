@@ -31,7 +31,7 @@ impl ServerHandle {
                 Ok(batch) => self.complete_requests(&text, &batch, outbound),
                 Err(why) => {
                     if let Some(unlogged) = INVALID_LOG_LIMIT.acquire(Instant::now()) {
-                        tracing::warn!(%why, bytes = bytes.len(), unlogged, "dropped what is no message");
+                        tracing::warn!(%why, bytes = bytes.len(), unlogged, "dropped data that is not a message");
                     }
                     return Ok(());
                 }

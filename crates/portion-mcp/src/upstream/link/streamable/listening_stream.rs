@@ -44,7 +44,7 @@ async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
                         }
                         StreamItem::Event(_) => Ok(()),
                         StreamItem::TooLarge(bytes) => {
-                            tracing::warn!(bytes, "dropped a message of the server that is too large");
+                            tracing::warn!(bytes, "dropped an oversized server message");
                             Ok(())
                         }
                     };
@@ -54,9 +54,11 @@ async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
                 }
                 resume = stream.resume_point;
             }
-            Err(trouble) if trouble.is_transient() => tracing::debug!(%trouble, "the server's own stream"),
+            Err(trouble) if trouble.is_transient() => {
+                tracing::debug!(%trouble, "the listening stream failed; it is reopened")
+            }
             Err(trouble) => {
-                tracing::debug!(%trouble, "the server has no stream of its own");
+                tracing::debug!(%trouble, "the server has no listening stream");
                 return;
             }
         }

@@ -101,7 +101,7 @@ impl StreamableLink {
                 Ok(Ok(()))
             )
         {
-            tracing::debug!("the server was not told that the session is over");
+            tracing::debug!("the end of the session could not be sent to the server");
         }
     }
 
@@ -162,7 +162,7 @@ async fn post_one_way(exchange: MessageExchange) {
         Ok(PostOutcome::Content(ResponseContent::Json(json))) => drop(server.receive(json, None).await),
         Ok(PostOutcome::Content(_)) => {}
         Ok(PostOutcome::SessionLost(_, trouble)) | Err(trouble) => {
-            tracing::warn!(%trouble, "the server did not take a message");
+            tracing::warn!(%trouble, "the server did not accept a message");
         }
     }
 }

@@ -29,8 +29,8 @@ impl ServerHandle {
             session.begin(initialize.clone());
             (initialize, initialized)
         };
-        tracing::warn!("the server has ended the session; a new one is begun");
-        let ended = || RequestError::MissingAnswer("before a session began");
+        tracing::warn!("the server ended the session; a new one is started");
+        let ended = || RequestError::MissingAnswer("before a session was started");
         let response = match self
             .post(&OutboundMessage { bytes: initialize, is_initialize: true, ..OutboundMessage::default() })
             .await?

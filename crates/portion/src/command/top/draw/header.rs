@@ -67,7 +67,7 @@ pub(super) fn warning(found: &TopData) -> Option<Span<'_>> {
     let AlertChanged { at, alert_name: alert, share: of, threshold, requests, window, .. } =
         found.alert.as_ref()?;
     let text = format!(
-        " ALERT {}: {} of {} requests in {}, {} may be; since {} ",
+        " ALERT {}: {} of {} requests in {}, limit {}; since {} ",
         printable(alert),
         percent(Some(*of)),
         short_number(*requests),

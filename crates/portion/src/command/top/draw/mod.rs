@@ -38,7 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
 fn key_help<'a>(state: &ViewState) -> Line<'a> {
     let text = match (&state.detail_endpoint, state.is_typing_filter) {
         (Some(_), _) => "↑↓ rows · Esc back · p pause · q quit".to_owned(),
-        (None, true) => format!("/{}▏ Enter keeps it, Esc ends it", replace_control_chars(&state.filter)),
+        (None, true) => format!("/{}▏ Enter applies, Esc cancels", replace_control_chars(&state.filter)),
         (None, false) if state.filter.is_empty() => {
             "↑↓ rows · ←→ sort · +- time · / filter · Enter requests · q quit".to_owned()
         }

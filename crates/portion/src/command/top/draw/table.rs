@@ -17,8 +17,7 @@ use portion_telemetry::alert::DEFAULT_SHARE as MARK;
 pub(super) fn draw_endpoints(frame: &mut Frame<'_>, state: &ViewState, found: &TopData, area: Rect) {
     let rows = state.rows(found);
     if rows.is_empty() {
-        let words =
-            if found.traffic.is_empty() { "nothing was asked in that time" } else { "no name is like that" };
+        let words = if found.traffic.is_empty() { "no requests in this time" } else { "no endpoint matches" };
         return frame.render_widget(Line::from(words).dim(), area);
     }
     let columns = fitting_columns(area.width);
