@@ -238,5 +238,5 @@ fn the_error_for_an_irreplaceable_file_names_a_remedy() {
     }
     let error = history.restore(fixed, 1).expect_err("nobody can");
     let HistoryError::NotReplaceable { number: 1, .. } = &error else { panic!("{error}") };
-    assert!(error.to_string().contains("in Kubernetes its ConfigMap"), "{error}");
+    assert!(error.to_string().contains("its ConfigMap in Kubernetes"), "{error}");
 }

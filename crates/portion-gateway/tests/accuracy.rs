@@ -271,7 +271,7 @@ async fn v6_3_badly_wrong_estimates_are_detected_and_the_byte_limit_applies() {
     let capped = outcomes.iter().take_while(|outcome| **outcome == Outcome::Capped).count();
     assert!((3..=5).contains(&capped), "{outcomes:?}");
     assert!(outcomes[capped..].iter().all(|outcome| *outcome == Outcome::Paginated), "{outcomes:?}");
-    assert!(scene.warnings()[1].contains("near again"), "{:?}", scene.warnings());
+    assert!(scene.warnings()[1].contains("accurate again"), "{:?}", scene.warnings());
     assert_eq!((scene.warnings().len(), scene.gateway.accuracy_stats().in_fallback_count), (2, 0));
 }
 

@@ -122,7 +122,7 @@ fn unresolved_references_are_named() {
         "variable NONE, which is not set, for `A`",
     );
     check("upstreams: {a: {url: 'http://x/', headers: {A: '${file:/nowhere}'}}}", "the file /nowhere");
-    check("upstreams: {a: {url: 'http://x/', headers: {A: '$hunter2'}}}", "for the character itself, $$");
+    check("upstreams: {a: {url: 'http://x/', headers: {A: '$hunter2'}}}", "for a literal $, $$");
     check("upstreams: {a: {url: '${TOKEN}'}}", "write the whole URL");
 }
 
@@ -141,7 +141,7 @@ fn lines_that_may_hold_secrets_are_not_shown() {
     check("upstream:\n  a: {headers: {Authorization: hunter2}}\nhardCap: x", "did you mean `upstreams`?");
     check("{headers: {Authorization: hunter2}, hardCap: x}", "`headers` is not allowed at the top");
     check("upstreams: {a: {command: [x], env: {TOKEN: hunter2}}}\nhardCap: x", "hardCap is `x`");
-    check("upstreams: {a: {command: [x], env: {TOKEN: 'hunter2}}}\nhardCap: x", "no YAML");
+    check("upstreams: {a: {command: [x], env: {TOKEN: 'hunter2}}}\nhardCap: x", "not valid YAML");
     check("upstreams: {a: {command: [x], env: [hunter2]}}", "env is a list");
     check("upstreams: {a: {command: [x], env: hunter2}}", "env is text");
     check("upstreams: {a: {command: [x], hunter: {hunter: hunter2}}}", "unknown key");

@@ -154,7 +154,7 @@ fn a_pending_id_is_rejected_and_a_request_can_be_cancelled() {
     });
     let second = scene.post(&session, &request("1", "x/pid", "")).json();
     assert!(
-        second["error"]["message"].as_str().is_some_and(|why| why.contains("already waiting")),
+        second["error"]["message"].as_str().is_some_and(|why| why.contains("already pending")),
         "{second}"
     );
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;

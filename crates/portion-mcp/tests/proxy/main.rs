@@ -281,7 +281,7 @@ fn a_pending_id_is_rejected_within_its_session() {
             std::thread::yield_now();
         }
         let refused = scene.post(SESSION, CALL).1;
-        assert!(refused.contains("already waiting"), "{refused}");
+        assert!(refused.contains("already pending"), "{refused}");
         for other in ["", "Mcp-Session-Id: s2\r\n"] {
             assert_eq!(scene.post(other, CALL).1, result("7", 1));
         }

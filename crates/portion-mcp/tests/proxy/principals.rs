@@ -313,5 +313,5 @@ fn an_unknown_session_shares_nothing_without_a_cursor() {
         }
     }
     let mut caller = Caller::new(&scene, "/mcp", "Mcp-Session-Id: 1\r\nMcp-Session-Id: 2\r\n".into());
-    assert!(caller.call("search_bookings", "{}").contains("more than once"));
+    assert!(caller.call("search_bookings", "{}").contains("is repeated"));
 }

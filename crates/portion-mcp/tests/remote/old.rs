@@ -100,9 +100,9 @@ async fn the_end_of_the_stream_and_rejected_posts_are_reported() {
 #[tokio::test]
 async fn a_stream_without_an_endpoint_of_its_server_is_rejected() {
     for (first, expect) in [
-        ("event: endpoint\ndata: http://evil.example/post\n\n", "posted to another server"),
-        ("event: endpoint\ndata: //127.0.0.1:1/post\n\n", "posted to another server"),
-        ("data: {}\n\n", "does not begin with the place"),
+        ("event: endpoint\ndata: http://evil.example/post\n\n", "endpoint on another server"),
+        ("event: endpoint\ndata: //127.0.0.1:1/post\n\n", "endpoint on another server"),
+        ("data: {}\n\n", "without an endpoint event"),
     ] {
         let server = old(first, REFUSAL);
         let target = UpstreamTarget::new(&server.url("/sse")).expect("a URL");

@@ -122,7 +122,7 @@ mod tests {
         say(&[("mcp-protocol-version", "2026-07-29"), list], "tools/list", "", Some("MCP-Protocol-Version"));
         say(&[version], "tools/list", "", Some("Mcp-Method"));
         say(&[version, ("mcp-method", "TOOLS/LIST")], "tools/list", "", Some("Mcp-Method"));
-        say(&[version, list, list], "tools/list", "", Some("more than once"));
+        say(&[version, list, list], "tools/list", "", Some("is repeated"));
         let call = ("mcp-method", "tools/call");
         let named = r#""name":"é""#;
         say(&[version, call, ("mcp-name", "=?base64?w6k=?=")], "tools/call", named, None);

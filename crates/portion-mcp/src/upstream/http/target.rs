@@ -193,7 +193,7 @@ mod tests {
         let with = |line| target.clone().with_header(line).map_err(|error| error.to_string());
         assert_eq!(with("A: b:c ").expect("fine").headers()["a"], "b:c");
         assert!(with("Authorization Bearer secret").expect_err("no colon").contains("no colon"));
-        assert!(with("a b: c").expect_err("a name").contains("no name"));
+        assert!(with("a b: c").expect_err("a name").contains("not a header name"));
         let error = with("A: sec\nret").expect_err("a value");
         assert!(error.contains("`A`") && !error.contains("sec"), "{error}");
     }

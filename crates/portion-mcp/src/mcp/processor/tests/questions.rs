@@ -140,7 +140,7 @@ fn a_pending_id_is_refused_for_queries_too() {
     assert!(!processor.is_deferred(&again));
     for input in [again, Frame::Message(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.to_vec())] {
         let out = super::sent(super::run(processor.process_client_frame(input)));
-        assert!(out[0].starts_with("< ") && out[0].contains("already waiting"), "{out:?}");
+        assert!(out[0].starts_with("< ") && out[0].contains("already pending"), "{out:?}");
     }
     assert!(super::sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
 }
@@ -162,5 +162,5 @@ fn an_invalid_request_gets_an_error_and_does_not_reach_the_server() {
     }
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     assert_eq!(client(&processor, ping), [format!("> {ping}")]);
-    assert!(client(&processor, ping)[0].contains("already waiting"));
+    assert!(client(&processor, ping)[0].contains("already pending"));
 }
