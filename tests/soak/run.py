@@ -95,7 +95,7 @@ class Traffic:
 
     def __init__(self, address, options):
         self.address, self.options = address, options
-        self.stop, self.calls, self.errors = threading.Event(), 0, []
+        self.stop, self.lock, self.calls, self.errors = threading.Event(), threading.Lock(), 0, []
         self.threads = [threading.Thread(target=self.run, args=(n,), daemon=True) for n in range(options.clients)]
         for thread in self.threads:
             thread.start()
@@ -118,7 +118,9 @@ class Traffic:
         client = Client(self.address, "/child/mcp" if child else "/plain/mcp", chance)
         # An abandoned session of a child keeps its process for its idle time.
         abandon = chance.random() < (0.02 if child else 0.5)
-        self.calls += client.visit(chance.randrange(1, 12), abandon)
+        calls = client.visit(chance.randrange(1, 12), abandon)
+        with self.lock:
+            self.calls += calls
 
     def end(self):
         self.stop.set()
