@@ -184,7 +184,7 @@ mod tests {
         check("/mcp", "neither http:// nor https://");
         check("ftp://x/", "neither http:// nor https://");
         check("http://user:secret@host/", "--header");
-        check("http://a b/", "no URL");
+        check("http://a b/", "not a URL");
     }
 
     #[test]
