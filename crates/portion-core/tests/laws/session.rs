@@ -164,14 +164,15 @@ impl Session {
 
     /// Returns a reply and up to `far` follow-ups.
     pub(crate) fn walk_for(&self, reply: Reply, far: usize) -> Vec<Reply> {
-        // Each reply must advance by an item, a line or some bytes, otherwise the walk would not end.
+        // Each reply must advance by an item, a line or a byte, otherwise the walk would not end. At the minimum
+        // budget, a notice with two cursors and many parts leaves space for little more.
         let steps = self.snapshot.parts().iter().map(|part| {
             match part.indexed_text().map(|subject| &subject.structure) {
                 Some(Structure::List(list)) => list.len(),
                 _ => part.text().matches('\n').count(),
             }
         });
-        let most = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes() / 16;
+        let most = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes();
         let mut replies = vec![reply];
         while replies.len() <= far
             && let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next()?)))
