@@ -9,7 +9,8 @@ use etcetera::BaseStrategy as _;
 use thiserror::Error;
 
 use crate::document::MAX_DOCUMENT_BYTES;
-use crate::sources::{ProcessEnvironment, Sources};
+use crate::reference::ProcessEnvironment;
+use crate::sources::Sources;
 
 /// Possible names of the file, in search order.
 pub const FILE_NAMES: [&str; 3] = ["portion.yaml", "portion.yml", "portion.json"];

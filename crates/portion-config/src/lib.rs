@@ -1,5 +1,5 @@
 //! Reads, checks and watches the operator's configuration: one file, environment variables and options
-//! become a [`PolicySource`](portion_gateway::policy_source::PolicySource), or all errors at once.
+//! become a [`PolicySource`](portion_policy::policy_source::PolicySource), or all errors at once.
 //!
 //! Everything is derived from one table, [`Key::all`](key::Key::all): parsing, the names of variables and
 //! options, suggestions for misspelled keys, the schema, the documentation page, and `config show`. Only
@@ -31,6 +31,7 @@ pub use config::{AlertSettings, Config, OtlpTarget, ServerConfig, Upstream};
 pub use diff::diff;
 pub use find::find;
 pub use problem::{Errors, Problem, Warnings};
+pub use reference::SecretResolver;
 pub use schema::schema;
 pub use show::show;
-pub use sources::{SecretResolver, Sources};
+pub use sources::Sources;

@@ -10,8 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use portion_core::event::{ConfigApplied, ConfigChange, ConfigRejected, Event, Observer};
-
-use portion_gateway::policy_source::PolicySource as _;
+use portion_policy::policy_source::PolicySource as _;
 
 use crate::config::Config;
 use crate::diff::{diff, restart_required};

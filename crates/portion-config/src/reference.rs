@@ -3,17 +3,61 @@
 //! Secrets themselves are rejected in a configuration, so that a configuration file, or a log of its
 //! changes, reveals none.
 
+use std::collections::BTreeMap;
+use std::env::VarError;
 use std::fmt;
 
 use portion_core::redact::RedactionRules;
 use thiserror::Error;
 
-use crate::sources::SecretResolver;
-
 /// Words in the names of secrets, in addition to those by which payloads are
 /// [redacted](RedactionRules::default_secrets).
 const SECRET_WORDS: &[&str] =
     &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
+
+/// Resolves references.
+pub trait SecretResolver: Send + Sync {
+    /// Returns the value of an environment variable.
+    ///
+    /// # Errors
+    /// If it is not set or is not valid Unicode.
+    fn variable(&self, name: &str) -> Result<String, ExpandError>;
+
+    /// Returns the content of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn file(&self, path: &str) -> Result<String, ExpandError>;
+}
+
+/// Resolves references with the environment and the files of this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProcessEnvironment;
+
+impl SecretResolver for ProcessEnvironment {
+    fn variable(&self, name: &str) -> Result<String, ExpandError> {
+        std::env::var(name).map_err(|error| match error {
+            VarError::NotPresent => ExpandError::Unset(name.to_owned()),
+            VarError::NotUnicode(_) => ExpandError::NotUnicode(name.to_owned()),
+        })
+    }
+
+    fn file(&self, path: &str) -> Result<String, ExpandError> {
+        std::fs::read_to_string(path)
+            .map_err(|error| ExpandError::Unreadable { path: path.to_owned(), reason: error.to_string() })
+    }
+}
+
+/// Resolves variables only.
+impl SecretResolver for BTreeMap<String, String> {
+    fn variable(&self, name: &str) -> Result<String, ExpandError> {
+        self.get(name).cloned().ok_or_else(|| ExpandError::Unset(name.to_owned()))
+    }
+
+    fn file(&self, path: &str) -> Result<String, ExpandError> {
+        Err(ExpandError::Unreadable { path: path.to_owned(), reason: "there are no files".into() })
+    }
+}
 
 /// A text with references, and its expansion.
 #[derive(Clone)]

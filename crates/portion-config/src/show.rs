@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use portion_gateway::policy_source::EndpointTarget;
+use portion_policy::policy_source::EndpointTarget;
 
 use crate::config::{Cascade, Config};
 use crate::key::{Key, KeyGroup, SettingsLevel, ValueKind};

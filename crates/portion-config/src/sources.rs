@@ -1,12 +1,10 @@
 //! Sources of a configuration: a file, variables, options, in order of increasing priority.
 
-use std::collections::BTreeMap;
-use std::env::VarError;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::reference::ExpandError;
+use crate::reference::SecretResolver;
 
 /// The sources of a configuration. Later ones override earlier ones; keys in none of them come from the
 /// profile or the default.
@@ -27,50 +25,6 @@ impl Sources {
     /// Returns the sources with another file.
     pub(crate) fn with_file(&self, path: &Path, text: String) -> Self {
         Self { file: Some((path.to_owned(), text)), ..self.clone() }
-    }
-}
-
-/// Resolves references.
-pub trait SecretResolver: Send + Sync {
-    /// Returns the value of an environment variable.
-    ///
-    /// # Errors
-    /// If it is not set or is not valid Unicode.
-    fn variable(&self, name: &str) -> Result<String, ExpandError>;
-
-    /// Returns the content of a file.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    fn file(&self, path: &str) -> Result<String, ExpandError>;
-}
-
-/// Resolves references with the environment and the files of this process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ProcessEnvironment;
-
-impl SecretResolver for ProcessEnvironment {
-    fn variable(&self, name: &str) -> Result<String, ExpandError> {
-        std::env::var(name).map_err(|error| match error {
-            VarError::NotPresent => ExpandError::Unset(name.to_owned()),
-            VarError::NotUnicode(_) => ExpandError::NotUnicode(name.to_owned()),
-        })
-    }
-
-    fn file(&self, path: &str) -> Result<String, ExpandError> {
-        std::fs::read_to_string(path)
-            .map_err(|error| ExpandError::Unreadable { path: path.to_owned(), reason: error.to_string() })
-    }
-}
-
-/// Resolves variables only.
-impl SecretResolver for BTreeMap<String, String> {
-    fn variable(&self, name: &str) -> Result<String, ExpandError> {
-        self.get(name).cloned().ok_or_else(|| ExpandError::Unset(name.to_owned()))
-    }
-
-    fn file(&self, path: &str) -> Result<String, ExpandError> {
-        Err(ExpandError::Unreadable { path: path.to_owned(), reason: "there are no files".into() })
     }
 }
 

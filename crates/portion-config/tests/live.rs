@@ -11,8 +11,7 @@ use portion_config::live::LiveConfig;
 use portion_config::{Config, Sources};
 use portion_core::event::{Event, Observer};
 use portion_core::policy::ClientLimits;
-use portion_gateway::policy_source::PolicySource as _;
-use portion_gateway::rules::EndpointRules;
+use portion_policy::policy_source::PolicySource as _;
 
 /// Longer than any change takes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -34,8 +33,7 @@ struct Fixture {
 }
 
 fn threshold(config: &Arc<Config>) -> usize {
-    let rules = EndpointRules::new(Arc::clone(config) as _, ClientLimits::UNKNOWN);
-    rules.default_rule().policy_for_client(None).policy.token_budget_threshold
+    config.endpoint_config(None).limits.resolve(ClientLimits::UNKNOWN).token_budget_threshold
 }
 
 impl Fixture {

@@ -11,7 +11,6 @@ pub mod cursor;
 pub mod describe;
 pub mod event;
 pub mod find;
-mod media;
 mod noise;
 pub mod paging;
 pub mod path;

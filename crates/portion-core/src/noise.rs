@@ -9,7 +9,7 @@ use portion_json::projection::FieldSelection;
 use portion_json::scan::{JsonKind, JsonReader, minify, unescape_into};
 
 use crate::policy::StripRule;
-use crate::snapshot::{Layout, List, cell_spans};
+use crate::snapshot::{Layout, List};
 
 /// Fields that are left out of all records, as dotted paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,23 +139,6 @@ fn retain_nulls(record: &str, nulls: &mut BTreeSet<String>) {
         }
         candidates.selects_below(path)
     });
-}
-
-/// Returns the columns that are `null` in every row, out of those that are `null` in the sample of a
-/// table.
-pub(crate) fn null_columns(text: &str, list: &List) -> Vec<String> {
-    let Layout::Table { columns, .. } = &list.layout else { return Vec::new() };
-    let mut nulls: BTreeSet<String> = list.profile.null_fields.iter().cloned().collect();
-    for item in list.iter_from(text, 0) {
-        if nulls.is_empty() {
-            break;
-        }
-        let row = item.value.slice(text);
-        for (name, _) in columns.iter().zip(cell_spans(row)).filter(|(_, cell)| cell.slice(row) != "null") {
-            nulls.remove(name);
-        }
-    }
-    nulls.into_iter().collect()
 }
 
 /// Returns the shortest prefix of a path that is stripped by name.

@@ -1,8 +1,7 @@
 //! The result of an upstream before it is captured: its content parts and what is known of them.
 
+use std::fmt;
 use std::sync::Arc;
-
-use crate::redact::RedactionRules;
 
 /// One result of an upstream: its parts with content, in order.
 #[derive(Clone, Debug, Default)]
@@ -29,13 +28,22 @@ pub struct Payload {
     pub query_answer: Option<QueryAnswer>,
     /// Rules for hiding fields before indexing. With `None`, code that passes the payload on may set its own;
     /// otherwise nothing is hidden.
-    pub redaction_rules: Option<Arc<RedactionRules>>,
+    pub redaction_rules: Option<Arc<dyn Redact>>,
     /// Names of the arguments by which the called tool pages its own results: see
     /// [`is_paging_argument`](crate::paging::is_paging_argument).
     pub paging_arguments: Arc<[String]>,
     /// Path of the list: a JSON Pointer or a dotted path. Where it is `None` or leads to no list, the
     /// list is detected.
     pub list_path: Option<Arc<str>>,
+}
+
+/// Hides parts of texts before they are indexed.
+pub trait Redact: fmt::Debug + Send + Sync {
+    /// Returns the text without what is hidden, and the paths of the hidden fields; `None` if nothing is hidden.
+    fn redact(&self, text: &str) -> Option<(String, Vec<String>)>;
+
+    /// Returns true if nothing is hidden in any text.
+    fn hides_nothing(&self) -> bool;
 }
 
 /// Facts to report about the answer to a query on a payload.

@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
 use portion_core::policy::{ClientLimits, LimitOverrides};
-use portion_gateway::call::EndpointKind;
-use portion_gateway::client::{CLIENTS, ClientProfile};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_policy::client::{CLIENTS, ClientProfile};
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
+
 use table::Table;
 
 /// Endpoints with rules of their own.

@@ -14,11 +14,12 @@ use portion_core::event::{Event, Observer, Outcome, RequestServed, ShadowResult}
 use portion_core::render::Portion;
 use portion_core::snapshot::{Part, Snapshot, Structure};
 use portion_core::view::Request;
+use portion_policy::endpoint::Endpoint;
 
 use crate::accuracy::AccuracyStats;
 use crate::accuracy::recount::{CountableReply, EstimateSource, RecountJob};
 use crate::accuracy::tracker::{AccuracyKey, AccuracyTracker};
-use crate::call::{Caller, Endpoint, EndpointKind, Fault};
+use crate::call::{Caller, Fault};
 use crate::decision_log;
 use crate::deferred_worker::{DeferredWorker, JobPriority};
 use crate::gateway_parts::Clock;
@@ -357,17 +358,6 @@ fn extrapolate_original_tokens(tokens: usize, bytes: usize, original_bytes: usiz
 
 fn unix_micros(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_micros() as u64
-}
-
-impl EndpointKind {
-    /// Returns the name of the kind in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Resource => "resource",
-            Self::Prompt => "prompt",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //!
 //! A raw payload goes in. A [`Portion`], a [`Fault`] or [`Reply::Untouched`] comes out.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,19 +11,17 @@ use portion_core::payload::Payload;
 use portion_core::policy::{Policy, RenderOptions, Techniques};
 use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
+use portion_policy::client::ClientProfile;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_policy::listing::{QUERY_TOOL, READ_TOOL};
 use sha2::{Digest as _, Sha256};
 
-use crate::client::ClientProfile;
 use crate::effective_policy::EffectivePolicy;
 pub use crate::fault::Fault;
-use crate::listing::{QUERY_TOOL, READ_TOOL};
 use crate::query_limiter::CancelFlag;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
 use crate::session::ClientSession;
 pub use crate::snapshot_query::SnapshotQuery;
-
-/// Largest endpoint name in logs and records, in bytes.
-const MAX_LOG_NAME_BYTES: usize = 256;
 
 /// A request for one reply with content.
 #[derive(Clone, Debug)]
@@ -116,30 +113,6 @@ pub enum Reply {
     Portion(Portion),
     /// An error, with advice for the next step.
     Fault(Fault),
-}
-
-/// A tool, resource or prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    /// Name of the tool or prompt, or URI of the resource.
-    pub name: String,
-    /// Kind of the endpoint.
-    pub kind: EndpointKind,
-    /// Marked as changing nothing.
-    pub read_only: bool,
-    /// Marked as changing nothing more when an equal call is repeated.
-    pub idempotent: bool,
-}
-
-/// Kind of an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EndpointKind {
-    /// Called; may have side effects.
-    Tool,
-    /// Read.
-    Resource,
-    /// Fetched as a prompt.
-    Prompt,
 }
 
 /// Equal for calls to the same endpoint with the same arguments, apart from controls.
@@ -234,24 +207,6 @@ impl Caller {
     }
 }
 
-impl Endpoint {
-    /// Returns the endpoint's name for logs and records, shortened because its length is up to the caller;
-    /// empty for `None`.
-    pub(crate) fn log_name(endpoint: Option<&Self>) -> Cow<'_, str> {
-        let name = endpoint.map_or("", |endpoint| &endpoint.name);
-        if name.len() <= MAX_LOG_NAME_BYTES {
-            return Cow::Borrowed(name);
-        }
-        let end = name.floor_char_boundary(MAX_LOG_NAME_BYTES - '…'.len_utf8());
-        Cow::Owned(format!("{}…", &name[..end]))
-    }
-
-    /// Returns true if an equal call can be repeated without further side effects.
-    pub fn is_repeatable(&self) -> bool {
-        self.kind != EndpointKind::Tool || self.read_only || self.idempotent
-    }
-}
-
 impl ReuseKey {
     /// Creates the key of a call. `arguments` are canonical: keys sorted, minified, without controls.
     pub fn new(endpoint: &Endpoint, arguments: &str) -> Self {
@@ -274,27 +229,9 @@ impl ReuseKey {
 
 #[cfg(test)]
 mod tests {
-    use super::{Endpoint, EndpointKind, ReuseKey};
+    use portion_policy::endpoint::{Endpoint, EndpointKind};
 
-    #[test]
-    fn logged_names_are_limited() {
-        let logged = |name: &str| {
-            let endpoint =
-                Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: true };
-            Endpoint::log_name(Some(&endpoint)).into_owned()
-        };
-        let fits = "x".repeat(256);
-        assert_eq!((logged("list"), logged(&fits)), ("list".to_owned(), fits));
-        for name in ["x".repeat(257), "é".repeat(1 << 19), "日".repeat(100)] {
-            let logged = logged(&name);
-            let prefix = logged.strip_suffix('…').expect("it is marked");
-            assert!(
-                (251..=256).contains(&logged.len()) && name.starts_with(prefix),
-                "{} {logged}",
-                logged.len()
-            );
-        }
-    }
+    use super::ReuseKey;
 
     #[test]
     fn keys_differ_between_calls() {

@@ -13,10 +13,9 @@
 use portion_core::cursor::{CursorToken, charged};
 use portion_core::render::FollowUpCall;
 use portion_core::view::ViewError;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_tokens::TokenCounter;
 use serde::Serialize;
-
-use crate::call::{Endpoint, EndpointKind};
 
 /// Largest number of characters of an endpoint's name in a fault.
 const MAX_NAME_CHARS: usize = 128;

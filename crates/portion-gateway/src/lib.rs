@@ -6,7 +6,6 @@
 mod accounting;
 pub mod accuracy;
 pub mod call;
-pub mod client;
 mod decision_log;
 mod deferred_worker;
 pub mod dropped_messages;
@@ -14,10 +13,8 @@ pub mod effective_policy;
 pub mod fault;
 pub mod gateway;
 pub mod gateway_parts;
-pub mod listing;
 mod offload;
 mod pass_through;
-pub mod policy_source;
 pub mod principal;
 pub mod query_limiter;
 mod renderer;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::event::{Outcome, RequestServed, ShadowResult};
-use portion_core::payload::Payload;
-use portion_core::redact::RedactionRules;
+use portion_core::payload::{Payload, Redact as _};
 use portion_core::view::Request;
 
 use crate::accounting::{self, Accounting, ReplyOutcome, RequestInfo};
@@ -43,8 +42,10 @@ impl PassThroughRelay {
         payload: Payload,
     ) -> Reply {
         let caller = account.caller;
-        let redact = payload.redaction_rules.as_ref().or(caller.effective_policy.redact.as_ref());
-        let hides = redact.is_some_and(|redact| **redact != RedactionRules::none());
+        let hides = match (&payload.redaction_rules, &caller.effective_policy.redact) {
+            (Some(redact), _) => !redact.hides_nothing(),
+            (None, redact) => redact.as_ref().is_some_and(|redact| !redact.hides_nothing()),
+        };
         let reply = if hides { self.redact_reply(caller, payload.clone()).await } else { Reply::Untouched };
         let bytes = payload_bytes(&payload);
         let served = self

@@ -97,7 +97,9 @@ pub(crate) fn capture(
     effective_policy: &EffectivePolicy,
 ) -> Result<Snapshot, CaptureFailure> {
     let bytes = payload_bytes(&payload);
-    payload.redaction_rules = payload.redaction_rules.or_else(|| effective_policy.redact.clone());
+    if payload.redaction_rules.is_none() {
+        payload.redaction_rules = effective_policy.redact.clone().map(|redact| redact as _);
+    }
     if payload.query_answer.is_none() {
         payload.list_path =
             payload.list_path.or_else(|| effective_policy.policy.render_options.list_path.clone());
@@ -170,7 +172,7 @@ impl Renderer {
     ) -> RenderOutcome {
         let base = job.base.as_ref().map(|(view, position)| (view, *position));
         let resolved = match view::resolve(&job.snapshot, base, &job.request, policy) {
-            Ok(resolved) => view::rank(&job.snapshot, resolved, policy, counter),
+            Ok(resolved) => render::rank(&job.snapshot, resolved, policy, counter),
             Err(error) => return RenderOutcome::InvalidRequest(error),
         };
         let mint = |position| stored.then(|| self.sign_cursor(job, &resolved.view, position));

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use portion_core::find::{self, FindError};
-use portion_core::payload::{Block, Content, Payload, QueryAnswer};
+use portion_core::payload::{Block, Content, Payload, QueryAnswer, Redact};
 use portion_core::redact::RedactionRules;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
@@ -134,8 +134,8 @@ fn result_payload(snapshot: &Snapshot, json: String, mut answer: QueryAnswer) ->
     answer.extra_meta.extend(redacted_field_names(snapshot).map(|fields| ("redacted".to_owned(), fields)));
     let block = Block::new("/content/0/text", Content::Text(json));
     // The queried snapshot is already redacted, and columns may have any name.
-    let redact = Some(Arc::new(RedactionRules::none()));
-    Payload { blocks: vec![block], query_answer: Some(answer), redaction_rules: redact, ..Payload::default() }
+    let redaction_rules: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::none()));
+    Payload { blocks: vec![block], query_answer: Some(answer), redaction_rules, ..Payload::default() }
 }
 
 /// Returns some names of redacted fields of the snapshot, because the answer may lack their values.

@@ -14,14 +14,15 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{ClientLimits, Policy};
 use portion_core::view::Request;
 use portion_gateway::accuracy::AccuracyStats;
-use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Intent, Reply};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::policy_source::{EndpointConfig, Experiment};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_policy::policy_source::{EndpointConfig, Experiment};
 use portion_tokens::{Factor, Tokenizer};
 
 use samples::lines::Lines;

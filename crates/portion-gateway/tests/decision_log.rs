@@ -12,10 +12,10 @@ use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Intent, Reply, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::policy_source::EndpointConfig;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_policy::policy_source::EndpointConfig;
 use portion_tokens::Tokenizer;
 
 use samples::lines::Lines;

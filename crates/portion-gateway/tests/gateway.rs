@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::policy::Policy;
 use portion_core::view::{Request, View, ViewError};
-use portion_gateway::call::{Endpoint, Fault, Reply, ReuseKey};
+use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::store::{
     MemoryStore, NewSnapshot, SnapshotStore, StoreFuture, StoreLookupError, StoreStats, StoreWriteError,
     StoredSnapshot,
 };
+use portion_policy::endpoint::Endpoint;
 use portion_tokens::{Factor, TokenCounter, Tokenizer};
 use proptest::prelude::*;
 

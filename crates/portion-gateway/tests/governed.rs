@@ -8,13 +8,14 @@ use portion_core::event::{ExperimentArm, Observer, Outcome, RequestServed};
 use portion_core::policy::{ClientLimits, LimitOverrides, RenderOptions, Techniques};
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Endpoint, Intent, Reply, ReuseKey, SnapshotQuery};
+use portion_gateway::call::{Call, Caller, Intent, Reply, ReuseKey, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
+use portion_policy::endpoint::Endpoint;
+use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource};
 use portion_tokens::Tokenizer;
 
 use samples::trial::{RecordingObserver, ada, fault, next_cursor, notice, portion, shown};
@@ -202,7 +203,7 @@ async fn v3_2_rules_apply_to_their_endpoint_only() {
 
 #[tokio::test]
 async fn endpoints_that_are_not_rolled_out_are_relayed() {
-    let off = portion_gateway::policy_source::Rollout { percent: 0.0, ..Default::default() };
+    let off = portion_policy::policy_source::Rollout { percent: 0.0, ..Default::default() };
     let fixture = GatewayFixture::under(EndpointConfig { rollout: off.clone(), ..pages_of(20) });
     let reply = fixture.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");

@@ -106,9 +106,8 @@ async fn queries_see_redacted_content_only() {
 
 #[tokio::test]
 async fn a_payload_may_disable_redaction() {
-    let redact = Some(Arc::new(RedactionRules::none()));
-    let reply =
-        fresh(&gateway(), Payload { redaction_rules: redact, ..text(r#"{"password":{"type":"string"}}"#) })
-            .await;
+    let mut payload = text(r#"{"password":{"type":"string"}}"#);
+    payload.redaction_rules = Some(Arc::new(RedactionRules::none()));
+    let reply = fresh(&gateway(), payload).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
 }

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use portion_core::event::{Outcome, RequestServed};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Endpoint, Fault, Intent, SnapshotQuery};
+use portion_gateway::call::{Call, Fault, Intent, SnapshotQuery};
 use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_policy::endpoint::Endpoint;
+
 use samples::trial::{Broken, Quarters, Trial, ada, next_cursor, notice, portion};
 use samples::{bookings, create_order, list_bookings, text};
 

@@ -9,17 +9,18 @@ use http::header::{
 };
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, Uri};
-use http_body::Body as HttpBody;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, ReadCall, Reply, ReuseKey};
-use portion_gateway::policy_source::EndpointTarget;
+use portion_gateway::call::{Call, Caller, Fault, Intent, ReadCall, Reply, ReuseKey};
 use portion_gateway::session::ClientSession;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_policy::policy_source::EndpointTarget;
 
 use crate::body::{self, Body, BoxError, ReadBodyError, full, streamed};
 use crate::controls::SplitQuery;
 use crate::options::{CallerIdentity, Shared};
 use crate::response::{RequestTarget, fault_response, fault_status, portion_response};
+use http_body::Body as HttpBody;
 
 /// Address of the body within a payload.
 const BODY_ADDRESS: &str = "/body";

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_mcp::frame::Frame;
 use portion_mcp::front::stdio::StdioFront;
-use portion_mcp::relay::{MessageProcessor, OutgoingMessage, relay};
+use portion_mcp::message_processor::{MessageProcessor, OutgoingMessage};
+use portion_mcp::relay::relay;
 use portion_mcp::upstream::stdio::{Child, Program};
 use serde::Deserialize;
 use serde_json::value::RawValue;

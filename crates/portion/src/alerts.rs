@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use portion_config::AlertSettings as Written;
 use portion_core::event::{Event, Observer};
-use portion_telemetry::alert::{Alarm, AlertState, Rule};
-use serde_json::{Value, json};
+use portion_telemetry::alert::{Alarm, Rule};
 
 use crate::webhook::Webhook;
 
@@ -41,10 +40,4 @@ impl AlertServices {
 /// Returns the rule of the watcher.
 pub(crate) fn alert_rule(written: &Written) -> Option<Rule> {
     written.oversized_percent.map(|percent| Rule { percent, window: written.window })
-}
-
-/// Returns the endpoints with the most oversized calls, as JSON.
-pub(crate) fn oversized_endpoints(standing: &AlertState) -> Value {
-    let endpoints = standing.endpoints.iter();
-    endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
 }

@@ -1,7 +1,7 @@
 //! Limits of the client, from the environment.
 
 use portion_core::policy::{ClientLimits, MIN_BUDGET};
-use portion_gateway::client::ResultLimit;
+use portion_policy::client::ResultLimit;
 
 /// Variable with Claude Code's limit for results, in tokens. It passes its environment to the servers that it starts.
 ///

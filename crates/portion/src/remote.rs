@@ -3,10 +3,11 @@
 use std::error::Error;
 
 use clap::{Args, ValueEnum};
+use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
-use portion_config::sources::ProcessEnvironment;
-use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
+use portion_mcp::upstream::http::HttpClient;
 use portion_mcp::upstream::link::remote;
+use portion_policy::upstream::UpstreamTarget;
 
 const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is replaced from \
                            the environment, ${file:/path} from a file; $$ is a dollar sign";
@@ -35,7 +36,7 @@ pub(crate) struct RemoteServer {
     pub(crate) url: String,
     /// Headers of each request, with references resolved.
     pub(crate) headers: Vec<String>,
-    pub(crate) transport: remote::Transport,
+    pub(crate) transport: portion_policy::upstream::Transport,
 }
 
 impl RemoteArgs {
@@ -51,11 +52,11 @@ impl RemoteArgs {
     }
 
     /// Returns the transport, if it was given.
-    pub(crate) fn transport(&self) -> Option<remote::Transport> {
+    pub(crate) fn transport(&self) -> Option<portion_policy::upstream::Transport> {
         self.transport.map(|transport| match transport {
-            TransportArg::Auto => remote::Transport::Auto,
-            TransportArg::Http => remote::Transport::Http,
-            TransportArg::Sse => remote::Transport::Sse,
+            TransportArg::Auto => portion_policy::upstream::Transport::Auto,
+            TransportArg::Http => portion_policy::upstream::Transport::Http,
+            TransportArg::Sse => portion_policy::upstream::Transport::Sse,
         })
     }
 

@@ -69,9 +69,9 @@ impl Server {
                     remote.to_link_remote(lanes.max_server_message_bytes)?;
                 // The older transport cannot be probed: that may need credentials that only the clients have.
                 let is_older = match transport {
-                    remote::Transport::Auto => target.url().path().ends_with("/sse"),
-                    remote::Transport::Http => false,
-                    remote::Transport::Sse => true,
+                    portion_policy::upstream::Transport::Auto => target.url().path().ends_with("/sse"),
+                    portion_policy::upstream::Transport::Http => false,
+                    portion_policy::upstream::Transport::Sse => true,
                 };
                 if !is_older {
                     return Ok(Arc::new(Proxy::new(target, client, lanes)));
@@ -90,7 +90,7 @@ impl Server {
 
 impl NamedServer {
     /// Sets the transport of a server at a URL.
-    pub(crate) fn with_transport(mut self, transport: Option<remote::Transport>) -> Self {
+    pub(crate) fn with_transport(mut self, transport: Option<portion_policy::upstream::Transport>) -> Self {
         if let (Server::Remote(remote), Some(transport)) = (&mut self.server, transport) {
             remote.transport = transport;
         }

@@ -13,18 +13,17 @@ use portion_gateway::accuracy;
 use portion_gateway::dropped_messages;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::{GatewayParts, random_secret};
-use portion_gateway::policy_source::PolicySource as _;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
-use portion_mcp::relay::ShutdownDeadline;
+use portion_mcp::shutdown_deadline::ShutdownDeadline;
+use portion_policy::policy_source::PolicySource as _;
 use portion_telemetry::alert::Alarm;
-use portion_telemetry::meter::Meter;
+use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
 
-use crate::admin::metric_families;
 use crate::alerts;
 use crate::environment::room_from_environment;
 use crate::log;
@@ -111,7 +110,7 @@ impl LoadedConfig {
             names.iter().filter_map(|name| name.parse().ok()).collect()
         });
         let principals = PrincipalResolver::new(random_secret()?, headers);
-        let setup = Arc::new(Setup {
+        Ok(Arc::new(Setup {
             config,
             principals,
             gateway,
@@ -119,17 +118,16 @@ impl LoadedConfig {
             observers,
             started_at: SystemTime::now(),
             drain_flag: Arc::default(),
-        });
-        // The setup holds the exporter, so that the exporter must not hold the setup.
-        let told = Arc::downgrade(&setup);
-        setup
-            .observers
-            .export_metrics(move || told.upgrade().map_or_else(Vec::new, |setup| metric_families(&setup)));
-        Ok(setup)
+        }))
     }
 }
 
 impl Setup {
+    /// Exports metrics by OTLP, if that is configured, as `collect` returns them.
+    pub(crate) fn export_metrics(&self, collect: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
+        self.observers.export_metrics(collect);
+    }
+
     /// Returns the gateway.
     pub(crate) fn gateway(&self) -> Arc<Gateway> {
         Arc::clone(&self.gateway)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portion_mcp::upstream::http::UpstreamTarget;
+use portion_policy::upstream::UpstreamTarget;
 
 use super::Config;
 use crate::origin::Origin;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portion_core::policy::ClientLimits;
-use portion_gateway::policy_source::EndpointTarget;
+use portion_policy::policy_source::EndpointTarget;
 
 use super::{Config, Upstream, global_salt};
 use crate::pattern::Pattern;

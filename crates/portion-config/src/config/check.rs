@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use portion_core::policy::{ClientLimits, Policy, PolicyError, PolicyProfile};
-use portion_mcp::upstream::http::UpstreamTarget;
+use portion_policy::upstream::UpstreamTarget;
 
 use super::{Cascade, Config, OtlpTarget, PatternRule, cascade, defaults};
 use crate::origin::Origin;

@@ -9,8 +9,8 @@ use portion_core::policy::{
     PolicyProfile, RenderOptions, RowStyle, StripRule, Techniques,
 };
 use portion_core::redact::RedactionRules;
-use portion_gateway::listing::{AdvertisePolicy, ListingOptions};
-use portion_gateway::policy_source::{EndpointConfig, Experiment, Rollout};
+use portion_policy::listing::{AdvertisePolicy, ListingOptions};
+use portion_policy::policy_source::{EndpointConfig, Experiment, Rollout};
 use portion_tokens::Factor;
 
 use super::Cascade;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_gateway::listing::ListingOptions;
-use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
+use portion_policy::listing::ListingOptions;
+use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 use portion_tokens::Tokenizer;
 
 use crate::problem::{Errors, Warnings};

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use portion_mcp::upstream::http::UpstreamTarget;
-use portion_mcp::upstream::link::remote::Transport;
+use portion_policy::upstream::Transport;
+use portion_policy::upstream::UpstreamTarget;
 
 use super::{PatternRule, cascade};
 use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::read::{ConfigReader, PatternSettings, UpstreamLayer};
+use crate::reference::SecretResolver;
 use crate::settings::Settings;
-use crate::sources::SecretResolver;
 use crate::value::Value;
 
 /// A server in a configuration.

@@ -2,9 +2,9 @@
 
 use portion_config::{Config, ServerConfig, Sources};
 use portion_core::policy::{ClientLimits, EnvelopeMode, MetadataStyle, Policy, PolicyProfile};
-use portion_gateway::call::EndpointKind;
-use portion_gateway::listing::AdvertisePolicy;
-use portion_gateway::policy_source::{EndpointTarget, Experiment, PolicySource, Rollout};
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::listing::AdvertisePolicy;
+use portion_policy::policy_source::{EndpointTarget, Experiment, PolicySource, Rollout};
 use portion_tokens::Tokenizer;
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};

@@ -7,8 +7,8 @@ use portion_config::Config;
 use portion_config::key::{CliFlag, Key, SettingsLevel};
 use portion_config::manual::manual;
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, RenderOptions};
-use portion_gateway::client::CLIENTS;
-use portion_gateway::policy_source::PolicySource;
+use portion_policy::client::CLIENTS;
+use portion_policy::policy_source::PolicySource;
 use portion_tokens::Tokenizer;
 
 use super::{loaded, with_options, yaml};

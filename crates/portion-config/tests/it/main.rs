@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use portion_config::{Config, Errors, Sources};
-use portion_gateway::call::EndpointKind;
-use portion_gateway::policy_source::EndpointTarget;
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::policy_source::EndpointTarget;
 
 /// Returns sources with this file only.
 fn file(name: &str, text: &str) -> Sources {

@@ -1,8 +1,8 @@
 //! What is told of all records of a list.
 
-use portion_core::describe::ListFacts;
 use portion_core::policy::Policy;
 use portion_core::render::first_reply;
+use portion_core::snapshot::ListFacts;
 use portion_core::snapshot::{List, Snapshot, Structure, capture};
 use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;

@@ -1,5 +1,7 @@
 //! Facts about all records of a list, which answer questions without reading pages.
 
+use std::sync::Arc;
+
 use portion_json::projection::is_path_within;
 use portion_json::scan::unescape;
 use portion_tokens::TokenCounter;
@@ -12,13 +14,13 @@ use super::field_order;
 use super::field_stats::FieldStats;
 use super::record_layout::KEY_FIELD;
 use crate::noise::NoiseFields;
-use crate::snapshot::{FieldRank, Layout, List, ListItem, cell_spans, field_names, visit_fields};
+use crate::snapshot::{FieldRank, Layout, List, ListFacts, ListItem, cell_spans, field_names, visit_fields};
 
-/// Facts about all records of a list: exact, and collected in one pass.
-#[derive(Clone, Debug, Default)]
-pub struct ListFacts {
-    /// Fields with their descriptions, the most useful first.
-    lines: Vec<(String, String)>,
+impl List {
+    /// Returns facts about all items, computed once.
+    pub fn facts(&self, text: &str) -> &ListFacts {
+        self.facts.get_or_init(|| Arc::new(ListFacts::from_list(text, self)))
+    }
 }
 
 impl ListFacts {
@@ -69,12 +71,6 @@ impl ListFacts {
         let wanted = |at: &usize| first.iter().position(|name| is_path_within(&self.lines[*at].0, name));
         order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
         fit_to_budget(&self.lines, counter, tokens, order.into_iter())
-    }
-
-    /// Returns the heap bytes held.
-    pub fn heap_bytes(&self) -> usize {
-        let lines: usize = self.lines.iter().map(|(path, text)| path.capacity() + text.capacity()).sum();
-        lines + self.lines.capacity() * size_of::<(String, String)>()
     }
 }
 

@@ -23,7 +23,6 @@ use serde_json::{Map, Value};
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
 use crate::snapshot::{IndexedText, Structure};
-pub use list_facts::ListFacts;
 pub use object::outline;
 
 /// Operator's preferences for described fields.

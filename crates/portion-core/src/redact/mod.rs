@@ -19,6 +19,7 @@ mod text;
 
 use portion_text::spelling::find_misspelled;
 
+use crate::payload::Redact;
 use crate::snapshot::locate_json;
 use pattern::FieldPattern;
 
@@ -77,6 +78,16 @@ pub enum RedactError {
         /// The name that was probably meant.
         meant: &'static str,
     },
+}
+
+impl Redact for RedactionRules {
+    fn redact(&self, text: &str) -> Option<(String, Vec<String>)> {
+        Self::redact(self, text)
+    }
+
+    fn hides_nothing(&self) -> bool {
+        *self == Self::none()
+    }
 }
 
 impl RedactionRules {

@@ -4,10 +4,10 @@ use portion_json::scan::escaped_len;
 
 use super::piece_cost::TEXT_BLOCK_BYTES;
 use super::walk::PartWalk;
-use crate::media;
 use crate::policy::MIN_BUDGET;
 use crate::snapshot::PartBody;
 use crate::view::RequestedFields;
+use crate::view::media;
 
 impl PartWalk<'_> {
     /// Returns the parts that the first reply always shows, in order: exempt parts, media and small parts.

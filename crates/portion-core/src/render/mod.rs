@@ -49,6 +49,7 @@ mod pass_through;
 mod piece_cost;
 mod pieces;
 mod portion;
+mod rank;
 mod raw;
 mod rendering;
 mod structured;
@@ -61,6 +62,7 @@ mod walk;
 pub use exempt::is_exempt;
 pub use follow_up_call::FollowUpCall;
 pub use portion::{Piece, PieceBody, Portion};
+pub use rank::rank;
 
 use portion_tokens::TokenCounter;
 

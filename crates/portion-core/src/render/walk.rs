@@ -18,9 +18,9 @@ use super::portion::{Piece, PieceBody};
 use super::rendering::{RenderTarget, Rendering};
 use super::{Context, page, raw, summary};
 use crate::cursor::{PartOffset, Position};
-use crate::media;
 use crate::policy::{MIN_BUDGET, RowStyle};
 use crate::snapshot::{IndexedText, Part, PartBody, Snapshot, Structure};
+use crate::view::media;
 use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue};
 
 /// A walk through a snapshot for one reply.

@@ -1,6 +1,7 @@
 //! Reads lists in any layout: an array, rows under columns, a map of similar objects, or one value per
 //! line.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use portion_json::scan::{JsonReader, SparseOffsets};
@@ -8,8 +9,6 @@ use portion_json::span::Span;
 
 use super::object::Member;
 use super::profile::ListProfile;
-use crate::describe::ListFacts;
-use crate::noise::null_columns;
 
 /// A list of items in a JSON text. All spans are relative to that text.
 #[derive(Clone, Debug)]
@@ -59,6 +58,13 @@ pub struct EnclosingObject {
     pub list_member: usize,
 }
 
+/// Facts about all records of a list: exact, and collected in one pass.
+#[derive(Clone, Debug, Default)]
+pub struct ListFacts {
+    /// Fields with their descriptions, the most useful first.
+    pub(crate) lines: Vec<(String, String)>,
+}
+
 /// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListItem {
@@ -68,6 +74,14 @@ pub struct ListItem {
     pub key: Option<Span>,
     /// Span of the value.
     pub value: Span,
+}
+
+impl ListFacts {
+    /// Returns the heap bytes held.
+    pub fn heap_bytes(&self) -> usize {
+        let lines: usize = self.lines.iter().map(|(path, text)| path.capacity() + text.capacity()).sum();
+        lines + self.lines.capacity() * size_of::<(String, String)>()
+    }
 }
 
 impl List {
@@ -128,11 +142,6 @@ impl List {
             |key| portion_json::json_pointer::step_from_quoted(key.slice(text)),
         );
         format!("{}/{step}", self.pointer)
-    }
-
-    /// Returns facts about all items, computed once.
-    pub fn facts(&self, text: &str) -> &ListFacts {
-        self.facts.get_or_init(|| Arc::new(ListFacts::from_list(text, self)))
     }
 
     /// Returns the columns of a table that hold only `null`, computed once.
@@ -222,4 +231,21 @@ pub(crate) fn cell_spans(row: &str) -> Vec<Span> {
         }
     }
     cells
+}
+
+/// Returns the columns that are `null` in every row, out of those that are `null` in the sample of a
+/// table.
+fn null_columns(text: &str, list: &List) -> Vec<String> {
+    let Layout::Table { columns, .. } = &list.layout else { return Vec::new() };
+    let mut nulls: BTreeSet<String> = list.profile.null_fields.iter().cloned().collect();
+    for item in list.iter_from(text, 0) {
+        if nulls.is_empty() {
+            break;
+        }
+        let row = item.value.slice(text);
+        for (name, _) in columns.iter().zip(cell_spans(row)).filter(|(_, cell)| cell.slice(row) != "null") {
+            nulls.remove(name);
+        }
+    }
+    nulls.into_iter().collect()
 }

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use portion_json::span::Span;
 
+use crate::payload::Redact;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer};
-use crate::redact::RedactionRules;
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
@@ -29,7 +29,7 @@ pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
 pub use indexed_text::{IndexedText, Structure};
 pub use line_index::LineIndex;
 pub(crate) use list::cell_spans;
-pub use list::{EnclosingObject, Layout, List, ListItem, OrderedList, with_key_field};
+pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
 pub(crate) use list_detection::{COLUMN_KEYS, ROW_KEYS, column_names, has_identity};
 pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;
@@ -120,7 +120,7 @@ pub fn capture(payload: Payload) -> Snapshot {
     };
     for block in payload.blocks {
         let content = match &payload.redaction_rules {
-            Some(redact) => redact_content(redact, block.content, &mut redacted),
+            Some(redact) => redact_content(&**redact, block.content, &mut redacted),
             None => block.content,
         };
         let atomic = |json, binary, aside| (PartBody::Atomic { json: Slice::new(json), binary, aside }, None);
@@ -168,7 +168,7 @@ pub fn capture(payload: Payload) -> Snapshot {
 }
 
 /// Redacts a part and adds the names of the redacted fields to `named`, each once.
-fn redact_content(redact: &RedactionRules, mut content: Content, named: &mut Vec<String>) -> Content {
+fn redact_content(redact: &dyn Redact, mut content: Content, named: &mut Vec<String>) -> Content {
     let text = match &mut content {
         Content::Text(text) | Content::Structured(text) | Content::Extra(text) => text,
         // The rest of a binary block is base64, which has no field names.

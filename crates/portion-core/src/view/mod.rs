@@ -16,9 +16,9 @@
 
 mod encoding;
 mod error;
-mod order;
+pub(crate) mod media;
+pub(crate) mod order;
 mod pagination;
-mod rank;
 mod request;
 mod resolve;
 mod section;
@@ -34,7 +34,6 @@ use crate::cursor::ViewId;
 use crate::snapshot::{IndexedText, Slice, Snapshot};
 pub use error::ViewError;
 pub(crate) use pagination::Pagination;
-pub use rank::rank;
 pub use request::{CONTROLS, Request};
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use resolve::{line_start_place, list_field_names, select_fields};
@@ -195,6 +194,11 @@ impl View {
     /// Returns the number of ranked records selected to be shown first, if records are ranked.
     pub(crate) fn top_count(&self) -> Option<u32> {
         self.order.as_ref().and_then(|order| order.top_count)
+    }
+
+    /// Returns the view with its records in another order.
+    pub(crate) fn with_order(self, order: SortOrder) -> Self {
+        Self { order: Some(order), ..self }.with_id()
     }
 
     /// Returns the view with the id of its canonical form.

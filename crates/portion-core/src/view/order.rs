@@ -49,7 +49,7 @@ pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result
 /// have the field.
 ///
 /// Of several parts, it applies to the main part, if that is a list.
-pub(super) fn default_order(snapshot: &Snapshot, view: &View, spec: &str) -> Option<SortOrder> {
+pub(crate) fn default_order(snapshot: &Snapshot, view: &View, spec: &str) -> Option<SortOrder> {
     let (part, subject) = match &view.target {
         Target::Value(node) => (node.part, &node.subject),
         Target::Everything => {

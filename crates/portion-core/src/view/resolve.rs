@@ -6,11 +6,11 @@ use portion_json::projection::{FieldSelection, OmittedFields, pointer_to_dotted}
 use portion_json::span::Span;
 use portion_text::spelling::closest_name;
 
+use super::media;
 use super::section::{self, SectionScope, SectionTarget};
 use super::target::{self, path_error, target_at_path, whole_part_value};
 use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order};
 use crate::cursor::{PartOffset, Position};
-use crate::media;
 use crate::path::resolve_path;
 use crate::policy::Policy;
 use crate::snapshot::{IndexedText, Layout, LineIndex, List, Snapshot, Structure};

@@ -11,10 +11,11 @@ use std::path::Path;
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{NamedSection, Policy, RenderOptions, RowStyle};
+use portion_core::render::rank;
 use portion_core::render::{Context, PieceBody, Portion, follow_up_reply, view_with_pagination};
 use portion_core::render::{FirstReply, first_reply};
 use portion_core::snapshot::{Snapshot, capture};
-use portion_core::view::{Request, ResolvedRequest, rank, resolve};
+use portion_core::view::{Request, ResolvedRequest, resolve};
 use portion_tokens::Tokenizer;
 
 use material::{booking, bookings, log, paper, rental, results};

@@ -137,7 +137,7 @@ fn facts_about_answers_and_redaction_are_kept() {
         query_answer: Some(answer.clone()),
         paging_arguments: ["page".to_owned()].into(),
         list_path: Some("/nowhere".into()),
-        redaction_rules: Some(portion_core::redact::RedactionRules::default_secrets().into()),
+        redaction_rules: Some(std::sync::Arc::new(portion_core::redact::RedactionRules::default_secrets())),
         ..text_payload(r#"[{"id":1,"password":"x"}]"#.into())
     };
     let snapshot = decoded(&capture(payload));

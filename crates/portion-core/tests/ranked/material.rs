@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
+use portion_core::render::rank;
 use portion_core::render::{Context, FirstReply, Portion, first_reply, follow_up_reply};
 use portion_core::snapshot::{Snapshot, capture};
-use portion_core::view::{Request, ResolvedRequest, View, rank, resolve};
+use portion_core::view::{Request, ResolvedRequest, View, resolve};
 use portion_tokens::{TokenCounter, Tokenizer};
 use serde_json::Value;
 

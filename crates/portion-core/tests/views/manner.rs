@@ -3,9 +3,10 @@
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{FillStrategy, NamedSection, OrderStrategy, Policy, RenderOptions, StripRule};
+use portion_core::render::rank;
 use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
-use portion_core::view::{Request, rank, resolve};
+use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 

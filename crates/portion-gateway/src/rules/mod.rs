@@ -8,7 +8,7 @@
 //! use std::sync::Arc;
 //!
 //! use portion_core::policy::ClientLimits;
-//! use portion_gateway::policy_source::{EndpointConfig, EndpointTarget};
+//! use portion_policy::policy_source::{EndpointConfig, EndpointTarget};
 //! use portion_gateway::rules::EndpointRules;
 //!
 //! let rules = EndpointRules::new(Arc::new(EndpointConfig::default()), ClientLimits::UNKNOWN);
@@ -23,12 +23,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
+use portion_policy::client::{CLIENTS, ClientProfile, Preset, ResultLimit};
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 use portion_tokens::{Factor, Tokenizer};
 
-use crate::call::EndpointKind;
-use crate::client::{CLIENTS, ClientProfile, Preset, ResultLimit};
 use crate::effective_policy::EffectivePolicy;
-use crate::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 pub use shaping_mode::{PassThrough, ShapingMode};
 
 /// Largest number of cached endpoint names, because resource names are unlimited.

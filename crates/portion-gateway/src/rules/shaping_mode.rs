@@ -4,9 +4,9 @@
 //! The decision is stable: it depends on a hash of the session, and a larger share only adds sessions.
 
 use portion_core::event::ExperimentArm;
+use portion_policy::policy_source::{EndpointConfig, Experiment, Rollout};
 
 use super::EndpointRule;
-use crate::policy_source::{EndpointConfig, Experiment, Rollout};
 use crate::session::ClientSession;
 
 /// Shaping of an endpoint's replies in one session.

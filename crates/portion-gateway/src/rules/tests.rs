@@ -3,10 +3,10 @@ use std::sync::Arc;
 use portion_core::cursor::Scope;
 use portion_core::event::ExperimentArm;
 use portion_core::policy::{ClientLimits, LimitOverrides};
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
 
 use super::{EndpointRules, PassThrough, ShapingMode};
-use crate::call::EndpointKind;
-use crate::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
 use crate::session::ClientSession;
 
 /// Policy source in which page sizes equal the length of the endpoint's name.

@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
+use portion_policy::endpoint::Endpoint;
 use thiserror::Error;
 
-use crate::call::{Endpoint, ReuseKey};
+use crate::call::ReuseKey;
 use crate::rules::EndpointRule;
-
 pub use memory::MemoryStore;
 
 /// Future of a store operation.

@@ -8,7 +8,7 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, View, resolve};
-use portion_gateway::call::{Endpoint, EndpointKind};
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 /// Returns a payload of one text.
 pub(crate) fn text(text: impl Into<String>) -> Payload {

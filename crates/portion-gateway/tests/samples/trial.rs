@@ -10,13 +10,14 @@ use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey, SnapshotQuery};
+use portion_gateway::call::{Call, Caller, Fault, Intent, Reply, ReuseKey, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, SnapshotStore, StoreLimits, StoreStats};
+use portion_policy::endpoint::Endpoint;
 use portion_tokens::TokenCounter;
 
 /// Counts a token for every four bytes.

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 
 use super::signals::ShutdownSignals;
 use crate::frame::FrameReader;
-use crate::relay::ShutdownDeadline;
+use crate::shutdown_deadline::ShutdownDeadline;
 
 /// Connection to the client that started this process.
 pub struct StdioFront {

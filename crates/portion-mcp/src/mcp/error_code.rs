@@ -1,5 +1,7 @@
 //! Error codes of JSON-RPC 2.0, and those that MCP adds.
 
+use portion_json::scan::quote;
+
 /// The message is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
 /// The message is not a valid request.
@@ -18,3 +20,9 @@ pub const HEADER_MISMATCH: i32 = -32020;
 pub const MISSING_CAPABILITY: i32 = -32021;
 /// MCP 2026-07-28: the server does not support this revision.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
+
+/// Returns a JSON-RPC error response.
+pub fn json_rpc_error(raw_id: &str, code: i32, message: &str) -> String {
+    let message = quote(message);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{raw_id},\"error\":{{\"code\":{code},\"message\":{message}}}}}")
+}

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use portion_core::cursor::Scope;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::listing::ListingOptions;
 use portion_gateway::session::ClientSession;
+use portion_policy::listing::ListingOptions;
 
 use super::McpProcessor;
 use super::catalog::CatalogPool;

@@ -22,9 +22,9 @@ use crate::front::http::batch::join_responses;
 use crate::front::http::http_error::{self, HttpError};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::sse::{SseParser, SseSegment};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
+use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 use crate::mcp::{McpProcessor, MessageKind, ParsedBatch};
-use crate::relay::{MessageProcessor as _, OutgoingMessage};
+use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::with_response_id;
 
 /// Timeout of an internal request, on which a client's call waits.
@@ -414,7 +414,7 @@ async fn send_internal_request(
             Err(_) => format!("no response within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
         };
     tracing::warn!(why, "a request of Portion itself failed");
-    vec![Frame::Message(http_error::json_rpc_error(&request_id, INTERNAL_ERROR, &why).into_bytes())]
+    vec![Frame::Message(json_rpc_error(&request_id, INTERNAL_ERROR, &why).into_bytes())]
 }
 
 /// Returns the request id of a response.

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Response, StatusCode};
+use portion_policy::upstream::UpstreamTarget;
 
 use crate::front::http::http_error::HttpError;
 use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
@@ -29,7 +30,7 @@ use crate::http::body::{self, Body};
 use crate::mcp::McpProcessorFactory;
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
 use crate::one_shot_flag::OneShotFlag;
-use crate::upstream::http::{HttpClient, UpstreamTarget};
+use crate::upstream::http::HttpClient;
 use session_cache::SessionCache;
 use upstream_client::{ForwardedParts, UpstreamClient};
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::session_opening::SessionOpening;
 use crate::mcp::{McpProcessor, McpProcessorFactory, RequestIdMap};
-use crate::relay::MessageProcessor as _;
+use crate::message_processor::MessageProcessor as _;
 use portion_gateway::principal::Principal;
 
 /// Unanswered posts kept per session, so that the client can resume them.

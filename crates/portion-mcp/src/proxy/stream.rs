@@ -24,7 +24,7 @@ use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event};
 use crate::mcp::ParsedBatch;
 use crate::mcp::error_code::INTERNAL_ERROR;
-use crate::relay::{MessageProcessor as _, OutgoingMessage};
+use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
 /// Longest silence on a stream. Listening streams are silent for long; a client that has disconnected is noticed by
 /// its connection.

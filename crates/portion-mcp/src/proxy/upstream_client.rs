@@ -9,13 +9,14 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue, LOCATION};
 use hyper::http::response::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
+use portion_policy::upstream::UpstreamTarget;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use crate::http::body::{self, Body};
 use crate::http::{encoding, hop_by_hop};
-use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse, UpstreamTarget, resolve, same_origin};
+use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse, resolve, same_origin};
 
 /// Timeout for a connection to be refused if nothing listens.
 const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);

@@ -19,14 +19,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use super::RelayOutcome;
 use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::MessageWriter;
 use super::pump::{self, OutboundCommand, RelayState};
-use super::shutdown_deadline::{ShutdownDeadline, ShutdownStep};
-use super::{MessageProcessor, RelayOutcome};
 use crate::front::stdio::StdioFront;
+use crate::message_processor::MessageProcessor;
 use crate::one_shot_flag::OneShotFlag;
+use crate::shutdown_deadline::{ShutdownDeadline, ShutdownStep};
 use crate::upstream::stdio::{Child, ServerFailure};
 
 /// Longest wait for responses after the client's end of input.

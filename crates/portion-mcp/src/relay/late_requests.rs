@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use super::{MessageProcessor, OutgoingMessage};
+use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
 
 /// Timeout for the first message of the client.

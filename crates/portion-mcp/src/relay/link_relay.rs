@@ -19,15 +19,16 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::RelayOutcome;
 use super::child_relay::CLIENT_STALL_TIMEOUT;
 use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::MessageWriter;
 use super::pump::{SetOnDrop, pump_with_deferred};
-use super::shutdown_deadline::{ShutdownDeadline, ShutdownStep};
-use super::{MessageProcessor, OutgoingMessage, RelayOutcome};
 use crate::front::stdio::StdioFront;
+use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
+use crate::shutdown_deadline::{ShutdownDeadline, ShutdownStep};
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
 /// Longest wait for responses after the client's end of input.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::OutgoingMessage;
 use crate::frame::replace_line_breaks;
+use crate::message_processor::OutgoingMessage;
 use crate::one_shot_flag::OneShotFlag;
 
 /// Bytes written at once: as many as a pipe holds, so that a reader's progress is noticed.

@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::MessageWriter;
-use super::{MessageProcessor, OutgoingMessage};
 use crate::frame::{Frame, FrameReader};
+use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
 
 /// State shared by both directions and the session.

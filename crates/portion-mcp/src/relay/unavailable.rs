@@ -6,13 +6,14 @@ use std::thread;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::RelayOutcome;
 use super::child_relay::CLIENT_STALL_TIMEOUT;
 use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::MessageWriter;
 use super::pump::{SetOnDrop, pump_with_deferred};
-use super::{MessageProcessor, OutgoingMessage, RelayOutcome};
 use crate::front::stdio::StdioFront;
+use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
 
 /// State shared by the reader thread and the session.

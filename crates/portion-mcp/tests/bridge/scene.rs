@@ -10,7 +10,6 @@ use portion_core::policy::Policy;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::listing::ListingOptions;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
@@ -20,6 +19,7 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::upstream::link::ChildConnector;
 use portion_mcp::upstream::stdio::Program;
+use portion_policy::listing::ListingOptions;
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 

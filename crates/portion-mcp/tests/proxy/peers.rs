@@ -10,7 +10,6 @@ use portion_core::policy::Policy;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::listing::ListingOptions;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
@@ -18,7 +17,9 @@ use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::proxy::Proxy;
-use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
+use portion_mcp::upstream::http::HttpClient;
+use portion_policy::listing::ListingOptions;
+use portion_policy::upstream::UpstreamTarget;
 use portion_tokens::Tokenizer;
 
 /// Far longer than any step takes: reaching it means a hang.

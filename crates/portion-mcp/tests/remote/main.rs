@@ -11,9 +11,11 @@ mod troubles;
 use std::time::Duration;
 
 use portion_mcp::frame::Frame;
-use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
-use portion_mcp::upstream::link::remote::{RemoteConnector, Transport};
+use portion_mcp::upstream::http::HttpClient;
+use portion_mcp::upstream::link::remote::RemoteConnector;
 use portion_mcp::upstream::link::{Link, LinkEvent};
+use portion_policy::upstream::Transport;
+use portion_policy::upstream::UpstreamTarget;
 use tokio::task::JoinHandle;
 
 /// Largest message, in bytes.

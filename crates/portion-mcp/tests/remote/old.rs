@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use portion_mcp::frame::Frame;
-use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
-use portion_mcp::upstream::link::remote::Transport;
+use portion_mcp::upstream::http::HttpClient;
 use portion_mcp::upstream::link::sse::SseConnector;
 use portion_mcp::upstream::link::{Connector as _, LinkEvent};
+use portion_policy::upstream::Transport;
+use portion_policy::upstream::UpstreamTarget;
 
 use crate::server::{Reply, Server};
 use crate::{HELLO, LIMIT, Peer, call, result};

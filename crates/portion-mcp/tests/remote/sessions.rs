@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use portion_mcp::upstream::link::remote::Transport;
+use portion_policy::upstream::Transport;
 
 use crate::server::{Server, session};
 use crate::{BEGUN, HELLO, Peer, call, result};

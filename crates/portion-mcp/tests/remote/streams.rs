@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use portion_mcp::frame::Frame;
 use portion_mcp::upstream::link::LinkEvent;
-use portion_mcp::upstream::link::remote::Transport;
+use portion_policy::upstream::Transport;
 
 use crate::server::{Server, session};
 use crate::{LIMIT, Peer, call, modern, result};

@@ -1,6 +1,6 @@
 //! Tests of failed requests: each gets one error, which says what to fix.
 
-use portion_mcp::upstream::link::remote::Transport;
+use portion_policy::upstream::Transport;
 
 use crate::server::{Reply, Server};
 use crate::{Peer, call};

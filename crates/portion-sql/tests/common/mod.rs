@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::payload::{Block, Content, Payload, Redact};
 use portion_core::redact::RedactionRules;
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
@@ -18,7 +18,7 @@ pub(crate) fn snapshot(text: &str) -> Snapshot {
 /// Creates a snapshot of one text with redacted secrets.
 pub(crate) fn redacted(text: &str) -> Snapshot {
     let block = Block::new("/content/0/text", Content::Text(text.into()));
-    let redact = Some(Arc::new(RedactionRules::default_secrets()));
+    let redact: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::default_secrets()));
     capture(Payload { blocks: vec![block], redaction_rules: redact, ..Payload::default() })
 }
 

@@ -15,8 +15,8 @@ use portion_telemetry::recorder::QueueSnapshot as Records;
 use portion_tokens::accuracy::{Accuracy, MIN_ACCURATE_SHARE};
 use serde_json::{Map, Value, json};
 
-use crate::alerts::oversized_endpoints;
 use crate::setup::Setup;
+use crate::webhook::oversized_endpoints;
 
 /// Smallest number of samples for a share.
 const MIN_SAMPLES: u64 = 20;

@@ -1,5 +1,6 @@
 //! `/metrics`, with the names that OTLP uses too.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hyper::StatusCode;
@@ -14,8 +15,15 @@ pub(super) fn metrics(setup: &Setup) -> (StatusCode, String) {
     (StatusCode::OK, prometheus::text(&metric_families(setup)))
 }
 
+/// Exports the metrics by OTLP, if that is configured. The setup holds the exporter, so that the exporter must not hold
+/// the setup.
+pub(crate) fn export_metrics(setup: &Arc<Setup>) {
+    let source = Arc::downgrade(setup);
+    setup.export_metrics(move || source.upgrade().map_or_else(Vec::new, |setup| metric_families(&setup)));
+}
+
 /// Returns all metrics.
-pub(crate) fn metric_families(setup: &Setup) -> Vec<Family> {
+fn metric_families(setup: &Setup) -> Vec<Family> {
     let (state, records) = setup.config_and_recorder_status();
     let (store, mut families) = (setup.store_stats(), setup.meter().families());
     families.extend(alert_families(setup));

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use crate::dashboard::DashboardBackend;
 use crate::exposure;
 use crate::setup::Setup;
-pub(crate) use metrics::metric_families;
+pub(crate) use metrics::export_metrics;
 
 /// Default address.
 pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:9465";

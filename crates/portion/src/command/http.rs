@@ -11,21 +11,21 @@ use std::time::Duration;
 use clap::Args;
 use hyper::Request;
 use hyper::body::Incoming;
+use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
-use portion_config::sources::ProcessEnvironment;
 use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_http::{CallerIdentity, HttpOptions, PortionLayer, Route, RouteTable, openapi};
 use portion_mcp::front::http::OriginGuard;
 use portion_mcp::front::signals::ShutdownSignals;
-use portion_mcp::upstream::http::UpstreamTarget;
+use portion_policy::upstream::UpstreamTarget;
 use tokio::net::TcpListener;
-use tower_layer::Layer as _;
 
 use super::CommandResult;
 use crate::admin;
 use crate::exposure;
 use crate::options::{ApiKeys, ConfigOptions as Keys};
 use crate::setup::{LoadedConfig, Setup};
+use tower_layer::Layer as _;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -84,6 +84,7 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     let proxy = ReverseProxy::new(target.url().clone(), target.headers().clone())?;
     let routes = options.routes()?;
     let setup = loaded.start()?;
+    admin::export_metrics(&setup);
     let _shutdown = setup.shutdown_guard();
     let layer = PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes));
     let listener = TcpListener::bind(listen).await.map_err(|error| {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use portion_config::Config;
-use portion_gateway::call::EndpointKind;
-use portion_gateway::policy_source::EndpointTarget;
 use portion_gateway::rules::{EndpointRule, EndpointRules};
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::policy_source::EndpointTarget;
 use portion_telemetry::read::Endpoint;
 
 use crate::environment::room_from_environment;

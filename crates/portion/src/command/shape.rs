@@ -10,14 +10,15 @@ use portion_config::{Config, Warnings, find};
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
+use portion_core::render::rank;
 use portion_core::render::{self, Context, FirstReply, Portion};
 use portion_core::snapshot::{Layout, Snapshot, Structure, capture};
-use portion_core::view::{Request, ViewError, rank, resolve};
+use portion_core::view::{Request, ViewError, resolve};
 use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
-use portion_gateway::policy_source::EndpointTarget;
 use portion_gateway::rules::EndpointRules;
 use portion_json::scan::quote;
+use portion_policy::policy_source::EndpointTarget;
 use portion_tokens::{TokenCounter, estimate_size};
 use thiserror::Error;
 
@@ -163,7 +164,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let snapshot = capture(Payload {
         blocks: vec![block],
         invalid_utf8_count: invalid_utf8,
-        redaction_rules: redact,
+        redaction_rules: redact.map(|redact| redact as _),
         list_path: items,
         ..Payload::default()
     });

@@ -68,6 +68,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
     admin::check(at, options.insecure || loaded.config.insecure())?;
     let setup = loaded.start()?;
+    admin::export_metrics(&setup);
     let mut parting = setup.shutdown_guard();
     watchdog::register();
     let message_limit = setup.config.upstream_message_limit();

@@ -2,10 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use portion_telemetry::alert::Change;
-use serde_json::json;
-
-use crate::alerts::oversized_endpoints;
+use portion_telemetry::alert::{AlertState, Change};
+use serde_json::{Value, json};
 
 /// Returns the message as JSON.
 pub(super) fn to_json(change: &Change) -> String {
@@ -47,4 +45,10 @@ fn host_name() -> Option<String> {
 #[cfg(not(unix))]
 fn host_name() -> Option<String> {
     std::env::var("COMPUTERNAME").ok()
+}
+
+/// Returns the endpoints with the most oversized calls, as JSON.
+pub(crate) fn oversized_endpoints(standing: &AlertState) -> Value {
+    let endpoints = standing.endpoints.iter();
+    endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
 }

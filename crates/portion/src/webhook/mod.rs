@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
+pub(crate) use message::oversized_endpoints;
 use portion_mcp::http::body;
-use portion_mcp::upstream::http::{HttpClient, UpstreamTarget};
+use portion_mcp::upstream::http::HttpClient;
+use portion_policy::upstream::UpstreamTarget;
 use portion_telemetry::alert::Change;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy};
-use portion_gateway::client::{CLIENTS, ClientProfile, ResultLimit};
+use portion_policy::client::{CLIENTS, ClientProfile, ResultLimit};
 use portion_tokens::Tokenizer;
 
 use super::{Outcome, check, page};

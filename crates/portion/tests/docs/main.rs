@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p portion --test docs` writes outputs and the command reference anew;
 //! look at the difference before it is committed.
+mod arrows;
 mod clients;
 mod examples;
 mod facts;

@@ -1,5 +1,5 @@
 //! The table of all keys. A new key is added here and interpreted in [`config`](crate::config), which
-//! makes an [`EndpointConfig`](portion_gateway::policy_source::EndpointConfig) of it; everything else is
+//! makes an [`EndpointConfig`](portion_policy::policy_source::EndpointConfig) of it; everything else is
 //! derived.
 
 mod limits;

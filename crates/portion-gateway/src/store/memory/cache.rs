@@ -8,11 +8,12 @@ use std::time::Instant;
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
+use portion_policy::endpoint::Endpoint;
 
 use super::tombstones::{Tombstone, Tombstones};
 use super::usage::{UsageByScope, UsageEntry, UseTick};
 use super::views::{self, ViewCache};
-use crate::call::{Endpoint, ReuseKey};
+use crate::call::ReuseKey;
 use crate::rules::EndpointRule;
 use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 

@@ -10,11 +10,12 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, View, resolve};
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
-use crate::call::{Endpoint, EndpointKind, ReuseKey};
+use crate::call::ReuseKey;
 use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
 
 const MEMORY: usize = 128 << 10;

@@ -6,8 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use portion_core::cursor::{Scope, SnapshotId};
-
-use crate::call::Endpoint;
+use portion_policy::endpoint::Endpoint;
 
 /// Memory limit in bytes: about 5,000 snapshots.
 const MAX_BYTES: usize = 1 << 20;
@@ -58,10 +57,12 @@ impl Tombstone {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_BYTES, Tombstone, Tombstones};
-    use crate::call::{Endpoint, EndpointKind};
-    use portion_core::cursor::Scope;
     use std::sync::Arc;
+
+    use portion_core::cursor::Scope;
+    use portion_policy::endpoint::{Endpoint, EndpointKind};
+
+    use super::{MAX_BYTES, Tombstone, Tombstones};
 
     #[test]
     fn keeps_the_latest_within_its_limit() {

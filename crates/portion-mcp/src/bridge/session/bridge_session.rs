@@ -14,8 +14,8 @@ use tokio::time::timeout;
 use super::stream_router::{StreamRouter, Subscription};
 use crate::frame::Frame;
 use crate::mcp::{McpProcessor, MessageView, ParsedBatch};
+use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
-use crate::relay::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
 /// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.

@@ -12,7 +12,7 @@ use super::shared_connection::SharedConnection;
 use crate::bridge::post_response::{MessageSource, ResponseMessage, SourceItem};
 use crate::frame::Frame;
 use crate::mcp::McpProcessor;
-use crate::relay::{MessageProcessor as _, OutgoingMessage};
+use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
 /// A pending post.
 pub(super) struct StatelessExchange {

@@ -29,7 +29,7 @@ use crate::mcp::error_code::{
     PARSE_ERROR, UNSUPPORTED_VERSION,
 };
 use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
-use crate::relay::{MessageProcessor as _, OutgoingMessage};
+use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::Connector;
 use exchange::StatelessExchange;
 use portion_gateway::principal::Principal;

@@ -13,11 +13,10 @@ use tokio::time::timeout;
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use crate::frame::Frame;
-use crate::front::http::http_error;
-use crate::mcp::error_code::METHOD_NOT_FOUND;
+use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
+use crate::message_processor::MessageProcessor as _;
 use crate::one_shot_flag::OneShotFlag;
-use crate::relay::MessageProcessor as _;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 use portion_gateway::principal::Principal;
 
@@ -254,7 +253,7 @@ impl SharedConnection {
     /// Rejects a request of the server, which these revisions do not allow.
     fn reject_server_request(self: &Arc<Self>, raw_id: &str) {
         let message = "clients of this revision accept no requests";
-        let error = http_error::json_rpc_error(raw_id, METHOD_NOT_FOUND, message).into_bytes();
+        let error = json_rpc_error(raw_id, METHOD_NOT_FOUND, message).into_bytes();
         let connection = Arc::clone(self);
         // In a task, because a server may not read while it writes.
         tokio::spawn(async move { connection.send_verbatim(error).await });

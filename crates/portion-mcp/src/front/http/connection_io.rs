@@ -10,8 +10,7 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::{Read, ReadBufCursor, Write};
 
 use super::activity::ConnectionActivity;
-use super::http_error::json_rpc_error;
-use crate::mcp::error_code::INVALID_REQUEST;
+use crate::mcp::error_code::{INVALID_REQUEST, json_rpc_error};
 
 /// Upper bound of the length of an error head of hyper.
 const MAX_BARE_HEAD_BYTES: usize = 256;

@@ -2,9 +2,9 @@
 
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
-use portion_json::scan::quote;
 
 use crate::http::body::{Body, full};
+use crate::mcp::error_code::json_rpc_error;
 
 /// Rejection of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,10 +58,4 @@ pub fn json_response(status: StatusCode, json: impl Into<bytes::Bytes>) -> Respo
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
-}
-
-/// Returns a JSON-RPC error response.
-pub fn json_rpc_error(raw_id: &str, code: i32, message: &str) -> String {
-    let message = quote(message);
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{raw_id},\"error\":{{\"code\":{code},\"message\":{message}}}}}")
 }

@@ -20,13 +20,13 @@ use tokio::time::{sleep, timeout};
 use super::active_requests::{ActiveRequest, ActiveRequests};
 use super::connection_io::{ConnectionIo, ResponsePending};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
-use super::http_error::{HttpError, json_rpc_error};
+use super::http_error::HttpError;
 use super::limits::HttpLimits;
 use super::request_body::{self, BodyBudget, BodyReservation, RequestBodyError};
 use super::{Backend, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::{self, Body};
-use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
+use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, json_rpc_error};
 use crate::mcp::{InvalidMessage, ParsedBatch, request_whole_results};
 use crate::one_shot_flag::OneShotFlag;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_gateway::listing::{ListingOptions, ListingStyle};
+use portion_policy::listing::{ListingOptions, ListingStyle};
 
 /// A built-in tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

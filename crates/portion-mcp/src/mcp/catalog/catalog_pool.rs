@@ -33,7 +33,7 @@ impl CatalogPool {
 mod tests {
     use std::sync::Arc;
 
-    use portion_gateway::listing::ListingOptions;
+    use portion_policy::listing::ListingOptions;
 
     use super::super::super::splice::Splice;
     use super::super::super::walk;

@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use portion_core::policy::RenderOptions;
 use portion_core::redact::RedactionRules;
-use portion_gateway::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
 use portion_json::scan::{JsonKind, minify};
 use portion_json::span::Span;
+use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
 use portion_text::spelling::closest_name;
 
 use super::splice::Splice;

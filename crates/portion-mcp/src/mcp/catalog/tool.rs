@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use portion_core::paging::is_paging_argument;
-use portion_gateway::client::TOOL_LIMIT_META_KEY;
-use portion_gateway::listing::AdvertisePolicy;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
+use portion_policy::client::TOOL_LIMIT_META_KEY;
+use portion_policy::listing::AdvertisePolicy;
 use portion_text::glob::matches;
 
 use super::super::header_params::{self, HeaderParam};

@@ -2,8 +2,8 @@
 
 use portion_core::event::TraceContext;
 use portion_core::trace_context::{self, TraceParent};
-use portion_gateway::client::ClientProfile;
 use portion_json::span::Span;
+use portion_policy::client::ClientProfile;
 
 use super::super::envelope::Envelope;
 use super::super::splice::Splice;

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::payload::{Block, Content, Payload, Redact};
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::NoSuchTool;
 use super::super::walk::{self, Member};
@@ -41,8 +42,8 @@ impl McpProcessor {
         let content = Content::Text(described.clone());
         let block = Block::new("/content/0/text", content);
         // Schemas name passwords without containing any.
-        let redact = Some(Arc::new(RedactionRules::none()));
-        let payload = Payload { blocks: vec![block], redaction_rules: redact, ..Payload::default() };
+        let redaction_rules: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::none()));
+        let payload = Payload { blocks: vec![block], redaction_rules, ..Payload::default() };
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
         let call = Call { caller, endpoint: Some(endpoint), intent };
         match self.gateway.answer(call).await {

@@ -5,13 +5,13 @@
 use std::sync::{Arc, OnceLock};
 
 use portion_core::cursor::Scope;
-use portion_gateway::client::ClientProfile;
 use portion_gateway::session::ClientSession;
+use portion_policy::client::ClientProfile;
 
 use super::McpProcessor;
 use crate::mcp::McpProcessorFactory;
 use crate::mcp::catalog::ToolCatalog;
-use crate::relay::MessageProcessor as _;
+use crate::message_processor::MessageProcessor as _;
 
 /// Facts that distinguish a processor from a new one when nothing is pending.
 pub(crate) struct DormantProcessor {

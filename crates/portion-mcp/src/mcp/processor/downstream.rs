@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Fault, Intent, Reply, ReuseKey};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::PassThrough;
 use portion_json::span::Span;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::{BuiltinTool, ToolCatalog, ToolOwner};
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, MessageOrBatch, decode_line, parse};
@@ -25,7 +26,7 @@ use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
 use super::upstream::request_tools_list;
 use super::{McpProcessor, responses};
 use crate::frame::scan_id;
-use crate::relay::OutgoingMessage;
+use crate::message_processor::OutgoingMessage;
 
 /// Reason why a call is not forwarded to the server.
 enum NotForwarded {

@@ -27,20 +27,21 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
 use portion_core::view::Request;
-use portion_gateway::call::{Caller, Endpoint, EndpointKind, Fault, ReadCall};
-use portion_gateway::client::ClientProfile;
+use portion_gateway::call::{Caller, Fault, ReadCall};
 use portion_gateway::gateway::Gateway;
-use portion_gateway::policy_source::EndpointTarget;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;
+use portion_policy::client::ClientProfile;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
 use super::catalog::{CatalogPool, ToolCatalog, ToolListingPolicy};
 use super::header_params::HeaderParam;
 use super::processor_factory::McpProcessorFactory;
 use crate::frame::Frame;
-use crate::relay::{MessageProcessor, OutgoingMessage};
+use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
 pub(crate) use dormant::DormantProcessor;
 use pending::{PendingKind, PendingRequest, PendingRequests};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use portion_core::view::Request;
-use portion_gateway::call::{Caller, Endpoint, ReuseKey};
+use portion_gateway::call::{Caller, ReuseKey};
+use portion_policy::endpoint::Endpoint;
 
 use super::super::envelope::id_key;
 use super::super::request_id_map::RequestIdMap;

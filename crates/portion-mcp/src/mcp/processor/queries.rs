@@ -10,7 +10,7 @@ use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAI
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
 use super::super::request_id_map::RequestIdMap;
 use super::{McpProcessor, responses};
-use crate::relay::OutgoingMessage;
+use crate::message_processor::OutgoingMessage;
 
 /// Running and queued queries by id.
 #[derive(Debug, Default)]

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use portion_core::payload::Payload;
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
 use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, LimitOutcome, MemberLimiter};

@@ -2,10 +2,11 @@
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
 use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, unescape_into};
 use portion_json::span::Span;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::ToolCatalog;
 use super::super::envelope::Envelope;
@@ -17,7 +18,7 @@ use super::line_outcome::MessageOutcome;
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::{MessageEdit, SMALL_MESSAGE_BYTES, redact_server_request};
 use super::{McpProcessor, responses};
-use crate::relay::OutgoingMessage;
+use crate::message_processor::OutgoingMessage;
 
 /// Address of the content of a log message.
 const DATA_ADDRESS: &str = "/params/data";

@@ -20,18 +20,18 @@ use portion_core::policy::Policy;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::listing::{ListingOptions, ListingStyle};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_json::scan::{JsonReader, quote};
+use portion_policy::listing::{ListingOptions, ListingStyle};
 use portion_tokens::TokenCounter;
 use proptest::prelude::*;
 
 use super::McpProcessor;
 use crate::frame::Frame;
 use crate::mcp::McpProcessorFactory;
-use crate::relay::{MessageProcessor, OutgoingMessage};
+use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::upstream::stdio::ServerExit;
 
 mod resources;

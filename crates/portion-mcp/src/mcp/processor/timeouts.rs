@@ -12,7 +12,7 @@ use super::super::request_id_map::RequestIdMap;
 use super::super::walk;
 use super::pending::{PendingKind, PendingRequest};
 use super::{McpProcessor, responses};
-use crate::relay::OutgoingMessage;
+use crate::message_processor::OutgoingMessage;
 
 /// Methods without a timeout: streams, and requests whose purpose is to wait.
 const UNTIMED_METHODS: [&str; 2] = ["subscriptions/listen", "tasks/result"];
@@ -180,7 +180,7 @@ impl McpProcessor {
         out
     }
 
-    /// Waits until a request expires; see [`next_timeout`](crate::relay::MessageProcessor::next_timeout).
+    /// Waits until a request expires; see [`next_timeout`](crate::message_processor::MessageProcessor::next_timeout).
     pub(super) async fn until_expired(&self) -> Vec<OutgoingMessage> {
         loop {
             let now = self.gateway.now();

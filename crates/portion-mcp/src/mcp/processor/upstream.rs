@@ -19,7 +19,7 @@ use super::pending::{PendingKind, PendingRequest, PendingRequests};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
 use crate::frame::scan_id;
-use crate::relay::OutgoingMessage;
+use crate::message_processor::OutgoingMessage;
 
 /// Handling of a response without a pending request.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,16 +8,16 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use portion_core::policy::ClientLimits;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
-use portion_gateway::listing::ListingOptions;
-use portion_gateway::policy_source::EndpointConfig;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_policy::listing::ListingOptions;
+use portion_policy::policy_source::EndpointConfig;
 
 use super::{DORMANT_AFTER, ProxySession, SWEEP_INTERVAL, SessionCache, SessionState, UNANSWERED_POSTS_TTL};
 use crate::frame::Frame;
 use crate::mcp::{McpProcessor, McpProcessorFactory};
-use crate::relay::MessageProcessor as _;
+use crate::message_processor::MessageProcessor as _;
 
 /// A cache, and the clock that it reads.
 struct Scene {

@@ -1,6 +1,5 @@
 //! HTTP requests to an MCP server.
 //!
-//! - `target`: its URL and the headers of each request
 //! - `client`: connections
 //! - `server_client`: requests and their responses
 //! - `event_stream`: the events of a response
@@ -11,12 +10,10 @@ mod client;
 mod event_stream;
 mod request_error;
 mod server_client;
-mod target;
 mod uri;
 
 pub use client::{HttpClient, HttpClientError, NoResponse};
 pub(crate) use event_stream::{EventStream, ResumePoint, StreamItem};
 pub use request_error::{ErrorStatus, RequestError};
 pub(crate) use server_client::{ResponseContent, ServerClient};
-pub use target::{UpstreamTarget, UpstreamTargetError};
 pub(crate) use uri::{display_uri, resolve, same_origin};

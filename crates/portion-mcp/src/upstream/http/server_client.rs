@@ -6,12 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
 use hyper::{Method, Request, StatusCode, Uri};
+use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
+use super::HttpClient;
 use super::event_stream::{EventStream, ResumePoint};
 use super::request_error::{ErrorStatus, RequestError};
 use super::uri::{display_uri, resolve, same_origin};
-use super::{HttpClient, UpstreamTarget};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::encoding;
 

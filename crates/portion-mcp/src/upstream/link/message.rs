@@ -25,7 +25,7 @@ pub(crate) fn with_response_id(text: &str, response: &MessageView<'_>, raw_id: &
 
 /// Returns the error response to a failed request.
 pub(super) fn failure_message(raw_id: &str, error: &dyn std::fmt::Display) -> Vec<u8> {
-    crate::front::http::http_error::json_rpc_error(raw_id, INTERNAL_ERROR, &error.to_string()).into_bytes()
+    crate::mcp::error_code::json_rpc_error(raw_id, INTERNAL_ERROR, &error.to_string()).into_bytes()
 }
 
 #[cfg(test)]

@@ -6,25 +6,14 @@
 
 use bytes::Bytes;
 use hyper::StatusCode;
+use portion_policy::upstream::{Transport, UpstreamTarget};
 use tokio::task::JoinHandle;
 
 use super::sse::SseLink;
 use super::streamable::StreamableLink;
 use super::{ConnectError, ConnectFuture, Connector, Link, LinkTransport};
 use crate::mcp::ParsedBatch;
-use crate::upstream::http::{HttpClient, RequestError, ServerClient, UpstreamTarget};
-
-/// Transport of a server over HTTP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// Detected with the first message.
-    #[default]
-    Auto,
-    /// Streamable HTTP, since 2025-03-26.
-    Http,
-    /// HTTP with server-sent events, of 2024-11-05.
-    Sse,
-}
+use crate::upstream::http::{HttpClient, RequestError, ServerClient};
 
 /// Connects to a server over HTTP.
 #[derive(Clone)]

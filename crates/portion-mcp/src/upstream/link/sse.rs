@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Uri;
 use hyper::header::HeaderMap;
+use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -16,8 +17,8 @@ use crate::frame::Frame;
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::http::{
-    EventStream, HttpClient, RequestError, ResumePoint, ServerClient, StreamItem, UpstreamTarget,
-    display_uri, resolve, same_origin,
+    EventStream, HttpClient, RequestError, ResumePoint, ServerClient, StreamItem, display_uri, resolve,
+    same_origin,
 };
 
 /// Timeout for the event that names the endpoint.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use portion_config::{Config, show};
-use portion_gateway::policy_source::EndpointTarget;
+use portion_policy::policy_source::EndpointTarget;
 
 use crate::command::CommandResult;
 

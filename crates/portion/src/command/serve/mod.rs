@@ -84,6 +84,7 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     }
     watchdog::register();
     let setup = loaded.start()?;
+    admin::export_metrics(&setup);
     let _parting = setup.shutdown_guard();
     let backend = |(path, name, server): MountedServer| {
         Ok((path, server.into_backend(setup.processors(name.as_deref()))?))

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::replay_buffer::ReplayBuffer;
 use super::stream::{OutboundStream, StreamEvent};
-use crate::front::http::http_error;
+use crate::mcp::error_code::json_rpc_error;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch, RequestIdMap};
 
 /// The stream for messages that belong to no post.
@@ -197,7 +197,7 @@ impl StreamRouter {
     /// Answers a request that the client has cancelled with an error, which ends its post.
     pub(super) fn cancel_request(&mut self, raw_id: &str) {
         let Some(stream) = self.stream_by_request.take(raw_id) else { return };
-        let error = http_error::json_rpc_error(raw_id, REQUEST_CANCELLED, "the request was cancelled");
+        let error = json_rpc_error(raw_id, REQUEST_CANCELLED, "the request was cancelled");
         self.enqueue(stream, error.into_bytes(), 1);
     }
 

@@ -1,12 +1,12 @@
 //! Tests of the policy that applies to each client.
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy};
-use portion_gateway::client::Preset;
 use portion_gateway::effective_policy::EffectivePolicy;
-use portion_gateway::policy_source::EndpointConfig;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_policy::client::Preset;
+use portion_policy::policy_source::EndpointConfig;
 use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
 //! Tests of one-line tool lists and of the describe tool.
 
-use portion_gateway::listing::ListingStyle;
 use portion_json::scan::{JsonReader, quote, unescape};
+use portion_policy::listing::ListingStyle;
 
 use super::super::McpProcessor;
 use super::{LIST, check, client, processor_with_style, processor_with_tools, server};
-use crate::relay::MessageProcessor as _;
+use crate::message_processor::MessageProcessor as _;
 
 fn listed_lazily(list: &str) -> McpProcessor {
     let processor = processor_with_style(ListingStyle::Lazy);

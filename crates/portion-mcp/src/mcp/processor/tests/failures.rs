@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use portion_core::event::{Event, Observer, Outcome, RequestServed};
 use portion_core::policy::ClientLimits;
-use portion_gateway::policy_source::{EndpointConfig, Experiment};
+use portion_policy::policy_source::{EndpointConfig, Experiment};
 
 use super::*;
 

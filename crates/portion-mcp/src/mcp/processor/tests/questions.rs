@@ -1,12 +1,12 @@
 //! Tests of `portion_query`: it never reaches the server, unless the server has a tool of that name.
 
-use portion_gateway::listing::{ListingOptions, ListingStyle};
 use portion_json::scan::quote;
+use portion_policy::listing::{ListingOptions, ListingStyle};
 
 use super::{LIST, check, client, cursor, processor_with_listing, processor_with_tools, server};
 use crate::frame::Frame;
 use crate::mcp::McpProcessor;
-use crate::relay::MessageProcessor as _;
+use crate::message_processor::MessageProcessor as _;
 
 fn query(processor: &McpProcessor, name: &str, arguments: &str) -> String {
     let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);

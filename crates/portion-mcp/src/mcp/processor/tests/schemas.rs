@@ -4,7 +4,7 @@ use portion_core::policy::{
     ClientLimits, EnvelopeMode, LimitOverrides, MetadataMode, MetadataStyle, Policy, PolicyProfile,
     RenderOptions, RowStyle,
 };
-use portion_gateway::listing::ListingOptions;
+use portion_policy::listing::ListingOptions;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

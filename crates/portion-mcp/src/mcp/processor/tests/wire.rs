@@ -8,8 +8,8 @@ use portion_core::policy::{
 };
 use portion_core::redact::RedactionRules;
 use portion_gateway::effective_policy::EffectivePolicy;
-use portion_gateway::listing::ListingOptions;
 use portion_json::scan::{JsonReader, quote};
+use portion_policy::listing::ListingOptions;
 use serde_json::{Value, json};
 
 use super::{McpProcessor, Quarters, client, processor_with_policy, server};

@@ -22,7 +22,7 @@ pub struct ShutdownDeadline(Arc<OnceLock<Instant>>);
 
 /// Step of a shutdown.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum ShutdownStep {
+pub(crate) enum ShutdownStep {
     ServerExit,
     ServerTermination,
     FinalMessages,
@@ -35,17 +35,17 @@ impl ShutdownDeadline {
     }
 
     /// Begins the shutdown, unless it has begun.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.begin_at(Instant::now());
     }
 
     /// Begins the shutdown as of an earlier moment, unless it has begun.
-    pub(super) fn begin_at(&self, since: Instant) {
+    pub(crate) fn begin_at(&self, since: Instant) {
         let _ = self.0.set(since);
     }
 
     /// Returns the time left for a step, at most `usual`.
-    pub(super) fn step_timeout(&self, step: ShutdownStep, usual: Duration) -> Duration {
+    pub(crate) fn step_timeout(&self, step: ShutdownStep, usual: Duration) -> Duration {
         let limit = match step {
             ShutdownStep::ServerExit => Duration::from_millis(900),
             ShutdownStep::ServerTermination => Duration::from_millis(1300),
@@ -55,7 +55,7 @@ impl ShutdownDeadline {
     }
 
     /// Waits until the deadline of the last messages; forever if no shutdown begins.
-    pub(super) async fn wait_until_over(&self) {
+    pub(crate) async fn wait_until_over(&self) {
         // A shutdown may begin during the wait.
         loop {
             match self.remaining_until(Duration::from_millis(1600)) {

@@ -1,12 +1,12 @@
 //! Configuration of endpoints, as written by an operator.
 //!
-//! A [`PolicySource`] is one immutable version; [`EndpointRules`](crate::rules::EndpointRules) derive the
+//! A [`PolicySource`] is one immutable version; `EndpointRules` of the gateway derive the
 //! policy of each reply from it. The gateway does not know where sources come from (files, variables,
 //! options).
 //!
 //! ```
-//! use portion_gateway::call::EndpointKind;
-//! use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
+//! use portion_policy::endpoint::EndpointKind;
+//! use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 //!
 //! let target = EndpointTarget::from_name("file:///notes.md");
 //! assert_eq!(target.kind, EndpointKind::Resource);
@@ -22,8 +22,8 @@ use portion_core::policy::LimitOverrides;
 use portion_core::redact::RedactionRules;
 use portion_tokens::{Factor, Tokenizer};
 
-use crate::call::EndpointKind;
 use crate::client::Preset;
+use crate::endpoint::EndpointKind;
 
 /// One version of the configuration.
 pub trait PolicySource: Send + Sync {

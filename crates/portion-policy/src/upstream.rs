@@ -1,7 +1,7 @@
-//! URL of an MCP server and the headers of each request to it.
+//! URL and transport of an upstream over HTTP, and the headers of each request to it.
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::http::uri::{InvalidUri, PathAndQuery, Uri};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::uri::{InvalidUri, PathAndQuery, Uri};
 use thiserror::Error;
 
 /// URL of a server, and headers added to each request to it.
@@ -35,6 +35,18 @@ pub enum UpstreamTargetError {
     /// HTTP does not allow the header value.
     #[error("the value of the header `{0}` has characters that are not allowed in HTTP")]
     InvalidHeaderValue(String),
+}
+
+/// Transport of a server over HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Detected with the first message.
+    #[default]
+    Auto,
+    /// Streamable HTTP, since 2025-03-26.
+    Http,
+    /// HTTP with server-sent events, of 2024-11-05.
+    Sse,
 }
 
 impl UpstreamTarget {
@@ -103,12 +115,12 @@ impl UpstreamTarget {
     /// unchanged: a client's parameter of the same name is dropped.
     ///
     /// ```
-    /// use portion_mcp::upstream::http::UpstreamTarget;
+    /// use portion_policy::upstream::UpstreamTarget;
     ///
     /// let target = UpstreamTarget::new("http://127.0.0.1:3000/mcp?key=1")?;
     /// let url = target.url_with_query(Some("key=2&page=3"));
     /// assert_eq!(url.to_string(), "http://127.0.0.1:3000/mcp?key=1&page=3");
-    /// # Ok::<(), portion_mcp::upstream::http::UpstreamTargetError>(())
+    /// # Ok::<(), portion_policy::upstream::UpstreamTargetError>(())
     /// ```
     pub fn url_with_query(&self, query: Option<&str>) -> Uri {
         let Some(query) = query.filter(|query| !query.is_empty()) else { return self.url.clone() };

@@ -3,7 +3,7 @@
 //! The table in `known` is the only place with facts about clients.
 //!
 //! ```
-//! use portion_gateway::client::ClientProfile;
+//! use portion_policy::client::ClientProfile;
 //!
 //! let client = ClientProfile::find_by_name("Claude Code").expect("a known client");
 //! assert_eq!(client.preset, "claude-code");

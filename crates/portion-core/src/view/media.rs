@@ -4,11 +4,11 @@
 //! Media cannot be shortened. Which media a reply shows depends only on the snapshot and the policy, so
 //! that later replies can tell which ones the first reply showed.
 
+use super::{Target, View};
 use crate::cursor::Position;
 use crate::payload::BinaryInfo;
 use crate::policy::{MIN_BUDGET, Policy};
 use crate::snapshot::{PartBody, Snapshot};
-use crate::view::{Target, View};
 
 /// Minimum tokens that media leave for text and notice.
 const MIN_TEXT_TOKENS: usize = 2 * MIN_BUDGET;

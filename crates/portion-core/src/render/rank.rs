@@ -7,11 +7,11 @@ use portion_json::path::value_at;
 use portion_json::scan::{JsonKind, unescape};
 use portion_tokens::TokenCounter;
 
-use super::{ResolvedRequest, SortOrder, View, order};
+use super::item_costs;
 use crate::policy::{FillStrategy, OrderStrategy, Policy};
 use crate::ranking::{RecordScores, order_by_score, select, smoothed_scores};
-use crate::render::item_costs;
 use crate::snapshot::{ListItem, OrderedList, Snapshot, Structure};
+use crate::view::{ResolvedRequest, SortOrder, order};
 
 /// Largest number of records whose cost is measured. No reply holds more.
 const MAX_COSTED_RECORDS: usize = 1_000;
@@ -37,12 +37,12 @@ pub fn rank(
     }
     let usual = policy.render_options.default_sort.as_ref().filter(|_| !asked.is_continuation);
     if let Some(order) = usual.and_then(|spec| order::default_order(snapshot, &asked.view, spec)) {
-        return ResolvedRequest { view: View { order: Some(order), ..asked.view }.with_id(), ..asked };
+        return ResolvedRequest { view: asked.view.with_order(order), ..asked };
     }
     let Some(order) = score_order(snapshot, &asked, policy, counter) else { return asked };
     // A small payload passes as received, unless the policy always ranks.
     let plain = asked.is_plain && policy.strategy != OrderStrategy::Ranked;
-    ResolvedRequest { view: View { order: Some(order), ..asked.view }.with_id(), is_plain: plain, ..asked }
+    ResolvedRequest { view: asked.view.with_order(order), is_plain: plain, ..asked }
 }
 
 fn score_order(

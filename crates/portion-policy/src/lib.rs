@@ -1,0 +1,11 @@
+//! What an operator decides, as typed data: the configuration of endpoints, presets of clients, options of tool lists,
+//! and addresses of servers.
+//!
+//! `portion-config` produces these values and `portion-gateway` and `portion-mcp` use them, so that none of them needs
+//! the configuration, and the configuration needs none of them. Nothing here does IO.
+
+pub mod client;
+pub mod endpoint;
+pub mod listing;
+pub mod policy_source;
+pub mod upstream;
