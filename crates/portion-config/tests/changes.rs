@@ -311,7 +311,7 @@ fn binary_content_is_reported_as_unreadable() {
         let FileContent::Unreadable(said) = seen else { panic!("{seen:?}") };
         assert!(said.contains(why), "{said}");
     };
-    unreadable(&|path| fs::write(path, b"name: \xff\n").expect("a file"), "not UTF-8 from byte 6");
+    unreadable(&|path| fs::write(path, b"name: \xff\n").expect("a file"), "not UTF-8 at byte 6");
     unreadable(
         &|path| fs::write(path, vec![b'#'; MAX_FILE_BYTES as usize + 1]).expect("a file"),
         "at most 1048576",

@@ -121,7 +121,7 @@ async fn evictions_and_refusals_are_logged() {
     let evicted: &[&str] = &["INFO", "evicted", "list_bookings", "bytes="];
     let served: &[&str] = &["INFO", "paginated"];
     check(200_000, vec![plain(2_000), plain(2_000)], &[served, evicted, served]).await;
-    check(50_000, vec![plain(2_000)], &[&["WARN", "without cursors", "do not fit"], served]).await;
+    check(50_000, vec![plain(2_000)], &[&["WARN", "without cursors", "bytes exceed"], served]).await;
 }
 
 #[tokio::test]

@@ -60,8 +60,8 @@ mod tests {
         check("a=http://x/mcp?y=z", Ok(("a", Server::Remote(remote))));
         check("git-1=uvx 'x y' --z=1", Ok(("git-1", Server::Command(Program::new("uvx", ["x y", "--z=1"])))));
         check("a", Err("NAME=URL"));
-        check("a/b=x", Err("cannot stand in a path"));
-        check("..=x", Err("cannot stand in a path"));
+        check("a/b=x", Err("is not valid in a path"));
+        check("..=x", Err("is not valid in a path"));
         check("a=", Err("neither a URL nor a command line"));
         check("a='x", Err("neither a URL nor a command line"));
     }

@@ -202,7 +202,7 @@ portion top · last 5m · 08:53:20Z · paused
 1,300 requests · 4.3/s · 3 errors · estimates near 94.0 %
 tokens 11.7M → 1.2M · kept out 90.0 %
 oversized 4.0 % ████·┊·············· ┊ 5 %
- ALERT oversized: 40.0 % of 100 requests in 5m, 5.0 % may be; since 08:52:20Z
+ ALERT oversized: 40.0 % of 100 requests in 5m, limit 5.0 %; since 08:52:20Z
 endpoint                                 requests   came served kept out oversized▾ follow-ups errors      p95
 hotel/evil�[31m�name                          100   900k  90.0k   90.0 %     50.0 %          0      0   0.0 ms
 list_bookings                               1,200  10.8M   1.1M   90.0 %      4.0 %          0      0   0.0 ms
