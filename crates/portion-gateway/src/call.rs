@@ -106,6 +106,7 @@ pub enum Intent {
 
 /// Reply to a call.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is made for each call, and taken apart at once")]
 pub enum Reply {
     /// The upstream's response, byte for byte.
     Untouched,

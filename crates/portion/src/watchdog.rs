@@ -20,7 +20,7 @@ pub(crate) fn register() {
             group_registry::set_watchdog_command(command);
         }
         Err(error) => {
-            tracing::warn!(%error, "the watchdog did not start: servers keep running if this process is killed")
+            tracing::warn!(%error, "the watchdog did not start: servers keep running if this process is killed");
         }
     }
 }

@@ -92,7 +92,7 @@ mod tests {
                 {
                     let text = format!("{before}{cursor}{after}");
                     let (cost, charge) =
-                        (counter.count(&text), counter.count(&charged(&text, &[cursor.clone()])));
+                        (counter.count(&text), counter.count(&charged(&text, std::slice::from_ref(&cursor))));
                     assert!(cost <= charge, "{}: {cost} of {charge}: {text}", counter.name());
                 }
             }
@@ -105,7 +105,7 @@ mod tests {
         let check = |tokenizer: Tokenizer, state: &mut u64, expect| {
             let cursor = cursor(state, Position::default());
             assert_eq!(
-                tokenizer.counter().count(&charged(cursor.as_str(), &[cursor.clone()])),
+                tokenizer.counter().count(&charged(cursor.as_str(), std::slice::from_ref(&cursor))),
                 expect,
                 "{tokenizer}"
             );

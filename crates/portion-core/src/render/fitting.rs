@@ -243,7 +243,7 @@ mod tests {
                 let (tokens, bytes) = (first.tokens * share / SHARES, first.bytes * share / SHARES);
                 let draft = Candidate::render(
                     &walk,
-                    RemainingBudget { tokens, bytes, counter },
+                    RemainingBudget { counter, tokens, bytes },
                     limits,
                     Detail::Full,
                 );

@@ -59,12 +59,13 @@ fn rendered(
         query_tool: Some("portion_query"),
         read_uri: session.read_uri,
     };
-    let portion = match fresh {
-        true => match render::first_reply(&session.snapshot, asked, &cx) {
+    let portion = if fresh {
+        match render::first_reply(&session.snapshot, asked, &cx) {
             FirstReply::Portion(portion) => portion,
             FirstReply::Untouched { .. } => return None,
-        },
-        false => render::follow_up_reply(&session.snapshot, asked, &cx),
+        }
+    } else {
+        render::follow_up_reply(&session.snapshot, asked, &cx)
     };
     Some((portion, minted.into_inner()))
 }

@@ -91,7 +91,7 @@ fn parse_decimal(bytes: &[u8]) -> Option<(u64, u8)> {
     Some((digits, places))
 }
 
-/// Returns 10 to the power of at most [`MAX_DECIMAL_DIGITS`].
+/// Returns 10 to the power of at most `MAX_DECIMAL_DIGITS`.
 pub fn power_of_ten(places: u8) -> i128 {
     POWERS_OF_TEN.get(usize::from(places)).copied().unwrap_or(i128::MAX)
 }

@@ -55,7 +55,7 @@ async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
                 resume = stream.resume_point;
             }
             Err(trouble) if trouble.is_transient() => {
-                tracing::debug!(%trouble, "the listening stream failed; it is reopened")
+                tracing::debug!(%trouble, "the listening stream failed; it is reopened");
             }
             Err(trouble) => {
                 tracing::debug!(%trouble, "the server has no listening stream");
