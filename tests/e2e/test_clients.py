@@ -51,7 +51,8 @@ def test_without_a_preset_the_tokenizer_alone_follows():
             for reply in replies[name]:
                 counted = sum(map(tokens.count, reply.all_texts))
                 estimated = reply.meta["estimatedTokens"]
-                assert abs(estimated - counted) <= 8 if name == CODEX else estimated > counted
+                # A cursor is charged at a constant that bounds its own tokens.
+                assert -8 <= estimated - counted <= 64 if name == CODEX else estimated > counted
     plain, large = zip(*(replies[name] for name in (CODEX, CLAUDE, NOBODY)), strict=True)
     assert wire(large[0]) > 1.3 * wire(large[1])
     assert [reply.text for reply in (plain[2], large[2])] == [reply.text for reply in (plain[1], large[1])]
