@@ -19,7 +19,7 @@
 //!     policy: &policy,
 //!     counter: Tokenizer::Chars4.counter(),
 //!     mint_cursor: &|_| None,
-//!     read_tool: "portion_read",
+//!     read_call: "portion_read".into(),
 //!     query_tool: None,
 //!     read_uri: None,
 //! };
