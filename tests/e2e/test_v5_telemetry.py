@@ -439,5 +439,5 @@ def test_calibrate_fails_where_nothing_is_of_use(tmp_path):
     log = tmp_path / "log.jsonl"
     log.write_text('{"hello": "world"}\n')
     done = subprocess.run([PORTION, "calibrate", str(log)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "1 entry of no use" in done.stdout
+    assert done.returncode == 1 and "1 unusable entry" in done.stdout
     assert "a request with the usage of its response" in done.stderr
