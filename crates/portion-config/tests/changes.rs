@@ -314,7 +314,7 @@ fn binary_content_is_reported_as_unreadable() {
     unreadable(&|path| fs::write(path, b"name: \xff\n").expect("a file"), "not UTF-8 at byte 6");
     unreadable(
         &|path| fs::write(path, vec![b'#'; MAX_FILE_BYTES as usize + 1]).expect("a file"),
-        "at most 1048576",
+        "the maximum is 1048576",
     );
     unreadable(&|path| fs::create_dir(path).expect("a directory"), "not a regular file");
 }
