@@ -69,7 +69,7 @@ pub struct Caller {
     pub cancel_flag: CancelFlag,
 }
 
-/// How a caller requests a follow-up.
+/// Request of a caller for a follow-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadCall {
     /// With the tool of this listed name.

@@ -1,4 +1,4 @@
-//! What an operator decides, as typed data: the configuration of endpoints, presets of clients, options of tool lists,
+//! Decisions of the operator as typed data: the configuration of endpoints, presets of clients, options of tool lists,
 //! and addresses of servers.
 //!
 //! `portion-config` produces these values and `portion-gateway` and `portion-mcp` use them, so that none of them needs

@@ -39,7 +39,7 @@ pub(super) struct Located {
     span: Range<usize>,
 }
 
-/// What an array holds; the least is preferred.
+/// Content of an array; the least is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Contents {
     /// At least one record with a text.
@@ -52,7 +52,7 @@ enum Contents {
     Other,
 }
 
-/// What was found in a JSON value.
+/// Chunks found in a JSON value.
 #[derive(Debug)]
 pub(super) enum Found {
     /// A list of chunks.

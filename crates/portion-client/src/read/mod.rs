@@ -65,7 +65,7 @@ pub fn read_chunks(result: &str, names: &FieldNames) -> Result<Vec<Chunk>, ReadE
     to_chunks(&records, names)
 }
 
-/// What the parts of a result held.
+/// Chunks in the parts of a result.
 #[derive(Default)]
 struct Outcome {
     records: Option<Records>,

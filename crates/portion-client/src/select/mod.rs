@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::chunk::{Chunk, DropReason, DroppedChunk, FetchResult};
 use knapsack::Item;
 
-/// What happens after a chunk that does not fit.
+/// Strategy after a chunk that does not fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
     /// The selection ends. A first chunk that alone exceeds the budget is left out and does not end it.

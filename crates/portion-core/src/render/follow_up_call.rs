@@ -1,4 +1,4 @@
-//! How callers request a follow-up, as notices write it.
+//! The request for a follow-up, as notices write it.
 
 use serde_json::{Map, Value};
 

@@ -22,7 +22,7 @@ const LEAST: usize = 400;
 /// Replies per walk.
 const REPLIES: usize = 3;
 
-/// Where a walk continues: a view and a position.
+/// Next step of a walk: a view and a position.
 type Next = (View, Position);
 
 /// Content of a reply, with each cursor replaced by its position.
