@@ -45,6 +45,16 @@ pub(super) fn members(text: &str, object: Span) -> Vec<Member> {
     all
 }
 
+/// Returns the target of a reference within a JSON Schema, such as `#/$defs/Name`. `root` spans the schema.
+pub(super) fn resolve_reference(text: &str, root: Span, reference: Span) -> Option<Span> {
+    let reference = unescape(reference.slice(text));
+    let mut path = reference.strip_prefix("#/")?.split('/');
+    let (holder, name) = (path.next()?, path.next()?);
+    let name = name.replace("~1", "/").replace("~0", "~");
+    let holder = member_value(text, root, holder)?;
+    if path.next().is_some() { None } else { member_value(text, holder, &name) }
+}
+
 /// Returns the items of the array at a span, in order; empty if it is not an array.
 pub(super) fn items(text: &str, array: Span) -> Vec<Span> {
     let mut all = Vec::new();

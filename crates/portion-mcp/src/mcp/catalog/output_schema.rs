@@ -280,18 +280,20 @@ impl SchemaShortener<'_> {
                     let each = each.map(|schema| self.shorten(schema, false, depth + 1));
                     format!("[{}]", each.collect::<Vec<_>>().join(","))
                 }
-                "$ref" => match self.resolve_reference(value).filter(|_| depth < MAX_DEPTH) {
-                    Some(definition) => {
-                        let short = self.shorten(definition, top, depth + 8);
-                        if short == definition.slice(text) {
-                            value.slice(text).to_owned()
-                        } else {
-                            out.push(format!("\"allOf\":[{short}]"));
-                            continue;
+                "$ref" => {
+                    match walk::resolve_reference(self.text, self.root, value).filter(|_| depth < MAX_DEPTH) {
+                        Some(definition) => {
+                            let short = self.shorten(definition, top, depth + 8);
+                            if short == definition.slice(text) {
+                                value.slice(text).to_owned()
+                            } else {
+                                out.push(format!("\"allOf\":[{short}]"));
+                                continue;
+                            }
                         }
+                        None => value.slice(text).to_owned(),
                     }
-                    None => value.slice(text).to_owned(),
-                },
+                }
                 _ => value.slice(text).to_owned(),
             };
             out.push(format!("{}:{with}", key.slice(text)));
@@ -341,7 +343,7 @@ impl SchemaShortener<'_> {
                     let each = walk::items(text, value).into_iter().map(|one| self.loosen(one, depth + 1));
                     format!("[{}]", each.collect::<Vec<_>>().join(","))
                 }
-                "$ref" => match self.resolve_reference(value) {
+                "$ref" => match walk::resolve_reference(self.text, self.root, value) {
                     Some(definition) => return self.loosen(definition, depth + 1),
                     None => continue,
                 },
@@ -350,16 +352,6 @@ impl SchemaShortener<'_> {
             out.push(format!("{}:{with}", key.slice(text)));
         }
         format!("{{{}}}", out.join(","))
-    }
-
-    /// Returns the definition that a reference targets.
-    fn resolve_reference(&self, reference: Span) -> Option<Span> {
-        let reference = unescape(reference.slice(self.text));
-        let mut path = reference.strip_prefix("#/")?.split('/');
-        let (holder, name) = (path.next()?, path.next()?);
-        let name = name.replace("~1", "/").replace("~0", "~");
-        let holder = walk::member_value(self.text, self.root, holder)?;
-        if path.next().is_some() { None } else { walk::member_value(self.text, holder, &name) }
     }
 }
 

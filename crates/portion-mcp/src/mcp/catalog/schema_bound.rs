@@ -59,7 +59,7 @@ impl BoundEstimator<'_> {
             return Some(constant.len());
         }
         if let Some(reference) = value("$ref") {
-            return self.max_tokens(self.resolve_reference(reference)?, depth + 1);
+            return self.max_tokens(walk::resolve_reference(self.text, self.root, reference)?, depth + 1);
         }
         if let Some(any) = value("anyOf").or_else(|| value("oneOf")) {
             let each = walk::items(text, any).into_iter().map(|schema| self.max_tokens(schema, depth + 1));
@@ -93,15 +93,6 @@ impl BoundEstimator<'_> {
             }
             _ => None,
         }
-    }
-
-    fn resolve_reference(&self, reference: Span) -> Option<Span> {
-        let reference = unescape(reference.slice(self.text));
-        let mut path = reference.strip_prefix("#/")?.split('/');
-        let (holder, name) = (path.next()?, path.next()?);
-        let name = name.replace("~1", "/").replace("~0", "~");
-        let holder = walk::member_value(self.text, self.root, holder)?;
-        if path.next().is_some() { None } else { walk::member_value(self.text, holder, &name) }
     }
 }
 
