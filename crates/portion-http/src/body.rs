@@ -3,10 +3,11 @@
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
+use http::header::CONTENT_ENCODING;
 use http_body::Body as HttpBody;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
+use portion_net::accept_encoding::SUPPORTED_ENCODINGS;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
@@ -15,9 +16,6 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Body of a response.
 pub type Body = UnsyncBoxBody<Bytes, BoxError>;
-
-/// Content encodings that can be decoded.
-const SUPPORTED_ENCODINGS: [&str; 5] = ["gzip", "x-gzip", "deflate", "br", "identity"];
 
 /// Error of reading a body.
 #[derive(Debug, Error)]
@@ -99,44 +97,12 @@ async fn read_decoded(reader: impl AsyncRead + Unpin, limit: usize) -> Result<By
     if decoded.len() > limit { Err(ReadBodyError::TooLong) } else { Ok(decoded.into()) }
 }
 
-/// Reduces `Accept-Encoding` to the codings that can be decoded here, or `identity`.
-pub(crate) fn restrict_accept_encoding(headers: &mut HeaderMap) {
-    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let is_supported = |coding: &&str| {
-        let name = coding.split(';').next().unwrap_or_default().trim();
-        SUPPORTED_ENCODINGS.iter().any(|known| name.eq_ignore_ascii_case(known))
-    };
-    let kept: Vec<&str> =
-        values.flat_map(|value| value.split(',')).map(str::trim).filter(is_supported).collect();
-    let value = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
-    if let Ok(value) = HeaderValue::from_str(&value) {
-        headers.insert(ACCEPT_ENCODING, value);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
-    use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
+    use http::header::{CONTENT_ENCODING, HeaderValue};
 
-    use super::{content_coding, restrict_accept_encoding};
-
-    #[test]
-    fn only_supported_codings_are_requested() {
-        let check = |given: &[&'static str], expect: &str| {
-            let mut headers = HeaderMap::new();
-            for value in given {
-                headers.append(ACCEPT_ENCODING, HeaderValue::from_static(value));
-            }
-            restrict_accept_encoding(&mut headers);
-            assert_eq!(headers[ACCEPT_ENCODING], expect);
-            assert_eq!(headers.get_all(ACCEPT_ENCODING).iter().count(), 1);
-        };
-        check(&["gzip, deflate, br, zstd"], "gzip, deflate, br");
-        check(&["zstd", "gzip;q=0.5"], "gzip;q=0.5");
-        check(&["*"], "identity");
-        check(&[], "identity");
-    }
+    use super::content_coding;
 
     #[test]
     fn an_unknown_coding_is_not_decoded() {

@@ -1,5 +1,6 @@
 //! Separates the gateway's own query parameters (controls) from those of the API.
 
+use percent_encoding::percent_decode_str;
 use portion_core::policy::Policy;
 use portion_core::view::{CONTROLS, Request, ViewError};
 use portion_json::scan::quote;
@@ -68,24 +69,8 @@ impl SplitQuery {
 }
 
 /// Decodes a name or value of a query; invalid escapes stay as they are.
-pub(crate) fn percent_decode(text: &str) -> String {
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|value| value as u8);
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let escaped = match rest {
-            [b'%', high, low, ..] => digit(*high).zip(digit(*low)),
-            _ => None,
-        };
-        if let Some((high, low)) = escaped {
-            decoded.push(high << 4 | low);
-            rest = &rest[3..];
-        } else {
-            decoded.push(if *first == b'+' { b' ' } else { *first });
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+fn percent_decode(text: &str) -> String {
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

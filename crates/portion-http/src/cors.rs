@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY};
+use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderMap, HeaderName, HeaderValue, VARY};
 
 /// Largest number of origins that are remembered.
 const MAX_ORIGINS: usize = 256;
@@ -24,9 +24,9 @@ pub(crate) struct CorsMemory {
 }
 
 impl CorsMemory {
-    /// Remembers the CORS headers of a response of the service.
-    pub(crate) fn learn(&self, request: &HeaderMap, response: &HeaderMap) {
-        let Some(origin) = request.get(ORIGIN).filter(|origin| origin.len() <= MAX_ORIGIN_BYTES) else {
+    /// Remembers the CORS headers of a response of the service to a request from this origin.
+    pub(crate) fn learn(&self, origin: Option<&HeaderValue>, response: &HeaderMap) {
+        let Some(origin) = origin.filter(|origin| origin.len() <= MAX_ORIGIN_BYTES) else {
             return;
         };
         let kept: Vec<_> = response
@@ -45,9 +45,9 @@ impl CorsMemory {
         by_origin.insert(origin.clone(), kept);
     }
 
-    /// Adds the remembered headers to a reply to this request.
-    pub(crate) fn apply(&self, request: &HeaderMap, response: &mut HeaderMap) {
-        let Some(origin) = request.get(ORIGIN) else { return };
+    /// Adds the remembered headers to a reply to a request from this origin.
+    pub(crate) fn apply(&self, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
+        let Some(origin) = origin else { return };
         let by_origin = self.by_origin.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = by_origin.get(origin) else { return };
         for (name, value) in known {
@@ -71,28 +71,28 @@ fn is_cors_header(name: &HeaderName) -> bool {
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
-    use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HeaderValue, ORIGIN};
+    use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HeaderValue};
 
     use super::CorsMemory;
 
     #[test]
     fn headers_are_remembered_by_origin() {
-        let from = |origin| HeaderMap::from_iter([(ORIGIN, HeaderValue::from_static(origin))]);
+        let from = HeaderValue::from_static;
         let memory = CorsMemory::default();
         let mut allowed = HeaderMap::new();
         allowed.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("https://a.example"));
         allowed.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-        memory.learn(&from("https://a.example"), &allowed);
+        memory.learn(Some(&from("https://a.example")), &allowed);
         let reply = |origin| {
             let mut headers = HeaderMap::new();
-            memory.apply(&from(origin), &mut headers);
+            memory.apply(Some(&from(origin)), &mut headers);
             headers
         };
         let known = reply("https://a.example");
         assert_eq!(known[ACCESS_CONTROL_ALLOW_ORIGIN], "https://a.example");
         assert!(!known.contains_key(CONTENT_TYPE));
         assert!(reply("https://b.example").is_empty());
-        memory.learn(&from("https://a.example"), &HeaderMap::new());
+        memory.learn(Some(&from("https://a.example")), &HeaderMap::new());
         assert!(reply("https://a.example").is_empty());
     }
 }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, IF_MATCH, IF_MODIFIED_SINCE,
-    IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, ORIGIN, RANGE,
 };
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, Uri};
@@ -13,6 +13,7 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Intent, ReadCall, Reply, ReuseKey};
 use portion_gateway::session::ClientSession;
+use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 
@@ -29,7 +30,7 @@ const BODY_ADDRESS: &str = "/body";
 pub(crate) struct Exchange<'a> {
     shared: &'a Shared,
     method: Method,
-    headers: HeaderMap,
+    origin: Option<HeaderValue>,
     query: SplitQuery,
     target: RequestTarget,
     endpoint: Endpoint,
@@ -70,7 +71,16 @@ impl<'a> Exchange<'a> {
         let reuse_key = (is_safe && is_authenticated)
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}", query.canonical_rest())));
         let target = RequestTarget { path, rest: query.rest.clone() };
-        Self { shared, method, headers: head.headers.clone(), query, target, endpoint, caller, reuse_key }
+        Self {
+            shared,
+            method,
+            origin: head.headers.get(ORIGIN).cloned(),
+            query,
+            target,
+            endpoint,
+            caller,
+            reuse_key,
+        }
     }
 
     /// Answers a request that the service need not see: one with a cursor, one with an invalid control, and one that
@@ -111,7 +121,7 @@ impl<'a> Exchange<'a> {
 
     /// Removes from a request what is not for the service.
     pub(crate) fn prepare_request(&self, head: &mut http::request::Parts) {
-        body::restrict_accept_encoding(&mut head.headers);
+        restrict_accept_encoding(&mut head.headers);
         if !self.query.has_controls() {
             return;
         }
@@ -139,7 +149,7 @@ impl<'a> Exchange<'a> {
         B::Error: Into<BoxError>,
     {
         let (mut head, body) = response.into_parts();
-        self.shared.cors.learn(&self.headers, &head.headers);
+        self.shared.cors.learn(self.origin.as_ref(), &head.headers);
         let coding = body::content_coding(&head.headers);
         if !is_json(&head.headers) || !may_have_body(head.status) || coding.is_err() {
             return Response::from_parts(head, streamed(body));
@@ -185,7 +195,7 @@ impl<'a> Exchange<'a> {
             // Only a fresh payload can pass as received.
             Reply::Untouched => fault_response(&Fault::upstream_invalid("nothing"), StatusCode::BAD_GATEWAY),
         };
-        self.shared.cors.apply(&self.headers, response.headers_mut());
+        self.shared.cors.apply(self.origin.as_ref(), response.headers_mut());
         if self.method == Method::HEAD {
             *response.body_mut() = full(Bytes::new());
         }
@@ -202,7 +212,7 @@ impl<'a> Exchange<'a> {
         let fault =
             self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
         let mut response = fault_response(&fault, StatusCode::BAD_GATEWAY);
-        self.shared.cors.apply(&self.headers, response.headers_mut());
+        self.shared.cors.apply(self.origin.as_ref(), response.headers_mut());
         response
     }
 

@@ -16,6 +16,7 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use opentelemetry_http::{HttpClient, HttpError};
+use portion_net::tls::{self, TlsError};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 
@@ -39,12 +40,9 @@ pub(crate) enum ClientError {
     /// The runtime could not be started.
     #[error("cannot start the HTTP client: {0}")]
     Runtime(#[from] std::io::Error),
-    /// No TLS version is available.
-    #[error("TLS is not available: {0}")]
-    Tls(#[from] rustls::Error),
-    /// No certificate authority is available.
-    #[error("no certificate authorities found; install ca-certificates or set SSL_CERT_FILE")]
-    NoRoots,
+    /// TLS cannot be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 #[derive(Debug, Error)]
@@ -58,18 +56,7 @@ impl Client {
         timeout: Duration,
         stats: Arc<QueueStats>,
     ) -> Result<Self, ClientError> {
-        let mut roots = rustls::RootCertStore::empty();
-        if endpoint.starts_with("https:") {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            if roots.is_empty() {
-                return Err(ClientError::NoRoots);
-            }
-        }
-        let provider = rustls::crypto::ring::default_provider();
-        let tls = rustls::ClientConfig::builder_with_provider(provider.into())
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let tls = tls::client_config(endpoint.starts_with("https:"))?;
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
         // No task drives idle connections between two exchanges, so none are pooled.

@@ -1,8 +1,11 @@
 //! Resource that describes this service. Operators can change it by the OpenTelemetry variables.
 
+use std::borrow::Cow;
+
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{IdGenerator as _, RandomIdGenerator};
+use percent_encoding::percent_decode_str;
 
 /// Returns the resource of this process.
 pub(crate) fn resource() -> Resource {
@@ -32,16 +35,7 @@ fn environment_attributes(variable: impl Fn(&str) -> Option<String>) -> Vec<(Str
 
 /// Decodes percent escapes such as `%2C`. Returns the text unchanged if the result is not UTF-8.
 fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut parts = text.split('%');
-    bytes.extend(parts.next().unwrap_or_default().bytes());
-    for part in parts {
-        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let (code, rest) = code.map_or((b'%', part), |code| (code, part.get(2..).unwrap_or_default()));
-        bytes.push(code);
-        bytes.extend(rest.bytes());
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
 /// Formats a random UUID of version 4, <https://www.rfc-editor.org/rfc/rfc9562#section-5.4>.

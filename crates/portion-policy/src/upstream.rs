@@ -2,6 +2,7 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::{InvalidUri, PathAndQuery, Uri};
+use percent_encoding::percent_decode_str;
 use thiserror::Error;
 
 /// URL of a server, and headers added to each request to it.
@@ -156,24 +157,7 @@ fn parameter_names(query: &str) -> impl Iterator<Item = String> {
 }
 
 fn percent_decoded(text: &str) -> String {
-    let (mut bytes, mut decoded) = (text.bytes(), Vec::with_capacity(text.len()));
-    while let Some(byte) = bytes.next() {
-        let escaped = || {
-            let mut rest = bytes.clone();
-            let digits = [rest.next()?, rest.next()?].map(|digit| char::from(digit).to_digit(16));
-            Some((u8::try_from(digits[0]? * 16 + digits[1]?).ok()?, rest))
-        };
-        match byte {
-            b'%' => {
-                let (byte, rest) = escaped().unwrap_or((b'%', bytes.clone()));
-                decoded.push(byte);
-                bytes = rest;
-            }
-            b'+' => decoded.push(b' '),
-            byte => decoded.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -7,18 +7,21 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, TE};
-use http::uri::{Scheme, Uri};
+use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, TE};
+use http::uri::Scheme;
 use http::{Request, Response, StatusCode, Version};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use portion_json::scan::quote;
-use thiserror::Error;
+use portion_gateway::call::Fault;
+use portion_net::hop_by_hop::remove_hop_by_hop;
+use portion_net::tls::{self, TlsError};
+use portion_policy::upstream::UpstreamTarget;
 
 use super::{upgrade, uri};
-use crate::body::{Body, BoxError, full, streamed};
+use crate::body::{Body, BoxError, streamed};
+use crate::response::fault_response;
 use http_body::Body as HttpBody;
 use tower_service::Service;
 
@@ -28,58 +31,21 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// that is being closed is lost.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Fields that belong to one connection (RFC 9110, 7.6.1), including those that only older software treats so.
-const HOP_BY_HOP_FIELDS: [&str; 8] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
 /// A service that forwards each request to one upstream.
 #[derive(Clone)]
 pub struct ReverseProxy {
-    upstream: Arc<Upstream>,
+    target: Arc<UpstreamTarget>,
     client: legacy::Client<HttpsConnector<HttpConnector>, Body>,
 }
 
-struct Upstream {
-    /// Scheme, authority, and the prefix of all paths.
-    base: Uri,
-    /// Headers of the operator, in place of those of the client.
-    headers: HeaderMap,
-}
-
-/// Reason that no client can be built.
-#[derive(Debug, Error)]
-pub enum ClientError {
-    /// The URL has no scheme or no host.
-    #[error("`{0}` is no http:// or https:// URL with a host")]
-    InvalidUrl(Uri),
-    /// There are no root certificates for TLS.
-    #[error("no certificate authorities were found: {0}; install ca-certificates or set SSL_CERT_FILE")]
-    NoRoots(String),
-    /// TLS cannot be configured.
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] rustls::Error),
-}
-
 impl ReverseProxy {
-    /// Creates a proxy to the upstream at this URL. `headers` are sent with each request.
+    /// Creates a proxy to an upstream. Paths of requests are appended to that of its URL.
     ///
     /// # Errors
-    /// Returns [`ClientError`] if the URL is not absolute, or TLS is needed and cannot be set up.
-    pub fn new(base: Uri, headers: HeaderMap) -> Result<Self, ClientError> {
-        let is_secure = base.scheme() == Some(&Scheme::HTTPS);
-        if base.authority().is_none() || !(is_secure || base.scheme() == Some(&Scheme::HTTP)) {
-            return Err(ClientError::InvalidUrl(base));
-        }
-        let client = build_client(is_secure)?;
-        Ok(Self { upstream: Arc::new(Upstream { base, headers }), client })
+    /// Returns [`TlsError`] if TLS is needed and cannot be set up.
+    pub fn new(target: UpstreamTarget) -> Result<Self, TlsError> {
+        let client = build_client(target.url().scheme() == Some(&Scheme::HTTPS))?;
+        Ok(Self { target: Arc::new(target), client })
     }
 
     async fn forward<B>(self, mut request: Request<B>) -> Response<Body>
@@ -87,7 +53,7 @@ impl ReverseProxy {
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let uri = match uri::upstream_uri(&self.upstream.base, request.uri()) {
+        let uri = match uri::upstream_uri(&self.target, request.uri()) {
             Ok(uri) => uri,
             Err(error) => {
                 return error_response(
@@ -137,17 +103,12 @@ impl ReverseProxy {
         if let Some(host) = headers.remove(HOST) {
             headers.insert(HeaderName::from_static("x-forwarded-host"), host);
         }
-        for name in self.upstream.headers.keys() {
-            headers.remove(name);
-        }
-        for (name, value) in &self.upstream.headers {
-            headers.append(name, value.clone());
-        }
+        self.target.apply_headers(headers);
     }
 
     fn rewrite_location(&self, headers: &mut HeaderMap) {
         let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-        let rewritten = location.and_then(|location| uri::client_location(&self.upstream.base, location));
+        let rewritten = location.and_then(|location| uri::client_location(self.target.url(), location));
         if let Some(value) = rewritten.and_then(|location| HeaderValue::from_str(&location).ok()) {
             headers.insert(LOCATION, value);
         }
@@ -161,7 +122,7 @@ impl ReverseProxy {
             causes = format!("{causes}: {error}");
             cause = error.source();
         }
-        tracing::warn!(upstream = %self.upstream.base, error = causes, "the upstream gave no response");
+        tracing::warn!(upstream = %self.target.url(), error = causes, "the upstream gave no response");
         let (message, advice) = if error.is_connect() {
             ("the upstream cannot be reached", "try again in a moment; nothing was sent")
         } else {
@@ -193,20 +154,8 @@ where
     }
 }
 
-fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Body>, ClientError> {
-    let mut roots = rustls::RootCertStore::empty();
-    if is_secure {
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
-        if roots.is_empty() {
-            let reason = found.errors.first().map_or("none is installed".to_owned(), ToString::to_string);
-            return Err(ClientError::NoRoots(reason));
-        }
-    }
-    let tls = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Body>, TlsError> {
+    let tls = tls::client_config(is_secure)?;
     let mut http = HttpConnector::new();
     http.set_connect_timeout(Some(CONNECT_TIMEOUT));
     http.set_nodelay(true);
@@ -224,23 +173,6 @@ fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpCon
         .build(connector))
 }
 
-/// Removes the fields of the connection: the known hop-by-hop fields, and those that `Connection` names.
-fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    for name in named {
-        headers.remove(name);
-    }
-    for name in HOP_BY_HOP_FIELDS {
-        headers.remove(name);
-    }
-}
-
 /// Returns the response to a request from a host or an origin that is not allowed.
 pub fn rejected_response(reason: &str) -> Response<Body> {
     let advice = "send the request to the address that portion http printed";
@@ -248,15 +180,6 @@ pub fn rejected_response(reason: &str) -> Response<Body> {
 }
 
 /// Returns an error in the form of the gateway's own.
-fn error_response(status: StatusCode, code: &str, message: &str, advice: &str) -> Response<Body> {
-    let json = format!(
-        "{{\"error\":{{\"code\":{},\"message\":{},\"advice\":{}}}}}",
-        quote(code),
-        quote(message),
-        quote(advice)
-    );
-    let mut response = Response::new(full(json));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+fn error_response(status: StatusCode, code: &'static str, message: &str, advice: &str) -> Response<Body> {
+    fault_response(&Fault::new(code, message.to_owned(), advice.to_owned()), status)
 }

@@ -12,5 +12,5 @@ mod server;
 mod upgrade;
 mod uri;
 
-pub use client::{ClientError, ReverseProxy, rejected_response};
+pub use client::{ReverseProxy, rejected_response};
 pub use server::{ServerLimits, serve};

@@ -1,40 +1,27 @@
 //! Addresses at the upstream.
 
 use http::uri::{PathAndQuery, Uri};
+use portion_policy::upstream::UpstreamTarget;
 use thiserror::Error;
 
-/// Reason that a request's path is refused.
+/// A path with a segment `.` or `..`, which may lead out of the upstream's own path.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub(super) enum PathError {
-    /// The path has a segment `.` or `..`, which may lead out of the upstream's own path.
-    #[error("the path has a segment that is `.` or `..`; send the path that it leads to")]
-    DotSegment,
-    /// The path cannot be joined to that of the upstream.
-    #[error("the path is not valid")]
-    Invalid,
-}
+#[error("the path has a segment that is `.` or `..`; send the path that it leads to")]
+pub(super) struct DotSegment;
 
-/// Returns the URI of a request's path and query at the upstream. The query of the upstream's URI comes first.
+/// Returns the URI of a request's path and query at the upstream. Parameters that the operator has set cannot be
+/// replaced by the client.
 ///
 /// # Errors
-/// Returns [`PathError`] if the path may lead out of the upstream's own.
-pub(super) fn upstream_uri(base: &Uri, request: &Uri) -> Result<Uri, PathError> {
+/// Returns [`DotSegment`] if the path may lead out of the upstream's own.
+pub(super) fn upstream_uri(target: &UpstreamTarget, request: &Uri) -> Result<Uri, DotSegment> {
     let path = request.path();
     if path.split('/').any(is_dot_segment) {
-        return Err(PathError::DotSegment);
+        return Err(DotSegment);
     }
-    let prefix = base.path().trim_end_matches('/');
-    let queries = [base.query(), request.query()];
-    let query = queries.into_iter().flatten().filter(|query| !query.is_empty()).collect::<Vec<_>>().join("&");
+    let prefix = target.url().path().trim_end_matches('/');
     let slash = if path.starts_with('/') { "" } else { "/" };
-    let whole = if query.is_empty() {
-        format!("{prefix}{slash}{path}")
-    } else {
-        format!("{prefix}{slash}{path}?{query}")
-    };
-    let mut parts = base.clone().into_parts();
-    parts.path_and_query = Some(PathAndQuery::try_from(whole).map_err(|_| PathError::Invalid)?);
-    Uri::from_parts(parts).map_err(|_| PathError::Invalid)
+    Ok(target.with_path(&format!("{prefix}{slash}{path}")).url_with_query(request.query()))
 }
 
 /// Returns the location of a redirect for clients: relative if it points to the upstream itself.
@@ -63,13 +50,16 @@ fn is_dot_segment(segment: &str) -> bool {
 mod tests {
     use http::Uri;
 
-    use super::{PathError, client_location, upstream_uri};
+    use portion_policy::upstream::UpstreamTarget;
+
+    use super::{DotSegment, client_location, upstream_uri};
 
     #[test]
     fn paths_stay_below_that_of_the_upstream() {
-        let check = |base: &str, request: &str, expect: Result<&str, PathError>| {
-            let (base, request): (Uri, Uri) = (base.parse().expect("a URI"), request.parse().expect("a URI"));
-            let uri = upstream_uri(&base, &request).map(|uri| uri.to_string());
+        let check = |base: &str, request: &str, expect: Result<&str, DotSegment>| {
+            let request: Uri = request.parse().expect("a URI");
+            let target = UpstreamTarget::new(base).expect("a URL");
+            let uri = upstream_uri(&target, &request).map(|uri| uri.to_string());
             assert_eq!(uri, expect.map(str::to_owned), "{request}");
         };
         check("https://api.example", "/v1/a?x=1", Ok("https://api.example/v1/a?x=1"));
@@ -77,12 +67,14 @@ mod tests {
         check("https://api.example/v1?key=1", "/a?b=2", Ok("https://api.example/v1/a?key=1&b=2"));
         check("https://api.example/v1", "https://evil.example/a", Ok("https://api.example/v1/a"));
         check("https://api.example/v1", "//evil.example/a", Ok("https://api.example/v1//evil.example/a"));
+        check("https://api.example", "//evil.example/a", Ok("https://api.example//evil.example/a"));
+        check("https://api.example/v1?key=1", "/a?KEY=2&b=2", Ok("https://api.example/v1/a?key=1&b=2"));
         check("https://api.example/v1", "/a%2Fb", Ok("https://api.example/v1/a%2Fb"));
         check("https://api.example/v1", "/a..b/.c/...", Ok("https://api.example/v1/a..b/.c/..."));
         for refused in
             ["/..", "/a/../b", "/./a", "/%2e%2E/b", "/a/.%2e", "/..%2fb", "/..%5Cb", "/..;x=1/b", "/a/..%2F"]
         {
-            check("https://api.example/v1", refused, Err(PathError::DotSegment));
+            check("https://api.example/v1", refused, Err(DotSegment));
         }
     }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
 use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncRead};
 use tokio_util::io::{ReaderStream, StreamReader};
@@ -18,23 +18,6 @@ use super::body::{self, Body, TruncatedBody};
     "the body is compressed as `{0}`, which was not requested; configure the server to send gzip, deflate, br or plain bodies"
 )]
 pub struct UnsupportedEncoding(String);
-
-/// Reduces `Accept-Encoding` to the supported encodings, or `identity`.
-pub fn restrict_accept_encoding(fields: &mut HeaderMap) {
-    let requested: Vec<&str> =
-        fields.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).collect();
-    let requested = requested.join(",");
-    let is_supported = |coding: &&str| {
-        let name = coding.split(';').next().unwrap_or_default().trim();
-        ["gzip", "x-gzip", "deflate", "br", "identity"].iter().any(|known| name.eq_ignore_ascii_case(known))
-    };
-    let kept: Vec<&str> = requested.split(',').map(str::trim).filter(is_supported).collect();
-    let value = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
-    fields.remove(ACCEPT_ENCODING);
-    if let Ok(value) = HeaderValue::from_str(&value) {
-        fields.insert(ACCEPT_ENCODING, value);
-    }
-}
 
 /// Decodes a body and adapts its header fields. It is decoded while it is read: the reader must limit its size.
 ///
@@ -65,28 +48,4 @@ fn decoded_body(decoder: impl AsyncRead + Send + 'static) -> Body {
     body::from_stream(
         bytes.map(|bytes: std::io::Result<Bytes>| bytes.map_err(|error| TruncatedBody(error.into()))),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::restrict_accept_encoding;
-    use hyper::HeaderMap;
-    use hyper::header::{ACCEPT_ENCODING, HeaderValue};
-
-    fn check(requested: &[&'static str], expect: &str) {
-        let mut fields = HeaderMap::new();
-        for value in requested {
-            fields.append(ACCEPT_ENCODING, HeaderValue::from_static(value));
-        }
-        restrict_accept_encoding(&mut fields);
-        assert_eq!(fields[ACCEPT_ENCODING], expect);
-    }
-
-    #[test]
-    fn only_supported_encodings_are_requested() {
-        check(&["gzip, deflate, br, zstd"], "gzip, deflate, br");
-        check(&["zstd", "gzip;q=0.5"], "gzip;q=0.5");
-        check(&[], "identity");
-        check(&["*"], "identity");
-    }
 }

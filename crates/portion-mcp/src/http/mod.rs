@@ -2,12 +2,10 @@
 //!
 //! - `body`: bodies, read as a whole within a limit or streamed
 //! - `sse`: server-sent events, byte for byte
-//! - `hop_by_hop`: removes hop-by-hop header fields
 //! - `encoding`: decodes compressed bodies
 //!
 //! Must not depend on MCP.
 
 pub mod body;
 pub mod encoding;
-pub mod hop_by_hop;
 pub mod sse;

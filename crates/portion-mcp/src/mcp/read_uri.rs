@@ -1,5 +1,6 @@
 //! Parses the controls of a read URI: `portion://read/CURSOR?path=/contents/0/blob&maxTokens=2000`.
 
+use percent_encoding::percent_decode_str;
 use portion_core::policy::Policy;
 use portion_core::view::{Request, ViewError};
 use portion_json::scan::quote;
@@ -35,26 +36,7 @@ pub(super) fn parse(suffix: &str, policy: &Policy) -> Result<Request, ViewError>
 
 /// Decodes a part of a query; invalid escapes stay as they are.
 fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let escaped = match rest {
-            [b'%', high, low, ..] => hex_digit(*high).zip(hex_digit(*low)),
-            _ => None,
-        };
-        if let Some((high, low)) = escaped {
-            bytes.push(high << 4 | low);
-            rest = &rest[3..];
-        } else {
-            bytes.push(if *first == b'+' { b' ' } else { *first });
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex_digit(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -15,7 +15,10 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use crate::http::body::{self, Body};
-use crate::http::{encoding, hop_by_hop};
+use portion_net::accept_encoding::restrict_accept_encoding;
+use portion_net::hop_by_hop::remove_hop_by_hop;
+
+use crate::http::encoding;
 use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse, resolve, same_origin};
 
 /// Timeout for a connection to be refused if nothing listens.
@@ -141,14 +144,14 @@ impl UpstreamClient {
 /// Returns the header fields of a client request that are forwarded.
 fn forwarded_headers(headers: &HeaderMap) -> HeaderMap {
     let mut headers = headers.clone();
-    hop_by_hop::remove_hop_by_hop(&mut headers);
+    remove_hop_by_hop(&mut headers);
     for name in [HOST, CONTENT_LENGTH, EXPECT] {
         headers.remove(name);
     }
     for name in OVERRIDE_HEADERS {
         headers.remove(name);
     }
-    encoding::restrict_accept_encoding(&mut headers);
+    restrict_accept_encoding(&mut headers);
     headers
 }
 
@@ -178,7 +181,7 @@ fn reject_redirect(url: &Uri, response: Response<Incoming>) -> Result<Response<I
 /// Returns the response with an unchanged body.
 pub(super) fn pass_through(response: Response<Incoming>) -> Response<Body> {
     let (mut head, incoming) = response.into_parts();
-    hop_by_hop::remove_hop_by_hop(&mut head.headers);
+    remove_hop_by_hop(&mut head.headers);
     Response::from_parts(head, body::pass_through(incoming))
 }
 
@@ -191,7 +194,7 @@ pub(super) fn decode_response(
 ) -> Result<(Parts, Body), encoding::UnsupportedEncoding> {
     let (mut head, incoming) = response.into_parts();
     let body = encoding::decode_body(&mut head.headers, incoming)?;
-    hop_by_hop::remove_hop_by_hop(&mut head.headers);
+    remove_hop_by_hop(&mut head.headers);
     head.headers.remove(CONTENT_LENGTH);
     Ok((head, body))
 }

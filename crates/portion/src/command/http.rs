@@ -81,7 +81,7 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     exposure::check(listen, insecure, "the API", "--listen")?;
     admin::check(loaded.config.admin(), insecure)?;
     let target = options.target()?;
-    let proxy = ReverseProxy::new(target.url().clone(), target.headers().clone())?;
+    let proxy = ReverseProxy::new(target.clone())?;
     let routes = options.routes()?;
     let setup = loaded.start()?;
     admin::export_metrics(&setup);

@@ -12,6 +12,7 @@ use crate::repository;
 /// Crates of this repository that each crate may depend on. `ARCHITECTURE.md` draws the same picture.
 const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-json", &[]),
+    ("portion-net", &[]),
     ("portion-tokens", &[]),
     ("portion-text", &["json", "tokens"]),
     ("portion-core", &["json", "text", "tokens"]),
@@ -21,10 +22,10 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-telemetry", &["core", "json", "text", "tokens"]),
     ("portion-config", &["core", "json", "policy", "text", "tokens"]),
     ("portion-dashboard", &["core", "json", "telemetry", "text", "tokens"]),
-    ("portion-otlp", &["core", "json", "telemetry", "text", "tokens"]),
+    ("portion-otlp", &["core", "json", "net", "telemetry", "text", "tokens"]),
     ("portion-gateway", &["core", "json", "policy", "sql", "text", "tokens"]),
-    ("portion-http", &["core", "gateway", "json", "policy", "text", "tokens"]),
-    ("portion-mcp", &["core", "gateway", "json", "policy", "text", "tokens"]),
+    ("portion-http", &["core", "gateway", "json", "net", "policy", "text", "tokens"]),
+    ("portion-mcp", &["core", "gateway", "json", "net", "policy", "text", "tokens"]),
     (
         "portion",
         &[

@@ -10,6 +10,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use thiserror::Error;
 
+use portion_net::tls::{self, TlsError};
+
 use crate::http::body::Body;
 
 /// Timeout for opening a connection.
@@ -25,13 +27,6 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
 pub struct HttpClient {
     inner: legacy::Client<HttpsConnector<HttpConnector>, Body>,
 }
-
-/// Reason that no client can be built.
-#[derive(Debug, Error)]
-#[error(
-    "no certificate authorities found, so no https:// server can be trusted: {0}; install ca-certificates or set SSL_CERT_FILE"
-)]
-pub struct HttpClientError(String);
 
 /// A request without a response. It is unknown whether the server has acted on it.
 #[derive(Debug, Error)]
@@ -52,17 +47,8 @@ impl HttpClient {
     /// Creates a client. Root certificates are loaded only if `secure` (for TLS) is set.
     ///
     /// # Errors
-    /// Returns [`HttpClientError`] if `secure` is set and no root certificates are found.
-    pub fn new(secure: bool) -> Result<Self, HttpClientError> {
-        let mut roots = rustls::RootCertStore::empty();
-        if secure {
-            let found = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(found.certs);
-            if roots.is_empty() {
-                let why = found.errors.first().map_or("none is installed".to_owned(), ToString::to_string);
-                return Err(HttpClientError(why));
-            }
-        }
+    /// Returns [`TlsError`] if `secure` is set and no root certificates are found.
+    pub fn new(secure: bool) -> Result<Self, TlsError> {
         let mut http = HttpConnector::new();
         http.set_connect_timeout(Some(CONNECT_TIMEOUT));
         http.set_nodelay(true);
@@ -70,12 +56,7 @@ impl HttpClient {
         http.set_keepalive(Some(KEEPALIVE_INTERVAL));
         http.set_keepalive_interval(Some(KEEPALIVE_INTERVAL / 4));
         http.enforce_http(false);
-        let provider = rustls::crypto::ring::default_provider();
-        let tls = rustls::ClientConfig::builder_with_provider(provider.into())
-            .with_safe_default_protocol_versions()
-            .map_err(|error| HttpClientError(error.to_string()))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let tls = tls::client_config(secure)?;
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()

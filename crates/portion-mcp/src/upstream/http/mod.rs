@@ -12,7 +12,7 @@ mod request_error;
 mod server_client;
 mod uri;
 
-pub use client::{HttpClient, HttpClientError, NoResponse};
+pub use client::{HttpClient, NoResponse};
 pub(crate) use event_stream::{EventStream, ResumePoint, StreamItem};
 pub use request_error::{ErrorStatus, RequestError};
 pub(crate) use server_client::{ResponseContent, ServerClient};

@@ -1,7 +1,7 @@
 //! Removes hop-by-hop header fields.
 
-use hyper::HeaderMap;
-use hyper::header::{CONNECTION, HeaderName};
+use http::HeaderMap;
+use http::header::{CONNECTION, HeaderName};
 
 /// Fields that belong to one connection (RFC 9110, 7.6.1), including those that only older software treats so.
 const HOP_BY_HOP_FIELDS: [&str; 9] = [
@@ -36,8 +36,8 @@ pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
 #[cfg(test)]
 mod tests {
     use super::remove_hop_by_hop;
-    use hyper::HeaderMap;
-    use hyper::header::{HeaderName, HeaderValue};
+    use http::HeaderMap;
+    use http::header::{HeaderName, HeaderValue};
 
     fn check(fields: &[(&str, &str)], expect: &[&str]) {
         let mut map = HeaderMap::new();

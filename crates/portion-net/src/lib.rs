@@ -1,0 +1,22 @@
+//! Rules of HTTP and TLS that every proxy and client of Portion applies:
+//!
+//! - [`hop_by_hop`]: removes the header fields of one connection
+//! - [`accept_encoding`]: requests only the codings that can be decoded
+//! - `tls` (feature `tls`): configures TLS with the system's root certificates
+//!
+//! ```
+//! use http::HeaderMap;
+//! use portion_net::hop_by_hop::remove_hop_by_hop;
+//!
+//! let mut headers = HeaderMap::new();
+//! headers.insert("connection", "x-secret".parse()?);
+//! headers.insert("x-secret", "1".parse()?);
+//! remove_hop_by_hop(&mut headers);
+//! assert!(headers.is_empty());
+//! # Ok::<(), http::header::InvalidHeaderValue>(())
+//! ```
+
+pub mod accept_encoding;
+pub mod hop_by_hop;
+#[cfg(feature = "tls")]
+pub mod tls;
