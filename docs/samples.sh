@@ -65,5 +65,19 @@ seq 1 80 | awk '
     }
     END { print "\n]}" }' > passages.json
 
+# An MCP server whose tool `search` returns the passages.
+cat > passages-server.sh <<'SERVER'
+while read -r message; do
+    case $message in
+    *'"initialize"'*)
+        result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"passages","version":"1"}}' ;;
+    *'"tools/call"'*) result="{\"content\":[],\"structuredContent\":$(tr -d '\n' < passages.json)}" ;;
+    *) continue ;;
+    esac
+    id=${message#*'"id":'}
+    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "${id%%,*}" "$result"
+done
+SERVER
+
 # Small enough to be left alone.
 printf '[{"id": 1, "status": "confirmed"},\n {"id": 2, "status": "pending"}]\n' > small.json

@@ -2,7 +2,8 @@
 //! token budget.
 //!
 //! [`read_chunks`](read::read_chunks) finds the chunks in the result of a tool, [`select`](select::select) chooses those
-//! that are kept. Both are pure: equal input gives equal output.
+//! that are kept. Both are pure: equal input gives equal output. [`fetch`](fetch::fetch) calls the tool first, with a
+//! [`Client`](client::Client).
 //!
 //! ```
 //! use portion_client::read::{FieldNames, read_chunks};
@@ -20,6 +21,8 @@
 //! ```
 
 mod chunk;
+pub mod client;
+pub mod fetch;
 pub mod read;
 pub mod select;
 

@@ -1,7 +1,7 @@
 //! The command line: one variant per command. The options of a command are in its own module.
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, config, dashboard, demo, http, serve, shape, stats, top, wrap};
+use crate::command::{calibrate, config, dashboard, demo, fetch, http, serve, shape, stats, top, wrap};
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, without loss.
@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Serve(Box<serve::Options>),
     /// Run a reverse proxy for a JSON REST API and limit its responses to a token budget
     Http(Box<http::Options>),
+    /// Call a retrieval tool and keep its best chunks within a token budget
+    Fetch(Box<fetch::Options>),
     /// Show the reply that a model would get for a file
     Shape(Box<shape::Options>),
     /// Check, show, compare and restore configurations

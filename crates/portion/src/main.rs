@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Wrap(wrap) => command::wrap::run(&wrap),
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Http(http) => command::http::run(&http),
+        Command::Fetch(fetch) => command::fetch::run(&fetch),
         Command::Shape(shape) => command::shape::run(&shape),
         Command::Config(config) => command::config::run(&config),
         Command::Dashboard(dashboard) => command::dashboard::run(&dashboard),

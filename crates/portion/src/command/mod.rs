@@ -4,6 +4,7 @@ pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
+pub(crate) mod fetch;
 pub(crate) mod http;
 mod rule_lookup;
 pub(crate) mod serve;

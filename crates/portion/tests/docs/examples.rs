@@ -34,6 +34,11 @@ fn of_questions_are_real() -> Outcome {
     run("docs/queries.md")
 }
 
+#[test]
+fn of_fetches_are_real() -> Outcome {
+    run("docs/fetch.md")
+}
+
 fn run(file: &str) -> Outcome {
     let directory = samples(file)?;
     let mut expect = String::new();

@@ -1,0 +1,85 @@
+//! A small MCP client: connects to a server, calls a tool, returns the whole result as JSON.
+//!
+//! It opens a session with `initialize`, for revisions up to 2025-11-25. A server that refuses gets
+//! `server/discover` and requests without a session, as of 2026-07-28. A result that a Portion on the way shortened is
+//! read to its end.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use portion_client::client::Client;
+//! use portion_mcp::upstream::link::ChildConnector;
+//! use portion_mcp::upstream::stdio::Program;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = ChildConnector { program: Program::new("my-server", [""; 0]), message_limit: 256 << 20 };
+//! let mut client = Client::connect(&server, Duration::from_secs(60)).await?;
+//! let result = client.call_tool("search", r#"{"query":"grapple"}"#).await?;
+//! client.close(Duration::from_millis(500)).await;
+//! # Ok(()) }
+//! ```
+
+mod connection;
+mod error;
+mod handshake;
+mod shortened;
+
+use std::time::Duration;
+
+use portion_mcp::upstream::link::Connector;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use connection::Connection;
+pub use error::ClientError;
+use portion_json::scan::quote;
+
+/// Time to tell the server that its result is not awaited any more.
+const CANCEL_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Connection to a server.
+#[derive(Debug)]
+pub struct Client {
+    connection: Connection,
+    time_limit: Duration,
+    deadline: Instant,
+}
+
+impl Client {
+    /// Connects to a server and opens a session. `time_limit` holds for everything until the result is read.
+    ///
+    /// # Errors
+    /// Returns [`ClientError`] if the server cannot be reached, refuses, or does not answer in time.
+    pub async fn connect(server: &dyn Connector, time_limit: Duration) -> Result<Self, ClientError> {
+        let deadline = Instant::now() + time_limit;
+        let timed_out = |during: &str| ClientError::Timeout { during: during.to_owned(), time_limit };
+        let link =
+            timeout_at(deadline, server.connect()).await.map_err(|_| timed_out("the connection"))??;
+        let mut client = Self { connection: Connection::new(link), time_limit, deadline };
+        match timeout_at(deadline, handshake::open(&mut client.connection)).await {
+            Ok(opened) => opened.map(|()| client),
+            Err(_) => Err(timed_out(client.connection.current_method())),
+        }
+    }
+
+    /// Calls a tool and returns the `result` member of the response. `arguments` is a JSON object.
+    ///
+    /// # Errors
+    /// Returns [`ClientError`] if the server refuses the call, ends, or does not answer in time. A result with `isError`
+    /// is a result.
+    pub async fn call_tool(&mut self, name: &str, arguments: &str) -> Result<String, ClientError> {
+        let params = format!(r#"{{"name":{},"arguments":{arguments}}}"#, quote(name));
+        let called = async {
+            let result = self.connection.request("tools/call", &params).await?;
+            shortened::read_whole(&mut self.connection, result).await
+        };
+        if let Ok(result) = timeout_at(self.deadline, called).await {
+            return result;
+        }
+        let _ = timeout(CANCEL_TIMEOUT, self.connection.cancel()).await;
+        Err(ClientError::Timeout { during: format!("the tool `{name}`"), time_limit: self.time_limit })
+    }
+
+    /// Ends the session and waits up to `grace` for the server to end.
+    pub async fn close(self, grace: Duration) {
+        let _ = timeout(grace, self.connection.close()).await;
+    }
+}

@@ -1,0 +1,212 @@
+//! `portion fetch`: calls a retrieval tool and keeps its best chunks within a token budget.
+
+use std::cmp::Ordering;
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use portion_client::client::Client;
+use portion_client::fetch::{FetchRequest, MAX_CONTEXT_TOKENS, fetch};
+use portion_client::read::FieldNames;
+use portion_client::select::Fill;
+use portion_client::{DropReason, DroppedChunk, FetchResult};
+use portion_mcp::upstream::link::{ChildConnector, Connector};
+use portion_tokens::Tokenizer;
+
+use super::CommandResult;
+use crate::log;
+use crate::remote::RemoteArgs;
+use crate::server::Server;
+use crate::watchdog;
+
+/// Largest message of the server, in bytes: the default of `upstreamMessageLimit`.
+const MESSAGE_LIMIT: usize = 256 << 20;
+/// Time for the server to end after its result was printed.
+const EXIT_GRACE: Duration = Duration::from_millis(700);
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion fetch --tool search --args '{\"query\":\"grapple\"}' -- uvx my-rules-server
+  portion fetch --tool search --json --fill value --url https://mcp.example.com/mcp
+  portion fetch --tool search --text-field body --score-field rank -- my-server
+
+With --json stdout has {\"chunks\":[…],\"truncated\":…,\"dropped\":…,\"tokens\":…}. If chunks are left out, stderr has
+a warning as a line of JSON. The exit code is 0 also then; it is 1 if the call failed or its result has no chunks.";
+
+/// Options of `portion fetch`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// The tool to call
+    #[arg(long, value_name = "NAME")]
+    tool: String,
+    /// Arguments of the tool, a JSON object
+    #[arg(long = "args", value_name = "JSON", default_value = "{}", value_parser = parse_arguments)]
+    arguments: String,
+    /// Budget of the chunks' texts, in tokens
+    #[arg(long, value_name = "N", default_value_t = MAX_CONTEXT_TOKENS)]
+    max_context_tokens: usize,
+    /// What happens after a chunk that does not fit: stop ends, skip goes on, value keeps the most valuable set
+    #[arg(long, value_name = "WAY", default_value_t, value_parser = str::parse::<Fill>)]
+    fill: Fill,
+    /// Counter of the budget: len4 is the number of characters by four, others are o200k, cl100k, claude, chars4, auto
+    #[arg(long, value_name = "NAME", default_value = "len4", value_parser = str::parse::<Tokenizer>)]
+    tokenizer: Tokenizer,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Field of a chunk that holds its text, as in payload.text; found among the usual names by default
+    #[arg(long, value_name = "FIELD")]
+    text_field: Option<String>,
+    /// Field of a chunk that holds its score, higher is better
+    #[arg(long, value_name = "FIELD")]
+    score_field: Option<String>,
+    /// Field of a chunk that holds its id
+    #[arg(long, value_name = "FIELD")]
+    id_field: Option<String>,
+    /// Member of the result that holds the list of chunks, as in data.hits
+    #[arg(long, value_name = "FIELD")]
+    list_field: Option<String>,
+    /// Time limit of the whole call, as in 90s or 2m; a plain number is seconds
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
+    timeout: Duration,
+    /// The URL of a server over HTTP, in place of a command
+    #[arg(id = "server_url", long = "url", value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    remote: RemoteArgs,
+    /// The command that starts the server, after `--`
+    #[arg(
+        last = true,
+        conflicts_with = "server_url",
+        required_unless_present = "server_url",
+        value_name = "CMD"
+    )]
+    command: Vec<OsString>,
+}
+
+/// Calls the tool, prints what is kept, and warns if anything is left out.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    log::init_stderr(None, true);
+    let server = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
+    let server = server.ok_or("give the command of a server after `--`, or its URL with --url")?;
+    server.check_program()?;
+    let connector: Box<dyn Connector> = match server {
+        Server::Remote(remote) => Box::new(remote.to_link_remote(MESSAGE_LIMIT)?),
+        Server::Command(program) => {
+            watchdog::register();
+            Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let outcome = runtime.block_on(async {
+        let mut client = Client::connect(&*connector, options.timeout).await?;
+        let outcome = fetch(&mut client, &options.request()).await;
+        // Printed before the server ends, which may take its time.
+        let printed = outcome.map_err(Box::<dyn Error>::from).and_then(|result| {
+            warn_if_truncated(options, &result);
+            Ok(print(options, &result)?)
+        });
+        client.close(EXIT_GRACE).await;
+        printed
+    });
+    runtime.shutdown_background();
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+impl Options {
+    fn request(&self) -> FetchRequest {
+        FetchRequest {
+            names: FieldNames {
+                text: self.text_field.clone(),
+                score: self.score_field.clone(),
+                id: self.id_field.clone(),
+                list: self.list_field.clone(),
+            },
+            max_context_tokens: self.max_context_tokens,
+            tokenizer: self.tokenizer,
+            fill: self.fill,
+            ..FetchRequest::new(&self.tool, &self.arguments)
+        }
+    }
+}
+
+/// Logs what was left out, without its content.
+fn warn_if_truncated(options: &Options, result: &FetchResult) {
+    if !result.is_truncated() {
+        return;
+    }
+    let oversized = result.dropped.iter().filter(|chunk| chunk.reason == DropReason::Oversized);
+    for chunk in oversized.filter(|chunk| is_above(chunk, result)) {
+        let id = chunk.id.as_deref().unwrap_or("none");
+        tracing::warn!(
+            position = chunk.position,
+            id,
+            tokens = chunk.tokens,
+            max_context_tokens = options.max_context_tokens,
+            "a chunk above all that were kept alone exceeds the budget"
+        );
+    }
+    tracing::warn!(
+        tool = options.tool,
+        kept = result.chunks.len(),
+        dropped = result.dropped.len(),
+        oversized = result.dropped_for(DropReason::Oversized),
+        without_text = result.dropped_for(DropReason::NoText),
+        tokens = result.tokens,
+        max_context_tokens = options.max_context_tokens,
+        tokenizer = %options.tokenizer,
+        fill = options.fill.name(),
+        "chunks were left out of the context"
+    );
+}
+
+/// Returns true if a chunk would have come before all that were kept.
+fn is_above(chunk: &DroppedChunk, result: &FetchResult) -> bool {
+    let Some(best) = result.chunks.first() else { return true };
+    match (chunk.score, best.score) {
+        (Some(score), Some(best_score)) => match score.partial_cmp(&best_score) {
+            Some(Ordering::Equal) => chunk.position < best.position,
+            order => order == Some(Ordering::Greater),
+        },
+        (None, None) => chunk.position < best.position,
+        (score, _) => score.is_some(),
+    }
+}
+
+fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", result.to_json())?;
+        return out.flush();
+    }
+    for (place, chunk) in result.chunks.iter().enumerate() {
+        let id = chunk.id.as_deref().map(|id| format!(" · {}", id.trim_matches('"'))).unwrap_or_default();
+        let score = chunk.score.map(|score| format!(" · score {score}")).unwrap_or_default();
+        writeln!(out, "--- {}{id}{score}\n{}\n", place + 1, chunk.text.as_deref().unwrap_or_default())?;
+    }
+    let all = result.chunks.len() + result.dropped.len();
+    let (kept, tokens, budget) = (result.chunks.len(), result.tokens, options.max_context_tokens);
+    writeln!(out, "{kept} of {all} chunks, {tokens} of {budget} tokens ({})", options.tokenizer)?;
+    out.flush()
+}
+
+/// Accepts a JSON object.
+fn parse_arguments(text: &str) -> Result<String, String> {
+    match serde_json::from_str(text) {
+        Ok(serde_json::Value::Object(_)) => Ok(text.to_owned()),
+        Ok(_) => Err("it is JSON, but not an object; write {\"name\": value}".to_owned()),
+        Err(error) => Err(format!("not JSON: {error}; write {{\"name\": value}}, quoted for your shell")),
+    }
+}
+
+/// Accepts `90s`, `2m`, or seconds.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string());
+    }
+    humantime::parse_duration(text).map_err(|error| error.to_string())
+}
