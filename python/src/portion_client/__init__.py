@@ -1,0 +1,196 @@
+"""Calls a retrieval tool of an MCP server and keeps the best whole chunks within a token budget.
+
+The work is done by the program `portion fetch`, which comes in the same wheel.
+
+    >>> from portion_client import fetch
+    >>> result = fetch("search", {"query": "grapple"}, command=["my-rules-server"])
+    >>> [chunk.score for chunk in result.chunks]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+__all__ = ["Chunk", "FetchError", "FetchResult", "Fill", "fetch", "fetch_async", "find_binary"]
+
+Fill = Literal["stop", "skip", "value"]
+
+_log = logging.getLogger("portion_client")
+_EXIT_SECONDS = 10.0
+
+
+class FetchError(Exception):
+    """The call failed, or its result has no chunks. The message says why."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A whole chunk as the tool returned it."""
+
+    text: str
+    score: float | None = None
+    id: str | int | float | None = None
+    #: All fields of the chunk.
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FetchResult:
+    """The kept chunks, best first."""
+
+    chunks: list[Chunk]
+    #: True if anything was left out.
+    truncated: bool
+    #: Number of chunks that were left out.
+    dropped: int
+    #: Tokens of the kept texts.
+    tokens: int
+
+
+def fetch(
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    max_context_tokens: int = 8192,
+    fill: Fill = "stop",
+    tokenizer: str = "len4",
+    text_field: str | None = None,
+    score_field: str | None = None,
+    id_field: str | None = None,
+    list_field: str | None = None,
+    timeout: float = 60.0,
+    env: Mapping[str, str] | None = None,
+) -> FetchResult:
+    """Calls `tool` on the server that `command` starts or that is at `url`.
+
+    Raises FetchError if the call fails. Chunks that are left out are logged as a warning.
+    """
+    line, variables = _prepare(locals())
+    try:
+        done = subprocess.run(
+            line, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout + _EXIT_SECONDS, env=variables
+        )
+    except subprocess.TimeoutExpired:
+        raise FetchError(f"no answer from the tool `{tool}` within {timeout} s") from None
+    return _read(done.returncode, done.stdout, done.stderr, text_field, score_field, id_field)
+
+
+async def fetch_async(
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    max_context_tokens: int = 8192,
+    fill: Fill = "stop",
+    tokenizer: str = "len4",
+    text_field: str | None = None,
+    score_field: str | None = None,
+    id_field: str | None = None,
+    list_field: str | None = None,
+    timeout: float = 60.0,
+    env: Mapping[str, str] | None = None,
+) -> FetchResult:
+    """Does what `fetch` does, without blocking the event loop. A cancelled task ends the program."""
+    line, variables = _prepare(locals())
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *line, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=variables
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), timeout + _EXIT_SECONDS)
+    except asyncio.TimeoutError:
+        raise FetchError(f"no answer from the tool `{tool}` within {timeout} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return _read(process.returncode or 0, out, err, text_field, score_field, id_field)
+
+
+def find_binary() -> str:
+    """Returns the path of `portion`: that of PORTION_BIN, of this installation, or on PATH."""
+    given = os.environ.get("PORTION_BIN")
+    name = "portion" + (sysconfig.get_config_var("EXE") or "")
+    beside = [Path(sysconfig.get_path("scripts")) / name, Path(__file__).resolve().parents[1] / "bin" / name]
+    found = given or next((str(path) for path in beside if path.is_file()), None) or shutil.which("portion")
+    if not found:
+        raise FetchError("the program `portion` is missing: install the wheel portion-mcp, or set PORTION_BIN")
+    return found
+
+
+def _prepare(call: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    command, url = call["command"], call["url"]
+    if (command is None) == (url is None):
+        raise FetchError("give either command or url")
+    if isinstance(command, str):
+        raise FetchError("command is a list of words, as in ['npx', '-y', 'my-server']")
+    line = [find_binary(), "fetch", "--json", f"--tool={call['tool']}"]
+    line.append("--args=" + json.dumps(dict(call["arguments"] or {})))
+    for option in ("max_context_tokens", "fill", "tokenizer", "text_field", "score_field", "id_field", "list_field"):
+        if call[option] is not None:
+            line.append(f"--{option.replace('_', '-')}={call[option]}")
+    line.append(f"--timeout={call['timeout']}")
+    variables = dict(os.environ, **(call["env"] or {}))
+    # Headers may be secret; other users of the machine can read a command line.
+    for number, (name, value) in enumerate((call["headers"] or {}).items()):
+        variables[f"PORTION_CLIENT_HEADER_{number}"] = value
+        line.append(f"--header={name}: ${{PORTION_CLIENT_HEADER_{number}}}")
+    line += [f"--url={url}"] if url is not None else ["--", *command]
+    return line, variables
+
+
+def _read(
+    code: int, out: bytes, err: bytes, text_field: str | None, score_field: str | None, id_field: str | None
+) -> FetchResult:
+    said = err.decode(errors="replace")
+    for line in said.splitlines():
+        try:
+            event = json.loads(line) if line.startswith("{") else {}
+        except ValueError:
+            event = {}
+        if isinstance(event, dict) and event.get("level") == "WARN":
+            facts = {name: value for name, value in event.items() if name not in ("timestamp", "level", "message")}
+            _log.warning("%s %s", event.get("message"), json.dumps(facts), extra={"portion": facts})
+    if code != 0:
+        start = max(f"\n{said}".rfind("\nportion: "), f"\n{said}".rfind("\nerror: "), 0)
+        message = said[start:].strip()
+        raise FetchError(message[len("portion: ") :] if message.startswith("portion: ") else message)
+    read = json.loads(out)
+    chunks = [_chunk(record, text_field, score_field, id_field) for record in read["chunks"]]
+    return FetchResult(chunks, read["truncated"], read["dropped"], read["tokens"])
+
+
+def _chunk(record: dict[str, Any], text_field: str | None, score_field: str | None, id_field: str | None) -> Chunk:
+    score = _at(record, score_field or "score")
+    try:
+        score = None if score is None else float(score)
+    except (TypeError, ValueError):
+        score = None
+    return Chunk(_at(record, text_field or "text"), score, _at(record, id_field or "id"), record)
+
+
+def _at(record: Any, path: str) -> Any:
+    """The value at a path as `portion fetch` reads it: a key as it is, or keys joined by dots."""
+    while isinstance(record, dict):
+        if path in record:
+            return record[path]
+        first, dot, path = path.partition(".")
+        if not dot:
+            return None
+        record = record.get(first)
+    return None
