@@ -16,7 +16,6 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-tokens", &[]),
     ("portion-text", &["json", "tokens"]),
     ("portion-core", &["json", "text", "tokens"]),
-    ("portion-client", &["core", "json", "text", "tokens"]),
     ("portion-policy", &["core", "json", "text", "tokens"]),
     ("portion-sql", &["core", "json", "text", "tokens"]),
     ("portion-telemetry", &["core", "json", "text", "tokens"]),
@@ -26,6 +25,7 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-gateway", &["core", "json", "policy", "sql", "text", "tokens"]),
     ("portion-http", &["core", "gateway", "json", "net", "policy", "text", "tokens"]),
     ("portion-mcp", &["core", "gateway", "json", "net", "policy", "text", "tokens"]),
+    ("portion-client", &["core", "json", "mcp", "text", "tokens"]),
     (
         "portion",
         &[
