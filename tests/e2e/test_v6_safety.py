@@ -54,6 +54,21 @@ def test_v6_1_a_cursor_of_another_process_is_invalid(peer, first):
         check_refused(other.call("portion_read", cursor=first.next), "cursor_invalid")
 
 
+def test_v6_1_a_walk_goes_on_after_a_restart(tmp_path):
+    env = {"PORTION_STORE": "file", "XDG_STATE_HOME": str(tmp_path)}
+    with Peer(wrapped(FIXTURE), env=env) as peer:
+        first = lawful(peer.call("list_bookings"))
+        expected = lawful(peer.call("portion_read", cursor=first.next))
+    with Peer(wrapped(FIXTURE), env=env) as peer:
+        page = lawful(peer.call("portion_read", cursor=first.next))
+        assert page.result == expected.result
+        assert not list(walk(peer, page))[-1].next
+    with Peer(wrapped(FIXTURE, "--redact"), env=env) as peer:
+        check_refused(peer.call("portion_read", cursor=first.next), "cursor_expired")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files and all(path.stat().st_mode & 0o77 == 0 for path in files), files
+
+
 def test_v6_1_no_flipped_character_is_accepted(peer, first):
     good = first.next
     for at, was in enumerate(good):

@@ -18,6 +18,13 @@ pub fn history_dir(file: &Path) -> Option<PathBuf> {
     Some(state.join(APP_DIR).join("config").join(format!("{name:016x}")))
 }
 
+/// Returns the directory for stored payloads.
+pub fn snapshot_dir() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
+    Some(state.join(APP_DIR).join("snapshots"))
+}
+
 /// Returns the file in which requests are recorded.
 pub fn telemetry_file() -> Option<PathBuf> {
     let places = etcetera::choose_base_strategy().ok()?;

@@ -162,6 +162,18 @@ impl Scope {
         self.0.iter().zip(&other.0).fold(0, differ) == 0
     }
 
+    /// Restores a scope from its hash; `None` for bytes of another length.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// Restores a scope from the hexadecimal digits of its hash.
+    pub fn from_hex(digits: &str) -> Option<Self> {
+        let pairs = (0..32).map(|at| digits.get(2 * at..2 * at + 2));
+        let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
+        Self::from_bytes(&bytes?).filter(|_| digits.len() == 64)
+    }
+
     /// Returns the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

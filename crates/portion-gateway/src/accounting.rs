@@ -144,7 +144,7 @@ impl Accounting {
         let (process, requests) = (u64::from_ne_bytes(process), AtomicU64::new(0));
         Self {
             observer,
-            deferred_worker: DeferredWorker::default(),
+            deferred_worker: DeferredWorker::new("portion-beside"),
             accuracy_tracker: Arc::default(),
             clock,
             process_tag: process,

@@ -209,6 +209,11 @@ impl Caller {
 }
 
 impl ReuseKey {
+    /// Returns the bytes of the key.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
     /// Creates the key of a call. `arguments` are canonical: keys sorted, minified, without controls.
     pub fn new(endpoint: &Endpoint, arguments: &str) -> Self {
         let Endpoint { name, kind, .. } = endpoint;

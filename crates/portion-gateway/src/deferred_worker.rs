@@ -1,4 +1,4 @@
-//! Runs deferred work about replies on a thread of its own, one job at a time, so that no request waits for
+//! Runs deferred work on a thread of its own, one job at a time, so that no request waits for
 //! it.
 //!
 //! The queue is bounded, and so is the CPU time for counting. A job that does not fit runs at once on the
@@ -30,8 +30,8 @@ const POLL_INTERVAL_RANGE: (Duration, Duration) = (Duration::from_millis(2), Dur
 const THOROUGH_FRACTION: f64 = 0.8;
 
 /// Runs deferred jobs.
-#[derive(Default)]
 pub(crate) struct DeferredWorker {
+    thread_name: &'static str,
     worker: OnceLock<Option<WorkerHandle>>,
     queue: Arc<JobQueue>,
 }
@@ -76,6 +76,19 @@ struct QueueState {
 }
 
 impl DeferredWorker {
+    /// Creates a worker. Its thread starts with the first job.
+    pub(crate) fn new(thread_name: &'static str) -> Self {
+        Self { thread_name, worker: OnceLock::new(), queue: Arc::default() }
+    }
+
+    /// Waits at most `limit` until all jobs are done, at their own pace. Returns true if they are.
+    pub(crate) fn wait_until_idle(&self, limit: Duration) -> bool {
+        if let Some(Some(worker)) = self.worker.get() {
+            worker.thread.unpark();
+        }
+        self.queue.wait_until_idle(limit)
+    }
+
     /// Queues a job that holds `bytes` bytes to run thoroughly; if the queue is full, runs it at once, not
     /// thoroughly.
     pub(crate) fn submit(
@@ -118,10 +131,10 @@ impl DeferredWorker {
         let worker = self.worker.get_or_init(|| {
             let (jobs, waiting) = sync_channel(MAX_PENDING_JOBS);
             let queue = Arc::clone(&self.queue);
-            let thread = thread::Builder::new().name("portion-beside".into());
+            let thread = thread::Builder::new().name(self.thread_name.into());
             let spawned = thread.spawn(move || queue.run(&waiting));
             let spawned = spawned
-                .inspect_err(|error| tracing::warn!(%error, "replies are not counted exactly"))
+                .inspect_err(|error| tracing::warn!(%error, "a thread for deferred work cannot start"))
                 .ok()?;
             Some(WorkerHandle { sender: jobs, thread: spawned.thread().clone() })
         });
@@ -153,7 +166,7 @@ impl JobQueue {
         let begun = Instant::now();
         let worked = AssertUnwindSafe(|| dispatcher::with_default(&log, || work(thorough)));
         if catch_unwind(worked).is_err() {
-            tracing::error!("recording a reply panicked");
+            tracing::error!("deferred work panicked");
         }
         let spent = if priority == JobPriority::BestEffort { begun.elapsed() } else { Duration::ZERO };
         self.finish_job(bytes, spent);
@@ -228,7 +241,7 @@ mod tests {
     #[test]
     fn jobs_run_in_the_background_and_are_waited_for() {
         let (sender, receiver) = channel();
-        let worker = DeferredWorker::default();
+        let worker = DeferredWorker::new("portion-test");
         for n in 0..10 {
             let sender = sender.clone();
             worker.submit(JobPriority::BestEffort, 1, move |thorough| {
@@ -242,7 +255,7 @@ mod tests {
 
     #[test]
     fn jobs_beyond_the_limit_run_at_once() {
-        let worker = DeferredWorker::default();
+        let worker = DeferredWorker::new("portion-test");
         let go = held_up(&worker);
         let (sender, receiver) = channel();
         let work = |bytes: usize| {
@@ -268,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_flush_ends_at_its_limit_while_a_job_runs() {
-        let worker = DeferredWorker::default();
+        let worker = DeferredWorker::new("portion-test");
         let go = held_up(&worker);
         let (sender, receiver) = channel();
         worker.submit(JobPriority::Required, 0, move |thorough| sender.send(thorough).expect("it is heard"));
@@ -291,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_one_job() {
-        let worker = DeferredWorker::default();
+        let worker = DeferredWorker::new("portion-test");
         worker.submit(JobPriority::Required, 0, |_| panic!("as it should"));
         let (sender, receiver) = channel();
         worker.submit(JobPriority::Required, 0, move |thorough| sender.send(thorough).expect("it is heard"));

@@ -65,10 +65,10 @@ use crate::offload::offload;
 use crate::pass_through::PassThroughRelay;
 use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
-use crate::rules::EndpointRules;
+use crate::rules::{EndpointRule, EndpointRules};
 use crate::span_ids::SpanIds;
 use crate::store::{
-    NewSnapshot, SnapshotStore, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot,
+    CachedStore, NewSnapshot, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot, redaction_id,
 };
 
 /// Bytes per token where tokens are not counted.
@@ -80,7 +80,7 @@ const SESSION_META_KEY: &str = "io.portion/session";
 pub struct Gateway {
     rules: ArcSwap<EndpointRules>,
     renderer: Arc<Renderer>,
-    store: Arc<dyn SnapshotStore>,
+    store: CachedStore,
     pass_through: PassThroughRelay,
     accounting: Arc<Accounting>,
     span_ids: SpanIds,
@@ -180,6 +180,12 @@ impl Gateway {
         self.accounting.flush(limit)
     }
 
+    /// Waits at most `limit` until all snapshots are written to the store. Returns true if they are. For the end
+    /// of the program.
+    pub fn flush_store(&self, limit: Duration) -> bool {
+        self.store.flush(limit)
+    }
+
     /// Returns statistics of the store.
     pub fn store_stats(&self) -> StoreStats {
         self.store.stats(self.now())
@@ -262,7 +268,7 @@ impl Gateway {
         if self.has_other_redaction(caller, &held) {
             return None;
         }
-        let caller = Caller { read_uri: None, ..with_snapshot_rule(caller.clone(), &held) };
+        let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
         let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
         let context = RequestContext {
@@ -285,7 +291,7 @@ impl Gateway {
     pub async fn caller_for_cursor(&self, caller: Caller, cursor: &str) -> Caller {
         let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
         match self.resolve_cursor(&caller, None, &request).await {
-            Ok((held, _)) => with_snapshot_rule(caller, &held),
+            Ok((held, _)) => self.with_snapshot_rule(caller, &held),
             // Reading the cursor later reports the error.
             Err(_) => caller,
         }
@@ -412,6 +418,7 @@ impl Gateway {
                     endpoint,
                     reuse_key: reuse.filter(|_| !context.is_upstream_error),
                     rule,
+                    redaction: None,
                     origin_snapshot: origin,
                 };
                 is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await)
@@ -438,7 +445,7 @@ impl Gateway {
         let form = if context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
         let endpoint = held.endpoint.clone().or(context.endpoint);
         let context = RequestContext {
-            caller: with_snapshot_rule(context.caller, &held),
+            caller: self.with_snapshot_rule(context.caller, &held),
             endpoint,
             origin_snapshot: Some(held.origin_snapshot),
             ..context
@@ -453,7 +460,7 @@ impl Gateway {
             Ok(found) => found,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
-        let (caller, endpoint) = (with_snapshot_rule(context.caller, &held), held.endpoint.clone());
+        let (caller, endpoint) = (self.with_snapshot_rule(context.caller, &held), held.endpoint.clone());
         let context =
             RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..context };
         if !context.caller.effective_policy.policy.render_options.techniques.query {
@@ -564,15 +571,39 @@ impl Gateway {
     /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot
     /// is no longer served, because it may contain values that are redacted now.
     fn has_other_redaction(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
-        let Some(captured_under) = &held.rule else { return false };
+        match (&held.rule, held.redaction) {
+            (None, None) => false,
+            (Some(captured_under), _) => {
+                self.current_rule(caller, held).config().redact != captured_under.config().redact
+            }
+            (None, Some(captured_under)) => {
+                redaction_id(self.current_rule(caller, held).config().redact.as_deref()) != captured_under
+            }
+        }
+    }
+
+    /// Returns the current rule of the endpoint of a snapshot.
+    fn current_rule(&self, caller: &Caller, held: &StoredSnapshot) -> Arc<EndpointRule> {
         let rules = self.rules();
-        let current = match held.endpoint.as_deref() {
+        match held.endpoint.as_deref() {
             Some(Endpoint { kind, name, .. }) => {
                 rules.rule_for(EndpointTarget { upstream: caller.upstream.as_deref(), kind: *kind, name })
             }
             None => Arc::clone(rules.default_rule()),
-        };
-        current.config().redact != captured_under.config().redact
+        }
+    }
+
+    /// Applies the rule under which the snapshot was captured to a follow-up; the current one if another process
+    /// captured it.
+    fn with_snapshot_rule(&self, caller: Caller, held: &StoredSnapshot) -> Caller {
+        match &held.rule {
+            Some(rule) => caller.with_rule(rule),
+            None if held.redaction.is_some() => {
+                let rule = self.current_rule(&caller, held);
+                caller.with_rule(&rule)
+            }
+            None => caller,
+        }
     }
 
     /// Returns the reply to a request whose cursor cannot be resolved.
@@ -609,7 +640,10 @@ impl Gateway {
         let rendered = self.render(&job, true).await;
         let stored = match &rendered {
             RenderOutcome::Portion { view, .. } => is_stored(
-                &self.store.put_view(&job.caller.scope, job.snapshot_id, view.clone(), self.now()).await,
+                &self
+                    .store
+                    .put_view(&job.caller.scope, job.snapshot_id, (&job.snapshot, view.clone()), self.now())
+                    .await,
             ),
             _ => true,
         };
@@ -690,14 +724,6 @@ fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request
         fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)
     }));
     fitted.unwrap_or_else(|_| fault.fit_to_budget(BYTE_COUNTER, budget, policy.fallback_byte_limit))
-}
-
-/// Applies the rule under which the snapshot was captured to a follow-up.
-fn with_snapshot_rule(caller: Caller, held: &StoredSnapshot) -> Caller {
-    match &held.rule {
-        Some(rule) => caller.with_rule(rule),
-        None => caller,
-    }
 }
 
 /// Returns the counter behind an estimate.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use portion_core::event::Observer;
 
 use crate::rules::EndpointRules;
-use crate::store::SnapshotStore;
+use crate::store::CachedStore;
 
 /// Returns the current time; replaceable in tests.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
@@ -18,7 +18,7 @@ pub struct GatewayParts {
     /// Secret that signs cursors: random for each process, or configured if processes share a store.
     pub cursor_secret: [u8; 32],
     /// Store of snapshots.
-    pub store: Arc<dyn SnapshotStore>,
+    pub store: CachedStore,
     /// Clock.
     pub clock: Clock,
     /// Receives the records of requests.
@@ -27,7 +27,8 @@ pub struct GatewayParts {
 
 impl GatewayParts {
     /// Creates parts with the system clock and without an observer.
-    pub fn new(rules: EndpointRules, store: Arc<dyn SnapshotStore>, secret: [u8; 32]) -> Self {
+    pub fn new(rules: EndpointRules, store: impl Into<CachedStore>, secret: [u8; 32]) -> Self {
+        let store = store.into();
         Self { rules, cursor_secret: secret, store, clock: Arc::new(Instant::now), observer: Arc::new(()) }
     }
 }

@@ -4,16 +4,16 @@
 mod samples;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::policy::Policy;
-use portion_core::view::{Request, View, ViewError};
+use portion_core::view::{Request, ViewError};
 use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::store::{
-    MemoryStore, NewSnapshot, SnapshotStore, StoreFuture, StoreLookupError, StoreStats, StoreWriteError,
-    StoredSnapshot,
+    CachedStore, FieldName, MemoryStore, SnapshotKey, SnapshotStore, StoreFuture, StoreLimits,
+    StoreReadError, StoreWriteError,
 };
 use portion_policy::endpoint::Endpoint;
 use portion_tokens::{Factor, TokenCounter, Tokenizer};
@@ -45,51 +45,53 @@ struct Unreachable;
 const WHY: &str = "connection refused";
 
 impl SnapshotStore for Unreachable {
-    fn put<'a>(
-        &'a self,
-        _: &'a Scope,
-        _: NewSnapshot,
-        _: Instant,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+    fn put(
+        &self,
+        _: SnapshotKey,
+        _: Vec<(FieldName, Vec<u8>)>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         Box::pin(async { Err(StoreWriteError::Unreachable(WHY.into())) })
     }
 
-    fn put_view<'a>(
-        &'a self,
-        _: &'a Scope,
-        _: SnapshotId,
-        _: View,
-        _: Instant,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
-        Box::pin(async { Err(StoreWriteError::Unreachable(WHY.into())) })
-    }
-
-    fn find<'a>(
-        &'a self,
-        _: &'a Scope,
-        _: SnapshotId,
+    fn put_view(
+        &self,
+        _: SnapshotKey,
         _: ViewId,
-        _: Instant,
-    ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>> {
-        Box::pin(async { Err(StoreLookupError::Unreachable(WHY.into())) })
+        _: Vec<u8>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        Box::pin(async { Err(StoreWriteError::Unreachable(WHY.into())) })
     }
 
-    fn find_reusable<'a>(
+    fn get<'a>(
         &'a self,
-        _: &'a Scope,
-        _: ReuseKey,
-        _: Instant,
-    ) -> StoreFuture<'a, Option<StoredSnapshot>> {
-        Box::pin(async { None })
+        _: SnapshotKey,
+        _: &'a [FieldName],
+    ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
+        Box::pin(async { Err(StoreReadError::Unreachable(WHY.into())) })
     }
 
-    fn forget_reuse<'a>(&'a self, _: &'a Scope, _: ReuseKey) -> StoreFuture<'a, ()> {
+    fn touch(&self, _: SnapshotKey) -> StoreFuture<'_, ()> {
         Box::pin(async {})
     }
 
-    fn stats(&self, _: Instant) -> StoreStats {
-        StoreStats::default()
+    fn set_reusable(
+        &self,
+        _: Scope,
+        _: ReuseKey,
+        _: Option<SnapshotId>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        Box::pin(async { Err(StoreWriteError::Unreachable(WHY.into())) })
     }
+
+    fn reusable(&self, _: Scope, _: ReuseKey) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>> {
+        Box::pin(async { Err(StoreReadError::Unreachable(WHY.into())) })
+    }
+}
+
+/// A store that never answers, behind this many bytes of memory.
+fn unreachable(memory_bytes: usize) -> CachedStore {
+    let limits = StoreLimits { memory_bytes, ..StoreLimits::default() };
+    CachedStore::new(MemoryStore::new(limits), Arc::new(Unreachable))
 }
 
 fn page(page: u32) -> Request {
@@ -193,7 +195,7 @@ async fn a_cursor_of_an_earlier_process_has_expired() {
 
 #[tokio::test]
 async fn payloads_that_do_not_fit_the_store_are_served_without_cursors() {
-    for trial in [Trial::within(4_096), Trial::of(&Quarters, Arc::new(Unreachable))] {
+    for trial in [Trial::within(4_096), Trial::of(&Quarters, unreachable(0))] {
         let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
         assert!(shown(&first).len() > 1_000);
         assert_eq!(next_cursor(&first), None);
@@ -207,9 +209,18 @@ async fn payloads_that_do_not_fit_the_store_are_served_without_cursors() {
     }
 }
 
+/// The memory goes on alone.
+#[tokio::test]
+async fn replies_have_cursors_while_the_store_behind_the_memory_fails() {
+    let trial = Trial::of(&Quarters, unreachable(64 << 20));
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let cursor = next_cursor(&first).expect("there is more");
+    portion(trial.follow(cursor).await);
+}
+
 #[tokio::test]
 async fn an_unreachable_store_is_reported() {
-    let (kept, lost) = (Trial::new(), Trial::of(&Quarters, Arc::new(Unreachable)));
+    let (kept, lost) = (Trial::new(), Trial::of(&Quarters, unreachable(0)));
     let first = portion(kept.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let fault = fault(lost.follow(next_cursor(&first).expect("there is more")).await);
     assert_eq!(fault.code, "store_unavailable");

@@ -15,6 +15,7 @@ mod options;
 mod remote;
 mod server;
 mod setup;
+mod storage;
 mod tips;
 mod watchdog;
 mod webhook;

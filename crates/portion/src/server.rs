@@ -2,9 +2,11 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use portion_config::{ServerConfig as Written, Upstream};
+use portion_core::cursor::Scope;
 use portion_mcp::bridge::{self, Bridge};
 use portion_mcp::front::http::Backend;
 use portion_mcp::mcp::McpProcessorFactory;
@@ -47,6 +49,46 @@ impl Server {
         }
         let [program, args @ ..] = command else { return Ok(None) };
         Ok(Some(Self::Command(Program::new(program, args))))
+    }
+
+    /// Appends everything that distinguishes it from other servers of the user.
+    fn write_identity(&self, out: &mut Vec<Vec<u8>>) {
+        let mut add = |bytes: &[u8]| out.push(bytes.to_vec());
+        match self {
+            Self::Remote(remote) => {
+                add(b"url");
+                add(remote.url.as_bytes());
+                remote.headers.iter().for_each(|header| add(header.as_bytes()));
+            }
+            Self::Command(program) => {
+                add(b"command");
+                // Relative names in the arguments depend on the working directory.
+                add(std::env::current_dir().unwrap_or_default().as_os_str().as_encoded_bytes());
+                add(program.name.as_encoded_bytes());
+                program.args.iter().for_each(|word| add(word.as_encoded_bytes()));
+                for (name, value) in &program.environment {
+                    add(b"environment");
+                    add(name.as_encoded_bytes());
+                    add(value.as_encoded_bytes());
+                }
+            }
+        }
+        out.push(b"end".to_vec());
+    }
+
+    /// Returns a name for a set of servers, so that each set has stored payloads of its own. It reveals nothing
+    /// about them.
+    pub(crate) fn namespace<'a>(servers: impl IntoIterator<Item = (&'a str, &'a Self)>) -> String {
+        let mut parts = Vec::new();
+        for (name, server) in servers {
+            parts.push(name.as_bytes().to_vec());
+            server.write_identity(&mut parts);
+        }
+        let hash = Scope::from_parts(&[0; 32], parts.iter().map(Vec::as_slice));
+        hash.as_bytes().iter().fold(String::new(), |mut name, byte| {
+            let _ = write!(name, "{byte:02x}");
+            name
+        })
     }
 
     /// Checks that the program exists.

@@ -12,10 +12,10 @@ use portion_core::event::Observer;
 use portion_gateway::accuracy;
 use portion_gateway::dropped_messages;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::gateway_parts::{GatewayParts, random_secret};
+use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
-use portion_gateway::store::{self, MemoryStore};
+use portion_gateway::store;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
@@ -29,6 +29,7 @@ use crate::environment::room_from_environment;
 use crate::log;
 use crate::observers::Observers;
 use crate::options::{ConfigOptions, KeyGroups};
+use crate::storage::Storage;
 
 /// Time that the end of the program waits for recounts of replies.
 const SETTLE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -76,24 +77,25 @@ impl LoadedConfig {
         Ok(Self { config: Arc::new(config), sources, history })
     }
 
-    /// Starts the gateway and its observers.
+    /// Starts the gateway for the servers with this namespace, see [`Server::namespace`].
+    ///
+    /// [`Server::namespace`]: crate::server::Server::namespace
     ///
     /// # Errors
     /// Returns an error if the file cannot be watched, or the system has no randomness.
-    pub(crate) fn start(self) -> Result<Arc<Setup>, Box<dyn Error>> {
+    pub(crate) fn start(self, namespace: &str) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
         // Loading the vocabulary may take longer than the server's first response.
         let tokenizer = config.tokenizer();
         std::thread::spawn(move || tokenizer.preload());
         let room = room_from_environment();
-        let (memory, ttl) = (config.snapshot_memory(), config.snapshot_ttl());
-        let store = Arc::new(MemoryStore::new(store::StoreLimits { memory_bytes: memory, ttl }));
+        let Storage { store, cursor_secret, principal_secret } = Storage::open(&config, namespace)?;
         let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.async_observer) as _;
         let rules = EndpointRules::new(Arc::clone(&config) as _, room);
         let settings = GatewayParts {
             observer: Arc::clone(&observer),
-            ..GatewayParts::new(rules, store, random_secret()?)
+            ..GatewayParts::new(rules, store, cursor_secret)
         };
         let gateway = Arc::new(Gateway::new(settings));
         let (governed, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
@@ -109,7 +111,7 @@ impl LoadedConfig {
             // The configuration has rejected invalid names.
             names.iter().filter_map(|name| name.parse().ok()).collect()
         });
-        let principals = PrincipalResolver::new(random_secret()?, headers);
+        let principals = PrincipalResolver::new(principal_secret, headers);
         Ok(Arc::new(Setup {
             config,
             principals,
@@ -226,6 +228,10 @@ impl Drop for ShutdownGuard {
         let left = until.saturating_duration_since(Instant::now());
         if !self.setup.gateway.flush(left.min(SETTLE_TIMEOUT)) {
             tracing::warn!("exact token counts of the last replies were not recorded");
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if !self.setup.gateway.flush_store(left.min(SETTLE_TIMEOUT)) {
+            tracing::warn!("the last results are not stored; their cursors end with this process");
         }
         self.setup.observers.shutdown(until);
     }

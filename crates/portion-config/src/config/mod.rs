@@ -124,6 +124,16 @@ impl Config {
         self.size("snapshotMemory", 512 << 20)
     }
 
+    /// Returns true if payloads are also kept in files.
+    pub fn has_file_store(&self) -> bool {
+        self.choice("store") == Some("file")
+    }
+
+    /// Returns the disk space for stored payloads, in bytes.
+    pub fn snapshot_disk(&self) -> usize {
+        self.size("snapshotDisk", 2 << 30)
+    }
+
     /// Returns the maximum size of a message from a server, in bytes.
     pub fn upstream_message_limit(&self) -> usize {
         self.size("upstreamMessageLimit", 256 << 20)

@@ -88,7 +88,7 @@ fn invalid_files_are_rejected() {
 fn documented_keys_are_in_the_schema() {
     let schema = schema();
     let promised = "tokenBudgetThreshold replyTarget hardCap hardByteLimit fallbackByteLimit mediaByteLimit mediaTokens fullBelow \
-        defaultPageSize maxPageSize summarizeAbove chunkAbove chunkSize chunkLines snapshotTtl snapshotMemory \
+        defaultPageSize maxPageSize summarizeAbove chunkAbove chunkSize chunkLines snapshotTtl snapshotMemory store snapshotDisk \
         upstreamMessageLimit clientMessageLimit drainTimeout requestTimeout warnAt tokenizer metadata metadataStyle envelope rows mode stripFields";
     for key in promised.split_whitespace() {
         assert!(schema.pointer(&format!("/properties/{key}/description")).is_some(), "{key}");

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 mod fragment;
@@ -120,6 +121,13 @@ impl RedactionRules {
             }
         }
         Ok(redact)
+    }
+
+    /// Returns an id of the rules, so that a stored snapshot is only served under the rules of its capture. It may
+    /// differ between versions of this program; then such snapshots are not served.
+    pub fn fingerprint(&self) -> [u8; 16] {
+        let digest = Sha256::digest(format!("{self:?}"));
+        std::array::from_fn(|i| digest[i])
     }
 
     /// Redacts JSON, or text of JSON lines; `None` if nothing is hidden.

@@ -1,18 +1,28 @@
 //! Stores snapshots between a reply and its follow-ups.
 //!
-//! A store returns each snapshot to the scope that it belongs to, and to no other. Snapshots are shared as
-//! [`Arc`]s: nothing is locked while one is rendered, and one that is evicted meanwhile lives until that
-//! reply is made. Each successful look-up counts as an issued cursor, because the reply contains one: it
+//! [`CachedStore`] is what the gateway uses. It keeps decoded snapshots in a [`MemoryStore`], and writes them
+//! to a [`SnapshotStore`] behind it, if there is one: [`FileStore`], or a store over a network. What the
+//! memory has lost, or another process has stored, is read from there.
+//!
+//! A store returns each snapshot to the scope that it belongs to, and to no other. In memory, snapshots are
+//! shared as [`Arc`]s: nothing is locked while one is rendered, and one that is evicted meanwhile lives until
+//! that reply is made. Each successful look-up counts as an issued cursor, because the reply contains one: it
 //! restarts the time to live.
 //!
-//! Time is an argument, so that tests control it; a backend with a clock of its own may ignore it.
-//! `tests/store_contract.rs` tests what every backend must do.
+//! For the memory, time is an argument, so that tests control it; a store behind it has a clock of its own.
+//! `tests/store_contract.rs` tests what every store must do.
 
+mod cached;
+pub mod file;
 mod memory;
+mod packed;
+mod record;
+mod write_behind;
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::snapshot::Snapshot;
@@ -22,55 +32,107 @@ use thiserror::Error;
 
 use crate::call::ReuseKey;
 use crate::rules::EndpointRule;
+pub use cached::CachedStore;
+pub use file::FileStore;
 pub use memory::MemoryStore;
+pub use record::RedactionId;
+pub(crate) use record::redaction_id;
 
 /// Future of a store operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Stores snapshots, each for one scope and a limited time.
+/// Stores snapshots as fields of bytes, outside the memory of this process.
+///
+/// The interface suits a store over a network that has hashes with a time to live: one hash for each
+/// snapshot, so that it expires and is evicted as a whole, and one request for any number of its fields. What
+/// the fields contain is up to the caller; they are already compressed, and carry checksums.
 pub trait SnapshotStore: Send + Sync {
-    /// Stores a snapshot, and assigns its reuse key to it in place of any earlier snapshot.
-    ///
-    /// Fails with [`StoreWriteError`] if there is not enough memory; then nothing is evicted.
-    fn put<'a>(
-        &'a self,
-        scope: &'a Scope,
-        deposit: NewSnapshot,
-        now: Instant,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>>;
+    /// Stores a snapshot with all its fields, or nothing.
+    fn put(
+        &self,
+        key: SnapshotKey,
+        fields: Vec<(FieldName, Vec<u8>)>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
 
-    /// Stores a view of a stored snapshot. A view that is already stored counts as used, and gets the
-    /// pagination of its first reply.
-    fn put_view<'a>(
-        &'a self,
-        scope: &'a Scope,
-        id: SnapshotId,
-        view: View,
-        now: Instant,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>>;
-
-    /// Returns the snapshot and the view of a cursor.
-    fn find<'a>(
-        &'a self,
-        scope: &'a Scope,
-        id: SnapshotId,
+    /// Adds a view to a stored snapshot, or replaces it. The number of views is bounded: those used longest
+    /// ago may go, but never those written with the snapshot.
+    fn put_view(
+        &self,
+        key: SnapshotKey,
         view: ViewId,
-        now: Instant,
-    ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>>;
+        bytes: Vec<u8>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
 
-    /// Returns the last snapshot stored with a reuse key, with its root view, if it still exists.
-    fn find_reusable<'a>(
+    /// Reads fields of a snapshot, in the order of `names`; `None` for each that it does not have. Restarts its
+    /// time to live.
+    fn get<'a>(
         &'a self,
-        scope: &'a Scope,
+        key: SnapshotKey,
+        names: &'a [FieldName],
+    ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>>;
+
+    /// Restarts the time to live of a snapshot that was read from memory.
+    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, ()>;
+
+    /// Sets the snapshot that answers equal calls of a scope, or clears it.
+    fn set_reusable(
+        &self,
+        scope: Scope,
         reuse: ReuseKey,
-        now: Instant,
-    ) -> StoreFuture<'a, Option<StoredSnapshot>>;
+        id: Option<SnapshotId>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
 
-    /// Clears a reuse key, because a newer response to the same call was not stored.
-    fn forget_reuse<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> StoreFuture<'a, ()>;
+    /// Returns the snapshot that answers equal calls of a scope. It may be gone.
+    fn reusable(
+        &self,
+        scope: Scope,
+        reuse: ReuseKey,
+    ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>>;
 
-    /// Returns the statistics of this process.
-    fn stats(&self, now: Instant) -> StoreStats;
+    /// Removes what has expired. Called now and then; a store that expires its content itself does nothing.
+    fn expire(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A snapshot and its scope. A store finds a snapshot only by both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SnapshotKey {
+    /// Scope that it belongs to.
+    pub scope: Scope,
+    /// Its id.
+    pub id: SnapshotId,
+}
+
+/// Name of a field of a stored snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FieldName {
+    /// Facts that the store remembers for a while after the snapshot is gone.
+    Header,
+    /// Index and metadata, except the other fields.
+    Meta,
+    /// Offsets of items of long lists.
+    IndexPiece(u32),
+    /// Part of the texts.
+    Block(u32),
+    /// A view.
+    View(ViewId),
+}
+
+impl fmt::Display for FieldName {
+    /// Writes a short name, such as `block-3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header => f.write_str("header"),
+            Self::Meta => f.write_str("meta"),
+            Self::IndexPiece(index) => write!(f, "index-{index}"),
+            Self::Block(index) => write!(f, "block-{index}"),
+            Self::View(id) => {
+                f.write_str("view-")?;
+                id.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+    }
 }
 
 /// A snapshot to store, with its metadata.
@@ -88,6 +150,8 @@ pub struct NewSnapshot {
     pub reuse_key: Option<ReuseKey>,
     /// Rule under which it was captured, and which applies to follow-ups.
     pub rule: Option<Arc<EndpointRule>>,
+    /// Redaction under which it was captured, if another process captured it.
+    pub redaction: Option<RedactionId>,
     /// Snapshot of the original payload: itself, unless it is the answer to a query.
     pub origin_snapshot: SnapshotId,
 }
@@ -103,8 +167,10 @@ pub struct StoredSnapshot {
     pub view: View,
     /// Endpoint of its payload.
     pub endpoint: Option<Arc<Endpoint>>,
-    /// Rule under which it was captured; `None` if the store is shared and has no rules.
+    /// Rule under which it was captured, if it was captured by this process.
     pub rule: Option<Arc<EndpointRule>>,
+    /// Redaction under which it was captured, if another process captured it.
+    pub redaction: Option<RedactionId>,
     /// Snapshot of the original payload.
     pub origin_snapshot: SnapshotId,
 }
@@ -123,7 +189,7 @@ pub enum StoreWriteError {
     /// The snapshot of a view does not exist.
     #[error("the snapshot of this view has expired")]
     SnapshotGone,
-    /// The backend does not answer.
+    /// The store does not answer.
     #[error("the snapshot store is not available: {0}")]
     Unreachable(String),
 }
@@ -148,7 +214,24 @@ pub enum StoreLookupError {
     /// Never stored, or of another scope, or gone too long ago: callers cannot tell these apart.
     #[error("the snapshot is unknown")]
     Unknown,
-    /// The backend does not answer.
+    /// The store does not answer.
+    #[error("the snapshot store is not available: {0}")]
+    Unreachable(String),
+}
+
+/// Reason why fields were not read.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum StoreReadError {
+    /// Expired or evicted.
+    #[error("the snapshot is no longer kept")]
+    SnapshotGone {
+        /// Its [`FieldName::Header`].
+        header: Vec<u8>,
+    },
+    /// Never stored, or of another scope, or gone too long ago.
+    #[error("the snapshot is not known")]
+    Unknown,
+    /// The store does not answer.
     #[error("the snapshot store is not available: {0}")]
     Unreachable(String),
 }

@@ -16,7 +16,7 @@ use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
-use portion_gateway::store::{MemoryStore, SnapshotStore, StoreLimits, StoreStats};
+use portion_gateway::store::{CachedStore, MemoryStore, StoreLimits, StoreStats};
 use portion_policy::endpoint::Endpoint;
 use portion_tokens::TokenCounter;
 
@@ -57,7 +57,7 @@ impl TokenCounter for Broken {
 /// A gateway with its store, clock and records.
 pub(crate) struct Trial {
     pub(crate) gateway: Gateway,
-    pub(crate) store: Arc<dyn SnapshotStore>,
+    pub(crate) store: CachedStore,
     now: Arc<Mutex<Instant>>,
     observer: Arc<RecordingObserver>,
 }
@@ -81,7 +81,7 @@ impl Trial {
         Self::of(&Quarters, Arc::new(MemoryStore::default()))
     }
 
-    pub(crate) fn of(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>) -> Self {
+    pub(crate) fn of(counter: &'static dyn TokenCounter, store: impl Into<CachedStore>) -> Self {
         Self::on(EffectivePolicy::new(Policy::default(), counter, None), store)
     }
 
@@ -94,7 +94,8 @@ impl Trial {
     }
 
     /// Creates a gateway with this policy.
-    pub(crate) fn on(terms: EffectivePolicy, store: Arc<dyn SnapshotStore>) -> Self {
+    pub(crate) fn on(terms: EffectivePolicy, store: impl Into<CachedStore>) -> Self {
+        let store = store.into();
         let now = Arc::new(Mutex::new(Instant::now()));
         let time = Arc::clone(&now);
         let rules = EndpointRules::fixed(terms);
@@ -102,7 +103,7 @@ impl Trial {
         let settings = GatewayParts {
             clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
             observer: Arc::clone(&observer) as Arc<dyn Observer>,
-            ..GatewayParts::new(rules, Arc::clone(&store), SECRET)
+            ..GatewayParts::new(rules, store.clone(), SECRET)
         };
         Self { gateway: Gateway::new(settings), store, now, observer }
     }

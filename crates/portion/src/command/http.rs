@@ -17,13 +17,15 @@ use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_http::{CallerIdentity, HttpOptions, PortionLayer, Route, RouteTable, openapi};
 use portion_mcp::front::http::OriginGuard;
 use portion_mcp::front::signals::ShutdownSignals;
-use portion_policy::upstream::UpstreamTarget;
+use portion_policy::upstream::{Transport, UpstreamTarget};
 use tokio::net::TcpListener;
 
 use super::CommandResult;
 use crate::admin;
 use crate::exposure;
 use crate::options::{ApiKeys, ConfigOptions as Keys};
+use crate::remote::RemoteServer;
+use crate::server::Server;
 use crate::setup::{LoadedConfig, Setup};
 use tower_layer::Layer as _;
 
@@ -83,7 +85,12 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     let target = options.target()?;
     let proxy = ReverseProxy::new(target.clone())?;
     let routes = options.routes()?;
-    let setup = loaded.start()?;
+    let headers = target.headers().iter();
+    let headers =
+        headers.map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));
+    let (url, headers) = (target.url().to_string(), headers.collect());
+    let api = Server::Remote(RemoteServer { url, headers, transport: Transport::default() });
+    let setup = loaded.start(&Server::namespace([("http", &api)]))?;
     admin::export_metrics(&setup);
     let _shutdown = setup.shutdown_guard();
     let layer = PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes));

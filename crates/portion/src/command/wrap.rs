@@ -67,7 +67,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
     admin::check(at, options.insecure || loaded.config.insecure())?;
-    let setup = loaded.start()?;
+    let namespace = Server::namespace([(name.as_deref().unwrap_or_default(), &server)]);
+    let setup = loaded.start(&namespace)?;
     admin::export_metrics(&setup);
     let mut parting = setup.shutdown_guard();
     watchdog::register();

@@ -231,6 +231,23 @@ pub(super) static KEYS: &[Key] = &[
         ..RETENTION
     },
     Key {
+        name: "store",
+        kind: ValueKind::Choice(&["memory", "file"]),
+        default: "memory",
+        value_name: "NAME",
+        doc: "Where payloads are stored: memory, until the process ends; or file, also in private files, so that \
+              cursors outlive a restart",
+        ..RETENTION
+    },
+    Key {
+        name: "snapshotDisk",
+        kind: ValueKind::Size(0, u64::MAX),
+        default: "2GiB",
+        value_name: "SIZE",
+        doc: "Maximum disk space for stored payloads, shared by all processes of a user",
+        ..RETENTION
+    },
+    Key {
         name: "upstreamMessageLimit",
         kind: ValueKind::Size(64 << 10, (4 << 30) - 1),
         default: "256MiB",

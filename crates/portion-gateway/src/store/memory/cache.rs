@@ -15,7 +15,9 @@ use super::usage::{UsageByScope, UsageEntry, UseTick};
 use super::views::{self, ViewCache};
 use crate::call::ReuseKey;
 use crate::rules::EndpointRule;
-use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
+use crate::store::{
+    NewSnapshot, RedactionId, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot,
+};
 
 /// Bytes per snapshot besides its content: index entries and the root view.
 const OVERHEAD_BYTES: usize = 1024;
@@ -47,6 +49,7 @@ struct CacheEntry {
     views: ViewCache,
     endpoint: Option<Arc<Endpoint>>,
     rule: Option<Arc<EndpointRule>>,
+    redaction: Option<RedactionId>,
     origin_snapshot: SnapshotId,
     reuse_key: Option<ReuseKey>,
     bytes: usize,
@@ -128,8 +131,16 @@ impl SnapshotCache {
         self.usage
             .add(*scope, UsageEntry { id: deposit.id, last_used: tick, bytes, reuse_key: deposit.reuse_key });
         self.bytes += bytes;
-        let NewSnapshot { id, snapshot, endpoint, reuse_key: reuse, rule, origin_snapshot: origin, .. } =
-            deposit;
+        let NewSnapshot {
+            id,
+            snapshot,
+            endpoint,
+            reuse_key: reuse,
+            rule,
+            redaction,
+            origin_snapshot: origin,
+            ..
+        } = deposit;
         self.entries.insert(
             id,
             CacheEntry {
@@ -139,6 +150,7 @@ impl SnapshotCache {
                 views,
                 endpoint,
                 rule,
+                redaction,
                 origin_snapshot: origin,
                 reuse_key: reuse,
                 bytes,
@@ -339,6 +351,7 @@ impl CacheEntry {
             view,
             endpoint,
             rule,
+            redaction: self.redaction,
             origin_snapshot: self.origin_snapshot,
         }
     }

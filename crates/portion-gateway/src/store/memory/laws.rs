@@ -111,6 +111,7 @@ impl Trial {
                     endpoint: None,
                     reuse_key: reuse,
                     rule: None,
+                    redaction: None,
                     origin_snapshot: id,
                 };
                 let made = self.made_room(*principal, |cache, scope| cache.put(scope, deposit, now));

@@ -29,10 +29,7 @@ use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::view::View;
 
 use self::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
-use super::{
-    NewSnapshot, SnapshotStore, StoreFuture, StoreLimits, StoreLookupError, StoreStats, StoreWriteError,
-    StoredSnapshot,
-};
+use super::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 use crate::call::ReuseKey;
 
 /// Stores snapshots in memory, up to a number of bytes.
@@ -45,6 +42,65 @@ impl MemoryStore {
     /// Creates an empty store.
     pub fn new(limits: StoreLimits) -> Self {
         Self { cache: Mutex::new(SnapshotCache::new(limits)) }
+    }
+
+    /// Stores a snapshot, and assigns its reuse key to it in place of any earlier snapshot.
+    ///
+    /// # Errors
+    /// [`StoreWriteError::NoCapacity`]; then nothing is evicted.
+    pub fn put(&self, scope: &Scope, deposit: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
+        self.with_cache(|cache| cache.put(scope, deposit, now))
+    }
+
+    /// Stores a view of a stored snapshot. A view that is already stored counts as used, and gets the
+    /// pagination of its first reply. Returns the view as it is stored now.
+    ///
+    /// # Errors
+    /// If the snapshot is gone, or the view does not fit.
+    pub fn put_view(
+        &self,
+        scope: &Scope,
+        id: SnapshotId,
+        view: View,
+        now: Instant,
+    ) -> Result<View, StoreWriteError> {
+        self.with_cache(|cache| {
+            let view_id = view.id();
+            cache.put_view(scope, id, view, now)?;
+            cache
+                .find(scope, id, view_id, now)
+                .map(|held| held.view)
+                .map_err(|_| StoreWriteError::SnapshotGone)
+        })
+    }
+
+    /// Returns the snapshot and the view of a cursor.
+    ///
+    /// # Errors
+    /// If the snapshot or the view is not stored.
+    pub fn find(
+        &self,
+        scope: &Scope,
+        id: SnapshotId,
+        view: ViewId,
+        now: Instant,
+    ) -> Result<StoredSnapshot, StoreLookupError> {
+        self.with_cache(|cache| cache.find(scope, id, view, now))
+    }
+
+    /// Returns the last snapshot stored with a reuse key, with its root view, if it still exists.
+    pub fn find_reusable(&self, scope: &Scope, reuse: ReuseKey, now: Instant) -> Option<StoredSnapshot> {
+        self.with_cache(|cache| cache.find_reusable(scope, reuse, now))
+    }
+
+    /// Clears a reuse key, because a newer response to the same call was not stored.
+    pub fn forget_reuse(&self, scope: &Scope, reuse: ReuseKey) {
+        self.with_cache(|cache| cache.forget_reuse(scope, reuse));
+    }
+
+    /// Returns the statistics of the store.
+    pub fn stats(&self, now: Instant) -> StoreStats {
+        self.with_cache(|cache| cache.stats(now))
     }
 
     /// Runs an operation on the cache. Removed snapshots are logged and freed after the lock is released,
@@ -63,54 +119,6 @@ impl MemoryStore {
 impl Default for MemoryStore {
     fn default() -> Self {
         Self::new(StoreLimits::default())
-    }
-}
-
-impl SnapshotStore for MemoryStore {
-    fn put<'a>(
-        &'a self,
-        scope: &'a Scope,
-        deposit: NewSnapshot,
-        now: Instant,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
-        Box::pin(async move { self.with_cache(|cache| cache.put(scope, deposit, now)) })
-    }
-
-    fn put_view<'a>(
-        &'a self,
-        scope: &'a Scope,
-        id: SnapshotId,
-        view: View,
-        now: Instant,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
-        Box::pin(async move { self.with_cache(|cache| cache.put_view(scope, id, view, now)) })
-    }
-
-    fn find<'a>(
-        &'a self,
-        scope: &'a Scope,
-        id: SnapshotId,
-        view: ViewId,
-        now: Instant,
-    ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>> {
-        Box::pin(async move { self.with_cache(|cache| cache.find(scope, id, view, now)) })
-    }
-
-    fn find_reusable<'a>(
-        &'a self,
-        scope: &'a Scope,
-        reuse: ReuseKey,
-        now: Instant,
-    ) -> StoreFuture<'a, Option<StoredSnapshot>> {
-        Box::pin(async move { self.with_cache(|cache| cache.find_reusable(scope, reuse, now)) })
-    }
-
-    fn forget_reuse<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> StoreFuture<'a, ()> {
-        Box::pin(async move { self.with_cache(|cache| cache.forget_reuse(scope, reuse)) })
-    }
-
-    fn stats(&self, now: Instant) -> StoreStats {
-        self.with_cache(|cache| cache.stats(now))
     }
 }
 

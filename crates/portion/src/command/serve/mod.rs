@@ -83,7 +83,8 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
         server.check_program()?;
     }
     watchdog::register();
-    let setup = loaded.start()?;
+    let namespace = Server::namespace(servers.iter().map(|(path, _, server)| (path.as_str(), server)));
+    let setup = loaded.start(&namespace)?;
     admin::export_metrics(&setup);
     let _parting = setup.shutdown_guard();
     let backend = |(path, name, server): MountedServer| {

@@ -1,0 +1,106 @@
+//! The file with the fields of one snapshot.
+//!
+//! It begins with a magic number, the scope, and the number of fields with a checksum of their table. The table
+//! has the name, offset and length of each field. The fields follow.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use portion_core::cursor::Scope;
+
+use super::super::FieldName;
+
+const MAGIC: [u8; 4] = *b"PSN1";
+const HEAD_BYTES: usize = 4 + 32 + 4 + 4;
+const ENTRY_BYTES: usize = 1 + 8 + 8 + 8;
+/// Largest number of fields: a payload of 4 GiB in the smallest blocks has fewer.
+const MAX_FIELDS: usize = 1 << 20;
+
+/// An open file, with the places of its fields.
+pub(super) struct Container {
+    file: File,
+    table: Vec<Entry>,
+}
+
+struct Entry {
+    name: [u8; 9],
+    offset: u64,
+    len: u64,
+}
+
+/// Writes a snapshot's fields.
+pub(super) fn write(out: &mut impl Write, scope: &Scope, fields: &[(FieldName, Vec<u8>)]) -> io::Result<()> {
+    let mut table = Vec::with_capacity(fields.len() * ENTRY_BYTES);
+    let mut offset = (HEAD_BYTES + fields.len() * ENTRY_BYTES) as u64;
+    for (name, bytes) in fields {
+        table.extend_from_slice(&name_bytes(*name));
+        table.extend_from_slice(&offset.to_le_bytes());
+        table.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        offset += bytes.len() as u64;
+    }
+    out.write_all(&MAGIC)?;
+    out.write_all(scope.as_bytes())?;
+    out.write_all(&(fields.len() as u32).to_le_bytes())?;
+    out.write_all(&crc32fast::hash(&table).to_le_bytes())?;
+    out.write_all(&table)?;
+    fields.iter().try_for_each(|(_, bytes)| out.write_all(bytes))
+}
+
+impl Container {
+    /// Opens the fields of a snapshot of a scope.
+    pub(super) fn open(mut file: File, scope: &Scope) -> io::Result<Self> {
+        let mut head = [0; HEAD_BYTES];
+        file.read_exact(&mut head)?;
+        let (magic, rest) = head.split_at(4);
+        let (owner, rest) = rest.split_at(32);
+        let number = |at: usize| rest[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte));
+        let (count, checksum) = (number(0) as usize, number(4));
+        let is_theirs = Scope::from_bytes(owner).is_some_and(|owner| owner.constant_time_eq(scope));
+        if magic != MAGIC || !is_theirs || count > MAX_FIELDS {
+            return Err(invalid());
+        }
+        let mut bytes = Vec::new();
+        (&mut file).take((count * ENTRY_BYTES) as u64).read_to_end(&mut bytes)?;
+        if bytes.len() != count * ENTRY_BYTES || crc32fast::hash(&bytes) != checksum {
+            return Err(invalid());
+        }
+        let table = bytes.chunks_exact(ENTRY_BYTES).map(Entry::read).collect();
+        Ok(Self { file, table })
+    }
+
+    /// Reads a field; `None` if there is none of that name.
+    pub(super) fn read(&mut self, name: FieldName) -> io::Result<Option<Vec<u8>>> {
+        let wanted = name_bytes(name);
+        let Some(entry) = self.table.iter().find(|entry| entry.name == wanted) else { return Ok(None) };
+        let (offset, len) = (entry.offset, entry.len);
+        self.file.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        (&mut self.file).take(len).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 == len { Ok(Some(bytes)) } else { Err(invalid()) }
+    }
+}
+
+impl Entry {
+    fn read(bytes: &[u8]) -> Self {
+        let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        Self { name: std::array::from_fn(|i| bytes[i]), offset: number(9), len: number(17) }
+    }
+}
+
+/// Returns the name of a field as stored: its kind, then its number or id.
+fn name_bytes(name: FieldName) -> [u8; 9] {
+    let (kind, number) = match name {
+        FieldName::Header => (0, [0; 8]),
+        FieldName::Meta => (1, [0; 8]),
+        FieldName::IndexPiece(index) => (2, u64::from(index).to_le_bytes()),
+        FieldName::Block(index) => (3, u64::from(index).to_le_bytes()),
+        FieldName::View(id) => (4, std::array::from_fn(|i| id.get(i).copied().unwrap_or(0))),
+    };
+    let mut bytes = [kind; 9];
+    bytes[1..].copy_from_slice(&number);
+    bytes
+}
+
+fn invalid() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "this is no snapshot of that scope")
+}

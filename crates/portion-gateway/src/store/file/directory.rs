@@ -1,0 +1,89 @@
+//! Files that only their owner can read, written whole or not at all.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Directory for files that are being written, in the store's own.
+const TEMPORARY: &str = "tmp";
+
+/// Creates a directory and those above it, for the owner alone.
+pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Creates a new file for the owner alone.
+pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Fails if others than the owner can read or write a file.
+pub(super) fn check_private(file: &File, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = file.metadata()?.permissions().mode();
+        if mode & 0o077 != 0 {
+            let path = path.display();
+            return Err(io::Error::other(format!(
+                "{path} has mode {:o}, and must be readable by its owner alone: run chmod 600 {path}, or remove it",
+                mode & 0o777
+            )));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, path);
+    Ok(())
+}
+
+/// Returns a new path for something that is being written.
+pub(super) fn temporary_path(root: &Path) -> io::Result<PathBuf> {
+    let directory = root.join(TEMPORARY);
+    create_private_dir(&directory)?;
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(directory.join(hex(&random)))
+}
+
+/// Writes a file whole, in place of any earlier one.
+pub(super) fn write_file(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = temporary_path(root)?;
+    let written = create_private_file(&temporary)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            // More precise than what the system sets: views are ordered by it.
+            file.set_modified(SystemTime::now())
+        })
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Removes what earlier processes have begun to write and left.
+pub(super) fn remove_stale_temporaries(root: &Path, is_stale: impl Fn(&fs::Metadata) -> bool) {
+    for entry in fs::read_dir(root.join(TEMPORARY)).into_iter().flatten().flatten() {
+        if entry.metadata().is_ok_and(|metadata| is_stale(&metadata)) {
+            let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
+        }
+    }
+}
+
+/// Returns bytes in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

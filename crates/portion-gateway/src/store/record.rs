@@ -1,0 +1,162 @@
+//! Fields of a stored snapshot: how snapshots are written to a [`SnapshotStore`](super::SnapshotStore) and
+//! read back.
+
+use std::sync::Arc;
+
+use portion_core::cursor::{SnapshotId, ViewId};
+use portion_core::redact::RedactionRules;
+use portion_core::snapshot::{EncodedSnapshot, FieldCounts, Snapshot};
+use portion_core::view::View;
+use serde::{Deserialize, Serialize};
+
+use super::packed::{pack, unpack};
+use super::{FieldName, NewSnapshot};
+use portion_policy::endpoint::{Endpoint, EndpointKind};
+
+/// Version of the header.
+const HEADER_VERSION: u32 = 1;
+
+/// Facts about a snapshot that outlive it in its store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) endpoint: Option<Arc<Endpoint>>,
+    pub(super) origin_snapshot: SnapshotId,
+    /// Redaction under which it was captured.
+    pub(super) redaction: RedactionId,
+}
+
+/// Identifies redaction rules, so that a snapshot is only served under the rules of its capture.
+pub type RedactionId = [u8; 16];
+
+/// Returns the id of redaction rules.
+pub(crate) fn redaction_id(rules: Option<&RedactionRules>) -> RedactionId {
+    rules.map_or([0; 16], RedactionRules::fingerprint)
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeaderJson {
+    version: u32,
+    endpoint: Option<EndpointJson>,
+    origin: SnapshotId,
+    redaction: RedactionId,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndpointJson {
+    name: String,
+    kind: EndpointKindJson,
+    read_only: bool,
+    idempotent: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EndpointKindJson {
+    Tool,
+    Resource,
+    Prompt,
+}
+
+/// Encodes and packs all fields of a snapshot with its first views.
+pub(super) fn encode(deposit: &NewSnapshot) -> Vec<(FieldName, Vec<u8>)> {
+    let NewSnapshot { snapshot, view, .. } = deposit;
+    let redact = deposit.rule.as_ref().and_then(|rule| rule.config().redact.as_deref());
+    let header = Header {
+        endpoint: deposit.endpoint.clone(),
+        origin_snapshot: deposit.origin_snapshot,
+        redaction: deposit.redaction.unwrap_or_else(|| redaction_id(redact)),
+    };
+    let EncodedSnapshot { meta, index_pieces, blocks } = EncodedSnapshot::new(snapshot);
+    let mut fields = vec![(FieldName::Header, pack(&header.to_json())), (FieldName::Meta, pack(&meta))];
+    fields.extend((0..).map(FieldName::IndexPiece).zip(index_pieces.iter().map(|piece| pack(piece))));
+    fields.extend((0..).map(FieldName::Block).zip(blocks.iter().map(|block| pack(block))));
+    let root = view.root_with_pagination();
+    if view.id() != root.id() {
+        fields.push(encode_view(snapshot, view));
+    }
+    fields.push(encode_view(snapshot, &root));
+    fields
+}
+
+/// Encodes and packs a view.
+pub(super) fn encode_view(snapshot: &Snapshot, view: &View) -> (FieldName, Vec<u8>) {
+    (FieldName::View(view.id()), pack(&view.encode(snapshot)))
+}
+
+pub(super) fn decode_view(snapshot: &Snapshot, id: ViewId, packed: &[u8]) -> Option<View> {
+    View::decode(snapshot, id, &unpack(packed)?).ok()
+}
+
+/// Returns the fields that belong to a meta; `None` if it is damaged or of another version.
+pub(super) fn content_fields(packed_meta: &[u8]) -> Option<Vec<FieldName>> {
+    let FieldCounts { index_pieces, blocks } = FieldCounts::read(&unpack(packed_meta)?).ok()?;
+    let pieces = (0..index_pieces).map(FieldName::IndexPiece);
+    Some(pieces.chain((0..blocks).map(FieldName::Block)).collect())
+}
+
+/// Decodes a snapshot from its meta and the fields that belong to it, in their order.
+pub(super) fn decode_snapshot(packed_meta: &[u8], content: &[Option<Vec<u8>>]) -> Option<Snapshot> {
+    let meta = unpack(packed_meta)?;
+    let counts = FieldCounts::read(&meta).ok()?;
+    let unpacked: Option<Vec<Vec<u8>>> =
+        content.iter().map(|field| field.as_deref().and_then(unpack)).collect();
+    let mut index_pieces = unpacked?;
+    let pieces = (counts.index_pieces as usize).min(index_pieces.len());
+    let blocks = index_pieces.split_off(pieces);
+    EncodedSnapshot { meta, index_pieces, blocks }.decode().ok()
+}
+
+impl Header {
+    fn to_json(&self) -> Vec<u8> {
+        let endpoint = self.endpoint.as_deref().map(|endpoint| EndpointJson {
+            name: endpoint.name.clone(),
+            kind: match endpoint.kind {
+                EndpointKind::Tool => EndpointKindJson::Tool,
+                EndpointKind::Resource => EndpointKindJson::Resource,
+                EndpointKind::Prompt => EndpointKindJson::Prompt,
+            },
+            read_only: endpoint.read_only,
+            idempotent: endpoint.idempotent,
+        });
+        let Self { origin_snapshot: origin, redaction, .. } = *self;
+        serde_json::to_vec(&HeaderJson { version: HEADER_VERSION, endpoint, origin, redaction })
+            .unwrap_or_default()
+    }
+
+    /// Decodes a packed header; `None` if it is damaged or of another version.
+    pub(super) fn decode(packed: &[u8]) -> Option<Self> {
+        let json: HeaderJson = serde_json::from_slice(&unpack(packed)?).ok()?;
+        let endpoint = json.endpoint.map(|endpoint| {
+            let kind = match endpoint.kind {
+                EndpointKindJson::Tool => EndpointKind::Tool,
+                EndpointKindJson::Resource => EndpointKind::Resource,
+                EndpointKindJson::Prompt => EndpointKind::Prompt,
+            };
+            let EndpointJson { name, read_only, idempotent, .. } = endpoint;
+            Arc::new(Endpoint { name, kind, read_only, idempotent })
+        });
+        let header = Self { endpoint, origin_snapshot: json.origin, redaction: json.redaction };
+        (json.version == HEADER_VERSION).then_some(header)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Header;
+    use crate::store::packed::pack;
+    use portion_policy::endpoint::{Endpoint, EndpointKind};
+
+    #[test]
+    fn headers_survive_their_encoding() {
+        for kind in [EndpointKind::Tool, EndpointKind::Resource, EndpointKind::Prompt] {
+            let endpoint = Endpoint { name: "päge \"1\"".into(), kind, read_only: true, idempotent: false };
+            let endpoint = Some(Arc::new(endpoint));
+            let header = Header { endpoint, origin_snapshot: [1; 8], redaction: [2; 16] };
+            assert_eq!(Header::decode(&pack(&header.to_json())), Some(header));
+        }
+        assert_eq!(Header::decode(&pack(b"{\"version\":2}")), None);
+        assert_eq!(Header::decode(b""), None);
+    }
+}
