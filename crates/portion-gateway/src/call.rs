@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 use crate::effective_policy::EffectivePolicy;
 pub use crate::fault::Fault;
 use crate::query_limiter::CancelFlag;
+pub use crate::resolved_cursor::ResolvedCursor;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
 use crate::session::ClientSession;
 pub use crate::snapshot_query::SnapshotQuery;
@@ -67,6 +68,8 @@ pub struct Caller {
     pub trace: Option<TraceContext>,
     /// Cancels its query.
     pub cancel_flag: CancelFlag,
+    /// The cursor of its request, if it is resolved already.
+    pub resolved_cursor: Option<Box<ResolvedCursor>>,
 }
 
 /// Request of a caller for a follow-up.
@@ -153,6 +156,7 @@ impl Caller {
             argument_names: Vec::new(),
             trace: None,
             cancel_flag: CancelFlag::default(),
+            resolved_cursor: None,
         }
     }
 

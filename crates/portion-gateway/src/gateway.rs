@@ -65,6 +65,7 @@ use crate::offload::offload;
 use crate::pass_through::PassThroughRelay;
 use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
+use crate::resolved_cursor::{ResolvedCursor, UnresolvedCursor};
 use crate::rules::{EndpointRule, EndpointRules};
 use crate::span_ids::SpanIds;
 use crate::store::{
@@ -99,13 +100,6 @@ struct RequestContext {
     /// Snapshot of the original payload, if it was stored earlier.
     origin_snapshot: Option<SnapshotId>,
     started_at: Instant,
-}
-
-/// A cursor that could not be resolved, and what is known about its target, for the record.
-struct UnresolvedCursor {
-    fault: Fault,
-    endpoint: Option<Arc<Endpoint>>,
-    origin_snapshot: Option<SnapshotId>,
 }
 
 impl RequestContext {
@@ -286,15 +280,17 @@ impl Gateway {
         )
     }
 
-    /// Returns the caller of a follow-up under the rule of the cursor's snapshot, against which its controls
-    /// are parsed.
+    /// Resolves the cursor of a follow-up. Returns its caller with the result, under the rule of the cursor's
+    /// snapshot, against which its controls are parsed.
     pub async fn caller_for_cursor(&self, caller: Caller, cursor: &str) -> Caller {
-        let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
-        match self.resolve_cursor(&caller, None, &request).await {
-            Ok((held, _)) => self.with_snapshot_rule(caller, &held),
+        let target = self.look_up_cursor(&caller, None, Some(cursor)).await;
+        let caller = match &target {
+            Ok((held, _)) => self.with_snapshot_rule(caller, held),
             // Reading the cursor later reports the error.
             Err(_) => caller,
-        }
+        };
+        let resolved_cursor = Some(Box::new(ResolvedCursor { token: cursor.to_owned(), target }));
+        Caller { resolved_cursor, ..caller }
     }
 
     /// Fits a fault into the budget of its request, and records it as the reply to a call.
@@ -336,7 +332,7 @@ impl Gateway {
         cursor: Option<String>,
     ) -> Reply {
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
-        let context = RequestContext {
+        let mut context = RequestContext {
             caller,
             endpoint,
             is_follow_up: true,
@@ -345,7 +341,7 @@ impl Gateway {
             started_at: begun,
         };
         let request = Request { cursor, ..Request::default() };
-        let context = match self.resolve_cursor(&context.caller, None, &request).await {
+        let context = match self.resolve_cursor(&mut context, None, &request).await {
             Ok((held, _)) => context.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),
             Err(UnresolvedCursor { endpoint, origin_snapshot: origin, .. }) => {
                 context.with_unresolved_cursor(endpoint, origin)
@@ -436,12 +432,12 @@ impl Gateway {
         self.finish_reply(&context, job, rendered, stored).await
     }
 
-    async fn answer_follow_up(&self, context: RequestContext, request: Request) -> Reply {
-        let (held, position) =
-            match self.resolve_cursor(&context.caller, context.endpoint.as_deref(), &request).await {
-                Ok(found) => found,
-                Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
-            };
+    async fn answer_follow_up(&self, mut context: RequestContext, request: Request) -> Reply {
+        let endpoint = context.endpoint.clone();
+        let (held, position) = match self.resolve_cursor(&mut context, endpoint.as_deref(), &request).await {
+            Ok(found) => found,
+            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
+        };
         let form = if context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
         let endpoint = held.endpoint.clone().or(context.endpoint);
         let context = RequestContext {
@@ -455,8 +451,8 @@ impl Gateway {
     }
 
     /// Answers a query on the content of a cursor. The answer becomes a snapshot of its own.
-    async fn answer_query(&self, context: RequestContext, request: Request, ask: SnapshotQuery) -> Reply {
-        let (held, position) = match self.resolve_cursor(&context.caller, None, &request).await {
+    async fn answer_query(&self, mut context: RequestContext, request: Request, ask: SnapshotQuery) -> Reply {
+        let (held, position) = match self.resolve_cursor(&mut context, None, &request).await {
             Ok(found) => found,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
@@ -521,14 +517,28 @@ impl Gateway {
         }
     }
 
-    /// Resolves the cursor of a request.
+    /// Returns the target of a request's cursor, which may be resolved already.
     async fn resolve_cursor(
         &self,
-        caller: &Caller,
+        context: &mut RequestContext,
         endpoint: Option<&Endpoint>,
         request: &Request,
     ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
-        let verified = match &request.cursor {
+        let cursor = request.cursor.as_deref();
+        match context.caller.resolved_cursor.take() {
+            Some(resolved) if Some(&*resolved.token) == cursor => resolved.target,
+            _ => self.look_up_cursor(&context.caller, endpoint, cursor).await,
+        }
+    }
+
+    /// Verifies a cursor, and looks it up in the store.
+    async fn look_up_cursor(
+        &self,
+        caller: &Caller,
+        endpoint: Option<&Endpoint>,
+        cursor: Option<&str>,
+    ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
+        let verified = match cursor {
             Some(token) => self.renderer.keyring.verify(token, &caller.scope).map_err(|why| why.to_string()),
             None => Err("the cursor is missing".to_owned()),
         };

@@ -18,6 +18,7 @@ mod pass_through;
 pub mod principal;
 pub mod query_limiter;
 mod renderer;
+mod resolved_cursor;
 pub mod rules;
 pub mod session;
 mod snapshot_query;

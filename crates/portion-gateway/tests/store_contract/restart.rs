@@ -6,11 +6,12 @@ use std::time::Duration;
 use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
+use portion_gateway::call::{Call, Intent};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_tokens::{Factor, Tokenizer};
 
 use super::files::store;
-use super::samples::trial::{Trial, fault, next_cursor, portion, shown};
+use super::samples::trial::{Trial, ada, fault, next_cursor, portion, shown};
 use super::samples::{bookings, list_bookings};
 
 fn terms() -> EffectivePolicy {
@@ -46,4 +47,19 @@ async fn other_redaction_ends_a_walk() {
     redacted.redact = Some(Arc::new(RedactionRules::default_secrets()));
     let after = Trial::on(redacted, store(root.path(), 64 << 20));
     assert_eq!(fault(after.follow(cursor).await).code, "cursor_expired");
+}
+
+/// A cursor is looked up once: its target may go before the reply is made.
+#[tokio::test]
+async fn a_follow_up_looks_its_cursor_up_once() {
+    let root = tempfile::tempdir().expect("a directory");
+    let trial = Trial::on(terms(), store(root.path(), 0));
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let cursor = next_cursor(&first).expect("there is more");
+    let caller = trial.gateway.caller_for_cursor(trial.caller(ada()), &cursor).await;
+    std::fs::remove_dir_all(root.path()).expect("it is there");
+    let request = Request { cursor: Some(cursor), ..Request::default() };
+    let call = Call { caller, endpoint: None, intent: Intent::FollowUp { request } };
+    let page = portion(trial.gateway.answer(call).await);
+    assert!(!shown(&page).is_empty());
 }

@@ -283,6 +283,7 @@ impl McpProcessor {
             argument_names: Vec::new(),
             trace,
             cancel_flag: CancelFlag::default(),
+            resolved_cursor: None,
         }
     }
 
