@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// URL of an HTTP server, instead of a command
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
+    /// Name of the server in records and in the configuration; without a command or a URL, the configured server to wrap
+    #[arg(long = "server", value_name = "NAME", allow_hyphen_values = true)]
+    server_name: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
     /// Serve health, metrics and the dashboard at this address
@@ -62,7 +65,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
     let given = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
     let (name, server) = match given {
-        Some(server) => (None, server),
+        Some(server) => (options.server_name.clone().filter(|name| !name.is_empty()), server),
         None => configured_server(options, &loaded)?,
     };
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
@@ -121,13 +124,26 @@ fn report_exit(exit: RelayOutcome) -> ExitCode {
 /// Returns the only server of the configuration.
 fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option<String>, Server), String> {
     options.remote.reject_transport_without_url()?;
-    match NamedServer::from_upstreams(loaded.config.upstreams()).as_slice() {
+    let mut servers = NamedServer::from_upstreams(loaded.config.upstreams());
+    if let Some(name) = &options.server_name {
+        let known: Vec<String> = servers.iter().map(|one| one.name.clone()).collect();
+        servers.retain(|one| one.name == *name);
+        if servers.is_empty() {
+            let known = if known.is_empty() { "no server".into() } else { known.join(", ") };
+            return Err(format!(
+                "the configuration has no server {name}, but {known}; give its command after `--`"
+            ));
+        }
+    }
+    match servers.as_slice() {
         [] => Err(NO_SERVER.into()),
         [NamedServer { name, server }] => Ok((Some(name.clone()), server.clone())),
         several => {
             let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
             let known = known.join(", ");
-            Err(format!("the configuration has {known}: use portion serve for all of them"))
+            Err(format!(
+                "the configuration has {known}: choose one with --server NAME, or use portion serve for all of them"
+            ))
         }
     }
 }
