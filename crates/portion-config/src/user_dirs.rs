@@ -25,6 +25,13 @@ pub fn snapshot_dir() -> Option<PathBuf> {
     Some(state.join(APP_DIR).join("snapshots"))
 }
 
+/// Returns the directory for the backups of edited client configurations.
+pub fn install_dir() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
+    Some(state.join(APP_DIR).join("install"))
+}
+
 /// Returns the file in which requests are recorded.
 pub fn telemetry_file() -> Option<PathBuf> {
     let places = etcetera::choose_base_strategy().ok()?;

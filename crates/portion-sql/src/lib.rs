@@ -16,14 +16,12 @@
 //! | `index` | row lookup by value, for joins |
 //! | `vtab` | the bridge to SQLite, and the only `unsafe` code |
 //! | `engine` | a connection that can only read, within the limits |
-//! | `dialect` | statements of other SQL dialects, rewritten for SQLite |
-//! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
+//! | `functions` | replacements for SQLite functions that could run too long; `REGEXP` |
 //! | `query_result` | result rows as JSON |
 
 mod catalogue;
 mod cell;
 mod column;
-mod dialect;
 mod engine;
 mod error;
 mod fields;

@@ -1,14 +1,16 @@
 //! The command line: one variant per command. The options of a command are in its own module.
 use clap::{Parser, Subcommand};
 
-use crate::command::{calibrate, config, dashboard, demo, fetch, http, serve, shape, stats, top, wrap};
+use crate::command::{
+    calibrate, config, dashboard, demo, fetch, http, install, serve, shape, stats, top, wrap,
+};
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, without loss.
 #[derive(Debug, Parser)]
 #[command(name = "portion", version, max_term_width = 100)]
 #[command(
-    after_help = "See a demonstration: portion demo\nRun it in front of your server: portion wrap -- COMMAND"
+    after_help = "See a demonstration: portion demo\nPut it in front of the servers of your clients: portion install\nRun it in front of one server: portion wrap -- COMMAND"
 )]
 pub(crate) struct Args {
     /// The command.
@@ -33,6 +35,10 @@ pub(crate) enum Command {
     Demo(demo::Options),
     /// Run an MCP server on stdio and limit its replies to a token budget
     Wrap(Box<wrap::Options>),
+    /// Put Portion in front of the servers in the configurations of MCP clients
+    Install(install::InstallOptions),
+    /// Take Portion out of the configurations of MCP clients
+    Uninstall(install::UninstallOptions),
     /// Serve one or several MCP servers over HTTP
     Serve(Box<serve::Options>),
     /// Run a reverse proxy for a JSON REST API and limit its responses to a token budget

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use crate::args::{Args, Command};
 
 /// Exit code for an invalid command line or configuration.
-const WRONG_USAGE: u8 = 2;
+pub(crate) const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let command = Args::read().command;
@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Wrap(wrap) => command::wrap::run(&wrap),
         Command::Serve(serve) => command::serve::run(&serve),
+        Command::Install(install) => command::install::install(&install),
+        Command::Uninstall(uninstall) => command::install::uninstall(&uninstall),
         Command::Http(http) => command::http::run(&http),
         Command::Fetch(fetch) => command::fetch::run(&fetch),
         Command::Shape(shape) => command::shape::run(&shape),

@@ -3,7 +3,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod dialect;
 mod functions;
 mod redacted;
 

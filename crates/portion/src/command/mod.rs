@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod fetch;
 pub(crate) mod http;
+pub(crate) mod install;
 mod rule_lookup;
 pub(crate) mod serve;
 pub(crate) mod shape;

@@ -1,0 +1,167 @@
+//! Clients, and the files in which they keep their servers.
+
+mod locations;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use locations::{Places, Platform};
+
+use crate::format::Format;
+
+/// A program that starts MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Client {
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Claude Code.
+    ClaudeCode,
+    /// Cursor.
+    Cursor,
+    /// Visual Studio Code.
+    VsCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    GeminiCli,
+    /// Windsurf.
+    Windsurf,
+    /// Zed.
+    Zed,
+    /// GitHub Copilot CLI.
+    CopilotCli,
+    /// `OpenCode`.
+    OpenCode,
+}
+
+/// A file in which a client keeps servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Client that reads it; `None` for a file of an unknown one.
+    pub client: Option<Client>,
+    /// Path of the file. A component may be a pattern with `*`.
+    pub path: PathBuf,
+    /// True if the file belongs to a project, and may be shared with others.
+    pub is_project: bool,
+    /// Where the servers are.
+    pub format: Format,
+}
+
+impl Client {
+    /// All clients.
+    pub const ALL: [Self; 10] = [
+        Self::ClaudeDesktop,
+        Self::ClaudeCode,
+        Self::Cursor,
+        Self::VsCode,
+        Self::Codex,
+        Self::GeminiCli,
+        Self::Windsurf,
+        Self::Zed,
+        Self::CopilotCli,
+        Self::OpenCode,
+    ];
+
+    /// Returns the name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::ClaudeCode => "claude-code",
+            Self::Cursor => "cursor",
+            Self::VsCode => "vscode",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+            Self::Windsurf => "windsurf",
+            Self::Zed => "zed",
+            Self::CopilotCli => "copilot-cli",
+            Self::OpenCode => "opencode",
+        }
+    }
+
+    /// Returns the name of the product.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::ClaudeCode => "Claude Code",
+            Self::Cursor => "Cursor",
+            Self::VsCode => "VS Code",
+            Self::Codex => "Codex",
+            Self::GeminiCli => "Gemini CLI",
+            Self::Windsurf => "Windsurf",
+            Self::Zed => "Zed",
+            Self::CopilotCli => "GitHub Copilot CLI",
+            Self::OpenCode => "OpenCode",
+        }
+    }
+
+    /// Returns the client of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|client| client.name() == name)
+    }
+
+    /// Returns the format of its files.
+    pub fn format(self) -> Format {
+        match self {
+            Self::ClaudeCode => Format::CLAUDE_CODE,
+            Self::VsCode => Format::VS_CODE,
+            Self::Codex => Format::CODEX,
+            Self::Windsurf => Format::WINDSURF,
+            Self::Zed => Format::ZED,
+            Self::OpenCode => Format::OPEN_CODE,
+            Self::ClaudeDesktop | Self::Cursor | Self::GeminiCli | Self::CopilotCli => Format::MCP_SERVERS,
+        }
+    }
+
+    /// Returns the files in which the client may keep servers, whether they exist or not.
+    pub fn candidates(self, places: &Places) -> Vec<ConfigFile> {
+        let user = locations::user_files(self, places).into_iter().map(|path| (path, false));
+        let project = locations::project_files(self).iter().map(|name| (places.project.join(name), true));
+        let file =
+            |(path, is_project)| ConfigFile { client: Some(self), path, is_project, format: self.format() };
+        user.chain(project).map(file).collect()
+    }
+
+    /// Returns the files that exist, patterns expanded.
+    pub fn files(self, places: &Places) -> Vec<ConfigFile> {
+        let mut files: Vec<ConfigFile> = Vec::new();
+        for candidate in self.candidates(places) {
+            for path in existing(&candidate.path) {
+                // The project can be the home directory.
+                if !files.iter().any(|file| file.path == path) {
+                    files.push(ConfigFile { path, ..candidate.clone() });
+                }
+            }
+        }
+        files
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.title())
+    }
+}
+
+/// Returns the existing paths of a pattern: a component `PREFIX*` stands for all entries that begin with PREFIX.
+fn existing(pattern: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![PathBuf::new()];
+    for component in pattern.components() {
+        let name = component.as_os_str().to_string_lossy();
+        let Some(prefix) = name.strip_suffix('*') else {
+            paths.iter_mut().for_each(|path| path.push(component));
+            continue;
+        };
+        let mut expanded = Vec::new();
+        for path in &paths {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let names = entries.map(|entry| entry.file_name());
+            let found = names.filter(|entry| entry.to_string_lossy().starts_with(prefix));
+            expanded.extend(found.map(|entry| path.join(entry)));
+        }
+        expanded.sort();
+        paths = expanded;
+    }
+    // A dangling link counts: it is reported when it is read.
+    paths.retain(|path| path.symlink_metadata().is_ok());
+    paths
+}

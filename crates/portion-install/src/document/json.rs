@@ -1,0 +1,236 @@
+//! Servers in JSON with comments.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+use super::{
+    Args, CommandLine, Entry, Launch, List, Literal, ParseError, Remote, error_at, indentation, line_of,
+    mark_length,
+};
+use crate::format::Format;
+
+/// Comments and trailing commas are accepted, because some clients write them.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// Members with a URL, by client.
+const URL_KEYS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+
+const NO_OBJECT: &str = "it is not an object";
+const NO_COMMAND: &str = "it has neither a command nor a URL";
+const NO_STRINGS: &str = "its arguments are not a list of strings";
+const URL_IN_LIST_FORMAT: &str =
+    "a server with a URL cannot be wrapped in this file: use portion serve --url";
+
+/// Returns the servers of a file.
+pub(super) fn servers(text: &str, format: Format) -> Result<Vec<Entry>, ParseError> {
+    let mark = mark_length(text);
+    let body = text.get(mark..).unwrap_or_default();
+    let parsed = parse_to_ast(body, &CollectOptions::default(), &OPTIONS)
+        .map_err(|error| error_at(text, error.range().start + mark, error.kind().to_string()))?;
+    let source = Source { text, mark };
+    let mut entries = Vec::new();
+    for root in format.roots {
+        if let Some(Value::Object(object)) = &parsed.value {
+            source.collect(object, root, None, &mut entries);
+        }
+    }
+    entries.sort_by_key(|(at, _)| *at);
+    // A format without a client may reach an object by two roots.
+    entries.dedup_by_key(|(at, _)| *at);
+    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// The text, and the length of its byte order mark.
+struct Source<'a> {
+    text: &'a str,
+    mark: usize,
+}
+
+impl Source<'_> {
+    /// Adds the servers below an object, with their positions.
+    fn collect(
+        &self,
+        object: &Object<'_>,
+        path: &[&str],
+        scope: Option<&str>,
+        entries: &mut Vec<(usize, Entry)>,
+    ) {
+        let Some((step, rest)) = path.split_first() else {
+            let members = object.properties.iter().filter(|member| is_server(member));
+            entries.extend(members.map(|member| (self.range(member).start, self.entry(member, scope))));
+            return;
+        };
+        for member in &object.properties {
+            let name = member.name.as_str();
+            if let Value::Object(inner) = &member.value
+                && (*step == "*" || *step == name)
+            {
+                self.collect(inner, rest, if *step == "*" { Some(name) } else { scope }, entries);
+            }
+        }
+    }
+
+    fn entry(&self, member: &ObjectProp<'_>, scope: Option<&str>) -> Entry {
+        let kind = member.value.as_object().and_then(|object| self.string(object, "type"));
+        let launch = match &member.value {
+            Value::Object(object) => self.launch(object),
+            _ => Launch::Unsupported(NO_OBJECT),
+        };
+        Entry {
+            scope: scope.map(str::to_owned),
+            name: member.name.as_str().to_owned(),
+            line: line_of(self.text, self.range(member).start),
+            kind,
+            launch,
+        }
+    }
+
+    fn launch(&self, object: &Object<'_>) -> Launch {
+        let Some(command) = find(object, "command") else { return self.remote(object) };
+        match &command.value {
+            Value::StringLit(_) => self.command(object, command),
+            Value::Array(array) => self.command_list(array, command),
+            // Zed's older form: {"command": {"path": …, "args": […]}}.
+            Value::Object(inner) => match find(inner, "path") {
+                Some(path) if matches!(path.value, Value::StringLit(_)) => self.command(inner, path),
+                _ => Launch::Unsupported("its command has no path"),
+            },
+            _ => Launch::Unsupported("its command is not a string"),
+        }
+    }
+
+    fn command(&self, object: &Object<'_>, command: &ObjectProp<'_>) -> Launch {
+        let Some(program) = self.literal(&command.value) else { return Launch::Unsupported(NO_COMMAND) };
+        if program.value.trim().is_empty() {
+            return Launch::Unsupported("its command is empty");
+        }
+        let args = match find(object, "args") {
+            None => {
+                let colon = self.colon(command);
+                let prefix = format!(",{}\"args\"{colon}", self.separator(command));
+                Args::Missing { at: program.range.end, prefix }
+            }
+            Some(member) => {
+                let Some(list) = member.value.as_array().and_then(|array| self.list(array)) else {
+                    return Launch::Unsupported(NO_STRINGS);
+                };
+                Args::Member { list, removal: self.removal(object, member) }
+            }
+        };
+        let member = self.range(command);
+        Launch::Command(CommandLine { program, member, args, token_variable: None })
+    }
+
+    fn command_list(&self, array: &Array<'_>, command: &ObjectProp<'_>) -> Launch {
+        let Some(mut list) = self.list(array) else { return Launch::Unsupported(NO_STRINGS) };
+        if list.items.first().is_none_or(|program| program.value.trim().is_empty()) {
+            return Launch::Unsupported("its command is empty");
+        }
+        let program = list.items.remove(0);
+        let member = self.range(command);
+        Launch::Command(CommandLine { program, member, args: Args::Rest(list), token_variable: None })
+    }
+
+    fn remote(&self, object: &Object<'_>) -> Launch {
+        let Some((member, url)) = URL_KEYS.iter().find_map(|key| {
+            let member = find(object, key)?;
+            Some((member, self.literal(&member.value)?))
+        }) else {
+            return Launch::Unsupported(NO_COMMAND);
+        };
+        if self.string(object, "type").is_some_and(|kind| kind.value == "remote") {
+            return Launch::Unsupported(URL_IN_LIST_FORMAT);
+        }
+        let headers = find(object, "headers");
+        let lines = headers.and_then(|headers| headers.value.as_object()).map(|headers| {
+            let lines = headers.properties.iter();
+            let lines = lines.map(|line| {
+                Some((line.name.as_str().to_owned(), line.value.as_string_lit()?.value.to_string()))
+            });
+            lines.collect::<Option<Vec<_>>>()
+        });
+        let Some(lines) = lines.unwrap_or_else(|| Some(Vec::new())) else {
+            return Launch::Unsupported("its headers are not strings");
+        };
+        Launch::Remote(Remote {
+            url: url.value,
+            url_key: member.name.as_str().to_owned(),
+            member: self.range(member),
+            member_separator: format!(",{}", self.separator(member)),
+            colon: self.colon(member).to_owned(),
+            headers: lines,
+            headers_removal: headers.map(|headers| self.removal(object, headers)),
+            token_variable: None,
+        })
+    }
+
+    fn string(&self, object: &Object<'_>, name: &str) -> Option<Literal> {
+        self.literal(&find(object, name)?.value)
+    }
+
+    fn literal(&self, value: &Value<'_>) -> Option<Literal> {
+        let literal = value.as_string_lit()?;
+        Some(Literal { range: self.range(literal), value: literal.value.to_string() })
+    }
+
+    fn list(&self, array: &Array<'_>) -> Option<List> {
+        let items = array.elements.iter().map(|item| self.literal(item)).collect::<Option<_>>()?;
+        Some(List { open: self.range(array).start + 1, items })
+    }
+
+    fn range(&self, node: &impl jsonc_parser::common::Ranged) -> Range<usize> {
+        node.start() + self.mark..node.end() + self.mark
+    }
+
+    /// Returns what stands before a member on a line of its own, else a space; nothing if the file has no spaces.
+    fn separator(&self, member: &ObjectProp<'_>) -> &str {
+        match indentation(self.text, self.range(member).start) {
+            "" if self.colon(member) == ":" => "",
+            "" => " ",
+            own_line => own_line,
+        }
+    }
+
+    /// Returns the text between a name and its value, or the usual one if there is a comment.
+    fn colon(&self, member: &ObjectProp<'_>) -> &str {
+        let between = member.name.end() + self.mark..member.value.start() + self.mark;
+        let between = self.text.get(between).unwrap_or_default();
+        if between.contains('/') { ": " } else { between }
+    }
+
+    /// Returns the range of a member with the comma that separates it from its neighbour.
+    fn removal(&self, object: &Object<'_>, member: &ObjectProp<'_>) -> Range<usize> {
+        let own = self.range(member);
+        let starts = || object.properties.iter().map(|other| self.range(other));
+        if let Some(before) = starts().rfind(|other| other.end <= own.start) {
+            return before.end..own.end;
+        }
+        starts().find(|other| other.start >= own.end).map_or(own.clone(), |after| own.start..after.start)
+    }
+}
+
+/// Returns the last member of a name: that is the one that parsers of JSON use.
+fn find<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
+    object.properties.iter().rfind(|member| member.name.as_str() == name)
+}
+
+/// Returns false for `servers` inside of `mcp`, which is a map of servers.
+fn is_server(member: &ObjectProp<'_>) -> bool {
+    let Value::Object(object) = &member.value else { return true };
+    let holds_servers = object.properties.iter().all(|inner| matches!(inner.value, Value::Object(_)));
+    !(member.name.as_str() == "servers" && holds_servers && !object.properties.is_empty())
+}

@@ -1,0 +1,166 @@
+//! The servers of a configuration file, with the byte ranges of what an edit replaces.
+
+mod json;
+mod toml;
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::format::{Format, Syntax};
+
+/// A server in a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Project that the server belongs to, where a file has several.
+    pub scope: Option<String>,
+    /// Name of the server.
+    pub name: String,
+    /// Line of the name, from 1.
+    pub line: usize,
+    /// Value of `type`.
+    pub(crate) kind: Option<Literal>,
+    /// How the client reaches the server.
+    pub launch: Launch,
+}
+
+/// How a client reaches a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Launch {
+    /// It starts a program.
+    Command(CommandLine),
+    /// It connects to a URL.
+    Remote(Remote),
+    /// Something else.
+    Unsupported(&'static str),
+}
+
+/// A program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    pub(crate) program: Literal,
+    /// The member with the program, name included.
+    pub(crate) member: Range<usize>,
+    pub(crate) args: Args,
+    /// Member that names variables to pass on, if `install` wrote it for a token.
+    pub(crate) token_variable: Option<(Range<usize>, String)>,
+}
+
+/// Arguments of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Args {
+    /// A member of their own. `removal` is its range with one comma or line end.
+    Member { list: List, removal: Range<usize> },
+    /// The rest of the list that begins with the program.
+    Rest(List),
+    /// None. A member can be inserted: its text begins with `prefix`, which ends with the name and its separator.
+    Missing { at: usize, prefix: String },
+}
+
+/// A list of strings. `items` do not contain the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    /// Position after the bracket.
+    pub(crate) open: usize,
+    pub(crate) items: Vec<Literal>,
+}
+
+/// A string in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Literal {
+    pub(crate) range: Range<usize>,
+    pub(crate) value: String,
+}
+
+/// A server with a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    pub(crate) url: String,
+    pub(crate) url_key: String,
+    /// The member with the URL, name included.
+    pub(crate) member: Range<usize>,
+    /// Text between a member and the next one on a line of its own.
+    pub(crate) member_separator: String,
+    /// Text between a name and its value.
+    pub(crate) colon: String,
+    pub(crate) headers: Vec<(String, String)>,
+    /// Range of the member with the headers, with one comma.
+    pub(crate) headers_removal: Option<Range<usize>>,
+    /// Member that names the variable with the bearer token, and that name.
+    pub(crate) token_variable: Option<(Range<usize>, String)>,
+}
+
+/// A file that is not valid.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("line {line}, column {column}: {message}")]
+pub struct ParseError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl CommandLine {
+    /// Returns the program and its arguments.
+    pub fn words(&self) -> Vec<String> {
+        let args = self.args.items().iter();
+        std::iter::once(&self.program).chain(args).map(|literal| literal.value.clone()).collect()
+    }
+}
+
+impl Args {
+    /// Returns the arguments.
+    pub(crate) fn items(&self) -> &[Literal] {
+        match self {
+            Self::Member { list, .. } | Self::Rest(list) => &list.items,
+            Self::Missing { .. } => &[],
+        }
+    }
+}
+
+impl Remote {
+    /// Returns the URL.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+/// Returns the servers of a file, in its order. A byte order mark is accepted.
+///
+/// # Errors
+/// Returns the first place where the text is not valid.
+pub fn servers(text: &str, format: Format) -> Result<Vec<Entry>, ParseError> {
+    match format.syntax {
+        Syntax::Json => json::servers(text, format),
+        Syntax::Toml => toml::servers(text, format),
+    }
+}
+
+/// Returns the length of a byte order mark.
+fn mark_length(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
+/// Returns the line of a position, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Returns an error at a position.
+fn error_at(text: &str, at: usize, message: impl Into<String>) -> ParseError {
+    let before = text.get(..at).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = before[line_start..].chars().filter(|char| *char != '\u{feff}').count() + 1;
+    ParseError { line: line_of(text, at), column, message: message.into() }
+}
+
+/// Returns the whitespace in front of a position, with the line end before it. Empty if something else is on the line.
+fn indentation(text: &str, at: usize) -> &str {
+    let before = text.get(..at).unwrap_or_default();
+    let trimmed = before.trim_end_matches([' ', '\t']);
+    let Some(line) = trimmed.strip_suffix('\n') else { return "" };
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    &before[line.len()..]
+}

@@ -1,0 +1,133 @@
+//! Backups of edited files, and what `uninstall` restores.
+//!
+//! Each file has a directory: `original` has the bytes without Portion, `previous` those before the last edit, and
+//! `record.json` names the file and the digest of what was written.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::FileError;
+
+const ORIGINAL: &str = "original";
+const PREVIOUS: &str = "previous";
+const RECORD: &str = "record.json";
+
+/// The directory with the backups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State(pub PathBuf);
+
+/// What is known about an edited file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The file.
+    pub file: PathBuf,
+    /// Name of its client.
+    pub client: Option<String>,
+    /// Digest of what was written last.
+    pub written: String,
+    /// Names of the servers that were wrapped then.
+    pub servers: Vec<String>,
+}
+
+impl State {
+    /// Returns all records, sorted by file. Unreadable ones are left out.
+    pub fn records(&self) -> Vec<Record> {
+        let folders = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let mut records: Vec<Record> =
+            folders.filter_map(|folder| read_record(&folder.path().join(RECORD))).collect();
+        records.sort_by(|one, other| one.file.cmp(&other.file));
+        records
+    }
+
+    /// Returns the bytes of a file without Portion, if it has the bytes that were written last.
+    pub(crate) fn original(&self, file: &Path, current: &[u8]) -> Option<Vec<u8>> {
+        let folder = self.folder(file);
+        let record = read_record(&folder.join(RECORD))?;
+        (record.file == file && record.written == digest(current)).then_some(())?;
+        fs::read(folder.join(ORIGINAL)).ok()
+    }
+
+    /// Stores the bytes before an edit, and returns their path.
+    pub(crate) fn back_up(&self, file: &Path, previous: &[u8]) -> Result<PathBuf, FileError> {
+        self.store(file, PREVIOUS, previous)
+    }
+
+    /// Stores what `uninstall` restores after `written` was written.
+    pub(crate) fn remember(
+        &self,
+        file: &Path,
+        client: Option<&str>,
+        original: &[u8],
+        written: &[u8],
+        servers: Vec<String>,
+    ) -> Result<(), FileError> {
+        let (client, written) = (client.map(str::to_owned), digest(written));
+        let record = Record { file: file.to_owned(), client, written, servers };
+        let text = serde_json::to_vec_pretty(&record)
+            .map_err(|source| FileError::Backup { path: self.folder(file), source: source.into() })?;
+        self.store(file, ORIGINAL, original)?;
+        self.store(file, RECORD, &text)?;
+        Ok(())
+    }
+
+    /// Forgets what `uninstall` restores. The bytes before the last edit are kept.
+    pub(crate) fn forget(&self, file: &Path) {
+        let folder = self.folder(file);
+        for name in [RECORD, ORIGINAL] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+    }
+
+    fn folder(&self, file: &Path) -> PathBuf {
+        let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
+        let name = u64::from_be_bytes(std::array::from_fn(|i| digest[i]));
+        self.0.join(format!("{name:016x}"))
+    }
+
+    /// Writes a file that only the user can read: configurations contain secrets.
+    fn store(&self, file: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, FileError> {
+        let folder = self.folder(file);
+        let path = folder.join(name);
+        let write = || -> io::Result<()> {
+            create_private_folder(&folder)?;
+            let partial = folder.join(format!("{name}.partial"));
+            let mut options = fs::OpenOptions::new();
+            options.write(true).create(true).truncate(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let mut out = options.open(&partial)?;
+            io::Write::write_all(&mut out, bytes)?;
+            out.sync_all()?;
+            fs::rename(&partial, &path)
+        };
+        write().map_err(|source| FileError::Backup { path: path.clone(), source })?;
+        Ok(path)
+    }
+}
+
+fn read_record(path: &Path) -> Option<Record> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Returns the SHA-256 of bytes in hexadecimal digits.
+fn digest(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}

@@ -1,0 +1,123 @@
+//! The command line with which a client starts Portion: how it is written and how it is recognised.
+
+use std::path::Path;
+
+/// Command of Portion that wraps a server.
+const WRAP: &str = "wrap";
+/// Option with the name of the server. Its presence marks an entry that `install` wrote.
+const SERVER: &str = "--server";
+/// Separates the options of Portion from the command of the server.
+const SEPARATOR: &str = "--";
+/// Option with the URL of a server over HTTP.
+const URL: &str = "--url";
+
+/// How an entry starts its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Invocation {
+    /// Without Portion.
+    Direct,
+    /// By Portion, as `install` writes it.
+    Installed(Installed),
+    /// By Portion, as a user wrote it.
+    Manual,
+}
+
+/// An entry that `install` wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Index, among the arguments of Portion, of the server's program; `None` if the server has a URL.
+    pub program_index: Option<usize>,
+    /// True if the entry had no `args`. They are removed again.
+    pub adds_args: bool,
+}
+
+/// Returns the arguments of Portion before the server's program.
+///
+/// `--server=NAME` in one word marks an entry that had no `args`. Unlike whitespace, that survives a client that rewrites
+/// its file.
+pub fn wrap_args(server: &str, adds_args: bool) -> Vec<String> {
+    let mut args = vec![WRAP.to_owned()];
+    if adds_args {
+        args.push(format!("{SERVER}={server}"));
+    } else {
+        args.extend([SERVER.to_owned(), server.to_owned()]);
+    }
+    args.push(SEPARATOR.to_owned());
+    args
+}
+
+/// Returns the arguments of Portion in front of a server with a URL. `headers` are lines `Name: value`.
+pub fn wrap_url_args(server: &str, url: &str, transport: Option<&str>, headers: &[String]) -> Vec<String> {
+    let mut args =
+        vec![WRAP.to_owned(), SERVER.to_owned(), server.to_owned(), URL.to_owned(), url.to_owned()];
+    for header in headers {
+        args.extend(["--header".to_owned(), header.clone()]);
+    }
+    args.extend(transport.into_iter().flat_map(|name| ["--transport".to_owned(), name.to_owned()]));
+    args
+}
+
+/// Recognises how a command line starts its server.
+pub fn recognise<S: AsRef<str>>(program: &str, args: &[S]) -> Invocation {
+    if !is_portion(program) {
+        return Invocation::Direct;
+    }
+    let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    if args.first() != Some(&WRAP) {
+        return Invocation::Manual;
+    }
+    let separator = args.iter().position(|arg| *arg == SEPARATOR);
+    let options = &args[..separator.unwrap_or(args.len())];
+    let joined = options.iter().any(|arg| arg.strip_prefix(SERVER).is_some_and(|rest| rest.starts_with('=')));
+    if !joined && !options.contains(&SERVER) {
+        return Invocation::Manual;
+    }
+    match separator {
+        Some(at) if at + 1 < args.len() => Invocation::Installed(Installed {
+            program_index: Some(at + 1),
+            adds_args: joined && at + 2 == args.len(),
+        }),
+        None if options.contains(&URL) => {
+            Invocation::Installed(Installed { program_index: None, adds_args: false })
+        }
+        _ => Invocation::Manual,
+    }
+}
+
+/// Returns true if a program is Portion, by its file name. Both separators of paths count on every system.
+fn is_portion(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
+    stem.eq_ignore_ascii_case("portion") && (stem == name || name.to_ascii_lowercase().ends_with(".exe"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(words: &[&str], expect: &Invocation) {
+        assert_eq!(recognise(words[0], &words[1..]), *expect, "{words:?}");
+    }
+
+    #[test]
+    fn entries_are_recognised() {
+        let installed =
+            |program_index, adds_args| Invocation::Installed(Installed { program_index, adds_args });
+        check(&["npx", "wrap"], &Invocation::Direct);
+        check(&["portions", "wrap", "--server", "a", "--", "x"], &Invocation::Direct);
+        check(&["portion"], &Invocation::Manual);
+        check(&["portion", "wrap", "--lean", "--", "npx", "--server", "x"], &Invocation::Manual);
+        check(&["portion", "wrap", "--server", "a"], &Invocation::Manual);
+        check(&["portion", "wrap", "--server", "a", "--"], &Invocation::Manual);
+        check(&["/o/portion", "wrap", "--server", "a", "--", "npx"], &installed(Some(4), false));
+        check(&["portion", "wrap", "--server=a", "--", "npx"], &installed(Some(3), true));
+        check(&["portion", "wrap", "--server=a", "--", "npx", "-y"], &installed(Some(3), false));
+        check(&["portion", "wrap", "--server", "a", "--lean", "--", "npx"], &installed(Some(5), false));
+        check(
+            &[r"C:\Program Files\Portion.exe", "wrap", "--server", "a", "--", "cmd"],
+            &installed(Some(4), false),
+        );
+        check(&["portion", "wrap", "--server", "a", "--url", "https://x"], &installed(None, false));
+    }
+}

@@ -1,0 +1,32 @@
+//! Puts Portion in front of the MCP servers in the configuration files of clients, and takes it out again.
+//!
+//! [`install`] and [`uninstall`] are pure: they map the text of a configuration file to the edited text and a list of
+//! changes. They replace byte ranges and nothing else, so comments, order, indentation, line ends and unknown keys stay
+//! as they are. [`client`] knows the files of each client, [`plan`] applies the edits to many files as a whole, and
+//! [`mod@file`] reads and writes.
+//!
+//! ```
+//! use portion_install::{Target, format::Format, install, uninstall};
+//!
+//! let text = r#"{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git"]}}}"#;
+//! let target = Target { program: "/usr/bin/portion", include_http: false };
+//! let edited = install(text, Format::MCP_SERVERS, &target, &|_| true).unwrap();
+//! assert!(edited.text.contains(r#"["wrap", "--server", "git", "--", "uvx", "mcp-server-git"]"#));
+//! assert_eq!(uninstall(&edited.text, Format::MCP_SERVERS, &|_| true).unwrap().text, text);
+//! ```
+pub mod client;
+pub mod diff;
+pub mod document;
+pub mod file;
+pub mod format;
+pub mod invocation;
+pub mod plan;
+mod quote;
+mod remote;
+mod splice;
+mod unwrap;
+mod wrap;
+
+pub use document::ParseError;
+pub use unwrap::uninstall;
+pub use wrap::{Change, Edited, Outcome, Target, install};

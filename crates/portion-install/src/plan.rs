@@ -1,0 +1,168 @@
+//! The edits of several files, and their application as a whole.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::client::ConfigFile;
+use crate::document::ParseError;
+use crate::file::{FileError, Replacement, Snapshot, State, write_all};
+use crate::wrap::{Change, Edited, Outcome, Target};
+use crate::{diff, install, uninstall};
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action<'a> {
+    /// Put Portion in front of servers.
+    Install(Target<'a>),
+    /// Take Portion out.
+    Uninstall,
+}
+
+/// The edits of several files.
+#[derive(Debug)]
+pub struct Plan {
+    /// One per file, in the order given.
+    pub files: Vec<FilePlan>,
+    is_install: bool,
+}
+
+/// The edit of a file.
+#[derive(Debug)]
+pub struct FilePlan {
+    /// The file.
+    pub file: ConfigFile,
+    /// What happens to its servers.
+    pub changes: Vec<Change>,
+    old: Snapshot,
+    new: Vec<u8>,
+    /// Content without Portion.
+    original: Vec<u8>,
+    /// Servers behind Portion afterwards.
+    wrapped: Vec<String>,
+}
+
+/// Why nothing is written.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A file is not valid.
+    #[error("{path}:{error}: mend the file, or leave it out with --client or --file", path = path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: ParseError,
+    },
+}
+
+impl Plan {
+    /// Reads the files and plans their edits. Nothing is written.
+    ///
+    /// # Errors
+    /// Returns the first file that cannot be read or is not valid.
+    pub fn new(
+        files: Vec<ConfigFile>,
+        action: Action<'_>,
+        state: &State,
+        is_selected: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, PlanError> {
+        let plan = |file| FilePlan::new(file, action, state, is_selected);
+        let files = files.into_iter().map(plan).collect::<Result<_, _>>()?;
+        Ok(Self { files, is_install: matches!(action, Action::Install(_)) })
+    }
+
+    /// Returns true if a file is to be written.
+    pub fn has_edits(&self) -> bool {
+        self.files.iter().any(FilePlan::is_edited)
+    }
+
+    /// Writes all files, with a backup of each, and returns the backups by file.
+    ///
+    /// # Errors
+    /// Returns the first problem. Then no file has changed.
+    pub fn apply(&self, state: &State) -> Result<Vec<(PathBuf, PathBuf)>, PlanError> {
+        let edited: Vec<&FilePlan> = self.files.iter().filter(|file| file.is_edited()).collect();
+        let mut backups = Vec::new();
+        let replacements: Vec<Replacement<'_>> =
+            edited.iter().map(|plan| Replacement { old: &plan.old, bytes: &plan.new }).collect();
+        write_all(&replacements, || {
+            for plan in &edited {
+                let (target, path) = (&plan.old.target, &plan.file.path);
+                backups.push((path.clone(), state.back_up(target, &plan.old.bytes)?));
+                if self.is_install {
+                    let client = plan.file.client.map(crate::client::Client::name);
+                    let servers = plan.wrapped.clone();
+                    state.remember(target, client, &plan.original, &plan.new, servers)?;
+                }
+            }
+            Ok(())
+        })?;
+        if !self.is_install {
+            for plan in &edited {
+                let target = &plan.old.target;
+                if plan.wrapped.is_empty() {
+                    state.forget(target);
+                } else {
+                    let client = plan.file.client.map(crate::client::Client::name);
+                    state.remember(target, client, &plan.original, &plan.new, plan.wrapped.clone())?;
+                }
+            }
+        }
+        Ok(backups)
+    }
+}
+
+impl FilePlan {
+    fn new(
+        file: ConfigFile,
+        action: Action<'_>,
+        state: &State,
+        is_selected: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, PlanError> {
+        let old = Snapshot::read(&file.path)?;
+        let text = old.text()?;
+        // An empty file has no servers. Some clients create one.
+        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+            let (new, original) = (old.bytes.clone(), old.bytes.clone());
+            return Ok(Self { file, changes: Vec::new(), old, new, original, wrapped: Vec::new() });
+        }
+        let invalid = |error| PlanError::Invalid { path: file.path.clone(), error };
+        let Edited { text: mut edited, changes } = match action {
+            Action::Install(target) => install(text, file.format, &target, is_selected),
+            Action::Uninstall => uninstall(text, file.format, is_selected),
+        }
+        .map_err(invalid)?;
+        let kept = state.original(&old.target, &old.bytes);
+        let without = uninstall(text, file.format, &|_| true).map_err(invalid)?;
+        let after = uninstall(&edited, file.format, &|_| true).map_err(invalid)?;
+        let wrapped: Vec<String> = after
+            .changes
+            .iter()
+            .filter(|change| change.outcome == Outcome::Restored)
+            .map(|change| change.name.clone())
+            .collect();
+        let original = kept.clone().unwrap_or_else(|| without.text.into_bytes());
+        if action == Action::Uninstall
+            && wrapped.is_empty()
+            && changes.iter().any(|change| change.outcome.is_edit())
+            && let Some(kept) = kept.and_then(|bytes| String::from_utf8(bytes).ok())
+        {
+            edited = kept;
+        }
+        Ok(Self { new: edited.into_bytes(), file, changes, old, original, wrapped })
+    }
+
+    /// Returns true if the file is to be written.
+    pub fn is_edited(&self) -> bool {
+        self.new != self.old.bytes
+    }
+
+    /// Returns the edit as a unified diff.
+    pub fn diff(&self) -> String {
+        let name = self.file.path.display().to_string();
+        diff::unified(&name, &String::from_utf8_lossy(&self.old.bytes), &String::from_utf8_lossy(&self.new))
+    }
+}

@@ -1,0 +1,177 @@
+//! Puts Portion in front of the servers of a file.
+
+use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError, servers};
+use crate::format::{Format, Syntax};
+use crate::invocation::{Invocation, recognise, wrap_args};
+use crate::quote::quote;
+use crate::remote;
+use crate::splice::{Splice, apply};
+
+/// What entries are to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// Absolute path of Portion.
+    pub program: &'a str,
+    /// True to wrap servers with a URL, too.
+    pub include_http: bool,
+}
+
+/// An edited file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// The new text.
+    pub text: String,
+    /// One per server of the file that was selected, in its order.
+    pub changes: Vec<Change>,
+}
+
+/// What happened to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Project of the server, where a file has several.
+    pub scope: Option<String>,
+    /// Name of the server.
+    pub name: String,
+    /// Line of its name in the old text, from 1.
+    pub line: usize,
+    /// What was done.
+    pub outcome: Outcome,
+    /// Old command line; the URL of a server that has one.
+    pub before: Vec<String>,
+    /// New command line, or URL.
+    pub after: Vec<String>,
+}
+
+/// What was done with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Portion was put in front of it.
+    Wrapped,
+    /// It was started by Portion at another path.
+    Updated,
+    /// Portion was taken out.
+    Restored,
+    /// Nothing: it is as requested.
+    Unchanged,
+    /// Nothing, for this reason.
+    Skipped(&'static str),
+}
+
+impl Outcome {
+    /// Returns true if the entry was edited.
+    pub fn is_edit(self) -> bool {
+        matches!(self, Self::Wrapped | Self::Updated | Self::Restored)
+    }
+}
+
+const BY_USER: &str = "it starts Portion by a command of its own";
+const HYPHEN: &str = "its name begins with a hyphen: rename it";
+const HAS_URL: &str = "it has a URL: add --http to wrap it";
+
+/// Puts Portion in front of the selected servers. A server that is already behind Portion keeps its arguments.
+///
+/// # Errors
+/// Returns the place where the text is not valid.
+pub fn install(
+    text: &str,
+    format: Format,
+    target: &Target<'_>,
+    is_selected: &dyn Fn(&str) -> bool,
+) -> Result<Edited, ParseError> {
+    let mut splices = Vec::new();
+    let mut changes = Vec::new();
+    for entry in servers(text, format)?.into_iter().filter(|entry| is_selected(&entry.name)) {
+        let before = words(&entry);
+        let (outcome, edits, after) = match &entry.launch {
+            _ if entry.name.starts_with('-') => (Outcome::Skipped(HYPHEN), Vec::new(), before.clone()),
+            Launch::Command(command) => wrap_command(text, &entry, command, target, format.syntax),
+            Launch::Remote(remote) if target.include_http => {
+                let (edits, after) = remote::wrap(&entry, remote, target.program, format.syntax);
+                (Outcome::Wrapped, edits, after)
+            }
+            Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.clone()),
+            Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
+        };
+        splices.extend(edits);
+        let Entry { scope, name, line, .. } = entry;
+        changes.push(Change { scope, name, line, outcome, before, after });
+    }
+    Ok(Edited { text: apply(text, splices), changes })
+}
+
+/// Returns the command line of a server, or its URL.
+pub(crate) fn words(entry: &Entry) -> Vec<String> {
+    match &entry.launch {
+        Launch::Command(command) => command.words(),
+        Launch::Remote(remote) => vec![remote.url.clone()],
+        Launch::Unsupported(_) => Vec::new(),
+    }
+}
+
+fn wrap_command(
+    text: &str,
+    entry: &Entry,
+    command: &CommandLine,
+    target: &Target<'_>,
+    syntax: Syntax,
+) -> (Outcome, Vec<Splice>, Vec<String>) {
+    let old = command.words();
+    let args: Vec<&str> = old.iter().skip(1).map(String::as_str).collect();
+    let program = Splice::replace(command.program.range.clone(), quote(target.program, syntax));
+    let new = |args: &[String]| -> Vec<String> {
+        std::iter::once(target.program.to_owned()).chain(args.iter().cloned()).collect()
+    };
+    match recognise(&command.program.value, &args) {
+        Invocation::Manual => return (Outcome::Skipped(BY_USER), Vec::new(), old),
+        Invocation::Installed(_) if command.program.value == target.program => {
+            return (Outcome::Unchanged, Vec::new(), old);
+        }
+        Invocation::Installed(_) => {
+            let after = new(&old[1..]);
+            return (Outcome::Updated, vec![program], after);
+        }
+        Invocation::Direct => {}
+    }
+    let prefix = wrap_args(&entry.name, matches!(command.args, Args::Missing { .. }));
+    let source = text.get(command.program.range.clone()).unwrap_or_default();
+    let mut words: Vec<String> = prefix.iter().map(|word| quote(word, syntax)).collect();
+    let edits = match &command.args {
+        Args::Missing { at, prefix } => {
+            words.push(source.to_owned());
+            let insertion = Splice::insert(*at, format!("{prefix}[{}]", words.join(", ")));
+            vec![program, insertion]
+        }
+        Args::Member { list, .. } => {
+            words.push(source.to_owned());
+            vec![program, insertion(text, list, list.open, &words)]
+        }
+        Args::Rest(list) => {
+            words.insert(0, quote(target.program, syntax));
+            // The program itself is the first item of this list.
+            let mut whole = list.clone();
+            whole.items.insert(0, command.program.clone());
+            vec![insertion(text, &whole, list.open, &words)]
+        }
+    };
+    let after: Vec<String> = prefix.into_iter().chain(old).collect();
+    (Outcome::Wrapped, edits, new(&after))
+}
+
+/// Inserts words at the beginning of a list, separated as its items are.
+fn insertion(text: &str, list: &List, open: usize, words: &[String]) -> Splice {
+    let Some(first) = list.items.first() else { return Splice::insert(open, words.join(", ")) };
+    let between = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let lead = between(list.open, first.range.start);
+    let separator = match list.items.get(1) {
+        Some(second) => between(first.range.end, second.range.start).to_owned(),
+        None if lead.contains('\n') => format!(",{lead}"),
+        None => ", ".to_owned(),
+    };
+    // A comment must not be repeated.
+    let is_plain = separator.trim() == ",";
+    let separator = if is_plain { separator.as_str() } else { ", " };
+    Splice::insert(
+        first.range.start,
+        words.iter().flat_map(|word| [word.as_str(), separator]).collect::<String>(),
+    )
+}

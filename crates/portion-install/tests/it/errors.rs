@@ -1,0 +1,60 @@
+//! Files that are not valid, and servers that cannot be wrapped.
+
+use portion_install::format::Format;
+use portion_install::{Outcome, install};
+
+use super::{STDIO, edited};
+
+#[track_caller]
+fn check_error(text: &str, format: Format, expect: &str) {
+    let error = install(text, format, &STDIO, &|_| true).expect_err(text).to_string();
+    assert!(error.contains(expect), "{text}: {error}");
+}
+
+#[test]
+fn the_place_of_an_error_is_named() {
+    check_error("{\n  \"a\": 1\n  \"b\": 2\n}", Format::MCP_SERVERS, "line 2, column 9: Expected comma");
+    check_error("{", Format::MCP_SERVERS, "line 1, column 1: Unterminated object");
+    check_error("\u{feff}{\"é\": x}", Format::MCP_SERVERS, "line 1, column 7");
+    check_error("a = 1\nb = = 2\n", Format::CODEX, "line 2");
+    check_error("[mcp_servers.a]\n[mcp_servers.a]\n", Format::CODEX, "line 2");
+    check_error(&"[".repeat(100_000), Format::MCP_SERVERS, "depth");
+    check_error(&format!("a = {}", "[".repeat(100_000)), Format::CODEX, "line 1");
+}
+
+#[track_caller]
+fn check_skipped(entry: &str, expect: &str) {
+    let text = format!("{{\"mcpServers\": {{\"a\": {entry}}}}}");
+    let edit = edited(&text, Format::MCP_SERVERS, &STDIO);
+    assert_eq!(edit.text, text);
+    let Outcome::Skipped(reason) = edit.changes[0].outcome else { panic!("{entry} is edited") };
+    assert!(reason.contains(expect), "{entry}: {reason}");
+}
+
+#[test]
+fn what_cannot_be_wrapped_is_left_with_a_reason() {
+    check_skipped("1", "not an object");
+    check_skipped("{}", "neither a command nor a URL");
+    check_skipped(r#"{"env": {}}"#, "neither a command nor a URL");
+    check_skipped(r#"{"command": ""}"#, "empty");
+    check_skipped(r#"{"command": null}"#, "not a string");
+    check_skipped(r#"{"command": "x", "args": "y"}"#, "not a list of strings");
+    check_skipped(r#"{"command": "x", "args": ["y", 1]}"#, "not a list of strings");
+    check_skipped(r#"{"command": []}"#, "empty");
+    check_skipped(r#"{"url": "https://x"}"#, "--http");
+    let text = r#"{"mcpServers": {"--": {"command": "x"}, "-a": {"url": "https://x"}}}"#;
+    assert_eq!(edited(text, Format::MCP_SERVERS, &super::HTTP).text, text, "no option takes such a name");
+}
+
+#[test]
+fn files_without_servers_are_left() {
+    for text in ["{}", "[]", "null", "1", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#, "// only this\n"]
+    {
+        let edit = edited(text, Format::MCP_SERVERS, &STDIO);
+        assert_eq!((edit.text.as_str(), edit.changes.len()), (text, 0));
+    }
+    for text in ["", "mcp_servers = 1\n", "[mcp_servers]\n", "[[mcp_servers]]\n"] {
+        let edit = edited(text, Format::CODEX, &STDIO);
+        assert_eq!((edit.text.as_str(), edit.changes.len()), (text, 0));
+    }
+}

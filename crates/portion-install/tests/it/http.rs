@@ -1,0 +1,52 @@
+//! Servers with a URL.
+
+use portion_install::format::Format;
+use portion_install::uninstall;
+
+use super::{HTTP, check, edited};
+
+#[test]
+fn a_url_becomes_an_argument() {
+    check(
+        r#"{"mcpServers": {"a": {"url": "https://x/mcp"}}}"#,
+        Format::MCP_SERVERS,
+        &HTTP,
+        r#"{"mcpServers": {"a": {"command": "/opt/portion", "args": ["wrap", "--server", "a", "--url", "https://x/mcp"]}}}"#,
+    );
+    check(
+        "{\"mcpServers\": {\"a\": {\n  \"type\": \"sse\",\n  \"url\": \"https://x/sse\",\n  \"timeout\": 5\n}}}",
+        Format::MCP_SERVERS,
+        &HTTP,
+        "{\"mcpServers\": {\"a\": {\n  \"type\": \"stdio\",\n  \"command\": \"/opt/portion\",\n  \"args\": [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x/sse\", \"--transport\", \"sse\"],\n  \"timeout\": 5\n}}}",
+    );
+    check(
+        r#"{"mcpServers": {"a": {"httpUrl": "https://x"}}}"#,
+        Format::MCP_SERVERS,
+        &HTTP,
+        r#"{"mcpServers": {"a": {"command": "/opt/portion", "args": ["wrap", "--server", "a", "--url", "https://x", "--transport", "http"]}}}"#,
+    );
+    check(
+        r#"{"mcpServers": {"a": {"serverUrl": "https://x"}}}"#,
+        Format::WINDSURF,
+        &HTTP,
+        r#"{"mcpServers": {"a": {"command": "/opt/portion", "args": ["wrap", "--server", "a", "--url", "https://x"]}}}"#,
+    );
+    check(
+        "[mcp_servers.a]\nurl = \"https://x\"\nbearer_token_env_var = \"T\" # token\n",
+        Format::CODEX,
+        &HTTP,
+        "[mcp_servers.a]\ncommand = \"/opt/portion\"\nargs = [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"Authorization: Bearer ${T}\"]\nenv_vars = [\"T\"] # token\n",
+    );
+}
+
+#[test]
+fn headers_become_options() {
+    let text = r#"{"mcpServers": {"a": {"type": "http", "url": "https://x", "headers": {"X-A": "b: $c ${D}"}, "disabled": true}}}"#;
+    let installed = edited(text, Format::MCP_SERVERS, &HTTP);
+    assert_eq!(
+        installed.text,
+        r#"{"mcpServers": {"a": {"type": "stdio", "command": "/opt/portion", "args": ["wrap", "--server", "a", "--url", "https://x", "--header", "X-A: b: $$c ${D}", "--transport", "http"], "disabled": true}}}"#
+    );
+    let restored = uninstall(&installed.text, Format::MCP_SERVERS, &|_| true).expect("valid");
+    assert_eq!(restored.text, text);
+}

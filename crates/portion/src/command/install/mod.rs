@@ -1,0 +1,140 @@
+//! `portion install` and `portion uninstall`: edit the configuration files of MCP clients.
+
+mod binary;
+mod confirm;
+mod report;
+mod selection;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use portion_config::user_dirs;
+use portion_install::Target;
+use portion_install::client::Client;
+use portion_install::file::State;
+use portion_install::plan::{Action, Plan};
+
+use self::confirm::{Answer, confirm};
+use self::report::Report;
+use self::selection::{check_servers, files_to_edit};
+use super::CommandResult;
+use crate::WRONG_USAGE;
+
+const INSTALL_HELP: &str = "\
+Examples:
+  portion install --dry-run
+  portion install --client cursor --client claude-code
+  portion install git --file .mcp.json --yes
+
+Each server on stdio is started as `portion wrap --server NAME -- COMMAND`. Everything else in a file stays as it \
+is. Nothing is written if a file cannot be read, parsed or written. Clients read their files at start: restart them.
+
+With --http, Portion connects to the URL, and the client does not sign in to the server any more. A server that \
+needs OAuth then needs a token in its headers.
+
+Exit codes: 0 done, or nothing to do; 1 nothing was written, because of an error or your answer; 2 wrong usage, or \
+no terminal to confirm and no --yes.";
+
+const UNINSTALL_HELP: &str = "\
+Examples:
+  portion uninstall --dry-run
+  portion uninstall git --client cursor
+
+A file that did not change since `portion install` gets its old bytes back. In a file that changed, the entries \
+that `portion install` wrote are turned back, and everything else is kept.
+
+Exit codes: 0 done, or nothing to do; 1 nothing was written, because of an error or your answer; 2 wrong usage, or \
+no terminal to confirm and no --yes.";
+
+/// Options of both commands.
+#[derive(Debug, Args)]
+pub(crate) struct EditOptions {
+    /// Names of servers (default: all)
+    #[arg(value_name = "SERVER")]
+    servers: Vec<String>,
+    /// Client to edit: claude-desktop, claude-code, cursor, vscode, codex, gemini-cli, windsurf, zed, copilot-cli or
+    /// opencode; may be repeated (default: all that are found)
+    #[arg(long = "client", value_name = "NAME", value_parser = parse_client)]
+    clients: Vec<Client>,
+    /// File to edit, instead of those of the clients
+    #[arg(long, value_name = "PATH")]
+    file: Option<PathBuf>,
+    /// Show the changes and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Write without confirmation
+    #[arg(long, short)]
+    yes: bool,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `portion install`.
+#[derive(Debug, Args)]
+#[command(after_help = INSTALL_HELP)]
+pub(crate) struct InstallOptions {
+    #[command(flatten)]
+    edit: EditOptions,
+    /// Wrap servers with a URL, too
+    #[arg(long)]
+    http: bool,
+}
+
+/// Options of `portion uninstall`.
+#[derive(Debug, Args)]
+#[command(after_help = UNINSTALL_HELP)]
+pub(crate) struct UninstallOptions {
+    #[command(flatten)]
+    edit: EditOptions,
+}
+
+/// Puts Portion in front of servers.
+pub(crate) fn install(options: &InstallOptions) -> CommandResult {
+    let program = binary::own_path()?;
+    let target = Target { program: &program, include_http: options.http };
+    edit(&options.edit, Action::Install(target))
+}
+
+/// Takes Portion out.
+pub(crate) fn uninstall(options: &UninstallOptions) -> CommandResult {
+    edit(&options.edit, Action::Uninstall)
+}
+
+fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
+    let state = State(user_dirs::install_dir().ok_or("the home directory is unknown: set HOME")?);
+    let files = files_to_edit(options, action, &state)?;
+    let is_selected =
+        |name: &str| options.servers.is_empty() || options.servers.iter().any(|server| server == name);
+    let plan = Plan::new(files, action, &state, &is_selected)?;
+    check_servers(&plan, &options.servers)?;
+    let report = Report { plan: &plan, action };
+    if options.dry_run || !plan.has_edits() {
+        report.print(options.json, true, &[])?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !options.json {
+        report.print_preview()?;
+    }
+    match confirm(options.yes, plan.files.iter().filter(|file| file.is_edited()).count())? {
+        Answer::Yes => {}
+        Answer::No => return Err("nothing was written".into()),
+        Answer::NoTerminal => {
+            anstream::eprintln!(
+                "portion: nothing was written: add --yes to write, or --dry-run to see the changes only"
+            );
+            return Ok(ExitCode::from(WRONG_USAGE));
+        }
+    }
+    let backups = plan.apply(&state)?;
+    report.print(options.json, false, &backups)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse_client(name: &str) -> Result<Client, String> {
+    Client::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
+        format!("use one of {}; for other clients use --file", names.join(", "))
+    })
+}

@@ -1,0 +1,159 @@
+//! What `install` and `uninstall` print.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+use portion_install::plan::{Action, FilePlan, Plan};
+use portion_install::{Change, Outcome};
+use serde_json::{Value, json};
+
+const BOLD: Style = Style::new().bold();
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+
+const SHARED: &str = "note: this file belongs to a project. The path of Portion is that of this machine.";
+const URL_NOTE: &str = "\
+note: Portion connects to these URLs now, and the client does not sign in to them any more. A server that needs OAuth
+needs a token in its headers. The headers are arguments of a process now, which others on this machine may see.";
+
+/// A plan, before or after it was applied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) action: Action<'a>,
+}
+
+impl Report<'_> {
+    /// Prints the changes of all files as diffs.
+    pub(super) fn print_preview(&self) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        for file in self.plan.files.iter().filter(|file| file.is_edited()) {
+            for line in file.diff().lines() {
+                let style = match line.as_bytes().first() {
+                    _ if line.starts_with("--- ") || line.starts_with("+++ ") => BOLD,
+                    Some(b'+') => GREEN,
+                    Some(b'-') => RED,
+                    _ => Style::new(),
+                };
+                writeln!(out, "{style}{line}{style:#}")?;
+            }
+            writeln!(out)?;
+        }
+        out.flush()
+    }
+
+    /// Prints the result: of a plan that is not applied with its diffs, else with the backups.
+    pub(super) fn print(&self, json: bool, is_plan: bool, backups: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+        if json {
+            let mut out = io::stdout().lock();
+            return writeln!(out, "{:#}", self.to_json(is_plan, backups));
+        }
+        if is_plan {
+            self.print_preview()?;
+        }
+        let mut out = anstream::stdout().lock();
+        for file in &self.plan.files {
+            let client = file.file.client.map(|client| format!("{client}, ")).unwrap_or_default();
+            writeln!(out, "{BOLD}{client}{}{BOLD:#}", file.file.path.display())?;
+            for change in &file.changes {
+                write_change(&mut out, change)?;
+            }
+            if file.changes.is_empty() {
+                writeln!(out, "  no servers")?;
+            }
+            if file.is_edited() && file.file.is_project && matches!(self.action, Action::Install(_)) {
+                writeln!(out, "  {SHARED}")?;
+            }
+            if let Some(backup) = backup_of(file, backups) {
+                writeln!(out, "  backup: {}", backup.display())?;
+            }
+        }
+        if matches!(self.action, Action::Install(_)) && self.edits().any(is_url) {
+            writeln!(out, "{URL_NOTE}")?;
+        }
+        writeln!(out, "{}", self.conclusion(is_plan))?;
+        out.flush()
+    }
+
+    fn edits(&self) -> impl Iterator<Item = &Change> {
+        self.plan.files.iter().flat_map(|file| &file.changes).filter(|change| change.outcome.is_edit())
+    }
+
+    fn conclusion(&self, is_plan: bool) -> String {
+        let files = self.plan.files.iter().filter(|file| file.is_edited()).count();
+        if files == 0 {
+            return "Nothing to do.".into();
+        }
+        let what = format!("{} in {}", counted(self.edits().count(), "server"), counted(files, "file"));
+        match (is_plan, self.action) {
+            (true, _) => format!("{what} would change. Nothing was written."),
+            (false, Action::Install(_)) => {
+                format!("{what} changed. Restart the clients. To undo: portion uninstall")
+            }
+            (false, Action::Uninstall) => format!("{what} changed. Restart the clients."),
+        }
+    }
+
+    fn to_json(self, is_plan: bool, backups: &[(PathBuf, PathBuf)]) -> Value {
+        let files = self.plan.files.iter().map(|file| {
+            let servers: Vec<Value> = file.changes.iter().map(change_json).collect();
+            json!({
+                "client": file.file.client.map(portion_install::client::Client::name),
+                "path": file.file.path.display().to_string(),
+                "changed": file.is_edited(),
+                "backup": backup_of(file, backups).map(|path| path.display().to_string()),
+                "servers": servers,
+            })
+        });
+        let written = !is_plan && self.plan.has_edits();
+        json!({"written": written, "files": files.collect::<Vec<_>>()})
+    }
+}
+
+fn write_change(out: &mut impl io::Write, change: &Change) -> io::Result<()> {
+    let scope = change.scope.as_ref().map(|scope| format!(" ({scope})")).unwrap_or_default();
+    let style = if change.outcome.is_edit() { GREEN } else { Style::new() };
+    let (status, reason) = status(change);
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    writeln!(out, "  {}{scope}: {style}{status}{style:#}{reason}", change.name)
+}
+
+/// Returns the name of an outcome, and a reason.
+fn status(change: &Change) -> (&'static str, Option<&'static str>) {
+    match change.outcome {
+        Outcome::Wrapped => ("wrapped", None),
+        Outcome::Updated => ("updated", Some("it was started by another portion")),
+        Outcome::Restored => ("restored", None),
+        Outcome::Unchanged if change.after.iter().any(|word| word == "--server") => {
+            ("unchanged", Some("Portion is in front of it"))
+        }
+        Outcome::Unchanged => ("unchanged", None),
+        Outcome::Skipped(reason) => ("skipped", Some(reason)),
+    }
+}
+
+fn change_json(change: &Change) -> Value {
+    let (status, reason) = status(change);
+    json!({
+        "name": change.name,
+        "scope": change.scope,
+        "line": change.line,
+        "status": status,
+        "reason": reason,
+        "before": change.before,
+        "after": change.after,
+    })
+}
+
+fn is_url(change: &Change) -> bool {
+    change.before.len() == 1 && change.after.iter().any(|word| word == "--url")
+}
+
+fn backup_of<'a>(file: &FilePlan, backups: &'a [(PathBuf, PathBuf)]) -> Option<&'a Path> {
+    backups.iter().find(|(path, _)| *path == file.file.path).map(|(_, backup)| backup.as_path())
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,85 @@
+//! The files and servers that a command line selects.
+
+use std::path::Path;
+
+use portion_install::client::{Client, ConfigFile, Places};
+use portion_install::file::State;
+use portion_install::format::Format;
+use portion_install::plan::{Action, Plan};
+
+use super::EditOptions;
+
+/// Returns the files to edit.
+///
+/// # Errors
+/// Returns an error if there is none, with the places that were searched.
+pub(super) fn files_to_edit(
+    options: &EditOptions,
+    action: Action<'_>,
+    state: &State,
+) -> Result<Vec<ConfigFile>, String> {
+    if let Some(path) = &options.file {
+        return named_file(path, &options.clients).map(|file| vec![file]);
+    }
+    let places =
+        Places::from_environment().ok_or("the home directory is unknown: set HOME, or use --file")?;
+    let clients = if options.clients.is_empty() { &Client::ALL[..] } else { &options.clients };
+    let mut files = Vec::new();
+    for client in clients {
+        let found = client.files(&places);
+        if found.is_empty() && !options.clients.is_empty() {
+            let searched = client.candidates(&places);
+            let searched: Vec<String> = searched.iter().map(|file| file.path.display().to_string()).collect();
+            return Err(format!("{client} has no configuration file here; searched {}", searched.join(", ")));
+        }
+        files.extend(found);
+    }
+    if action == Action::Uninstall {
+        add_recorded(&mut files, options, state);
+    }
+    if files.is_empty() {
+        return Err("no configuration file of a known client was found: name one with --file".into());
+    }
+    Ok(files)
+}
+
+fn named_file(path: &Path, clients: &[Client]) -> Result<ConfigFile, String> {
+    let client = match clients {
+        [] => None,
+        [client] => Some(*client),
+        _ => return Err("--file needs at most one --client, which says how the file is written".into()),
+    };
+    let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let format = client.map_or_else(|| Format::of_file(&path), Client::format);
+    Ok(ConfigFile { client, path, is_project: false, format })
+}
+
+/// Adds the files that were edited earlier, wherever they are.
+fn add_recorded(files: &mut Vec<ConfigFile>, options: &EditOptions, state: &State) {
+    for record in state.records() {
+        let client = record.client.as_deref().and_then(Client::from_name);
+        let is_selected =
+            options.clients.is_empty() || client.is_some_and(|one| options.clients.contains(&one));
+        let is_known =
+            files.iter().any(|file| file.path.canonicalize().is_ok_and(|path| path == record.file));
+        if is_selected && !is_known && record.file.is_file() {
+            let format = client.map_or_else(|| Format::of_file(&record.file), Client::format);
+            files.push(ConfigFile { client, path: record.file, is_project: false, format });
+        }
+    }
+}
+
+/// Checks that each named server is in a file.
+///
+/// # Errors
+/// Returns the names that are in none.
+pub(super) fn check_servers(plan: &Plan, names: &[String]) -> Result<(), String> {
+    let is_known =
+        |name: &String| plan.files.iter().any(|file| file.changes.iter().any(|one| one.name == *name));
+    let unknown: Vec<&str> = names.iter().filter(|name| !is_known(name)).map(String::as_str).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let files: Vec<String> = plan.files.iter().map(|file| file.file.path.display().to_string()).collect();
+    Err(format!("no server {} in {}", unknown.join(", "), files.join(", ")))
+}

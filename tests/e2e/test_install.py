@@ -1,0 +1,208 @@
+"""`portion install`: the real clients add their servers, Portion wraps them, and the clients still read and start them."""
+
+import json
+import os
+import pty
+import subprocess
+import tomllib
+
+import pytest
+
+from fixture import corpus
+from harness.command import E2E, FIXTURE, PORTION
+from harness.peer import Peer
+from harness.reply import exact, lawful, pages_joined
+
+BIN = E2E / "node_modules/.bin"
+SECONDS = 120
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_TELEMETRY": "1",
+    "NO_COLOR": "1",
+}
+WRAPPED = [PORTION, "wrap", "--server", "fixture", "--", *FIXTURE]
+
+
+class Machine:
+    """A home directory with a project, and the commands that run there."""
+
+    def __init__(self, folder):
+        self.home, self.project = folder / "home", folder / "project"
+        self.project.mkdir(parents=True)
+        self.home.mkdir()
+        self.env = os.environ | QUIET | {"HOME": str(self.home), "XDG_STATE_HOME": str(folder / "state")}
+        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+            self.env.pop(name, None)
+
+    def run(self, *command, code=0):
+        done = subprocess.run(
+            command, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+        )
+        assert done.returncode == code, (command, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+    def portion(self, *arguments, code=0):
+        return self.run(PORTION, *arguments, code=code)
+
+    def client(self, name, *arguments):
+        return self.run(str(BIN / name), *arguments)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+def start(entry, project):
+    """The server of an entry, as a client starts it: by the official SDK."""
+    return Peer([entry["command"], *entry["args"]], env=entry.get("env"), cwd=project)
+
+
+def first_object(text):
+    """The JSON object in an output that also has warnings."""
+    return json.JSONDecoder().raw_decode(text, text.index("{"))[0]
+
+
+def serves_portions(entry, project):
+    with start(entry, project) as peer:
+        first = lawful(peer.call("list_bookings"))
+        assert first.next, "a page, not the whole"
+        assert pages_joined(peer, first) == exact(corpus.bookings())
+
+
+def test_claude_code_keeps_and_starts_its_servers(machine):
+    for scope in ("user", "local", "project"):
+        machine.client("claude", "mcp", "add", "-s", scope, f"fixture-{scope}", "--", *FIXTURE)
+    machine.client("claude", "mcp", "add", "-s", "user", "--transport", "http", "remote", "https://127.0.0.1:9/mcp")
+    files = [machine.home / ".claude.json", machine.project / ".mcp.json"]
+    before = [json.loads(file.read_text()) for file in files]
+    told = machine.portion("install", "--yes")
+    assert told.count(": wrapped\n") == 3 and "--http" in told
+    listed = machine.client("claude", "mcp", "list")
+    for scope in ("user", "local", "project"):
+        line = next(line for line in listed.splitlines() if line.startswith(f"fixture-{scope}:"))
+        assert f"{PORTION} wrap --server fixture-{scope} -- " in line
+        assert "Connected" in line, "Claude Code started the server through Portion"
+    assert "https://127.0.0.1:9/mcp" in listed
+    serves_portions(json.loads(files[0].read_text())["mcpServers"]["fixture-user"], machine.project)
+    machine.portion("uninstall", "--yes")
+    after = [json.loads(file.read_text()) for file in files]
+    # Claude Code has written its file since: counters of its own may differ.
+    assert after[0]["mcpServers"] == before[0]["mcpServers"]
+    project = str(machine.project)
+    assert after[0]["projects"][project]["mcpServers"] == before[0]["projects"][project]["mcpServers"]
+    assert after[1] == before[1]
+    assert PORTION not in machine.client("claude", "mcp", "list")
+
+
+def test_codex_reads_what_was_written(machine):
+    machine.client("codex", "mcp", "add", "fixture", "--env", "A=b", "--", *FIXTURE)
+    file = machine.home / ".codex/config.toml"
+    before = file.read_bytes()
+    machine.portion("install", "--client", "codex", "--yes")
+    entry = first_object(machine.client("codex", "mcp", "get", "fixture", "--json"))["transport"]
+    assert [entry["command"], *entry["args"]] == WRAPPED and entry["env"] == {"A": "b"}
+    serves_portions(tomllib.loads(file.read_text())["mcp_servers"]["fixture"], machine.project)
+    machine.portion("uninstall", "--yes")
+    assert file.read_bytes() == before
+
+
+def test_gemini_reads_what_was_written(machine):
+    program, *arguments = FIXTURE
+    machine.client("gemini", "mcp", "add", "-s", "user", "fixture", program, *arguments)
+    file = machine.home / ".gemini/settings.json"
+    before = file.read_bytes()
+    machine.portion("install", "--client", "gemini-cli", "--yes")
+    assert f"fixture: {' '.join(WRAPPED)} (stdio)" in machine.client("gemini", "mcp", "list")
+    serves_portions(json.loads(file.read_text())["mcpServers"]["fixture"], machine.project)
+    machine.portion("uninstall", "--yes")
+    assert file.read_bytes() == before
+
+
+def test_the_name_of_the_server_is_recorded(machine):
+    file = machine.project / "servers.json"
+    program, *arguments = FIXTURE
+    file.write_text(json.dumps({"mcpServers": {"my server": {"command": program, "args": arguments}}}))
+    machine.portion("install", "--file", "servers.json", "--yes")
+    entry = json.loads(file.read_text())["mcpServers"]["my server"]
+    telemetry = str(machine.home / "telemetry.db")
+    with start(entry | {"env": {"PORTION_TELEMETRY": telemetry}}, machine.project) as peer:
+        lawful(peer.call("list_bookings"))
+    told = machine.portion("stats", "--telemetry", telemetry, "--requests", "--format", "json")
+    assert "my server" in told
+
+
+def write_servers(machine):
+    path = machine.home / ".cursor/mcp.json"
+    path.parent.mkdir()
+    path.write_text('{ // mine\n  "mcpServers": {"a": {"command": "x"}}\n}')
+    return path
+
+
+def test_nothing_is_written_without_consent(machine):
+    path = write_servers(machine)
+    before = path.read_bytes()
+    told = machine.portion("install", "--dry-run")
+    assert '+  "mcpServers": {"a": {"command": "' + PORTION in told and "Nothing was written." in told
+    assert "--yes" in machine.portion("install", code=2)
+    told = json.loads(machine.portion("install", "--dry-run", "--json"))
+    assert told["written"] is False
+    assert told["files"][0]["servers"][0] | {"after": None} == {
+        "name": "a", "scope": None, "line": 2, "status": "wrapped", "reason": None, "before": ["x"], "after": None,
+    }
+    for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
+        assert path.read_bytes() == before
+        assert on_a_terminal(machine, answer, "install") == code
+    assert PORTION.encode() in path.read_bytes()
+
+
+def on_a_terminal(machine, answer, *arguments):
+    """The exit code of a command whose question gets this answer."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(machine.project)
+        os.execve(PORTION, [PORTION, *arguments], machine.env)
+    os.write(terminal, answer)
+    try:
+        while os.read(terminal, 4096):
+            pass
+    except OSError:
+        pass
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_an_error_names_the_file_the_line_and_the_next_step(machine):
+    path = write_servers(machine)
+    before = path.read_bytes()
+    assert "no server b in" in machine.portion("install", "b", "--yes", code=1)
+    assert "searched" in machine.portion("install", "--client", "zed", "--yes", code=1)
+    assert "use one of" in machine.portion("install", "--client", "emacs", code=2)
+    bad = machine.home / ".gemini/settings.json"
+    bad.parent.mkdir()
+    bad.write_text('{\n  "mcpServers": {,\n}')
+    told = machine.portion("install", "--yes", code=1)
+    assert f"{bad}:line 2" in told and "--client" in told
+    assert path.read_bytes() == before
+
+
+def test_no_configuration_is_no_server(machine):
+    told = machine.portion("install", "--yes", code=1)
+    assert "--file" in told
+
+
+def test_output_for_a_pipe_has_no_colours(machine):
+    write_servers(machine)
+    del machine.env["NO_COLOR"]
+    assert "\x1b" not in machine.portion("install", "--dry-run")
+
+
+def test_a_configured_server_is_chosen_by_its_name(machine):
+    servers = {name: {"command": [*FIXTURE]} for name in ("one", "two")}
+    (machine.project / "portion.json").write_text(json.dumps({"upstreams": servers}))
+    with Peer([PORTION, "wrap", "--server", "two"], cwd=machine.project) as peer:
+        assert lawful(peer.call("list_bookings")).next
+    told = machine.portion("wrap", code=1)
+    assert "one, two: choose one with --server NAME" in told
+    assert "has no server three, but one, two" in machine.portion("wrap", "--server", "three", code=1)
