@@ -3,50 +3,17 @@
 import json
 import os
 import pty
-import subprocess
 import tomllib
 
 import pytest
 
 from fixture import corpus
-from harness.command import E2E, FIXTURE, PORTION
+from harness.command import FIXTURE, PORTION
+from harness.machine import Machine
 from harness.peer import Peer
 from harness.reply import exact, lawful, pages_joined
 
-BIN = E2E / "node_modules/.bin"
-SECONDS = 120
-QUIET = {
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "DISABLE_AUTOUPDATER": "1",
-    "DISABLE_TELEMETRY": "1",
-    "NO_COLOR": "1",
-}
 WRAPPED = [PORTION, "wrap", "--server", "fixture", "--", *FIXTURE]
-
-
-class Machine:
-    """A home directory with a project, and the commands that run there."""
-
-    def __init__(self, folder):
-        self.home, self.project = folder / "home", folder / "project"
-        self.project.mkdir(parents=True)
-        self.home.mkdir()
-        self.env = os.environ | QUIET | {"HOME": str(self.home), "XDG_STATE_HOME": str(folder / "state")}
-        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
-            self.env.pop(name, None)
-
-    def run(self, *command, code=0):
-        done = subprocess.run(
-            command, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
-        )
-        assert done.returncode == code, (command, done.stdout, done.stderr)
-        return done.stdout + done.stderr
-
-    def portion(self, *arguments, code=0):
-        return self.run(PORTION, *arguments, code=code)
-
-    def client(self, name, *arguments):
-        return self.run(str(BIN / name), *arguments)
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    calibrate, config, dashboard, demo, fetch, http, install, serve, shape, stats, top, wrap,
+    calibrate, config, dashboard, demo, doctor, fetch, http, install, serve, shape, stats, top, try_tools,
+    wrap,
 };
 use crate::tips::with_tips;
 
@@ -39,6 +40,10 @@ pub(crate) enum Command {
     Install(install::InstallOptions),
     /// Take Portion out of the configurations of MCP clients
     Uninstall(install::UninstallOptions),
+    /// Call read-only tools of a server with and without Portion, and compare
+    Try(try_tools::Options),
+    /// Check the configuration, the clients, their servers and recent results
+    Doctor(doctor::Options),
     /// Serve one or several MCP servers over HTTP
     Serve(Box<serve::Options>),
     /// Run a reverse proxy for a JSON REST API and limit its responses to a token budget

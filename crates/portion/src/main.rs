@@ -15,6 +15,7 @@ mod options;
 mod remote;
 mod server;
 mod setup;
+mod stdio_client;
 mod storage;
 mod tips;
 mod watchdog;
@@ -40,6 +41,8 @@ fn main() -> ExitCode {
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Install(install) => command::install::install(&install),
         Command::Uninstall(uninstall) => command::install::uninstall(&uninstall),
+        Command::Try(options) => command::try_tools::run(&options),
+        Command::Doctor(doctor) => command::doctor::run(&doctor),
         Command::Http(http) => command::http::run(&http),
         Command::Fetch(fetch) => command::fetch::run(&fetch),
         Command::Shape(shape) => command::shape::run(&shape),

@@ -86,6 +86,8 @@ impl Source<'_> {
 
     fn entry(&self, member: &ObjectProp<'_>, scope: Option<&str>) -> Entry {
         let kind = member.value.as_object().and_then(|object| self.string(object, "type"));
+        let object = member.value.as_object();
+        let cwd = object.and_then(|object| self.string(object, "cwd")).map(|literal| literal.value);
         let launch = match &member.value {
             Value::Object(object) => self.launch(object),
             _ => Launch::Unsupported(NO_OBJECT),
@@ -94,6 +96,8 @@ impl Source<'_> {
             scope: scope.map(str::to_owned),
             name: member.name.as_str().to_owned(),
             line: line_of(self.text, self.range(member).start),
+            env: object.map(environment).unwrap_or_default(),
+            cwd,
             kind,
             launch,
         }
@@ -233,4 +237,16 @@ fn is_server(member: &ObjectProp<'_>) -> bool {
     let Value::Object(object) = &member.value else { return true };
     let holds_servers = object.properties.iter().all(|inner| matches!(inner.value, Value::Object(_)));
     !(member.name.as_str() == "servers" && holds_servers && !object.properties.is_empty())
+}
+
+/// Returns the variables of a server.
+fn environment(server: &Object<'_>) -> Vec<(String, String)> {
+    // Zed's older form has them beside the path.
+    let inner = find(server, "command").and_then(|command| command.value.as_object()).unwrap_or(server);
+    let member = find(inner, "env").or_else(|| find(inner, "environment"));
+    let members = member.and_then(|member| member.value.as_object()).map(|object| object.properties.iter());
+    let text = |one: &ObjectProp<'_>| {
+        Some((one.name.as_str().to_owned(), one.value.as_string_lit()?.value.to_string()))
+    };
+    members.into_iter().flatten().filter_map(text).collect()
 }

@@ -18,6 +18,10 @@ pub struct Entry {
     pub name: String,
     /// Line of the name, from 1.
     pub line: usize,
+    /// Variables that the client sets for the server.
+    pub env: Vec<(String, String)>,
+    /// Working directory of the server.
+    pub cwd: Option<String>,
     /// Value of `type`.
     pub(crate) kind: Option<Literal>,
     /// How the client reaches the server.

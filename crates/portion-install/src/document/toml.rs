@@ -50,7 +50,20 @@ impl Source<'_> {
             Some(server) => self.launch(server, item.is_inline_table()),
             None => Launch::Unsupported(NO_TABLE),
         };
-        Entry { scope: None, name: name.to_owned(), line: line_of(self.text, at), kind: None, launch }
+        let server = item.as_table_like();
+        let variables = server.and_then(|server| server.get("env")).and_then(Item::as_table_like);
+        let variables = variables.into_iter().flat_map(TableLike::iter);
+        Entry {
+            scope: None,
+            name: name.to_owned(),
+            line: line_of(self.text, at),
+            env: variables
+                .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
+                .collect(),
+            cwd: server.and_then(|server| server.get("cwd")).and_then(Item::as_str).map(str::to_owned),
+            kind: None,
+            launch,
+        }
     }
 
     fn launch(&self, server: &dyn TableLike, inline: bool) -> Launch {

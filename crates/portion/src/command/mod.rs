@@ -4,6 +4,7 @@ pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
+pub(crate) mod doctor;
 pub(crate) mod fetch;
 pub(crate) mod http;
 pub(crate) mod install;
@@ -12,6 +13,7 @@ pub(crate) mod serve;
 pub(crate) mod shape;
 pub(crate) mod stats;
 pub(crate) mod top;
+pub(crate) mod try_tools;
 pub(crate) mod wrap;
 
 use std::error::Error;

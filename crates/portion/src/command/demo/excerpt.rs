@@ -7,7 +7,7 @@ const ELLIPSIS: char = '…';
 const MIN_ELIDED_LINES: usize = 4;
 
 /// About `rows` lines of at most `width` characters that show where `text` begins and how it ends.
-pub(super) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String> {
+pub(crate) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String> {
     let lines = split_lines(text);
     if let [line] = lines.as_slice() {
         return wrap(line, rows, width);

@@ -1,16 +1,15 @@
 //! `portion demo`: shows on real data what Portion does, needing nothing but this binary.
 //!
-//! `material` holds the data, `server` and `client` are the two ends, `tour` makes the calls and
+//! `material` holds the data, `server` and `crate::stdio_client` are the two ends, `tour` makes the calls and
 //! `proof` follows every cursor to the end; `report` is what they found, `show` prints it.
-mod client;
 pub(crate) mod demo_data;
-mod excerpt;
+pub(crate) mod excerpt;
 mod proof;
 mod report;
 pub(crate) mod server;
 mod show;
 mod table;
-mod tour;
+pub(crate) mod tour;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::client::{Client, ToolResponse};
 use super::report::{Proof, milliseconds};
 use super::tour::{ReplyNotice, SchoolsPage, TourError, cost, split_notice};
+use crate::stdio_client::{Client, ToolResponse};
 
 /// How long a walk goes on before it shows how far it is.
 const PROGRESS_DELAY: Duration = Duration::from_secs(1);

@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::client::{Client, ClientError, ToolResponse};
 use super::proof;
 use super::report::{Comparison, Cost, Report, Step, milliseconds};
+use crate::stdio_client::{Client, ClientError, ToolResponse};
 
 /// A school that everybody knows, for the drill-down.
 const BERKELEY: &str = r#"{"unitid":110635,"#;
@@ -23,7 +23,8 @@ const LOG_ERRORS_SQL: &str = "SELECT level, count(*) AS entries, min(time) AS fi
 const DEADLOCK: &str = "ERROR:  deadlock detected";
 
 /// Options with which `portion wrap` writes no record, exports nothing and raises no alert.
-const NO_TELEMETRY_ARGS: [&str; 6] = ["--telemetry", "off", "--otlp", "off", "--alert-oversized", "off"];
+pub(crate) const NO_TELEMETRY_ARGS: [&str; 6] =
+    ["--telemetry", "off", "--otlp", "off", "--alert-oversized", "off"];
 
 /// Why the tour could not be finished.
 #[derive(Debug, Error)]

@@ -1,6 +1,6 @@
-//! A small MCP client over stdio: starts a server, shakes hands, calls tools, keeps the time.
+//! A small MCP client over stdio: starts a server, opens a session, lists and calls tools, measures time.
 //!
-//! The demo measures with it what a model's host would receive, so it reads the wire itself.
+//! It reads the wire itself, because its callers measure what a client receives.
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -14,7 +14,7 @@ use thiserror::Error;
 
 /// The revision asked for: the newest that begins with `initialize`.
 const PROTOCOL_VERSION: &str = "2025-11-25";
-/// How long to wait for any one answer.
+/// Time limit of each response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a server may take to end once its stdin has.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -26,6 +26,8 @@ pub(crate) struct Client {
     stdin: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
     last_id: u64,
+    timeout: Duration,
+    tools: Box<RawValue>,
 }
 
 /// What a tool answered.
@@ -33,6 +35,8 @@ pub(crate) struct Client {
 pub(crate) struct ToolResponse {
     /// The text blocks, in order.
     pub(crate) texts: Vec<String>,
+    /// The whole result, JSON.
+    pub(crate) result: Box<RawValue>,
     /// Bytes of the whole message on the wire, its newline included.
     pub(crate) bytes: usize,
     /// From the request's first byte written to the answer's last byte read.
@@ -48,8 +52,8 @@ pub(crate) enum ClientError {
     Disconnected(#[from] io::Error),
     #[error("the server ended before it answered {0}")]
     ServerExited(String),
-    #[error("no answer to {0} within {seconds} s", seconds = RESPONSE_TIMEOUT.as_secs())]
-    Timeout(String),
+    #[error("no answer to {call} within {seconds} s", seconds = .limit.as_secs())]
+    Timeout { call: String, limit: Duration },
     #[error("the answer to {call} cannot be read: {source}")]
     InvalidResponse { call: String, source: serde_json::Error },
     #[error("{call} was refused: {message}")]
@@ -69,6 +73,7 @@ struct Message<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolResult {
+    #[serde(default)]
     content: Vec<Block>,
     #[serde(default)]
     is_error: bool,
@@ -80,8 +85,17 @@ struct Block {
 }
 
 impl Client {
-    /// Starts a server and shakes hands with it.
+    /// Starts a server for the demo.
     pub(crate) fn start(command: &mut Command) -> Result<Self, ClientError> {
+        Self::start_as("portion-demo", command, RESPONSE_TIMEOUT)
+    }
+
+    /// Starts a server, opens a session under this client name, and lists the tools.
+    pub(crate) fn start_as(
+        name: &str,
+        command: &mut Command,
+        timeout: Duration,
+    ) -> Result<Self, ClientError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = command
             .stdin(Stdio::piped())
@@ -100,19 +114,27 @@ impl Client {
                 }
             });
         }
-        let mut client = Self { child, stdin, lines, last_id: 0 };
+        let mut client = Self { child, stdin, lines, last_id: 0, timeout, tools: RawValue::NULL.to_owned() };
         client.request(
             "initialize",
             "initialize",
             &json!({
                 "protocolVersion": PROTOCOL_VERSION,
                 "capabilities": {},
-                "clientInfo": {"name": "portion-demo", "version": env!("CARGO_PKG_VERSION")},
+                "clientInfo": {"name": name, "version": env!("CARGO_PKG_VERSION")},
             }),
         )?;
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
-        client.request("tools/list", "tools/list", &json!({}))?;
+        let line = client.request("tools/list", "tools/list", &json!({}))?;
+        let invalid = |source| ClientError::InvalidResponse { call: "tools/list".into(), source };
+        let message: Message = serde_json::from_str(&line).map_err(invalid)?;
+        client.tools = message.result.unwrap_or(RawValue::NULL).to_owned();
         Ok(client)
+    }
+
+    /// Returns the result of `tools/list`, JSON.
+    pub(crate) fn tools(&self) -> &RawValue {
+        &self.tools
     }
 
     /// Calls a tool; an answer that is an error is `ClientError::ErrorResponse`.
@@ -122,13 +144,13 @@ impl Client {
         let elapsed = since.elapsed();
         let unreadable = |source| ClientError::InvalidResponse { call: tool.into(), source };
         let message: Message = serde_json::from_str(&line).map_err(unreadable)?;
-        let result: ToolResult =
-            serde_json::from_str(message.result.map_or("null", RawValue::get)).map_err(unreadable)?;
+        let raw = message.result.unwrap_or(RawValue::NULL).to_owned();
+        let result: ToolResult = serde_json::from_str(raw.get()).map_err(unreadable)?;
         let texts: Vec<String> = result.content.into_iter().filter_map(|block| block.text).collect();
         if result.is_error {
             return Err(ClientError::ErrorResponse { call: tool.into(), message: texts.join("\n") });
         }
-        Ok(ToolResponse { texts, bytes: line.len() + 1, elapsed })
+        Ok(ToolResponse { texts, result: raw, bytes: line.len() + 1, elapsed })
     }
 
     /// Sends a request and returns the line that answers it; `call` names it in errors.
@@ -141,9 +163,11 @@ impl Client {
             sent => sent?,
         }
         loop {
-            let line = match self.lines.recv_timeout(RESPONSE_TIMEOUT) {
+            let line = match self.lines.recv_timeout(self.timeout) {
                 Ok(line) => line?,
-                Err(RecvTimeoutError::Timeout) => return Err(ClientError::Timeout(call.into())),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(ClientError::Timeout { call: call.into(), limit: self.timeout });
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err(ClientError::ServerExited(call.into())),
             };
             let message: Message = serde_json::from_str(&line)
@@ -151,7 +175,9 @@ impl Client {
             match (message.method, message.error) {
                 (Some(method), _) => self.answer_server_request(&message.id, &method)?,
                 (None, Some(error)) if message.id == id => {
-                    return Err(ClientError::ErrorResponse { call: call.into(), message: error.to_string() });
+                    let message = error.get("message").and_then(Value::as_str).map(str::to_owned);
+                    let message = message.unwrap_or_else(|| error.to_string());
+                    return Err(ClientError::ErrorResponse { call: call.into(), message });
                 }
                 (None, None) if message.id == id => return Ok(line),
                 (None, _) => {}

@@ -1,0 +1,163 @@
+//! Checks the configuration files of clients, and collects the servers in them.
+
+use std::path::{Path, PathBuf};
+
+use portion_install::client::{Client, ConfigFile, Places};
+use portion_install::document::{Entry, Launch, servers};
+use portion_install::file::{Snapshot, State};
+use portion_install::format::Format;
+use portion_install::invocation::{Invocation, recognise};
+
+use super::finding::{Finding, Level, shell_line, shell_word};
+
+/// A server that a client starts.
+#[derive(Clone, Debug)]
+pub(super) struct ClientServer {
+    /// Name and client, for findings.
+    pub(super) title: String,
+    pub(super) name: String,
+    pub(super) words: Vec<String>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) cwd: Option<PathBuf>,
+    /// True if Portion is in front of it.
+    pub(super) is_wrapped: bool,
+}
+
+/// Checks all files that exist, and those that `portion install` has edited.
+pub(super) fn check(
+    places: &Places,
+    state: Option<&State>,
+    findings: &mut Vec<Finding>,
+) -> Vec<ClientServer> {
+    let mut files: Vec<ConfigFile> = Client::ALL.iter().flat_map(|client| client.files(places)).collect();
+    let records = state.map(State::records).unwrap_or_default();
+    for record in &records {
+        let is_listed = files.iter().any(|file| is_same(&file.path, &record.file));
+        if !is_listed && record.file.exists() {
+            let client = record.client.as_deref().and_then(Client::from_name);
+            let format = client.map_or_else(|| Format::of_file(&record.file), Client::format);
+            files.push(ConfigFile { client, path: record.file.clone(), is_project: false, format });
+        }
+    }
+    if files.is_empty() {
+        let message = "no configuration file of a known client was found";
+        findings.push(
+            Finding::new(Level::Warning, "clients", "clients", message)
+                .with_fix("portion install --file PATH --dry-run"),
+        );
+    }
+    let mut found = Vec::new();
+    for file in files {
+        let entries = match read(&file) {
+            Ok(entries) => entries,
+            Err(message) => {
+                findings.push(Finding::new(
+                    Level::Error,
+                    "client-file",
+                    file.path.display().to_string(),
+                    message,
+                ));
+                continue;
+            }
+        };
+        for entry in &entries {
+            check_entry(&file, entry, findings, &mut found);
+        }
+        if let Some(record) = records.iter().find(|record| is_same(&file.path, &record.file)) {
+            for name in &record.servers {
+                check_kept(&file, name, &entries, findings);
+            }
+        }
+    }
+    found
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|path| path == other)
+}
+
+fn read(file: &ConfigFile) -> Result<Vec<Entry>, String> {
+    let snapshot = Snapshot::read(&file.path).map_err(|error| error.to_string())?;
+    let text = snapshot.text().map_err(|error| error.to_string())?;
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    servers(text, file.format).map_err(|error| format!("{error}: mend the file"))
+}
+
+fn title(file: &ConfigFile, name: &str) -> String {
+    match file.client {
+        Some(client) => format!("{name} ({client})"),
+        None => format!("{name} ({})", file.path.display()),
+    }
+}
+
+/// Returns the command that installs a server.
+fn install_command(file: &ConfigFile, name: &str) -> String {
+    let name = shell_word(name);
+    match file.client {
+        Some(client) => format!("portion install {name} --client {}", client.name()),
+        None => format!("portion install {name} --file {}", shell_word(&file.path.display().to_string())),
+    }
+}
+
+fn check_entry(file: &ConfigFile, entry: &Entry, findings: &mut Vec<Finding>, found: &mut Vec<ClientServer>) {
+    let title = title(file, &entry.name);
+    let command = match &entry.launch {
+        Launch::Command(command) => command,
+        Launch::Remote(_) => {
+            let message = "has a URL: Portion is not in front of it";
+            let fix = format!("{} --http", install_command(file, &entry.name));
+            findings.push(Finding::new(Level::Info, "wrapped", title, message).with_fix(fix));
+            return;
+        }
+        Launch::Unsupported(reason) => {
+            findings.push(Finding::new(
+                Level::Info,
+                "wrapped",
+                title,
+                format!("cannot be wrapped: {reason}"),
+            ));
+            return;
+        }
+    };
+    let words = command.words();
+    let is_wrapped = recognise(&words[0], &words[1..]) != Invocation::Direct;
+    if !is_wrapped {
+        findings.push(
+            Finding::new(Level::Warning, "wrapped", title.clone(), "Portion is not in front of it")
+                .with_fix(install_command(file, &entry.name)),
+        );
+    } else if Path::new(&words[0]).is_absolute() && !Path::new(&words[0]).is_file() {
+        findings.push(
+            Finding::new(Level::Error, "wrapped", title, format!("{} does not exist", words[0]))
+                .with_fix(install_command(file, &entry.name)),
+        );
+        return;
+    }
+    found.push(ClientServer {
+        title,
+        name: entry.name.clone(),
+        words,
+        env: entry.env.clone(),
+        cwd: entry.cwd.clone().or_else(|| entry.scope.clone()).map(PathBuf::from),
+        is_wrapped,
+    });
+}
+
+/// Reports a server that was wrapped and is not any more.
+fn check_kept(file: &ConfigFile, name: &str, entries: &[Entry], findings: &mut Vec<Finding>) {
+    let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+        let message = "was behind Portion, and is not in the file any more";
+        findings.push(Finding::new(Level::Info, "dropped", title(file, name), message));
+        return;
+    };
+    let Launch::Command(command) = &entry.launch else { return };
+    let words = command.words();
+    if recognise(&words[0], &words[1..]) == Invocation::Direct {
+        let line = shell_line(words.iter().map(String::as_str));
+        let message = format!("was behind Portion, but the file was written again since: {line}");
+        let fix = install_command(file, name);
+        findings.push(Finding::new(Level::Warning, "dropped", title(file, name), message).with_fix(fix));
+    }
+}

@@ -1,0 +1,69 @@
+//! What `portion doctor` finds.
+
+use serde::Serialize;
+
+/// Weight of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Level {
+    /// Something does not work.
+    Error,
+    /// Something works, but not as it could.
+    Warning,
+    /// A fact.
+    Info,
+    /// A check that passed.
+    Ok,
+}
+
+impl Level {
+    /// Returns the name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Ok => "ok",
+        }
+    }
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Finding {
+    pub(super) level: Level,
+    /// Name of the check, for programs.
+    pub(super) check: &'static str,
+    /// What was checked: a file, a server or an endpoint.
+    pub(super) subject: String,
+    pub(super) message: String,
+    /// Command that mends it.
+    pub(super) fix: Option<String>,
+}
+
+impl Finding {
+    /// Creates a finding without a command.
+    pub(super) fn new(
+        level: Level,
+        check: &'static str,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { level, check, subject: subject.into(), message: message.into(), fix: None }
+    }
+
+    /// Adds the command that mends it.
+    pub(super) fn with_fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+}
+
+/// Returns a word as a shell takes it.
+pub(super) fn shell_word(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// Returns a command line as a shell takes it.
+pub(super) fn shell_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,70 @@
+//! `portion doctor`: checks the configuration, the clients, their servers and the records.
+
+mod clients;
+mod configuration;
+mod finding;
+mod show;
+mod start;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use portion_config::user_dirs;
+use portion_install::client::Places;
+use portion_install::file::State;
+
+use self::finding::Level;
+use super::CommandResult;
+use crate::options::FILE_HELP;
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion doctor
+  portion doctor --no-start --json
+
+Checks: the configuration, its rules, the store and the records; each server of each client: whether Portion is in \
+front of it, whether it starts, the tokens of its list of tools, and whether the client has dropped it. Every finding \
+names the command that mends it. Nothing is recorded.
+
+Exit codes: 0 without errors, 1 if a finding is an error, 2 for wrong usage.";
+
+/// Options of `portion doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// Do not start servers
+    #[arg(long)]
+    no_start: bool,
+    /// Time limit of the start of a server, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    timeout: u64,
+    /// Print the findings as one JSON object
+    #[arg(long)]
+    json: bool,
+    #[arg(long, value_name = "FILE", help = FILE_HELP)]
+    config: Option<PathBuf>,
+}
+
+/// Runs all checks and prints the findings.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let mut findings = Vec::new();
+    let config = configuration::check(options.config.as_deref(), &mut findings);
+    let places = Places::from_environment().ok_or("the home directory is unknown: set HOME")?;
+    let state = user_dirs::install_dir().map(State);
+    let servers = clients::check(&places, state.as_ref(), &mut findings);
+    let mut started = Vec::new();
+    // With an invalid configuration, no server starts.
+    if config.is_some() && !options.no_start {
+        started = start::check(&servers, Duration::from_secs(options.timeout), &mut findings);
+    }
+    if let Some(config) = &config {
+        configuration::check_store(config, &mut findings);
+        let recorded = configuration::check_records(config, &mut findings);
+        configuration::check_rules(config, &started, &recorded, &mut findings);
+    }
+    show::print(&findings, options.json)?;
+    let failed = findings.iter().any(|finding| finding.level == Level::Error);
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,95 @@
+//! `portion try`: calls read-only tools of a server with and without Portion, and shows both.
+
+mod comparison;
+mod selection;
+mod show;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use self::comparison::{Comparison, Reply};
+use self::selection::{Call, select};
+use super::CommandResult;
+use super::demo::tour::NO_TELEMETRY_ARGS;
+use crate::options::FILE_HELP;
+use crate::stdio_client::Client;
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion try -- npx -y @modelcontextprotocol/server-everything
+  portion try --tool list_directory --args '{\"path\":\"/tmp\"}' -- npx -y @modelcontextprotocol/server-filesystem /tmp
+
+Without --tool, every tool is called that says it only reads (readOnlyHint) and requires no arguments, eight at most. \
+The server is started twice: once directly, once behind `portion wrap` with your configuration. Nothing is recorded. \
+Tokens are counted by o200k.
+
+Exit codes: 0 if a tool was compared, 1 if none was, 2 for wrong usage.";
+
+/// Options of `portion try`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// Tool to call, in place of all that can be
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Arguments of --tool, a JSON object
+    #[arg(long = "args", value_name = "JSON", requires = "tool", value_parser = parse_arguments)]
+    arguments: Option<Map<String, Value>>,
+    /// Call --tool even if it does not say that it only reads; it is called twice
+    #[arg(long, requires = "tool")]
+    allow_writes: bool,
+    /// Time limit of each response, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    timeout: u64,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+    #[arg(long, value_name = "FILE", help = FILE_HELP)]
+    config: Option<PathBuf>,
+    /// Command that starts the server, after `--`
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// Compares and prints.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let (program, args) = options.command.split_first().ok_or("give the command of a server after `--`")?;
+    let timeout = Duration::from_secs(options.timeout);
+    let mut direct = Client::start_as("portion-try", Command::new(program).args(args), timeout)?;
+    let selection = select(direct.tools(), options)?;
+    let replies: Vec<Reply> = selection.calls.iter().map(|call| reply(&mut direct, call)).collect();
+    drop(direct);
+    let mut wrapped = Command::new(std::env::current_exe()?);
+    wrapped.arg("wrap").args(NO_TELEMETRY_ARGS);
+    if let Some(file) = &options.config {
+        wrapped.arg("--config").arg(file);
+    }
+    let mut portion = Client::start_as("portion-try", wrapped.arg("--").args(&options.command), timeout)?;
+    let comparisons: Vec<Comparison> = selection
+        .calls
+        .into_iter()
+        .zip(replies)
+        .map(|(call, direct)| Comparison { portion: reply(&mut portion, &call), call, direct })
+        .collect();
+    show::print(&comparisons, selection.left, options.json)?;
+    let compared = comparisons.iter().any(Comparison::is_complete);
+    Ok(if compared { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn reply(client: &mut Client, call: &Call) -> Reply {
+    let response = client.call(&call.tool, &Value::Object(call.arguments.clone()));
+    response.map(|response| comparison::measure(&response)).map_err(|error| error.to_string())
+}
+
+fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err("it is JSON, but not an object; write {\"name\": value}".to_owned()),
+        Err(error) => Err(format!("not JSON: {error}; write {{\"name\": value}}, quoted for your shell")),
+    }
+}
