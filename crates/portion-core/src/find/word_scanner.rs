@@ -88,9 +88,7 @@ mod tests {
     use crate::find::regex_engine::RegexEngine;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        /// Separate searches find words at the same offsets as a single expression for all words.
+            /// Separate searches find words at the same offsets as a single expression for all words.
         #[test]
         fn separate_searches_match_a_single_expression(
             words in prop::collection::hash_set("[abk']{1,3}|\u{e9}|\u{6240}", 1..9),

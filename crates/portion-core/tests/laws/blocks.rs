@@ -9,8 +9,9 @@ use portion_core::render::PieceBody;
 use portion_core::view::Request;
 use portion_tokens::Tokenizer;
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
 
-use super::dice::Dice;
+use super::dice::{Dice, dice};
 use super::session::{Reply, Session};
 use super::{cases, payloads, requests};
 
@@ -27,8 +28,7 @@ fn bytes(dice: &mut Dice, most: usize) -> Vec<u8> {
 }
 
 /// Reads the ranges of a binary's base64, alternately as text and as contents.
-pub(crate) fn check_ranges(seed: u64) {
-    let mut dice = Dice::new(seed);
+pub(crate) fn check_ranges(mut dice: Dice) -> TestCaseResult {
     let size = dice.pick(&[5, 300, 9_000, 200_000]);
     let whole = bytes(&mut dice, size);
     let written = STANDARD.encode(&whole);
@@ -57,6 +57,7 @@ pub(crate) fn check_ranges(seed: u64) {
     }
     assert_eq!(joined, written);
     assert!(read == whole, "other bytes");
+    Ok(())
 }
 
 /// Checks whether a block of this size passes: untouched alone, as received beside other parts, and whole at
@@ -130,7 +131,7 @@ fn thousands_of_links_are_read_to_the_last() {
 proptest! {
     #![proptest_config(cases(300))]
     #[test]
-    fn ranges_joined_are_the_bytes(seed in any::<u64>()) {
-        check_ranges(seed);
+    fn ranges_joined_are_the_bytes(dice in dice()) {
+        check_ranges(dice)?;
     }
 }

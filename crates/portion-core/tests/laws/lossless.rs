@@ -6,11 +6,12 @@ use portion_core::render::PieceBody;
 use portion_core::snapshot::{IndexedText, Layout, Part, PartBody, Structure};
 use portion_core::view::Request;
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
 
-use super::dice::Dice;
+use super::dice::{Dice, dice};
 use super::json::Json;
 use super::session::{Reply, Session};
-use super::{cases, payloads, requests, table};
+use super::{cases, payloads, reject, requests, table};
 
 pub(crate) fn text_payload(text: String) -> Payload {
     let block = Block::new("/content/0/text", Content::Text(text));
@@ -82,17 +83,16 @@ fn joined(session: &Session, replies: &[Reply]) -> Vec<(Option<String>, Json)> {
     all
 }
 
-pub(crate) fn check_list(seed: u64) {
-    let mut dice = Dice::new(seed);
+pub(crate) fn check_list(mut dice: Dice) -> TestCaseResult {
     let text = payloads::list(&mut dice);
     let session = session(&mut dice, text);
-    if !matches!(subject(&session).structure, Structure::List(_)) {
-        return;
-    }
+    prop_assume!(matches!(subject(&session).structure, Structure::List(_)));
     let whole = items(&session, &subject(&session).text);
     let limit = dice.pick(&["1", "3", "50", "null"]);
     let all = request(&[("fields", "\"all\""), ("limit", limit)], &session);
-    let Some(replies) = session.walk(&all).expect("a list has fields") else { return };
+    let Some(replies) = session.walk(&all).expect("a list has fields") else {
+        return reject("the list passes untouched");
+    };
     let mut read = joined(&session, &replies);
     assert_eq!(read.len(), whole.len());
     // A table keeps the content of each record, not the order of its keys.
@@ -110,18 +110,16 @@ pub(crate) fn check_list(seed: u64) {
         assert!(key.is_none() || key == own_key, "{key:?} is not {own_key:?}");
         assert_eq!(ordered(item), ordered(own));
     }
+    Ok(())
 }
 
-pub(crate) fn check_chunks(seed: u64) {
-    let mut dice = Dice::new(seed);
+pub(crate) fn check_chunks(mut dice: Dice) -> TestCaseResult {
     let text = payloads::text(&mut dice);
     let session = session(&mut dice, text.clone());
-    if subject(&session).is_json() {
-        return;
-    }
+    prop_assume!(!subject(&session).is_json());
     let limit = dice.pick(&["null", "null", "1", "30"]);
     let Some(replies) = session.walk(&request(&[("limit", limit)], &session)).expect("valid") else {
-        return;
+        return reject("the text passes untouched");
     };
     let read: String = replies.iter().map(Reply::text).collect();
     assert_eq!(read, text);
@@ -129,18 +127,18 @@ pub(crate) fn check_chunks(seed: u64) {
     if limit == "null" && first["kind"] == "chunk" {
         assert_eq!(first["chunkIndex"], 0);
     }
+    Ok(())
 }
 
 /// Checks the raw chunks of the payload, and of a value in it.
-pub(crate) fn check_raw(seed: u64) {
-    let mut dice = Dice::new(seed);
+pub(crate) fn check_raw(mut dice: Dice) -> TestCaseResult {
     let text = payloads::body(&mut dice);
     let session = session(&mut dice, text.clone());
     let raw = request(&[("raw", "true")], &session);
     let replies = session.walk(&raw).expect("raw goes with anything").expect("asked for");
     assert_eq!(replies.iter().map(Reply::text).collect::<String>(), text);
 
-    let Some(whole) = Json::parse(&text) else { return };
+    let Some(whole) = Json::parse(&text) else { return reject("no JSON, or too deep") };
     let pointer = some_pointer(&mut dice, &whole);
     let value = whole.at(&pointer).expect("it is there");
     let mut here = raw.clone();
@@ -156,6 +154,7 @@ pub(crate) fn check_raw(seed: u64) {
         let read: String = replies.iter().map(Reply::text).collect();
         assert_eq!(read, portion_json::scan::unescape(quoted));
     }
+    Ok(())
 }
 
 /// Returns a pointer to some value, through keys that are unique.
@@ -183,14 +182,11 @@ fn some_pointer(dice: &mut Dice, whole: &Json) -> String {
     pointer
 }
 
-pub(crate) fn check_lines(seed: u64) {
-    let mut dice = Dice::new(seed);
+pub(crate) fn check_lines(mut dice: Dice) -> TestCaseResult {
     let text = payloads::text(&mut dice);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let session = session(&mut dice, text.clone());
-    if lines.is_empty() {
-        return;
-    }
+    prop_assume!(!lines.is_empty());
     let first = dice.within(1, lines.len());
     let last = dice.within(first, lines.len());
     let from_end = |line: usize| line as i64 - lines.len() as i64 - 1;
@@ -207,14 +203,16 @@ pub(crate) fn check_lines(seed: u64) {
     assert_eq!(read, lines[first - 1..last].concat());
     let (begin, end) = (&replies[0].notice["meta"], &replies[replies.len() - 1].notice["meta"]);
     assert_eq!((&begin["startLine"], &end["endLine"]), (&first.into(), &last.into()));
+    Ok(())
 }
 
 /// Checks that every part of a result is shown: whole, in part, or described.
-pub(crate) fn check_parts(seed: u64) {
-    let mut dice = Dice::new(seed);
+pub(crate) fn check_parts(mut dice: Dice) -> TestCaseResult {
     let policy = requests::policy(&mut dice);
     let session = Session::new(payloads::payload(&mut dice), policy, requests::counter(&mut dice));
-    let Some(replies) = session.walk(&Request::default()).expect("plain") else { return };
+    let Some(replies) = session.walk(&Request::default()).expect("plain") else {
+        return reject("the result passes untouched");
+    };
     for part in session.snapshot.parts().iter().filter(|part| part.duplicate.is_none()) {
         let pieces: Vec<(&Reply, &PieceBody)> = replies
             .iter()
@@ -232,63 +230,64 @@ pub(crate) fn check_parts(seed: u64) {
             assert_eq!(shown, part.text(), "{}", part.address);
         }
     }
+    Ok(())
 }
 
 #[test]
 fn small_parts_beside_images_are_shown() {
     // Regression: a small text did not fit beside the images, and no cursor led to it.
-    check_parts(11_162_477_135_874_102_444);
+    check_parts(Dice::new(11_162_477_135_874_102_444)).expect("it is checked");
 }
 
 #[test]
 fn a_cut_item_with_a_long_notice_fits_the_minimum_budget() {
     // Regression: the shortest notice repeated its next call, and was over the budget without any content.
-    check_parts(17_084_502_918_810_003_660);
+    check_parts(Dice::new(17_084_502_918_810_003_660)).expect("it is checked");
 }
 
 /// Checks that a raw walk returns all parts as received.
-pub(crate) fn check_raw_parts(seed: u64) {
-    let mut dice = Dice::new(seed);
+pub(crate) fn check_raw_parts(mut dice: Dice) -> TestCaseResult {
     let policy = requests::policy(&mut dice);
     let session = Session::new(payloads::payload(&mut dice), policy, requests::counter(&mut dice));
     let replies = session.walk(&request(&[("raw", "true")], &session)).expect("raw").expect("asked for");
     let parts = session.snapshot.parts().iter().filter(|part| part.duplicate.is_none());
     let whole: String = parts.map(Part::text).collect();
     assert_eq!(replies.iter().map(Reply::text).collect::<String>(), whole);
+    Ok(())
 }
 
 proptest! {
     #![proptest_config(cases(700))]
     #[test]
-    fn pages_joined_are_the_list(seed in any::<u64>()) {
-        check_list(seed);
+    fn pages_joined_are_the_list(dice in dice()) {
+        check_list(dice)?;
     }
 
     #[test]
-    fn raw_chunks_joined_are_the_bytes(seed in any::<u64>()) {
-        check_raw(seed);
+    fn raw_chunks_joined_are_the_bytes(dice in dice()) {
+        check_raw(dice)?;
     }
 
     #[test]
-    fn ranges_are_exact(seed in any::<u64>()) {
-        check_lines(seed);
+    fn ranges_are_exact(dice in dice()) {
+        check_lines(dice)?;
     }
 }
 
 proptest! {
     #![proptest_config(cases(300))]
     #[test]
-    fn chunks_joined_are_the_text(seed in any::<u64>()) {
-        check_chunks(seed);
+    fn chunks_joined_are_the_text(dice in dice()) {
+        check_chunks(dice)?;
     }
 
     #[test]
-    fn one_cursor_crosses_all_parts(seed in any::<u64>()) {
-        check_parts(seed);
+    fn one_cursor_crosses_all_parts(dice in dice()) {
+        check_parts(dice)?;
     }
 
     #[test]
-    fn raw_chunks_cross_all_parts(seed in any::<u64>()) {
-        check_raw_parts(seed);
+    fn raw_chunks_cross_all_parts(dice in dice()) {
+        check_raw_parts(dice)?;
     }
 }

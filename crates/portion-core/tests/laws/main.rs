@@ -1,7 +1,7 @@
 //! Properties of replies, checked with payloads, requests and limits of every kind.
 //!
-//! Each case is generated from a seed, which is random enough to find unexpected cases and cheap enough for
-//! thousands.
+//! Generators draw from [`dice::Dice`], a strategy that shrinks. A case that does not concern a property is rejected and
+//! replaced; a property that rejects more than two thirds of its cases fails.
 
 mod blocks;
 mod chance;
@@ -26,11 +26,17 @@ mod stored;
 mod table;
 mod trace;
 
-use proptest::prelude::ProptestConfig;
+use proptest::prelude::{ProptestConfig, TestCaseError};
+use proptest::test_runner::TestCaseResult;
 
 /// Returns the number of cases, scaled by `PROPTEST_CASES` (256 is 1:1).
 fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     let cases = (u64::from(usual) * u64::from(config.cases) / 256).max(1) as u32;
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 0, ..config }
+    ProptestConfig { cases, max_global_rejects: 2 * cases, max_shrink_iters: 2_000, ..config }
+}
+
+/// Rejects a case that does not concern a property.
+fn reject(why: &'static str) -> TestCaseResult {
+    Err(TestCaseError::reject(why))
 }

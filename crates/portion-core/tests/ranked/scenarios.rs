@@ -126,7 +126,6 @@ fn a_passage_that_does_not_fit_is_summarized() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     /// For all scores, lengths and limits: every record once, whole, within the budget, nothing unreported.
     #[test]
     fn no_choice_loses_a_record(

@@ -130,7 +130,7 @@ fn hold(words: &str, column: &[Option<Value>]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn facts_agree_with_reading_all_records(columns in table(), lines in any::<bool>()) {

@@ -58,7 +58,9 @@ proptest! {
     #[test]
     fn spelling_does_not_matter(text in json()) {
         prop_assert!(is_equivalent_json(&text, &text));
-        let Ok(read) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
+        let Ok(read) = serde_json::from_str::<Value>(&text) else {
+            return Err(TestCaseError::reject("a lone surrogate"));
+        };
         let pretty = serde_json::to_string_pretty(&read).unwrap_or_default();
         prop_assert!(is_equivalent_json(&read.to_string(), &pretty));
         let ascii: String = text.chars().map(|c| if c.is_ascii() { c.into() } else { escaped(c) }).collect();

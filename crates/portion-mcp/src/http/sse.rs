@@ -416,9 +416,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
+            #[test]
         fn segments_joined_are_the_stream(stream in "(data|id|:|a|\n|\r|\r\n| |é){0,60}", chunk_bytes in 1..9usize) {
             let mut joined = Vec::new();
             for segment in read(stream.as_bytes(), chunk_bytes, 1000) {

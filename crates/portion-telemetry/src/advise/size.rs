@@ -268,9 +268,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
-
-        #[test]
+            #[test]
         fn what_is_advised_saves_tokens(
             reads in proptest::collection::vec((1..400_u64, 1..60_u64), 20..60),
             item_cost in 1..60_u64,

@@ -160,9 +160,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
+            #[test]
         fn merging_is_adding_in_any_order(one in numbers(), other in numbers(), third in numbers()) {
             let [a, b, c] = [&one, &other, &third].map(|numbers| spread(numbers));
             prop_assert_eq!(both(&a, &b), both(&b, &a));

@@ -41,7 +41,7 @@ fn recount(calls: &[Come], now: Duration) -> (u64, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn it_is_what_a_recount_says(calls in any_calls()) {

@@ -54,7 +54,7 @@ fn any_request() -> impl Strategy<Value = RequestServed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_and_labels_are_bounded(requests in prop::collection::vec(any_request(), 0..1_500)) {

@@ -124,7 +124,7 @@ fn any_served() -> impl Strategy<Value = RequestServed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
     fn every_member_is_kept(requests in prop::collection::vec(any_served(), 1..60)) {

@@ -187,8 +187,6 @@ fn upstream_tools(catalog: &ToolCatalog, page: &str) -> (Vec<Value>, usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
     /// Every tool keeps its name and annotations; the same list gives the same bytes.
     #[test]
     fn every_tool_stays_listed(tools in tools(), pretty in any::<bool>()) {

@@ -478,7 +478,7 @@ fn json() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn any_other_message_passes_unchanged(params in json(), result in json(), method in "[a-z/]{1,20}", n in 0..9i32) {

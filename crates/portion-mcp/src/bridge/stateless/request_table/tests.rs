@@ -109,8 +109,6 @@ fn id() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
     /// With any ids, each client gets its own responses, with the bytes of its own ids.
     #[test]
     fn ids_keep_their_bytes(requests in prop::collection::vec((id(), id()), 1..20), turn in any::<prop::sample::Index>()) {
