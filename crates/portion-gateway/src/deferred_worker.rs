@@ -1,39 +1,37 @@
-//! Runs deferred work on a thread of its own, one job at a time, so that no request waits for
-//! it.
+//! Runs deferred work on a thread of its own, one job at a time, so that no request waits for it.
 //!
-//! The queue is bounded, and so is the CPU time for counting. A job that does not fit runs at once on the
-//! caller's thread, but not thoroughly, so that no record is lost. At shutdown pending jobs are waited for,
-//! but not long.
+//! The queue is bounded, and so are its bytes and the CPU time for counting. A job that does not fit runs at once on the
+//! caller's thread, but not thoroughly, so that no record is lost. At shutdown pending jobs are waited for, but not long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, Thread};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use portion_worker::{Worker, WorkerOptions, for_each};
 use tracing::dispatcher::{self, Dispatch};
 
-/// Largest number of pending jobs.
-const MAX_PENDING_JOBS: usize = 64;
+/// Queue of jobs. Waking the thread costs more than all other steps, so the thread mostly polls.
+const QUEUE: WorkerOptions = WorkerOptions {
+    capacity: 64,
+    wake_at: 16,
+    poll_interval: (Duration::from_millis(2), Duration::from_millis(250)),
+    ..WorkerOptions::new("")
+};
 /// Largest total size of pending jobs in bytes, unless a single job is larger.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 /// Share of one core for best-effort jobs.
 const CPU_SHARE: f64 = 0.1;
 /// CPU time of best-effort jobs before the share applies.
 const CPU_BURST: Duration = Duration::from_secs(2);
-/// Pending jobs at which the thread is woken: waking costs more than all other steps, so the thread also
-/// polls.
-const WAKE_BATCH: usize = 16;
-/// Shortest and longest pause between polls; the shortest after work.
-const POLL_INTERVAL_RANGE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(250));
 /// Share of the flush limit in which jobs still run thoroughly.
 const THOROUGH_FRACTION: f64 = 0.8;
 
 /// Runs deferred jobs.
 pub(crate) struct DeferredWorker {
     thread_name: &'static str,
-    worker: OnceLock<Option<WorkerHandle>>,
-    queue: Arc<JobQueue>,
+    /// Started for the first job. `None` if the thread could not be started.
+    worker: OnceLock<Option<Worker<DeferredJob>>>,
+    limits: Arc<Mutex<JobLimits>>,
 }
 
 /// Importance of a job.
@@ -45,12 +43,6 @@ pub(crate) enum JobPriority {
     Required,
 }
 
-/// Sender of jobs, and the worker thread.
-struct WorkerHandle {
-    sender: SyncSender<DeferredJob>,
-    thread: Thread,
-}
-
 struct DeferredJob {
     work: Box<dyn FnOnce(bool) + Send>,
     priority: JobPriority,
@@ -58,35 +50,27 @@ struct DeferredJob {
     log_dispatch: Dispatch,
 }
 
+/// What the jobs use, beside their places in the queue.
 #[derive(Default)]
-struct JobQueue {
-    state: Mutex<QueueState>,
-    job_finished: Condvar,
-}
-
-#[derive(Default)]
-struct QueueState {
-    pending_jobs: usize,
+struct JobLimits {
     pending_bytes: usize,
     /// CPU time of best-effort jobs, decayed by the share of the time since; and when it was last updated.
     time_spent: Duration,
     measured_at: Option<Instant>,
     /// True if jobs must not run thoroughly any more.
-    flush_requested: bool,
+    is_hurried: bool,
 }
 
 impl DeferredWorker {
     /// Creates a worker. Its thread starts with the first job.
     pub(crate) fn new(thread_name: &'static str) -> Self {
-        Self { thread_name, worker: OnceLock::new(), queue: Arc::default() }
+        Self { thread_name, worker: OnceLock::new(), limits: Arc::default() }
     }
 
     /// Waits at most `limit` until all jobs are done, at their own pace. Returns true if they are.
     pub(crate) fn wait_until_idle(&self, limit: Duration) -> bool {
-        if let Some(Some(worker)) = self.worker.get() {
-            worker.thread.unpark();
-        }
-        self.queue.wait_until_idle(limit)
+        let Some(Some(worker)) = self.worker.get() else { return true };
+        worker.flush(limit)
     }
 
     /// Queues a job that holds `bytes` bytes to run thoroughly; if the queue is full, runs it at once, not
@@ -98,116 +82,72 @@ impl DeferredWorker {
         work: impl FnOnce(bool) + Send + 'static,
     ) {
         let Some(worker) = self.worker() else { return work(false) };
-        let Some(waiting) = self.queue.try_admit(priority, bytes) else { return work(false) };
-        let log = dispatcher::get_default(Dispatch::clone);
-        let job = DeferredJob { work: Box::new(work), priority, bytes, log_dispatch: log };
-        // The channel has a slot for each admitted job, and the thread never ends.
-        if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = worker.sender.try_send(job) {
-            self.queue.finish_job(bytes, Duration::ZERO);
+        if !lock(&self.limits).try_admit(priority, bytes) {
+            return work(false);
+        }
+        let log_dispatch = dispatcher::get_default(Dispatch::clone);
+        let job = DeferredJob { work: Box::new(work), priority, bytes, log_dispatch };
+        if let Err(job) = worker.submit(job) {
+            lock(&self.limits).finish(bytes, Duration::ZERO);
             (job.work)(false);
-        } else if waiting == WAKE_BATCH {
-            worker.thread.unpark();
         }
     }
 
     /// Waits at most `limit` until all jobs are done. Returns true if they are.
     pub(crate) fn flush(&self, limit: Duration) -> bool {
-        if let Some(Some(worker)) = self.worker.get() {
-            worker.thread.unpark();
-        }
+        let Some(Some(worker)) = self.worker.get() else { return true };
         let thorough = limit.mul_f64(THOROUGH_FRACTION);
-        let is_done = self.queue.wait_until_idle(thorough);
-        if is_done {
+        if worker.flush(thorough) {
             return true;
         }
-        self.queue.state().flush_requested = true;
-        let is_done = self.queue.wait_until_idle(limit.saturating_sub(thorough));
-        self.queue.state().flush_requested = false;
+        lock(&self.limits).is_hurried = true;
+        let is_done = worker.flush(limit.saturating_sub(thorough));
+        lock(&self.limits).is_hurried = false;
         is_done
     }
 
-    /// Returns the worker, and starts it for the first job.
-    fn worker(&self) -> Option<&WorkerHandle> {
+    fn worker(&self) -> Option<&Worker<DeferredJob>> {
         let worker = self.worker.get_or_init(|| {
-            let (jobs, waiting) = sync_channel(MAX_PENDING_JOBS);
-            let queue = Arc::clone(&self.queue);
-            let thread = thread::Builder::new().name(self.thread_name.into());
-            let spawned = thread.spawn(move || queue.run(&waiting));
-            let spawned = spawned
-                .inspect_err(|error| tracing::warn!(%error, "a thread for deferred work cannot start"))
-                .ok()?;
-            Some(WorkerHandle { sender: jobs, thread: spawned.thread().clone() })
+            let limits = Arc::clone(&self.limits);
+            let options = WorkerOptions { name: self.thread_name, ..QUEUE };
+            let worker = Worker::start(&options, for_each(move |job| run_job(&limits, job)));
+            let warn = |error: &_| tracing::warn!(%error, "a thread for deferred work cannot start");
+            worker.inspect_err(warn).ok()
         });
         worker.as_ref()
     }
 }
 
-impl JobQueue {
-    /// Runs jobs until all senders are dropped.
-    fn run(&self, jobs: &Receiver<DeferredJob>) {
-        let mut pause = POLL_INTERVAL_RANGE.0;
-        loop {
-            match jobs.try_recv() {
-                Ok(job) => {
-                    self.run_job(job);
-                    pause = POLL_INTERVAL_RANGE.0;
-                }
-                Err(TryRecvError::Empty) => {
-                    thread::park_timeout(pause);
-                    pause = (pause * 2).min(POLL_INTERVAL_RANGE.1);
-                }
-                Err(TryRecvError::Disconnected) => break,
-            }
-        }
+fn run_job(limits: &Mutex<JobLimits>, DeferredJob { work, priority, bytes, log_dispatch }: DeferredJob) {
+    let thorough = !lock(limits).is_hurried;
+    let begun = Instant::now();
+    let worked = AssertUnwindSafe(|| dispatcher::with_default(&log_dispatch, || work(thorough)));
+    if catch_unwind(worked).is_err() {
+        tracing::error!("deferred work panicked");
     }
-
-    fn run_job(&self, DeferredJob { work, priority, bytes, log_dispatch: log }: DeferredJob) {
-        let thorough = !self.state().flush_requested;
-        let begun = Instant::now();
-        let worked = AssertUnwindSafe(|| dispatcher::with_default(&log, || work(thorough)));
-        if catch_unwind(worked).is_err() {
-            tracing::error!("deferred work panicked");
-        }
-        let spent = if priority == JobPriority::BestEffort { begun.elapsed() } else { Duration::ZERO };
-        self.finish_job(bytes, spent);
-    }
-
-    /// Admits a job if the queue and the CPU share allow it. Returns the number of pending jobs.
-    fn try_admit(&self, priority: JobPriority, bytes: usize) -> Option<usize> {
-        let mut state = self.state();
-        let has_room = state.pending_jobs == 0
-            || (state.pending_jobs < MAX_PENDING_JOBS
-                && state.pending_bytes.saturating_add(bytes) <= MAX_PENDING_BYTES);
-        let admitted = has_room
-            && (priority == JobPriority::Required || state.decayed_time_spent(Instant::now()) <= CPU_BURST);
-        if admitted {
-            state.pending_jobs += 1;
-            state.pending_bytes = state.pending_bytes.saturating_add(bytes);
-        }
-        admitted.then_some(state.pending_jobs)
-    }
-
-    /// Removes a finished job, and adds its CPU time.
-    fn finish_job(&self, bytes: usize, spent: Duration) {
-        let mut state = self.state();
-        state.pending_jobs -= 1;
-        state.pending_bytes -= bytes;
-        state.time_spent += spent;
-        self.job_finished.notify_all();
-    }
-
-    fn wait_until_idle(&self, limit: Duration) -> bool {
-        let waited =
-            self.job_finished.wait_timeout_while(self.state(), limit, |state| state.pending_jobs > 0);
-        waited.unwrap_or_else(PoisonError::into_inner).0.pending_jobs == 0
-    }
-
-    fn state(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    let spent = if priority == JobPriority::BestEffort { begun.elapsed() } else { Duration::ZERO };
+    lock(limits).finish(bytes, spent);
 }
 
-impl QueueState {
+impl JobLimits {
+    /// Admits a job if the limits allow it.
+    fn try_admit(&mut self, priority: JobPriority, bytes: usize) -> bool {
+        let total = self.pending_bytes.saturating_add(bytes);
+        let has_room = self.pending_bytes == 0 || total <= MAX_PENDING_BYTES;
+        let admitted = has_room
+            && (priority == JobPriority::Required || self.decayed_time_spent(Instant::now()) <= CPU_BURST);
+        if admitted {
+            self.pending_bytes = total;
+        }
+        admitted
+    }
+
+    /// Frees the bytes of a job, and adds its CPU time.
+    fn finish(&mut self, bytes: usize, spent: Duration) {
+        self.pending_bytes = self.pending_bytes.saturating_sub(bytes);
+        self.time_spent += spent;
+    }
+
     /// Returns the CPU time of best-effort jobs, decayed by the share of the time since.
     fn decayed_time_spent(&mut self, now: Instant) -> Duration {
         let since =
@@ -217,12 +157,16 @@ impl QueueState {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::time::{Duration, Instant};
 
-    use super::{CPU_BURST, DeferredWorker, JobPriority, MAX_PENDING_BYTES, MAX_PENDING_JOBS, QueueState};
+    use super::{CPU_BURST, DeferredWorker, JobLimits, JobPriority, MAX_PENDING_BYTES, WORKER};
 
     const LONG: Duration = Duration::from_mins(1);
 
@@ -268,7 +212,7 @@ mod tests {
         assert!(receiver.try_recv().is_err(), "it waits");
         work(1);
         assert_eq!(receiver.try_recv(), Ok(false));
-        for _ in 2..MAX_PENDING_JOBS {
+        for _ in 2..WORKER.capacity {
             work(0);
         }
         assert!(receiver.try_recv().is_err(), "they wait");
@@ -293,7 +237,7 @@ mod tests {
 
     #[test]
     fn counting_has_a_share_of_cpu_time() {
-        let mut state = QueueState::default();
+        let mut state = JobLimits::default();
         let now = Instant::now();
         assert_eq!(state.decayed_time_spent(now), Duration::ZERO);
         state.time_spent += CPU_BURST;

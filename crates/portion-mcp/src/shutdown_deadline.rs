@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use portion_worker::Deadline;
 use tokio::time::sleep;
 
 /// Longest time of a whole shutdown. The official SDKs kill us 2 s after they have closed our stdin or sent a signal;
@@ -29,13 +30,15 @@ pub(crate) enum ShutdownStep {
 }
 
 impl ShutdownDeadline {
-    /// Returns the time left for the shutdown, at least 50 ms; `None` if it has not begun.
-    pub fn remaining(&self) -> Option<Duration> {
-        Some(self.remaining_until(SHUTDOWN_TIMEOUT)?.max(Duration::from_millis(50)))
+    /// Returns the end of the shutdown, at least 50 ms from now. Begins it if it has not begun.
+    pub fn deadline(&self) -> Deadline {
+        self.begin();
+        let remaining = self.remaining_until(SHUTDOWN_TIMEOUT).unwrap_or(SHUTDOWN_TIMEOUT);
+        Deadline::after(remaining.max(Duration::from_millis(50)))
     }
 
     /// Begins the shutdown, unless it has begun.
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         self.begin_at(Instant::now());
     }
 

@@ -1,31 +1,37 @@
 //! Observer that turns events into spans and measurements, which the SDK exports.
 
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use portion_core::event::{Event, Observer};
 use portion_telemetry::meter::{Family, Meter};
+use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
-use crate::providers::Providers;
+use crate::providers::{MetricsPipeline, Providers, TracesPipeline};
 use crate::settings::Settings;
-
-/// Maximum time that each signal is waited for at shutdown.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Exports events to an OpenTelemetry collector. Building a span takes some microseconds under a lock, so events must
 /// arrive from a thread that no request waits for.
 pub struct Exporter {
     /// `None` once it is closed.
     providers: Mutex<Option<Providers>>,
+    ending: Mutex<Option<Ending>>,
 }
+
+/// Pipelines that send what is queued.
+struct Ending {
+    traces: Option<TracesPipeline>,
+    /// Ends the pipeline of metrics. The SDK blocks until the collector responds, whatever the deadline is.
+    metrics: Option<Worker<MetricsPipeline>>,
+}
+
+/// Ends the pipeline of metrics, on the thread of the worker.
+struct Closer;
 
 impl Exporter {
     /// Starts exporting. This neither blocks nor fails; errors are logged. `meter` must observe each request before
     /// this exporter does.
     pub fn start(settings: &Settings, meter: &Arc<Meter>) -> Self {
-        Self { providers: Mutex::new(Some(Providers::new(settings, meter))) }
+        Self { providers: Mutex::new(Some(Providers::new(settings, meter))), ending: Mutex::default() }
     }
 
     /// Exports the families that `source` returns, too. `source` is called before each export.
@@ -35,23 +41,47 @@ impl Exporter {
         }
     }
 
-    /// Exports what is queued and waits up to `within`, not longer for an unreachable collector. Later events are
-    /// lost.
-    pub fn close(&self, within: Duration) {
-        let Some(providers) = self.providers().take() else { return };
-        let (closed, finished) = sync_channel(1);
-        // Dropping the providers may block on the collector.
-        let closing = thread::Builder::new().name("otlp-end".to_owned()).spawn(move || {
-            providers.close(SHUTDOWN_TIMEOUT);
-            let _ = closed.send(());
-        });
-        if closing.is_ok() {
-            let _ = finished.recv_timeout(within);
+    /// Exports what is queued, without retries, on separate threads. Skips signals whose export fails. Later events are
+    /// lost. Does not wait.
+    pub fn close(&self) {
+        let Some(Providers { traces, metrics }) = self.providers().take() else { return };
+        if let Some(traces) = &traces {
+            traces.close();
         }
+        let metrics = metrics.filter(MetricsPipeline::close).and_then(|metrics| {
+            let worker = Worker::start(&WorkerOptions::new("otlp-end"), Closer).ok()?;
+            drop(worker.submit(metrics));
+            Some(worker)
+        });
+        *self.ending() = Some(Ending { traces, metrics });
+    }
+
+    /// Waits up to `deadline` until what was queued is exported, and logs the number of spans that are lost.
+    pub fn wait_for_end(&self, deadline: Deadline) {
+        let Some(Ending { traces, metrics }) = self.ending().take() else { return };
+        if let Some(traces) = &traces {
+            traces.wait_for_end(deadline);
+        }
+        if let Some(metrics) = &metrics {
+            metrics.flush(deadline.remaining());
+        }
+    }
+
+    fn ending(&self) -> MutexGuard<'_, Option<Ending>> {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn providers(&self) -> MutexGuard<'_, Option<Providers>> {
         self.providers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Handler<MetricsPipeline> for Closer {
+    fn poll(&mut self, pipelines: &Items<MetricsPipeline>) {
+        while let Some(metrics) = pipelines.take() {
+            metrics.shut_down();
+            pipelines.finish(1);
+        }
     }
 }
 
@@ -67,6 +97,6 @@ impl Observer for Exporter {
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        self.close(Duration::ZERO);
+        self.close();
     }
 }

@@ -1,7 +1,7 @@
 //! Exports requests to an OpenTelemetry collector, by OTLP over HTTP: a span and some measurements each.
 //!
-//! An [`Exporter`] observes events of the core and builds spans. Threads of the SDK send them, together with the
-//! metrics of the program. If the collector is away, slow or broken, spans are dropped and counted, and the log says
+//! An [`Exporter`] observes events of the core and builds spans. A [`portion_worker::Worker`] sends them in batches, and a
+//! thread of the SDK sends the metrics of the program. If the collector is away, slow or broken, spans are dropped and counted, and the log says
 //! so once.
 //!
 //! Spans and metrics follow the MCP conventions, <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/>. They carry
@@ -21,4 +21,4 @@ mod span;
 mod stats;
 
 pub use exporter::Exporter;
-pub use settings::{Settings, Signal};
+pub use settings::{Batches, Settings, Signal};

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
 
 use opentelemetry::InstrumentationScope;
 use opentelemetry::metrics::MeterProvider as _;
@@ -10,35 +9,38 @@ use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
-use opentelemetry_sdk::trace::{
-    BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider, TracerProviderBuilder,
-};
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, TracerProviderBuilder};
 use portion_core::event::RequestServed;
 use portion_telemetry::meter::Meter;
+use portion_worker::Deadline;
 
 use crate::client::Client;
 use crate::ids::SpanIds;
 use crate::meters::Meters;
 use crate::observables::{FamilySource, observe};
-use crate::send::{BoundedSpanProcessor, MetricSender, SPAN_QUEUE_CAPACITY, SpanSender};
+use crate::send::{MetricSender, SpanQueue};
 use crate::settings::{Settings, Signal};
 use crate::stats::QueueStats;
 use crate::{resource, span};
 
 /// Pipelines for traces and metrics.
 pub(crate) struct Providers {
-    traces: Option<TracesPipeline>,
-    metrics: Option<MetricsPipeline>,
+    pub(crate) traces: Option<TracesPipeline>,
+    pub(crate) metrics: Option<MetricsPipeline>,
 }
 
-struct TracesPipeline {
-    provider: SdkTracerProvider,
+/// Exports spans.
+pub(crate) struct TracesPipeline {
     tracer: SdkTracer,
     ids: SpanIds,
+    spans: SpanQueue,
     stats: Arc<QueueStats>,
+    // Dropped last; it shuts the span processor down.
+    _provider: SdkTracerProvider,
 }
 
-struct MetricsPipeline {
+/// Exports measurements.
+pub(crate) struct MetricsPipeline {
     provider: SdkMeterProvider,
     meters: Meters,
     stats: Arc<QueueStats>,
@@ -69,40 +71,36 @@ impl Providers {
             observe(&provider.meter_with_scope(scope()), source);
         }
     }
-
-    /// Exports what is queued, without retries. Skips signals whose export fails.
-    pub(crate) fn close(&self, within: Duration) {
-        // Errors of the shutdown are logged already.
-        if let Some(TracesPipeline { provider, stats, .. }) = &self.traces {
-            if stats.close() {
-                let _ = provider.shutdown_with_timeout(within);
-            }
-            stats.log_lost();
-        }
-        if let Some(MetricsPipeline { provider, stats, .. }) = &self.metrics
-            && stats.close()
-        {
-            let _ = provider.shutdown_with_timeout(within);
-        }
-    }
 }
 
 impl TracesPipeline {
     fn new(signal: &Signal, resource: Resource) -> Result<Self, Box<dyn Error>> {
         let stats = Arc::new(QueueStats::new("traces"));
         let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&stats))?;
-        let inner = configured(SpanExporter::builder().with_http(), signal, client).build()?;
-        let batches = BatchConfigBuilder::default().with_max_queue_size(SPAN_QUEUE_CAPACITY).build();
-        let exporter = SpanSender { inner, stats: Arc::clone(&stats) };
-        let inner = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
+        let exporter = configured(SpanExporter::builder().with_http(), signal, client).build()?;
+        let spans = SpanQueue::start(exporter, &resource, signal.batches, Arc::clone(&stats))?;
         let ids = SpanIds::default();
         let provider = TracerProviderBuilder::default()
             .with_id_generator(ids.clone())
             .with_resource(resource)
-            .with_span_processor(BoundedSpanProcessor { inner, stats: Arc::clone(&stats) })
+            .with_span_processor(spans.clone())
             .build();
         let tracer = provider.tracer_with_scope(scope());
-        Ok(Self { provider, tracer, ids, stats })
+        Ok(Self { tracer, ids, spans, stats, _provider: provider })
+    }
+
+    /// Closes the queue, so that its spans are exported without retries. Does not wait.
+    pub(crate) fn close(&self) {
+        self.stats.close();
+        self.spans.close();
+    }
+
+    /// Waits up to `deadline` for the last export, if export did not fail until now, and logs the number of spans lost.
+    pub(crate) fn wait_for_end(&self, deadline: Deadline) {
+        if !self.stats.is_failing() {
+            self.spans.wait_for_end(deadline);
+        }
+        self.stats.log_lost(self.spans.pending());
     }
 }
 
@@ -115,6 +113,17 @@ impl MetricsPipeline {
         let provider = SdkMeterProvider::builder().with_resource(resource).with_reader(reader).build();
         let meters = Meters::new(&provider.meter_with_scope(scope()), Arc::clone(meter));
         Ok(Self { provider, meters, stats })
+    }
+
+    /// Marks the pipeline as closing. Returns true if export did not fail until now.
+    pub(crate) fn close(&self) -> bool {
+        self.stats.close()
+    }
+
+    /// Exports the last measurements. Blocks until the collector responds.
+    pub(crate) fn shut_down(&self) {
+        // Errors of the shutdown are logged already.
+        let _ = self.provider.shutdown();
     }
 }
 

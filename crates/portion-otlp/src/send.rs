@@ -1,6 +1,11 @@
-//! Exporters of the SDK, wrapped to count in [`QueueStats`].
+//! Queue and exporters of the SDK, with counts in [`QueueStats`].
 
+use std::future::Future;
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 use opentelemetry::Context;
@@ -10,25 +15,27 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::metrics::Temporality;
 use opentelemetry_sdk::metrics::data::ResourceMetrics;
 use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
-use opentelemetry_sdk::trace::{BatchSpanProcessor, Span, SpanData, SpanExporter, SpanProcessor};
+use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter, SpanProcessor};
+use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
+use crate::settings::Batches;
 use crate::stats::QueueStats;
 
 /// Maximum number of queued spans.
-pub(crate) const SPAN_QUEUE_CAPACITY: usize = 4_096;
+const SPAN_QUEUE_CAPACITY: usize = 4_096;
 
-/// Exports spans and counts them.
-#[derive(Debug)]
-pub(crate) struct SpanSender {
-    pub(crate) inner: OtlpSpanExporter,
-    pub(crate) stats: Arc<QueueStats>,
+/// Queues spans for export. Clones share the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct SpanQueue {
+    worker: Arc<Worker<SpanData>>,
+    stats: Arc<QueueStats>,
 }
 
-/// Queues spans up to [`SPAN_QUEUE_CAPACITY`].
-#[derive(Debug)]
-pub(crate) struct BoundedSpanProcessor {
-    pub(crate) inner: BatchSpanProcessor,
-    pub(crate) stats: Arc<QueueStats>,
+/// Exports queued spans in batches, on the thread of the worker.
+struct SpanSender {
+    exporter: OtlpSpanExporter,
+    batch_size: usize,
+    stats: Arc<QueueStats>,
 }
 
 /// Exports metrics and logs failures.
@@ -37,49 +44,85 @@ pub(crate) struct MetricSender {
     pub(crate) stats: Arc<QueueStats>,
 }
 
-impl SpanExporter for SpanSender {
-    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let spans = batch.len();
-        let sent = self.inner.export(batch).await;
-        self.stats.dequeued(spans);
-        self.stats.record_export(spans, &sent);
-        sent
+impl SpanQueue {
+    /// Starts the thread that exports the spans.
+    pub(crate) fn start(
+        mut exporter: OtlpSpanExporter,
+        resource: &Resource,
+        batches: Batches,
+        stats: Arc<QueueStats>,
+    ) -> io::Result<Self> {
+        exporter.set_resource(resource);
+        let options = WorkerOptions {
+            capacity: SPAN_QUEUE_CAPACITY,
+            wake_at: batches.size,
+            poll_interval: (batches.delay, batches.delay),
+            ..WorkerOptions::new("otlp-spans")
+        };
+        let sender = SpanSender { exporter, batch_size: batches.size, stats: Arc::clone(&stats) };
+        Ok(Self { worker: Arc::new(Worker::start(&options, sender)?), stats })
     }
 
-    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
-        self.inner.shutdown_with_timeout(timeout)
+    /// Closes the queue and exports what it holds. Does not wait.
+    pub(crate) fn close(&self) {
+        self.worker.close();
     }
 
-    fn force_flush(&self) -> OTelSdkResult {
-        self.inner.force_flush()
+    /// Waits up to `deadline` for the last export.
+    pub(crate) fn wait_for_end(&self, deadline: Deadline) {
+        self.worker.wait_for_end(deadline);
     }
 
-    fn set_resource(&mut self, resource: &Resource) {
-        self.inner.set_resource(resource);
+    /// Returns the number of spans that are not exported yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.worker.pending()
     }
 }
 
-impl SpanProcessor for BoundedSpanProcessor {
-    fn on_start(&self, span: &mut Span, context: &Context) {
-        self.inner.on_start(span, context);
-    }
+impl SpanProcessor for SpanQueue {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
-        if span.span_context.is_sampled() && self.stats.try_admit(SPAN_QUEUE_CAPACITY) {
-            self.inner.on_end(span);
+        if span.span_context.is_sampled() && self.worker.submit(span).is_err() {
+            self.stats.rejected();
         }
     }
 
     fn force_flush(&self) -> OTelSdkResult {
-        self.inner.force_flush()
+        Ok(())
     }
 
-    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
-        self.inner.shutdown_with_timeout(timeout)
+    /// Closes the queue. `Providers::close` waits for the last export.
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        self.worker.close();
+        Ok(())
     }
+}
 
-    fn set_resource(&mut self, resource: &Resource) {
-        self.inner.set_resource(resource);
+impl Handler<SpanData> for SpanSender {
+    fn poll(&mut self, spans: &Items<SpanData>) {
+        loop {
+            let batch: Vec<SpanData> = std::iter::from_fn(|| spans.take()).take(self.batch_size).collect();
+            let size = batch.len();
+            if size == 0 {
+                return;
+            }
+            let sent = wait_for(self.exporter.export(batch));
+            spans.finish(size);
+            self.stats.record_export(size, &sent);
+        }
+    }
+}
+
+/// Waits for a future. The client blocks, so that an export is complete when it is first polled, but for a retry.
+fn wait_for<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+            return result;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -1,11 +1,15 @@
 //! Export settings: from our configuration, else from the OpenTelemetry variables,
 //! <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>. The SDK itself reads the variables for headers,
-//! samplers, intervals and resource attributes.
+//! samplers, the interval of metrics and resource attributes.
 
 use std::time::Duration;
 
 /// Default time for the collector to respond, from the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Default size and interval of batches of spans, from the specification.
+const BATCH_SIZE: usize = 512;
+const BATCH_DELAY: Duration = Duration::from_secs(5);
 
 /// Supported protocol, as the variables name it.
 const PROTOCOL: &str = "http/protobuf";
@@ -26,6 +30,17 @@ pub struct Signal {
     pub endpoint: String,
     /// Maximum time for the collector to respond.
     pub timeout: Duration,
+    /// Sizes and intervals of the batches of spans.
+    pub batches: Batches,
+}
+
+/// Batches of spans, by default those of the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batches {
+    /// Maximum number of spans per export.
+    pub size: usize,
+    /// Maximum time that a span waits for its batch.
+    pub delay: Duration,
 }
 
 impl Settings {
@@ -37,6 +52,11 @@ impl Settings {
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return None;
         }
+        let number = |name: &str| variable(name)?.trim().parse().ok().filter(|number| *number > 0);
+        let batches = Batches {
+            size: number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE").map_or(BATCH_SIZE, |size: u64| size as usize),
+            delay: number("OTEL_BSP_SCHEDULE_DELAY").map_or(BATCH_DELAY, Duration::from_millis),
+        };
         let collector = collector.map(ToOwned::to_owned);
         let signal = |name: &str, path: &str| {
             if variable(&format!("OTEL_{name}_EXPORTER")).is_some_and(|exporter| exporter == "none") {
@@ -53,7 +73,7 @@ impl Settings {
             let timeout = either("TIMEOUT")
                 .and_then(|millis| millis.trim().parse().ok())
                 .map_or(TIMEOUT, Duration::from_millis);
-            Some(Signal { endpoint, timeout })
+            Some(Signal { endpoint, timeout, batches })
         };
         let settings =
             Self { traces: signal("TRACES", "v1/traces"), metrics: signal("METRICS", "v1/metrics") };
@@ -90,10 +110,29 @@ mod tests {
             signal.map(|(endpoint, millis)| Signal {
                 endpoint: endpoint.into(),
                 timeout: Duration::from_millis(millis),
+                batches: Batches { size: BATCH_SIZE, delay: BATCH_DELAY },
             })
         });
         let expect = (traces.is_some() || metrics.is_some()).then_some(Settings { traces, metrics });
         assert_eq!(Settings::of(collector, of), expect, "{variables:?}");
+    }
+
+    #[test]
+    fn batches_of_spans_follow_the_variables() {
+        let check = |size: &str, delay: &str, expect: (usize, u64)| {
+            let variable = |name: &str| match name {
+                "OTEL_BSP_MAX_EXPORT_BATCH_SIZE" => Some(size.to_owned()),
+                "OTEL_BSP_SCHEDULE_DELAY" => Some(delay.to_owned()),
+                _ => None,
+            };
+            let settings = Settings::of(Some("http://c:4318"), variable).expect("a collector");
+            let Batches { size, delay } = settings.traces.expect("spans are exported").batches;
+            assert_eq!((size, delay.as_millis() as u64), expect);
+        };
+        check("", "", (512, 5_000));
+        check("100", "250", (100, 250));
+        check("0", "-1", (512, 5_000));
+        check("many", " 70 ", (512, 70));
     }
 
     #[test]

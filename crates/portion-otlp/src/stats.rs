@@ -1,6 +1,6 @@
 //! Counters of one exported signal. A failure is logged once when it starts and once when it ends.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use opentelemetry_sdk::error::OTelSdkResult;
@@ -14,8 +14,6 @@ pub(crate) struct QueueStats {
     failing: AtomicBool,
     /// The process is shutting down; exports are not retried.
     closing: AtomicBool,
-    /// Items queued or in flight.
-    waiting: AtomicUsize,
     /// Items lost since export began to fail.
     lost: AtomicU64,
     /// Error of the last exchange without a response.
@@ -28,26 +26,15 @@ impl QueueStats {
             signal,
             failing: AtomicBool::new(false),
             closing: AtomicBool::new(false),
-            waiting: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
             last_error: Mutex::new(None),
         }
     }
 
-    /// Counts an item into the queue. Returns false if `capacity` items are queued already.
-    pub(crate) fn try_admit(&self, capacity: usize) -> bool {
-        if self.waiting.fetch_add(1, Relaxed) < capacity {
-            return true;
-        }
-        self.waiting.fetch_sub(1, Relaxed);
+    /// Counts an item that found the queue full.
+    pub(crate) fn rejected(&self) {
         self.lost.fetch_add(1, Relaxed);
         self.log_failure("spans arrive faster than the collector accepts them");
-        false
-    }
-
-    /// Counts items out of the queue.
-    pub(crate) fn dequeued(&self, items: usize) {
-        self.waiting.fetch_sub(items, Relaxed);
     }
 
     /// Stores the error of an exchange without a response.
@@ -78,13 +65,17 @@ impl QueueStats {
         !self.failing.load(Relaxed)
     }
 
-    /// Logs the number of items lost at the end.
-    pub(crate) fn log_lost(&self) {
-        let lost = self.lost.load(Relaxed) + self.waiting.load(Relaxed) as u64;
+    /// Logs the number of items lost at the end, with those that are still pending.
+    pub(crate) fn log_lost(&self, pending: usize) {
+        let lost = self.lost.load(Relaxed) + pending as u64;
         if lost > 0 {
             let signal = self.signal;
             tracing::warn!(signal, lost, "data was not delivered to the collector before shutdown");
         }
+    }
+
+    pub(crate) fn is_failing(&self) -> bool {
+        self.failing.load(Relaxed)
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -108,14 +99,10 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_lost_and_counted_until_it_goes_well() {
         let stats = QueueStats::new("traces");
-        let come = |items: usize| (0..items).filter(|_| stats.try_admit(3)).count();
-        assert_eq!(come(5), 3);
+        (0..2).for_each(|_| stats.rejected());
         assert_eq!((stats.lost.load(Relaxed), stats.failing.load(Relaxed)), (2, true));
-        stats.dequeued(3);
         stats.record_export(3, &Err(OTelSdkError::InternalFailure("status 500".into())));
         assert_eq!((stats.lost.load(Relaxed), stats.failing.load(Relaxed)), (5, true));
-        assert_eq!(come(1), 1);
-        stats.dequeued(1);
         stats.record_export(1, &Ok(()));
         assert_eq!((stats.lost.load(Relaxed), stats.failing.load(Relaxed)), (0, false));
     }

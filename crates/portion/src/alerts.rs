@@ -5,6 +5,7 @@ use std::sync::Arc;
 use portion_config::AlertSettings as Written;
 use portion_core::event::{Event, Observer};
 use portion_telemetry::alert::{Alarm, Rule};
+use portion_worker::Deadline;
 
 use crate::webhook::Webhook;
 
@@ -28,11 +29,18 @@ impl AlertServices {
         Self { alarm: Arc::new(alarm), webhook }
     }
 
-    /// Sends what is waiting, within a limit.
-    pub(crate) fn shutdown(&self) {
-        self.alarm.end();
+    /// Sends the changes found so far, and has the webhook post what waits. Does not wait for the webhook.
+    pub(crate) fn close(&self, deadline: Deadline) {
+        self.alarm.end(deadline);
         if let Some(webhook) = &self.webhook {
-            webhook.shutdown();
+            webhook.close();
+        }
+    }
+
+    /// Waits up to `deadline` for the webhook.
+    pub(crate) fn wait_for_end(&self, deadline: Deadline) {
+        if let Some(webhook) = &self.webhook {
+            webhook.wait_for_end(deadline);
         }
     }
 }

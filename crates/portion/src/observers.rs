@@ -1,7 +1,7 @@
 //! Observers of served requests: counters, records, an OpenTelemetry collector, alerts.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use portion_config::{Config, OtlpTarget, user_dirs};
 use portion_core::event::Observer;
@@ -9,13 +9,13 @@ use portion_otlp::Exporter;
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder::{self, Recorder};
+use portion_worker::Deadline;
 
 use crate::alerts::AlertServices;
 
-/// Times that the end of the program waits for queued events, for the last records, and for the collector.
+/// Longest time for the steps that come before all others at the end: the delivery of the last events, and the alerts
+/// that follow from them.
 const DELIVERY_TIMEOUT: Duration = Duration::from_millis(500);
-const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
-const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// All observers.
 pub(crate) struct Observers {
@@ -60,16 +60,24 @@ impl Observers {
         }
     }
 
-    /// Flushes events, records and exports at the end of the program, before `until`.
-    pub(crate) fn shutdown(&self, until: Instant) {
-        let within = |usual: Duration| until.saturating_duration_since(Instant::now()).min(usual);
-        self.async_observer.flush(within(DELIVERY_TIMEOUT));
-        self.alerts.shutdown();
+    /// Delivers, writes and sends what is queued, up to `deadline`. The recorder, the webhook and the exporter end at the
+    /// same time, so that one that hangs takes no time from the others.
+    pub(crate) fn shutdown(&self, deadline: Deadline) {
+        let first = deadline.at_most(DELIVERY_TIMEOUT);
+        self.async_observer.flush(first.remaining());
+        self.alerts.close(first);
         if let Some(recorder) = &self.recorder {
-            recorder.end(within(RECORDING_TIMEOUT));
+            recorder.close();
         }
         if let Some(exporter) = &self.exporter {
-            exporter.close(within(EXPORT_TIMEOUT));
+            exporter.close();
+        }
+        self.alerts.wait_for_end(deadline);
+        if let Some(recorder) = &self.recorder {
+            recorder.end(deadline);
+        }
+        if let Some(exporter) = &self.exporter {
+            exporter.wait_for_end(deadline);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use portion_config::history::History;
 use portion_config::live::{ConfigStatus, LiveConfig};
@@ -31,10 +31,10 @@ use crate::observers::Observers;
 use crate::options::{ConfigOptions, KeyGroups};
 use crate::storage::Storage;
 
-/// Time that the end of the program waits for recounts of replies.
-const SETTLE_TIMEOUT: Duration = Duration::from_millis(500);
-/// Time that the end of the program waits in all, if no client waits.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
+/// Longest time of a shutdown for the recount of the last replies.
+const RECOUNT_TIMEOUT: Duration = Duration::from_millis(500);
+/// Longest time of a shutdown for writing the last results to the store.
+const STORE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A configuration, before anything is started.
 pub(crate) struct LoadedConfig {
@@ -58,7 +58,7 @@ pub(crate) struct Setup {
 /// Flushes records, metrics and alerts when it is dropped. Other tasks may still hold the setup then.
 pub(crate) struct ShutdownGuard {
     setup: Arc<Setup>,
-    closing: ShutdownDeadline,
+    shutdown_deadline: ShutdownDeadline,
 }
 
 impl LoadedConfig {
@@ -166,7 +166,7 @@ impl Setup {
 
     /// Returns a guard that flushes when it is dropped.
     pub(crate) fn shutdown_guard(self: &Arc<Self>) -> ShutdownGuard {
-        ShutdownGuard { setup: Arc::clone(self), closing: ShutdownDeadline::default() }
+        ShutdownGuard { setup: Arc::clone(self), shutdown_deadline: ShutdownDeadline::default() }
     }
 
     /// Returns the flag that is set at shutdown: new requests are rejected, open ones are finished.
@@ -216,24 +216,22 @@ impl Setup {
 }
 
 impl ShutdownGuard {
-    /// Limits the wait to the deadline of a relay's shutdown.
-    pub(crate) fn set_deadline(&mut self, closing: &ShutdownDeadline) {
-        self.closing = closing.clone();
+    /// Shares the deadline of a shutdown, which may begin earlier.
+    pub(crate) fn set_deadline(&mut self, shared: &ShutdownDeadline) {
+        self.shutdown_deadline = shared.clone();
     }
 }
 
 impl Drop for ShutdownGuard {
     fn drop(&mut self) {
-        let until = Instant::now() + self.closing.remaining().unwrap_or(SHUTDOWN_TIMEOUT);
-        let left = until.saturating_duration_since(Instant::now());
-        if !self.setup.gateway.flush(left.min(SETTLE_TIMEOUT)) {
+        let deadline = self.shutdown_deadline.deadline();
+        if !self.setup.gateway.flush(deadline.at_most(RECOUNT_TIMEOUT).remaining()) {
             tracing::warn!("exact token counts of the last replies were not recorded");
         }
-        let left = until.saturating_duration_since(Instant::now());
-        if !self.setup.gateway.flush_store(left.min(SETTLE_TIMEOUT)) {
+        if !self.setup.gateway.flush_store(deadline.at_most(STORE_TIMEOUT).remaining()) {
             tracing::warn!("the last results are not stored; their cursors end with this process");
         }
-        self.setup.observers.shutdown(until);
+        self.setup.observers.shutdown(deadline);
     }
 }
 

@@ -6,12 +6,11 @@
 mod watch;
 mod window;
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
+use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
 pub use watch::{AlertState, MIN_CALLS, Rule, Watch};
 
@@ -19,10 +18,13 @@ pub use watch::{AlertState, MIN_CALLS, Rule, Watch};
 pub const OVERSIZED: &str = "oversized";
 /// Default threshold: the share of oversized calls, 0 to 1.
 pub const DEFAULT_SHARE: f64 = 0.05;
-/// Interval at which the window advances without calls.
-const TICK_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of changes that wait to be sent.
-const QUEUE_CAPACITY: usize = 64;
+/// Queue of changes to send. The poll interval is the one at which the window advances without calls.
+const WORKER: WorkerOptions = WorkerOptions {
+    poll_interval: (Duration::from_secs(1), Duration::from_secs(1)),
+    ..WorkerOptions::new("alerts")
+};
+/// Maximum time that dropping an alarm waits for changes to be sent.
+const DROP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An alert that was raised or has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +41,12 @@ pub struct Change {
 #[derive(Debug)]
 pub struct Alarm {
     shared: Arc<Shared>,
-    /// Thread that sends changes. `None` after it ended, or if it could not be started.
-    notifier: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Sends changes, on the thread of the worker.
+struct Notifier<F> {
+    shared: Arc<Shared>,
+    notify: F,
 }
 
 #[derive(Debug)]
@@ -57,23 +63,21 @@ struct Monitor {
     process: u64,
     /// Time at which the alert was raised, in microseconds since 1970.
     since: Option<u64>,
-    /// Channel to the sending thread. `None` once that thread is to end.
-    changes: Option<SyncSender<Change>>,
+    /// Sends changes. `None` if alerts have ended, or the thread could not be started.
+    worker: Option<Worker<Change>>,
 }
 
 impl Alarm {
     /// Starts watching by `rule` and calls `notify` for each change, on a separate thread.
     pub fn start(rule: Option<Rule>, notify: impl FnMut(&Change) + Send + 'static) -> Self {
-        let (changes, receiver) = sync_channel(QUEUE_CAPACITY);
         let watch = rule.map(Watch::new);
-        let monitor = Mutex::new(Monitor { watch, process: 0, since: None, changes: Some(changes) });
+        let monitor = Mutex::new(Monitor { watch, process: 0, since: None, worker: None });
         let shared = Arc::new(Shared { started: Instant::now(), monitor });
-        let watching = Arc::clone(&shared);
-        let notifier = thread::Builder::new().name("alerts".to_owned());
-        let notifier = notifier.spawn(move || watching.run_notifier(&receiver, notify));
-        let notifier = notifier
+        let worker = Worker::start(&WORKER, Notifier { shared: Arc::clone(&shared), notify });
+        let worker = worker
             .inspect_err(|error| tracing::warn!(%error, "cannot start the alert thread; no alert is sent"));
-        Self { shared, notifier: Mutex::new(notifier.ok()) }
+        shared.monitor().worker = worker.ok();
+        Self { shared }
     }
 
     /// Replaces the rule. If the window keeps its length, the counts are kept and compared with the new rule.
@@ -100,12 +104,12 @@ impl Alarm {
         Some((monitor.watch.as_ref()?.state(), monitor.since))
     }
 
-    /// Sends the changes found so far and stops sending.
-    pub fn end(&self) {
-        self.shared.monitor().changes = None;
-        let notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(notifier) = notifier {
-            drop(notifier.join());
+    /// Sends the changes found so far, for which it waits up to `deadline`, and stops sending.
+    pub fn end(&self, deadline: Deadline) {
+        let worker = self.shared.monitor().worker.take();
+        if let Some(worker) = worker {
+            worker.close();
+            worker.wait_for_end(deadline);
         }
     }
 }
@@ -124,7 +128,7 @@ impl Observer for Alarm {
 /// Sends pending changes first.
 impl Drop for Alarm {
     fn drop(&mut self) {
-        self.end();
+        self.end(Deadline::after(DROP_TIMEOUT));
     }
 }
 
@@ -132,17 +136,15 @@ impl Shared {
     fn monitor(&self) -> MutexGuard<'_, Monitor> {
         self.monitor.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn run_notifier(&self, changes: &Receiver<Change>, mut notify: impl FnMut(&Change)) {
-        loop {
-            match changes.recv_timeout(TICK_INTERVAL) {
-                Ok(change) => {
-                    log(&change);
-                    notify(&change);
-                }
-                Err(RecvTimeoutError::Timeout) => self.monitor().tick(self.started.elapsed()),
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
+impl<F: FnMut(&Change) + Send + 'static> Handler<Change> for Notifier<F> {
+    fn poll(&mut self, changes: &Items<Change>) {
+        self.shared.monitor().tick(self.shared.started.elapsed());
+        while let Some(change) = changes.take() {
+            log(&change);
+            (self.notify)(&change);
+            changes.finish(1);
         }
     }
 }
@@ -162,7 +164,7 @@ impl Monitor {
         self.publish(transition);
     }
 
-    /// Queues a change for the sending thread. If that thread has ended or the queue is full, the change is visible in
+    /// Queues a change to be sent. If the worker has ended or its queue is full, the change is visible in
     /// [`Alarm::state`] only.
     fn publish(&mut self, transition: Option<AlertState>) {
         let Some(state) = transition else { return };
@@ -180,8 +182,8 @@ impl Monitor {
             window: state.rule.window,
             process: self.process,
         };
-        if let Some(changes) = &self.changes {
-            drop(changes.try_send(Change { alerted, state, since }));
+        if let Some(worker) = &self.worker {
+            drop(worker.submit(Change { alerted, state, since }));
         }
     }
 }

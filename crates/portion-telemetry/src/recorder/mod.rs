@@ -6,19 +6,23 @@ mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 use portion_core::event::{Event, Observer};
+use portion_worker::{Deadline, Worker, WorkerOptions};
 
 pub use stats::QueueSnapshot;
 
 use stats::QueueStats;
 use writer::{BATCH, Writer};
 
-/// Maximum number of queued events: a few seconds of the busiest traffic, a few megabytes.
-const QUEUE_CAPACITY: usize = 8_192;
+/// Queue of a recorder: a few seconds of the busiest traffic, a few megabytes. Only a full batch wakes the writer.
+const WORKER: WorkerOptions = WorkerOptions {
+    name: "telemetry",
+    capacity: 8_192,
+    wake_at: BATCH,
+    poll_interval: (Duration::from_millis(200), Duration::from_secs(1)),
+};
 /// Maximum time that dropping a recorder waits for queued events.
 const DROP_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -44,49 +48,49 @@ impl Settings {
 /// for queued events.
 #[derive(Debug)]
 pub struct Recorder {
-    events: SyncSender<Event>,
     stats: Arc<QueueStats>,
-    /// The writer thread. `None` if it could not be started.
-    writer: Option<Thread>,
+    /// `None` if the writer thread could not be started.
+    worker: Option<Worker<Event>>,
 }
 
 impl Recorder {
     /// Starts the writer thread. This neither blocks nor fails. Errors of the file are logged, retried, and visible in
     /// the [`QueueSnapshot`].
     pub fn start(settings: Settings) -> Self {
-        let (events, receiver) = sync_channel(QUEUE_CAPACITY);
         let stats = Arc::new(QueueStats::default());
-        let writer = Writer::new(settings, receiver, Arc::clone(&stats));
-        let thread = thread::Builder::new().name("telemetry".to_owned()).spawn(move || writer.run());
-        let writer = match thread {
-            Ok(thread) => Some(thread.thread().clone()),
-            Err(error) => {
-                tracing::warn!(%error, "cannot start the telemetry thread; nothing is recorded");
-                stats.set_error(format!("cannot start the writer thread: {error}"));
-                None
-            }
-        };
-        Self { events, stats, writer }
+        let worker = Worker::start(&WORKER, Writer::new(settings, Arc::clone(&stats)));
+        let worker = worker.inspect_err(|error| {
+            tracing::warn!(%error, "cannot start the telemetry thread; nothing is recorded");
+            stats.set_error(format!("cannot start the writer thread: {error}"));
+        });
+        Self { stats, worker: worker.ok() }
     }
 
     /// Returns the state of the queue.
     pub fn snapshot(&self) -> QueueSnapshot {
-        self.stats.snapshot()
+        self.stats.snapshot(self.worker.as_ref().map_or(0, Worker::pending))
     }
 
     /// Waits up to `within` until all queued events are written, or a write fails. Returns true if all are written.
     pub fn flush(&self, within: Duration) -> bool {
-        let Some(writer) = &self.writer else { return false };
-        self.stats.flush(within, || writer.unpark())
+        self.worker.as_ref().is_some_and(|worker| worker.flush(within))
     }
 
-    /// Closes the queue, waits up to `within` for queued events, and logs the number of events lost.
-    pub fn end(&self, within: Duration) {
-        if !self.stats.close() {
+    /// Closes the queue, so that the writer writes what is queued and ends. Does not wait.
+    pub fn close(&self) {
+        if let Some(worker) = &self.worker {
+            worker.close();
+        }
+    }
+
+    /// Closes the queue, waits up to `deadline` for queued events, and logs the number of events lost.
+    pub fn end(&self, deadline: Deadline) {
+        self.close();
+        if self.stats.is_reported() {
             return;
         }
-        if let Some(writer) = &self.writer {
-            self.stats.wait_for_end(within, || writer.unpark());
+        if let Some(worker) = &self.worker {
+            worker.wait_for_end(deadline);
         }
         let QueueSnapshot { queued: waiting, last_error: error, .. } = self.snapshot();
         let dropped = self.stats.take_unreported();
@@ -98,20 +102,14 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn observe(&self, event: Event) {
-        let waiting = self.stats.enqueued();
-        if self.events.try_send(event).is_err() {
-            self.stats.rejected();
-        } else if waiting == BATCH
-            && let Some(writer) = &self.writer
-        {
-            // The writer polls. Waking it costs more than all other work here, so only one event of a batch does.
-            writer.unpark();
+        if self.worker.as_ref().is_none_or(|worker| worker.submit(event).is_err()) {
+            self.stats.discarded(1);
         }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.end(DROP_TIMEOUT);
+        self.end(Deadline::after(DROP_TIMEOUT));
     }
 }

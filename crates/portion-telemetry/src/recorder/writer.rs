@@ -1,11 +1,10 @@
 //! Writer thread: stores queued events in batches and deletes old records.
 
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::Event;
+use portion_worker::{Handler, Items};
 
 use super::Settings;
 use super::outage::{OutageTracker, log};
@@ -14,8 +13,6 @@ use crate::store::{self, Keep, Recovery, Store, StoreError};
 
 /// Maximum number of events per transaction.
 pub(super) const BATCH: usize = 512;
-/// Shortest and longest time between two polls of the queue: under traffic, and when idle.
-const POLL_INTERVAL: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(1));
 /// First and longest delay before a failed write is retried.
 const RETRY_DELAY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// Roll-up steps per run while many requests are not rolled up: some tens of milliseconds.
@@ -27,7 +24,6 @@ const RETENTION_INTERVAL: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Writer {
     settings: Settings,
-    events: Receiver<Event>,
     stats: Arc<QueueStats>,
     /// Events of the next write. Events of a failed write stay here for the retry.
     batch: Vec<Event>,
@@ -54,11 +50,16 @@ impl Now {
     }
 }
 
+impl Handler<Event> for Writer {
+    fn poll(&mut self, events: &Items<Event>) {
+        self.run_once(events, Now::read());
+    }
+}
+
 impl Writer {
-    pub(super) fn new(settings: Settings, events: Receiver<Event>, stats: Arc<QueueStats>) -> Self {
+    pub(super) fn new(settings: Settings, stats: Arc<QueueStats>) -> Self {
         Self {
             settings,
-            events,
             stats,
             batch: Vec::with_capacity(BATCH),
             store: None,
@@ -69,33 +70,13 @@ impl Writer {
         }
     }
 
-    /// Writes until the queue is closed.
-    pub(super) fn run(mut self) {
-        let _ended = Ended(Arc::clone(&self.stats));
-        let mut pause = POLL_INTERVAL.0;
-        loop {
-            let closing = self.stats.is_closing();
-            let before = self.stats.snapshot().written;
-            self.run_once(Now::read());
-            let idle = self.stats.snapshot().written == before;
-            pause = if idle { (pause * 2).min(POLL_INTERVAL.1) } else { POLL_INTERVAL.0 };
-            self.stats.notify(false);
-            if closing {
-                break;
-            }
-            thread::park_timeout(pause);
-        }
-        // Closes the file before the end is announced.
-        self.store = None;
-    }
-
     /// Writes queued events, unless a retry is still delayed.
-    pub(super) fn run_once(&mut self, now: Now) {
-        let flush_requested = self.stats.take_flush_request();
+    pub(super) fn run_once(&mut self, events: &Items<Event>, now: Now) {
+        let flush_requested = events.take_flush_request();
         if !flush_requested && self.retry.is_some_and(|retry| now.instant < retry) {
             return self.report(now, true, None);
         }
-        match self.write(now) {
+        match self.write(events, now) {
             Ok(()) => {
                 (self.retry_delay, self.retry) = (RETRY_DELAY.0, None);
                 self.stats.clear_error();
@@ -104,31 +85,33 @@ impl Writer {
             Err(error) => {
                 let why = error.describe(&self.settings.path);
                 self.stats.write_failed(why.clone());
+                events.fail();
                 self.retry = Some(now.instant + self.retry_delay);
                 self.retry_delay = (self.retry_delay * 2).min(RETRY_DELAY.1);
                 self.report(now, true, Some(&why));
-                self.recover(&error);
+                self.recover(&error, events);
             }
         }
     }
 
-    fn write(&mut self, now: Now) -> Result<(), StoreError> {
+    fn write(&mut self, events: &Items<Event>, now: Now) -> Result<(), StoreError> {
         let mut store = self.opened()?;
         self.apply_retention(&mut store, now);
-        let written = self.write_all(&mut store);
+        let written = self.write_all(events, &mut store);
         self.store = Some(store);
         written
     }
 
-    fn write_all(&mut self, store: &mut Store) -> Result<(), StoreError> {
+    fn write_all(&mut self, events: &Items<Event>, store: &mut Store) -> Result<(), StoreError> {
         loop {
             let room = BATCH.saturating_sub(self.batch.len());
-            self.batch.extend(self.events.try_iter().take(room));
+            self.batch.extend(std::iter::from_fn(|| events.take()).take(room));
             if self.batch.is_empty() {
                 return catch_up(store);
             }
             store.write(&self.batch)?;
             self.stats.wrote(self.batch.len());
+            events.finish(self.batch.len());
             self.batch.clear();
             store.roll()?;
         }
@@ -163,7 +146,7 @@ impl Writer {
     }
 
     /// Prepares the next attempt.
-    fn recover(&mut self, error: &StoreError) {
+    fn recover(&mut self, error: &StoreError, events: &Items<Event>) {
         match error.recovery() {
             // Deleting old records may make room.
             Recovery::Wait => self.last_retention = None,
@@ -177,6 +160,7 @@ impl Writer {
             }
             Recovery::Skip => {
                 self.stats.discarded(self.batch.len());
+                events.finish(self.batch.len());
                 self.batch.clear();
                 self.store = None;
             }
@@ -184,7 +168,7 @@ impl Writer {
     }
 
     fn report(&mut self, now: Now, failing: bool, why: Option<&str>) {
-        if let Some(transition) = self.outage.update(now.instant, failing, self.stats.snapshot().dropped) {
+        if let Some(transition) = self.outage.update(now.instant, failing, self.stats.dropped()) {
             log(transition, why, || self.stats.take_unreported());
         }
     }
@@ -200,54 +184,43 @@ fn catch_up(store: &mut Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Announces the end of the writer, also after a panic.
-struct Ended(Arc<QueueStats>);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.0.notify(true);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{SyncSender, sync_channel};
-
     use portion_core::event::RequestServed;
+    use portion_worker::Worker;
 
     use super::*;
 
     /// A writer without a thread, driven by an explicit clock.
-    fn writer(directory: &tempfile::TempDir) -> (Writer, SyncSender<Event>) {
-        let (sender, receiver) = sync_channel(2_000);
+    fn writer(directory: &tempfile::TempDir) -> (Writer, Worker<Event>, Items<Event>) {
         let settings = Settings::new(directory.path().join("telemetry.db"));
-        (Writer::new(settings, receiver, Arc::default()), sender)
+        let (worker, items) = Worker::without_thread(&super::super::WORKER);
+        (Writer::new(settings, Arc::default()), worker, items)
     }
 
-    fn send(writer: &Writer, sender: &SyncSender<Event>, events: u64) {
+    fn send(worker: &Worker<Event>, events: u64) {
         for at in 0..events {
-            writer.stats.enqueued();
             let served = RequestServed {
                 at,
                 endpoint: "list_bookings".into(),
                 kind: "tool",
                 ..RequestServed::default()
             };
-            sender.send(Event::RequestServed(Arc::new(served))).expect("there is room");
+            worker.submit(Event::RequestServed(Arc::new(served))).expect("there is room");
         }
     }
 
     #[test]
     fn a_full_disk_is_tried_again_later() {
         let directory = tempfile::tempdir().expect("directories can be made");
-        let (mut writer, sender) = writer(&directory);
+        let (mut writer, worker, items) = writer(&directory);
         let start = Instant::now();
         let after = |writer: &mut Writer, millis| {
-            writer.run_once(Now { instant: start + Duration::from_millis(millis), at: 1_000 });
-            let snapshot = writer.stats.snapshot();
+            writer.run_once(&items, Now { instant: start + Duration::from_millis(millis), at: 1_000 });
+            let snapshot = writer.stats.snapshot(worker.pending());
             (snapshot.written, snapshot.failed, snapshot.queued)
         };
-        send(&writer, &sender, 100);
+        send(&worker, 100);
         assert_eq!(after(&mut writer, 0), (100, 0, 0));
         let pages = |writer: &Writer, most: i64| {
             let store = writer.store.as_ref().expect("it is open");
@@ -255,33 +228,33 @@ mod tests {
             set.expect("it can be set");
         };
         pages(&writer, 1);
-        send(&writer, &sender, 1_500);
-        assert_eq!(writer.stats.snapshot().last_error, None);
+        send(&worker, 1_500);
+        assert_eq!(writer.stats.snapshot(worker.pending()).last_error, None);
         assert_eq!(after(&mut writer, 200), (100, 1, 1_500));
-        let error = writer.stats.snapshot().last_error.expect("it fails");
+        let error = writer.stats.snapshot(worker.pending()).last_error.expect("it fails");
         assert!(error.contains("telemetry.db: ") && error.contains("full"), "{error}");
         pages(&writer, 100_000);
         assert_eq!(after(&mut writer, 400), (100, 1, 1_500), "not yet");
-        assert!(writer.stats.snapshot().last_error.is_some(), "nor is it well");
+        assert!(writer.stats.snapshot(worker.pending()).last_error.is_some(), "nor is it well");
         assert_eq!(after(&mut writer, 700), (1_600, 1, 0));
-        assert_eq!(writer.stats.snapshot().last_error, None);
+        assert_eq!(writer.stats.snapshot(worker.pending()).last_error, None);
     }
 
     #[test]
     fn the_retry_delay_grows_and_a_flush_ends_it() {
         let directory = tempfile::tempdir().expect("directories can be made");
-        let (mut writer, sender) = writer(&directory);
+        let (mut writer, worker, items) = writer(&directory);
         writer.settings.path = directory.path().join("file/telemetry.db");
         std::fs::write(directory.path().join("file"), "no directory").expect("it can be written");
-        send(&writer, &sender, 1);
+        send(&worker, 1);
         let start = Instant::now();
         let mut tries = |millis, flush_requested: bool| {
             if flush_requested {
-                writer.stats.flush(Duration::ZERO, || {});
+                worker.flush(Duration::ZERO);
             }
-            let before = writer.stats.snapshot().failed;
-            writer.run_once(Now { instant: start + Duration::from_millis(millis), at: 0 });
-            writer.stats.snapshot().failed > before
+            let before = writer.stats.snapshot(worker.pending()).failed;
+            writer.run_once(&items, Now { instant: start + Duration::from_millis(millis), at: 0 });
+            writer.stats.snapshot(worker.pending()).failed > before
         };
         // Delays of half a second, one second and two seconds.
         let found: Vec<u64> = (0..20).map(|step| step * 250).filter(|millis| tries(*millis, false)).collect();

@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use hyper::Request;
@@ -17,6 +16,7 @@ use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_http::{CallerIdentity, HttpOptions, PortionLayer, Route, RouteTable, openapi};
 use portion_mcp::front::http::OriginGuard;
 use portion_mcp::front::signals::ShutdownSignals;
+use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_policy::upstream::{Transport, UpstreamTarget};
 use tokio::net::TcpListener;
 
@@ -65,19 +65,18 @@ pub(crate) struct Options {
 
 /// Address to listen at by default.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8766);
-/// Time for remaining tasks at the end of the process.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(options, loaded));
-    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    let shutdown = ShutdownDeadline::default();
+    let served = runtime.block_on(serve(options, loaded, &shutdown));
+    runtime.shutdown_timeout(shutdown.deadline().remaining());
     served
 }
 
-async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
+async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadline) -> CommandResult {
     let mut signals = ShutdownSignals::listen()?;
     let (listen, insecure) = (loaded.config.listen_or(DEFAULT_ADDRESS), loaded.config.insecure());
     exposure::check(listen, insecure, "the API", "--listen")?;
@@ -92,7 +91,8 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     let api = Server::Remote(RemoteServer { url, headers, transport: Transport::default() });
     let setup = loaded.start(&Server::namespace([("http", &api)]))?;
     admin::export_metrics(&setup);
-    let _shutdown = setup.shutdown_guard();
+    let mut shutdown_guard = setup.shutdown_guard();
+    shutdown_guard.set_deadline(shutdown);
     let layer = PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes));
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         format!("cannot listen at {listen}: {error}; choose another address with --listen")

@@ -1,12 +1,10 @@
-//! Posts alerts to the operator's webhook, on a thread of its own, with several attempts for each.
+//! Posts alerts to the URL that the operator configured, from a separate thread and with retries.
 
 mod message;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
@@ -15,43 +13,32 @@ use portion_mcp::http::body;
 use portion_mcp::upstream::http::HttpClient;
 use portion_policy::upstream::UpstreamTarget;
 use portion_telemetry::alert::Change;
+use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-/// Largest number of waiting messages.
-const QUEUE_CAPACITY: usize = 32;
+/// Queue of messages.
+const WORKER: WorkerOptions = WorkerOptions { capacity: 32, ..WorkerOptions::new("webhook") };
 /// Timeout of one attempt.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pauses before the second and later attempts.
 const RETRY_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
-/// Time that the end of the program waits for waiting messages.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Value of `User-Agent`.
 const USER_AGENT_VALUE: &str = concat!("portion/", env!("CARGO_PKG_VERSION"));
 
 /// Posts alerts.
 pub(crate) struct Webhook {
-    messages: Mutex<Option<SyncSender<String>>>,
-    state: Arc<DeliveryState>,
-    thread: thread::Thread,
-    /// Closed when the thread has ended; nothing is sent on it.
-    thread_ended: Mutex<Receiver<()>>,
+    worker: Worker<String>,
+    failed_count: Arc<AtomicU64>,
 }
 
-#[derive(Default)]
-struct DeliveryState {
-    failed_count: AtomicU64,
-    /// Set at the end of the program: pauses are skipped.
-    is_closing: AtomicBool,
-}
-
-/// State of the thread.
-struct WebhookWorker {
+/// Posts messages, on the thread of the worker.
+struct Poster {
     target: UpstreamTarget,
     client: HttpClient,
     runtime: Runtime,
-    state: Arc<DeliveryState>,
+    failed_count: Arc<AtomicU64>,
     /// True if the last message was not delivered; that is logged once.
     is_failing: bool,
 }
@@ -71,53 +58,47 @@ impl Webhook {
             let target = UpstreamTarget::new(url).map_err(|_| "alertWebhook is not a URL".to_owned())?;
             let client = HttpClient::new(target.url().scheme_str() == Some("https")).map_err(error_text)?;
             let runtime = Builder::new_current_thread().enable_all().build().map_err(error_text)?;
-            let (messages, receiver) = sync_channel(QUEUE_CAPACITY);
-            let (ending, ended) = sync_channel(0);
-            let desk = Arc::new(DeliveryState::default());
-            let poster =
-                WebhookWorker { target, client, runtime, state: Arc::clone(&desk), is_failing: false };
-            let thread = thread::Builder::new().name("webhook".to_owned()).spawn(move || {
-                poster.run(&receiver);
-                drop::<SyncSender<()>>(ending);
-            });
-            let thread = thread.map_err(error_text)?.thread().clone();
-            Ok(Self {
-                messages: Mutex::new(Some(messages)),
-                state: desk,
-                thread,
-                thread_ended: Mutex::new(ended),
-            })
+            let failed_count = Arc::new(AtomicU64::new(0));
+            let poster = Poster {
+                target,
+                client,
+                runtime,
+                failed_count: Arc::clone(&failed_count),
+                is_failing: false,
+            };
+            let worker = Worker::start(&WORKER, poster).map_err(error_text)?;
+            Ok(Self { worker, failed_count })
         };
         start().inspect_err(|error| tracing::warn!(error, "alerts are not sent")).ok()
     }
 
     /// Queues a change.
     pub(crate) fn post(&self, change: &Change) {
-        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        if messages.as_ref().is_none_or(|messages| messages.try_send(message::to_json(change)).is_err()) {
-            self.state.failed_count.fetch_add(1, Relaxed);
+        if self.worker.submit(message::to_json(change)).is_err() {
+            self.failed_count.fetch_add(1, Relaxed);
         }
     }
 
     /// Returns the number of messages that were not delivered.
     pub(crate) fn failed_count(&self) -> u64 {
-        self.state.failed_count.load(Relaxed)
+        self.failed_count.load(Relaxed)
     }
 
-    /// Tries each waiting message once more, and waits for that within a limit.
-    pub(crate) fn shutdown(&self) {
-        self.state.is_closing.store(true, Relaxed);
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.thread.unpark();
-        let _ =
-            self.thread_ended.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SHUTDOWN_TIMEOUT);
+    /// Stops accepting messages, and gives each one that waits a last try. Does not wait.
+    pub(crate) fn close(&self) {
+        self.worker.close();
+    }
+
+    /// Waits up to `deadline` for the last tries.
+    pub(crate) fn wait_for_end(&self, deadline: Deadline) {
+        self.worker.wait_for_end(deadline);
     }
 }
 
-impl WebhookWorker {
-    fn run(mut self, messages: &Receiver<String>) {
-        while let Ok(message) = messages.recv() {
-            let delivered = self.deliver(&message);
+impl Handler<String> for Poster {
+    fn poll(&mut self, messages: &Items<String>) {
+        while let Some(message) = messages.take() {
+            let delivered = self.deliver(&message, messages);
             // The path may contain a secret.
             let place = self.target.url().authority().map(ToString::to_string).unwrap_or_default();
             match &delivered {
@@ -126,11 +107,14 @@ impl WebhookWorker {
                 _ => {}
             }
             self.is_failing = delivered.is_err();
-            self.state.failed_count.fetch_add(u64::from(self.is_failing), Relaxed);
+            self.failed_count.fetch_add(u64::from(self.is_failing), Relaxed);
+            messages.finish(1);
         }
     }
+}
 
-    fn deliver(&self, message: &str) -> Result<(), String> {
+impl Poster {
+    fn deliver(&self, message: &str, messages: &Items<String>) -> Result<(), String> {
         let mut pauses = RETRY_DELAYS.into_iter();
         loop {
             let why = match self.runtime.block_on(self.send(message)) {
@@ -138,21 +122,9 @@ impl WebhookWorker {
                 Err(DeliveryError::Permanent(why)) => return Err(why),
                 Err(DeliveryError::Retryable(why)) => why,
             };
-            let Some(pause) = pauses.next().filter(|_| !self.is_closing()) else { return Err(why) };
-            self.wait_before_retry(pause);
+            let Some(pause) = pauses.next().filter(|_| !messages.is_closing()) else { return Err(why) };
+            messages.pause(pause);
         }
-    }
-
-    /// Waits, but not at the end of the program.
-    fn wait_before_retry(&self, pause: Duration) {
-        let until = Instant::now() + pause;
-        while let Some(left) = until.checked_duration_since(Instant::now()).filter(|_| !self.is_closing()) {
-            thread::park_timeout(left);
-        }
-    }
-
-    fn is_closing(&self) -> bool {
-        self.state.is_closing.load(Relaxed)
     }
 
     /// Makes one attempt. Redirects are not followed: they lead to a server that the operator has not named.

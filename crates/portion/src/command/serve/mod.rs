@@ -7,11 +7,11 @@ use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
+use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use tokio::net::TcpListener;
 
 use self::upstream_arg::UpstreamArg;
@@ -57,8 +57,6 @@ pub(crate) struct Options {
 
 /// Address to listen at by default.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765);
-/// Time for dropping the remaining tasks at the end of the process.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Path, name (if there are several servers) and server.
 type MountedServer = (String, Option<String>, Server);
@@ -67,13 +65,14 @@ type MountedServer = (String, Option<String>, Server);
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(options, loaded));
-    // A dropped task ends the server that it has started.
-    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    let shutdown = ShutdownDeadline::default();
+    let served = runtime.block_on(serve(options, loaded, &shutdown));
+    // Tasks that are dropped end the servers that they have started.
+    runtime.shutdown_timeout(shutdown.deadline().remaining());
     served
 }
 
-async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
+async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadline) -> CommandResult {
     let mut signals = ShutdownSignals::listen()?;
     let servers = servers(options, &loaded)?;
     let (listen, insecure) = (loaded.config.listen_or(DEFAULT_ADDRESS), loaded.config.insecure());
@@ -86,7 +85,8 @@ async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
     let namespace = Server::namespace(servers.iter().map(|(path, _, server)| (path.as_str(), server)));
     let setup = loaded.start(&namespace)?;
     admin::export_metrics(&setup);
-    let _parting = setup.shutdown_guard();
+    let mut shutdown_guard = setup.shutdown_guard();
+    shutdown_guard.set_deadline(shutdown);
     let backend = |(path, name, server): MountedServer| {
         Ok((path, server.into_backend(setup.processors(name.as_deref()))?))
     };

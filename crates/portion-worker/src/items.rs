@@ -1,0 +1,108 @@
+//! The worker's side of a queue.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::mpsc::Receiver;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The items of a queue, as its handler sees them.
+#[derive(Debug)]
+pub struct Items<T> {
+    pub(crate) receiver: Receiver<T>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Counts and wake-ups that both sides of a queue share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// Items that are queued, or taken and not finished.
+    pub(crate) pending: AtomicUsize,
+    /// Items ever admitted to the queue, and ever finished.
+    pub(crate) submitted: AtomicU64,
+    pub(crate) finished: AtomicU64,
+    /// Times that a handler gave up for now.
+    pub(crate) failures: AtomicU64,
+    /// True while a handler waits before it tries again.
+    pub(crate) pausing: AtomicBool,
+    pub(crate) flush_requested: AtomicBool,
+    pub(crate) closing: AtomicBool,
+    /// Callers that wait for a change.
+    pub(crate) waiters: AtomicUsize,
+    ended: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl<T> Items<T> {
+    /// Returns the next queued item.
+    pub fn take(&self) -> Option<T> {
+        self.receiver.try_recv().ok()
+    }
+
+    /// Counts taken items as finished, which makes room for others.
+    pub fn finish(&self, items: usize) {
+        self.shared.finish(items);
+    }
+
+    /// Ends running flushes: what is pending fails for now and is tried again later.
+    pub fn fail(&self) {
+        self.shared.failures.fetch_add(1, SeqCst);
+        self.shared.notify();
+    }
+
+    /// Returns true if a flush was requested since the last call, or the queue is closed: nothing should be put off.
+    pub fn take_flush_request(&self) -> bool {
+        self.shared.flush_requested.swap(false, SeqCst) || self.is_closing()
+    }
+
+    /// Returns true once the queue is closed.
+    pub fn is_closing(&self) -> bool {
+        self.shared.closing.load(SeqCst)
+    }
+
+    /// Waits for `duration`, or until the queue is closed. Flushes end meanwhile.
+    pub fn pause(&self, duration: Duration) {
+        let until = Instant::now() + duration;
+        self.shared.pausing.store(true, SeqCst);
+        self.shared.notify();
+        while let Some(left) = until.checked_duration_since(Instant::now()).filter(|_| !self.is_closing()) {
+            thread::park_timeout(left);
+        }
+        self.shared.pausing.store(false, SeqCst);
+    }
+}
+
+impl Shared {
+    pub(crate) fn finish(&self, items: usize) {
+        self.pending.fetch_sub(items, SeqCst);
+        self.finished.fetch_add(items as u64, SeqCst);
+        if self.waiters.load(SeqCst) > 0 {
+            self.notify();
+        }
+    }
+
+    pub(crate) fn notify(&self) {
+        drop(self.ended());
+        self.changed.notify_all();
+    }
+
+    /// Marks the worker as ended.
+    pub(crate) fn end(&self) {
+        *self.ended() = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits up to `within` while `waits` returns true; not for a worker that has ended. Returns true if it has.
+    pub(crate) fn wait_while(&self, within: Duration, waits: impl Fn() -> bool) -> bool {
+        self.waiters.fetch_add(1, SeqCst);
+        let waited = self.changed.wait_timeout_while(self.ended(), within, |ended| !*ended && waits());
+        self.waiters.fetch_sub(1, SeqCst);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn ended(&self) -> MutexGuard<'_, bool> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,282 @@
+//! A bounded queue with a thread that handles its items.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use crate::deadline::Deadline;
+use crate::items::{Items, Shared};
+
+/// Options of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerOptions {
+    /// Name of the thread.
+    pub name: &'static str,
+    /// Maximum number of pending items: queued, or taken and not finished.
+    pub capacity: usize,
+    /// Number of pending items at which the thread is woken. Waking costs more than all other steps, so a large number
+    /// suits frequent items, and 1 suits rare ones.
+    pub wake_at: usize,
+    /// Shortest and longest pause between two polls of the queue: the shortest after work, doubled while there is none.
+    pub poll_interval: (Duration, Duration),
+}
+
+/// Queues items for a thread. Dropping a worker closes its queue.
+pub struct Worker<T> {
+    items: Sender<T>,
+    shared: Arc<Shared>,
+    options: WorkerOptions,
+    thread: Thread,
+}
+
+/// Handles the items of a queue, on the worker's thread.
+pub trait Handler<T>: Send + 'static {
+    /// Handles queued items. It is called at each poll, also without items, and once more after the queue was closed.
+    fn poll(&mut self, items: &Items<T>);
+}
+
+/// Handler that calls a function for each item.
+#[derive(Clone, Copy, Debug)]
+pub struct ForEach<F>(F);
+
+/// Returns a handler that calls `handle` for each item.
+pub fn for_each<T, F: FnMut(T) + Send + 'static>(handle: F) -> ForEach<F> {
+    ForEach(handle)
+}
+
+impl<T, F: FnMut(T) + Send + 'static> Handler<T> for ForEach<F> {
+    fn poll(&mut self, items: &Items<T>) {
+        while let Some(item) = items.take() {
+            (self.0)(item);
+            items.finish(1);
+        }
+    }
+}
+
+impl WorkerOptions {
+    /// Returns options for rare items: 64 pending ones, each of which wakes the thread.
+    pub const fn new(name: &'static str) -> Self {
+        let poll_interval = (Duration::from_secs(1), Duration::from_secs(1));
+        Self { name, capacity: 64, wake_at: 1, poll_interval }
+    }
+}
+
+impl<T: Send + 'static> Worker<T> {
+    /// Starts a thread that handles the items.
+    ///
+    /// # Errors
+    /// The system cannot start a thread.
+    pub fn start(options: &WorkerOptions, handler: impl Handler<T>) -> io::Result<Self> {
+        let (mut worker, items) = Self::without_thread(options);
+        let pauses = options.poll_interval;
+        let thread = thread::Builder::new().name(options.name.to_owned());
+        worker.thread = thread.spawn(move || run(&items, handler, pauses))?.thread().clone();
+        Ok(worker)
+    }
+
+    /// Returns a worker without a thread, and its queue, for tests that poll a handler themselves.
+    pub fn without_thread(options: &WorkerOptions) -> (Self, Items<T>) {
+        let (items, receiver) = channel();
+        let shared = Arc::new(Shared::default());
+        let worker =
+            Self { items, shared: Arc::clone(&shared), options: *options, thread: thread::current() };
+        (worker, Items { receiver, shared })
+    }
+
+    /// Queues an item. Never waits.
+    ///
+    /// # Errors
+    /// The item, if the queue is full or closed.
+    pub fn submit(&self, item: T) -> Result<(), T> {
+        let shared = &self.shared;
+        let admit = |pending: usize| (pending < self.options.capacity).then_some(pending + 1);
+        if shared.closing.load(SeqCst) {
+            return Err(item);
+        }
+        let Ok(before) = shared.pending.fetch_update(SeqCst, SeqCst, admit) else { return Err(item) };
+        shared.submitted.fetch_add(1, SeqCst);
+        if let Err(refused) = self.items.send(item) {
+            // The thread has ended.
+            shared.finish(1);
+            return Err(refused.0);
+        }
+        if before + 1 == self.options.wake_at {
+            self.thread.unpark();
+        }
+        Ok(())
+    }
+
+    /// Returns the number of items that are queued, or taken and not finished.
+    pub fn pending(&self) -> usize {
+        self.shared.pending.load(SeqCst)
+    }
+
+    /// Waits up to `within` until all items that were submitted before are finished. Returns true if they are. Returns
+    /// early if the handler gives up for now.
+    pub fn flush(&self, within: Duration) -> bool {
+        let shared = &self.shared;
+        let (target, failures) = (shared.submitted.load(SeqCst), shared.failures.load(SeqCst));
+        let is_finished = || shared.finished.load(SeqCst) >= target;
+        shared.flush_requested.store(true, SeqCst);
+        self.thread.unpark();
+        let gave_up = || shared.failures.load(SeqCst) != failures || shared.pausing.load(SeqCst);
+        shared.wait_while(within, || !is_finished() && !gave_up());
+        is_finished()
+    }
+
+    /// Closes the queue: the thread handles what is pending, without delays, and ends. Returns false if it was closed
+    /// already. Does not wait.
+    pub fn close(&self) -> bool {
+        let is_first = !self.shared.closing.swap(true, SeqCst);
+        self.thread.unpark();
+        is_first
+    }
+
+    /// Waits until the thread has ended, up to `deadline`. Returns true if it has.
+    pub fn wait_for_end(&self, deadline: Deadline) -> bool {
+        self.shared.wait_while(deadline.remaining(), || true)
+    }
+}
+
+impl<T> Drop for Worker<T> {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, SeqCst);
+        self.thread.unpark();
+    }
+}
+
+impl<T> fmt::Debug for Worker<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("options", &self.options)
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Polls the queue until it is closed and handled once more.
+fn run<T>(items: &Items<T>, handler: impl Handler<T>, (shortest, longest): (Duration, Duration)) {
+    let _ended = Ended(Arc::clone(&items.shared));
+    // Dropped before the end is announced.
+    let mut handler = handler;
+    let mut pause = shortest;
+    loop {
+        let (closing, before) = (items.is_closing(), items.shared.finished.load(SeqCst));
+        handler.poll(items);
+        if closing {
+            return;
+        }
+        let is_idle = items.shared.finished.load(SeqCst) == before;
+        pause = if is_idle { (pause * 2).min(longest) } else { shortest };
+        thread::park_timeout(pause);
+    }
+}
+
+/// Announces the end of the thread, also after a panic.
+struct Ended(Arc<Shared>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_mins(1);
+    /// Only a flush, the end or the first item wakes the thread.
+    const RARE: WorkerOptions =
+        WorkerOptions { capacity: 4, poll_interval: (LONG, LONG), ..WorkerOptions::new("test") };
+
+    /// Starts a worker that waits for a word before each item.
+    fn gated(options: &WorkerOptions) -> (Worker<u32>, Sender<()>, Receiver<u32>) {
+        let (go, gate) = channel::<()>();
+        let (handled, received) = channel();
+        let handle = move |item| {
+            let _ = gate.recv();
+            handled.send(item).expect("somebody listens");
+        };
+        (Worker::start(options, for_each(handle)).expect("threads can be started"), go, received)
+    }
+
+    #[test]
+    fn items_are_handled_in_order_and_bounded() {
+        let (worker, go, received) = gated(&RARE);
+        for item in 0..4 {
+            worker.submit(item).expect("there is room");
+        }
+        assert_eq!(worker.submit(4), Err(4), "an item in hand takes room");
+        assert!(!worker.flush(Duration::ZERO));
+        (0..4).for_each(|_| go.send(()).expect("it waits"));
+        assert!(worker.flush(LONG));
+        assert_eq!((worker.pending(), received.try_iter().collect()), (0, vec![0, 1, 2, 3]));
+        drop(go);
+        worker.submit(5).expect("there is room again");
+        assert!(worker.flush(LONG));
+        assert_eq!(received.recv(), Ok(5));
+    }
+
+    #[test]
+    fn a_closed_worker_handles_what_is_pending_and_ends() {
+        let (worker, go, received) = gated(&RARE);
+        worker.submit(1).expect("there is room");
+        worker.submit(2).expect("there is room");
+        assert!(worker.close() && !worker.close(), "it is closed once");
+        assert_eq!(worker.submit(3), Err(3));
+        assert!(!worker.wait_for_end(Deadline::after(Duration::ZERO)), "an item holds it up");
+        drop(go);
+        assert!(worker.wait_for_end(Deadline::after(LONG)));
+        assert_eq!(received.iter().collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn dropping_a_worker_ends_its_thread() {
+        let (worker, go, received) = gated(&RARE);
+        worker.submit(1).expect("there is room");
+        drop((worker, go));
+        assert_eq!(received.iter().collect::<Vec<_>>(), [1], "the thread drops its sender");
+    }
+
+    #[test]
+    fn a_handler_that_panics_ends_the_worker() {
+        let worker = Worker::start(&RARE, for_each(|(): ()| panic!("as it should"))).expect("a thread");
+        worker.submit(()).expect("there is room");
+        assert!(worker.wait_for_end(Deadline::after(LONG)));
+        assert!(!worker.flush(LONG), "the item was not finished");
+        assert_eq!(worker.submit(()), Err(()));
+    }
+
+    /// Fails until the queue is closed, and pauses before it tries again.
+    struct Unreachable;
+
+    impl Handler<u32> for Unreachable {
+        fn poll(&mut self, items: &Items<u32>) {
+            while let Some(_item) = items.take() {
+                items.fail();
+                items.pause(LONG);
+                items.finish(1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_failure_ends_a_flush_and_the_end_a_pause() {
+        let worker = Worker::start(&RARE, Unreachable).expect("threads can be started");
+        worker.submit(1).expect("there is room");
+        let deadline = Deadline::after(LONG);
+        assert!(!worker.flush(LONG));
+        assert!(!worker.flush(LONG), "it fails already");
+        assert!(deadline.remaining() > LONG / 2, "it does not wait for the next attempt");
+        worker.close();
+        assert!(worker.wait_for_end(Deadline::after(LONG)));
+        assert_eq!(worker.pending(), 0);
+    }
+}
