@@ -166,7 +166,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::time::{Duration, Instant};
 
-    use super::{CPU_BURST, DeferredWorker, JobLimits, JobPriority, MAX_PENDING_BYTES, WORKER};
+    use super::{CPU_BURST, DeferredWorker, JobLimits, JobPriority, MAX_PENDING_BYTES, QUEUE};
 
     const LONG: Duration = Duration::from_mins(1);
 
@@ -212,7 +212,7 @@ mod tests {
         assert!(receiver.try_recv().is_err(), "it waits");
         work(1);
         assert_eq!(receiver.try_recv(), Ok(false));
-        for _ in 2..WORKER.capacity {
+        for _ in 2..QUEUE.capacity {
             work(0);
         }
         assert!(receiver.try_recv().is_err(), "they wait");
