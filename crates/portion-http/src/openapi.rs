@@ -1,36 +1,9 @@
 //! Reads the operations of an API from its `OpenAPI` document.
-//!
-//! Only paths, methods and the names of query parameters are used. A description of a part that is invalid does not
-//! hide the others, because published documents often have faults.
 
-use serde_json::{Map, Value};
-use serde_saphyr::options::DuplicateKeyPolicy;
-use thiserror::Error;
+use portion_openapi::Document;
+pub use portion_openapi::DocumentError as OpenApiError;
 
 use crate::route::Route;
-
-/// Fields of a path item that are operations.
-const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-/// Largest number of YAML values. The largest published documents have about a million.
-const MAX_YAML_NODES: usize = 10_000_000;
-/// Largest size of all YAML scalars, in bytes.
-const MAX_YAML_BYTES: usize = 256 << 20;
-/// Longest chain of references that is followed.
-const MAX_REFERENCES: usize = 8;
-
-/// Reason that a document has no operations.
-#[derive(Debug, Error)]
-pub enum OpenApiError {
-    /// It is neither JSON nor YAML.
-    #[error("it is neither JSON nor YAML: {0}")]
-    Syntax(String),
-    /// It is another kind of document.
-    #[error("it has neither `openapi` nor `swagger` at its top; give an OpenAPI document of version 2 or 3")]
-    OtherDocument,
-    /// It lists no paths.
-    #[error("it lists no paths")]
-    NoPaths,
-}
 
 /// Returns the operations of an `OpenAPI` document (2.0, 3.0, 3.1 or 3.2), in JSON or YAML.
 ///
@@ -47,80 +20,18 @@ pub enum OpenApiError {
 /// # Ok::<(), portion_http::openapi::OpenApiError>(())
 /// ```
 pub fn routes(document: &str) -> Result<Vec<Route>, OpenApiError> {
-    let document = parse(document)?;
-    if document.get("openapi").or_else(|| document.get("swagger")).is_none() {
-        return Err(OpenApiError::OtherDocument);
-    }
-    let paths = document.get("paths").and_then(Value::as_object).filter(|paths| !paths.is_empty());
-    let prefix = base_path(&document);
+    let document = Document::parse(document)?;
+    let prefix = document.base_path();
     let mut routes = Vec::new();
-    for (path, item) in paths.ok_or(OpenApiError::NoPaths)? {
-        let Some(item) = resolve(&document, item).as_object() else { continue };
-        let common = query_parameters(&document, item);
-        for (method, operation) in
-            METHODS.iter().filter_map(|method| Some((method, item.get(*method)?.as_object()?)))
-        {
-            let mut parameters = common.clone();
-            parameters.extend(query_parameters(&document, operation));
-            let route = Route { method: Some(method.to_uppercase()), path: path.clone(), parameters };
-            if !prefix.is_empty() {
-                routes.push(Route { path: format!("{prefix}{path}"), ..route.clone() });
-            }
-            routes.push(route);
+    for operation in document.operations() {
+        let (method, path) = (Some(operation.method.to_owned()), operation.path.to_owned());
+        let route = Route { method, path, parameters: operation.query_parameters() };
+        if !prefix.is_empty() {
+            routes.push(Route { path: format!("{prefix}{}", operation.path), ..route.clone() });
         }
+        routes.push(route);
     }
     Ok(routes)
-}
-
-fn parse(document: &str) -> Result<Value, OpenApiError> {
-    let document = document.trim_start_matches('\u{feff}');
-    if document.trim_start().starts_with('{') {
-        return serde_json::from_str(document).map_err(|error| OpenApiError::Syntax(error.to_string()));
-    }
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 2 * MAX_YAML_NODES,
-            max_nodes: MAX_YAML_NODES,
-            max_total_scalar_bytes: MAX_YAML_BYTES,
-        },
-        duplicate_keys: DuplicateKeyPolicy::LastWins,
-    };
-    serde_saphyr::from_str_with_options(document, options)
-        .map_err(|error| OpenApiError::Syntax(error.to_string()))
-}
-
-/// Returns the path of the API's base URL, without a slash at its end.
-fn base_path(document: &Value) -> String {
-    let url = document.pointer("/servers/0/url").or_else(|| document.get("basePath"));
-    let url = url.and_then(Value::as_str).unwrap_or_default();
-    let path = match url.split_once("://") {
-        Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
-        None => url,
-    };
-    path.trim_end_matches('/').to_owned()
-}
-
-/// Returns the names of the query parameters of a path item or an operation.
-fn query_parameters(document: &Value, holder: &Map<String, Value>) -> Vec<String> {
-    let listed = holder.get("parameters").and_then(Value::as_array).into_iter().flatten();
-    let named = listed.map(|parameter| resolve(document, parameter)).filter_map(|parameter| {
-        let is_query = parameter.get("in")?.as_str()? == "query";
-        parameter.get("name")?.as_str().filter(|_| is_query).map(str::to_owned)
-    });
-    named.collect()
-}
-
-/// Follows references within the document.
-fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
-    for _ in 0..MAX_REFERENCES {
-        let pointer =
-            value.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
-        match pointer.and_then(|pointer| document.pointer(pointer)) {
-            Some(target) => value = target,
-            None => break,
-        }
-    }
-    value
 }
 
 #[cfg(test)]

@@ -19,14 +19,15 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-text", &["json", "tokens"]),
     ("portion-core", &["json", "text", "tokens"]),
     ("portion-policy", &["core", "json", "text", "tokens"]),
+    ("portion-openapi", &["text"]),
     ("portion-sql", &["core", "json", "text", "tokens"]),
     ("portion-telemetry", &["core", "json", "text", "tokens", "worker"]),
     ("portion-config", &["core", "json", "policy", "text", "tokens"]),
     ("portion-dashboard", &["core", "json", "telemetry", "text", "tokens"]),
     ("portion-otlp", &["core", "json", "net", "telemetry", "text", "tokens", "worker"]),
     ("portion-gateway", &["core", "json", "policy", "sql", "text", "tokens", "worker"]),
-    ("portion-http", &["core", "gateway", "json", "net", "policy", "text", "tokens"]),
-    ("portion-mcp", &["core", "gateway", "json", "net", "policy", "text", "tokens", "worker"]),
+    ("portion-http", &["core", "gateway", "json", "net", "openapi", "policy", "text", "tokens"]),
+    ("portion-mcp", &["core", "gateway", "json", "net", "openapi", "policy", "text", "tokens", "worker"]),
     ("portion-client", &["core", "json", "mcp", "text", "tokens"]),
     (
         "portion",
@@ -40,6 +41,7 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
             "install",
             "json",
             "mcp",
+            "openapi",
             "otlp",
             "policy",
             "telemetry",
@@ -53,7 +55,14 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
 /// Packages of others that crates must not depend on.
 const FORBIDDEN_PACKAGES: &[(&[&str], &[&str])] = &[
     (
-        &["portion-json", "portion-tokens", "portion-text", "portion-core", "portion-policy"],
+        &[
+            "portion-json",
+            "portion-tokens",
+            "portion-text",
+            "portion-core",
+            "portion-policy",
+            "portion-openapi",
+        ],
         &["getrandom", "hyper", "rusqlite", "rustix", "rustls", "tokio", "tracing"],
     ),
     (&["portion-gateway"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls"]),
