@@ -179,6 +179,11 @@ impl<'a> MessageView<'a> {
         self.envelope.span
     }
 
+    /// Returns a string member of the params.
+    pub fn string_param(&self, name: &str) -> Option<String> {
+        self.envelope.string_param(self.text, name)
+    }
+
     /// Returns the arguments of a call.
     pub fn arguments(&self) -> Option<&'a str> {
         let arguments = walk::member_value(self.text, self.envelope.params?, "arguments")?;

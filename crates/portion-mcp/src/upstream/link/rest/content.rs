@@ -1,0 +1,204 @@
+//! Turns the response of an API into the content of a tool result.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{CONTENT_TYPE, HeaderMap, SET_COOKIE};
+use portion_json::scan::quote;
+
+/// Media types of text that do not begin with `text/`.
+const TEXT_TYPES: [&str; 8] =
+    ["json", "xml", "javascript", "yaml", "graphql", "x-www-form-urlencoded", "csv", "sql"];
+/// Bytes of a body without a media type that are checked for text.
+const SNIFFED_BYTES: usize = 4096;
+
+/// A body by its kind.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Empty,
+    /// Text, and the number of invalid sequences that were replaced in it.
+    Text(String, usize),
+    /// An image or audio, with its media type.
+    Media(&'static str, String, Vec<u8>),
+    /// Other bytes, with their media type.
+    Binary(String, Vec<u8>),
+}
+
+impl Content {
+    /// Reads a body.
+    pub(super) fn new(headers: &HeaderMap, body: Vec<u8>) -> Self {
+        if body.is_empty() {
+            return Self::Empty;
+        }
+        let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let value = value.unwrap_or_default().to_ascii_lowercase();
+        let media: String = value.split(';').next().unwrap_or_default().trim().to_owned();
+        match media.split('/').next().unwrap_or_default() {
+            "image" if !media.contains("svg") => return Self::Media("image", media, body),
+            "audio" => return Self::Media("audio", media, body),
+            _ => {}
+        }
+        let is_declared_text = media.starts_with("text/")
+            || TEXT_TYPES.iter().any(|kind| media.contains(kind))
+            || media.contains("svg");
+        let is_undeclared = matches!(media.as_str(), "" | "application/octet-stream" | "binary/octet-stream");
+        if is_declared_text || (is_undeclared && is_text(&body)) {
+            let (text, replaced) = decode(&charset(&value), body);
+            return Self::Text(text, replaced);
+        }
+        Self::Binary(if media.is_empty() { "application/octet-stream".to_owned() } else { media }, body)
+    }
+
+    /// Returns the content blocks of a result; `uri` names a binary body.
+    pub(super) fn into_blocks(self, status_line: &str, uri: &str) -> Vec<String> {
+        match self {
+            Self::Empty => vec![text_block(&format!("{status_line}, without a body"))],
+            Self::Text(text, 0) => vec![text_block(&text)],
+            Self::Text(text, replaced) => vec![text_block(&text), text_block(&replacement_note(replaced))],
+            Self::Media(kind, media, bytes) => {
+                let data = STANDARD.encode(bytes);
+                vec![format!(r#"{{"type":"{kind}","data":"{data}","mimeType":{}}}"#, quote(&media))]
+            }
+            Self::Binary(media, bytes) => {
+                let blob = STANDARD.encode(bytes);
+                let (uri, media) = (quote(uri), quote(&media));
+                let resource = format!(r#"{{"uri":{uri},"mimeType":{media},"blob":"{blob}"}}"#);
+                vec![format!(r#"{{"type":"resource","resource":{resource}}}"#)]
+            }
+        }
+    }
+
+    /// Returns the text of an error.
+    pub(super) fn into_error_text(self, status_line: &str) -> String {
+        match self {
+            Self::Empty => status_line.to_owned(),
+            Self::Text(text, 0) => format!("{status_line}\n{text}"),
+            Self::Text(text, replaced) => format!("{status_line}\n{text}\n{}", replacement_note(replaced)),
+            Self::Media(_, media, bytes) | Self::Binary(media, bytes) => {
+                format!("{status_line}\n({} bytes of {media})", bytes.len())
+            }
+        }
+    }
+}
+
+/// Returns a text block of a result.
+pub(super) fn text_block(text: &str) -> String {
+    format!(r#"{{"type":"text","text":{}}}"#, quote(text))
+}
+
+/// Returns the header fields of a response to HEAD as text.
+pub(super) fn header_text(status_line: &str, headers: &HeaderMap) -> String {
+    let fields = headers.iter().filter(|(name, _)| *name != SET_COOKIE);
+    let fields =
+        fields.map(|(name, value)| format!("\n{name}: {}", String::from_utf8_lossy(value.as_bytes())));
+    std::iter::once(status_line.to_owned()).chain(fields).collect()
+}
+
+fn replacement_note(replaced: usize) -> String {
+    format!("({replaced} invalid byte sequences of the response were replaced by U+FFFD)")
+}
+
+fn charset(content_type: &str) -> String {
+    let parameter = content_type.split(';').skip(1).find_map(|part| part.trim().strip_prefix("charset="));
+    parameter.unwrap_or("utf-8").trim_matches(['"', '\'', ' ']).to_owned()
+}
+
+/// Decodes a text, and returns the number of invalid sequences that were replaced.
+fn decode(charset: &str, body: Vec<u8>) -> (String, usize) {
+    match charset {
+        "iso-8859-1" | "latin1" | "us-ascii" | "windows-1252"
+            if !body.is_ascii() && std::str::from_utf8(&body).is_err() =>
+        {
+            (body.iter().map(|byte| char::from(*byte)).collect(), 0)
+        }
+        "utf-16" | "utf-16le" | "utf-16be" => decode_utf16(charset, &body),
+        _ => match String::from_utf8(body) {
+            Ok(text) => (without_mark(text), 0),
+            Err(error) => {
+                let chunks = error.as_bytes().utf8_chunks();
+                let replaced = chunks.filter(|chunk| !chunk.invalid().is_empty()).count();
+                (without_mark(String::from_utf8_lossy(error.as_bytes()).into_owned()), replaced)
+            }
+        },
+    }
+}
+
+fn decode_utf16(charset: &str, body: &[u8]) -> (String, usize) {
+    let (is_big, body) = match body {
+        [0xfe, 0xff, rest @ ..] => (true, rest),
+        [0xff, 0xfe, rest @ ..] => (false, rest),
+        _ => (charset == "utf-16be", body),
+    };
+    let units = body.chunks(2).map(|pair| match pair {
+        [first, second] if is_big => u16::from_be_bytes([*first, *second]),
+        [first, second] => u16::from_le_bytes([*first, *second]),
+        _ => 0xfffd,
+    });
+    let mut replaced = body.len() % 2;
+    let text = char::decode_utf16(units).map(|unit| {
+        unit.unwrap_or_else(|_| {
+            replaced += 1;
+            char::REPLACEMENT_CHARACTER
+        })
+    });
+    (text.collect(), replaced)
+}
+
+/// A byte order mark is no part of the text, and JSON with one does not parse.
+fn without_mark(mut text: String) -> String {
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    text
+}
+
+fn is_text(body: &[u8]) -> bool {
+    let start = &body[..body.len().min(SNIFFED_BYTES)];
+    let is_valid = match std::str::from_utf8(start) {
+        Ok(_) => true,
+        // A character may be cut at the end.
+        Err(error) => error.error_len().is_none() && start.len() < body.len(),
+    };
+    is_valid && !start.contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+
+    use super::Content;
+
+    fn check(media: &'static str, body: &[u8], expect: Content) {
+        let mut headers = HeaderMap::new();
+        if !media.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+        }
+        assert_eq!(Content::new(&headers, body.to_vec()), expect, "{media}");
+    }
+
+    #[test]
+    fn bodies_are_told_apart() {
+        let text = |text: &str| Content::Text(text.to_owned(), 0);
+        check("application/json", b"{ }", text("{ }"));
+        check("application/problem+json; charset=utf-8", b"{}", text("{}"));
+        check("", b"plain", text("plain"));
+        check(
+            "application/octet-stream",
+            b"a\0",
+            Content::Binary("application/octet-stream".into(), b"a\0".to_vec()),
+        );
+        check(
+            "",
+            b"\xff\xfe\x00",
+            Content::Binary("application/octet-stream".into(), b"\xff\xfe\x00".to_vec()),
+        );
+        check("application/pdf", b"%PDF", Content::Binary("application/pdf".into(), b"%PDF".to_vec()));
+        check("image/png", b"x", Content::Media("image", "image/png".into(), b"x".to_vec()));
+        check("image/svg+xml", b"<svg/>", text("<svg/>"));
+        check("text/html; charset=ISO-8859-1", b"caf\xe9", text("café"));
+        check("text/html; charset=ISO-8859-1", "café".as_bytes(), text("café"));
+        check("text/plain; charset=utf-16le", b"a\0b\0", text("ab"));
+        check("application/json", b"\xef\xbb\xbf{}", text("{}"));
+        check("application/json", b"\"a\xffb\"", Content::Text("\"a\u{fffd}b\"".into(), 1));
+        check("application/json", b"", Content::Empty);
+    }
+}

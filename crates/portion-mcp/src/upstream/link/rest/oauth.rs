@@ -1,0 +1,163 @@
+//! Access tokens by OAuth 2.0 client credentials (RFC 6749, 4.4).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::{Method, Request, StatusCode};
+use portion_openapi::percent;
+use portion_policy::upstream::UpstreamTarget;
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::Mutex;
+
+use super::exchange::USER_AGENT_TEXT;
+use crate::http::{body, encoding};
+use crate::upstream::http::{HttpClient, display_uri};
+
+/// Largest response of a token endpoint, in bytes.
+const MAX_TOKEN_RESPONSE_BYTES: usize = 64 << 10;
+/// A token is renewed this long before it expires, or after nine tenths of its lifetime.
+const RENEWAL_MARGIN: Duration = Duration::from_mins(1);
+
+/// Credentials of a client.
+#[derive(Clone)]
+pub struct ClientCredentials {
+    /// URL of the token endpoint, and headers of requests to it.
+    pub token_url: UpstreamTarget,
+    /// Id of the client.
+    pub client_id: String,
+    /// Secret of the client.
+    pub client_secret: String,
+    /// Scope, if the API needs one.
+    pub scope: Option<String>,
+}
+
+/// Reason that there is no access token. It contains no credentials.
+#[derive(Debug, Error)]
+pub(super) enum TokenError {
+    #[error("no access token: {0}")]
+    NoResponse(String),
+    #[error("no access token: {url} returned {status}{detail}; check the client id and secret")]
+    Refused { url: String, status: StatusCode, detail: String },
+    #[error(
+        "no access token: the response of {0} has no `access_token`; check the URL of the token endpoint"
+    )]
+    NoToken(String),
+}
+
+/// Keeps a token until it expires.
+pub(super) struct TokenSource {
+    credentials: ClientCredentials,
+    current: Mutex<Option<AccessToken>>,
+}
+
+struct AccessToken {
+    text: Arc<str>,
+    renew_at: Option<Instant>,
+}
+
+impl TokenSource {
+    pub(super) fn new(credentials: ClientCredentials) -> Self {
+        Self { credentials, current: Mutex::new(None) }
+    }
+
+    /// Returns the token; requests a new one if there is none, it expires soon, or it is `rejected`.
+    pub(super) async fn token(
+        &self,
+        client: &HttpClient,
+        rejected: Option<&str>,
+    ) -> Result<Arc<str>, TokenError> {
+        // Held while a token is requested: concurrent calls need only one.
+        let mut current = self.current.lock().await;
+        let is_valid = |token: &&AccessToken| {
+            Some(&*token.text) != rejected && token.renew_at.is_none_or(|at| Instant::now() < at)
+        };
+        if let Some(token) = current.as_ref().filter(is_valid) {
+            return Ok(Arc::clone(&token.text));
+        }
+        *current = None;
+        let token = self.credentials.request(client).await?;
+        let text = Arc::clone(&token.text);
+        *current = Some(token);
+        Ok(text)
+    }
+}
+
+impl ClientCredentials {
+    async fn request(&self, client: &HttpClient) -> Result<AccessToken, TokenError> {
+        let url = display_uri(self.token_url.url());
+        let failed = |error: &dyn std::fmt::Display| TokenError::NoResponse(format!("{url}: {error}"));
+        let mut fields = vec![
+            ("grant_type", "client_credentials"),
+            ("client_id", self.client_id.as_str()),
+            ("client_secret", self.client_secret.as_str()),
+        ];
+        fields.extend(self.scope.as_deref().map(|scope| ("scope", scope)));
+        let form: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{name}={}", percent::encode(value))).collect();
+        let mut request = Request::new(body::full(form.join("&")));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.token_url.url().clone();
+        let headers: &mut HeaderMap = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_TEXT));
+        self.token_url.apply_headers(headers);
+        let requested_at = Instant::now();
+        let response = client.send(request).await.map_err(|error| failed(&error))?;
+        let (mut head, content) = response.into_parts();
+        let content = encoding::decode_body(&mut head.headers, content).map_err(|error| failed(&error))?;
+        let content =
+            body::read_all(content, MAX_TOKEN_RESPONSE_BYTES).await.map_err(|error| failed(&error))?;
+        let response: Value = serde_json::from_slice(&content).unwrap_or_default();
+        if !head.status.is_success() {
+            return Err(TokenError::Refused { url, status: head.status, detail: self.detail(&response) });
+        }
+        let token =
+            response.get("access_token").and_then(Value::as_str).filter(|token| is_header_text(token));
+        let text = token.ok_or(TokenError::NoToken(url))?.into();
+        let renew_at = lifetime(&response).and_then(|lifetime| requested_at.checked_add(lifetime));
+        Ok(AccessToken { text, renew_at })
+    }
+
+    /// Returns the error code of a response, never with the secret.
+    fn detail(&self, response: &Value) -> String {
+        let text = |name: &str| response.get(name).and_then(Value::as_str);
+        let Some(code) = text("error").or_else(|| text("message")) else { return String::new() };
+        let code: String = code.chars().filter(|c| !c.is_control()).take(200).collect();
+        format!(" ({})", code.replace(&self.client_secret, "[credential removed]"))
+    }
+}
+
+/// Returns how long a token is used. Some endpoints send the number as text.
+fn lifetime(response: &Value) -> Option<Duration> {
+    let field = response.get("expires_in")?;
+    let seconds = field.as_f64().or_else(|| field.as_str()?.trim().parse().ok())?;
+    let lifetime = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(lifetime.saturating_sub(RENEWAL_MARGIN).max(lifetime * 9 / 10))
+}
+
+fn is_header_text(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| (b'!'..=b'~').contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::lifetime;
+
+    #[test]
+    fn lifetimes_are_read() {
+        let check = |response: serde_json::Value, expect: Option<u64>| {
+            assert_eq!(lifetime(&response).map(|time| time.as_secs()), expect, "{response}");
+        };
+        check(json!({"expires_in": 3600}), Some(3540));
+        check(json!({"expires_in": "100"}), Some(90));
+        check(json!({"expires_in": 0}), Some(0));
+        check(json!({"expires_in": -1}), None);
+        check(json!({"expires_in": 1e300}), None);
+        check(json!({}), None);
+    }
+}

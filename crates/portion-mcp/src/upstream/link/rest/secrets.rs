@@ -1,0 +1,97 @@
+//! Keeps credentials out of results: APIs repeat them in error texts, and some echo whole requests.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::AUTHORIZATION;
+use portion_openapi::percent;
+use portion_policy::upstream::UpstreamTarget;
+
+use super::ClientCredentials;
+
+/// Words in names of headers that carry credentials.
+const CREDENTIAL_WORDS: [&str; 6] = ["auth", "token", "key", "secret", "cookie", "password"];
+/// Shorter values are not replaced, because they occur in other texts.
+const MIN_SECRET_BYTES: usize = 6;
+/// Text in place of a credential.
+const REPLACEMENT: &str = "[credential removed]";
+
+/// Values that must not reach a client.
+#[derive(Default)]
+pub(super) struct Secrets(Vec<String>);
+
+impl Secrets {
+    pub(super) fn new(target: &UpstreamTarget, oauth: Option<&ClientCredentials>) -> Self {
+        let mut secrets = Self::default();
+        for (name, value) in target.headers() {
+            let is_credential = CREDENTIAL_WORDS.iter().any(|word| name.as_str().contains(word));
+            let Some(value) = value.to_str().ok().filter(|_| is_credential) else { continue };
+            secrets.add(value);
+            if let Some((_, credential)) = value.split_once(' ').filter(|_| name == AUTHORIZATION) {
+                secrets.add(credential);
+                secrets.add_basic(credential);
+            }
+        }
+        for part in target.url().query().unwrap_or_default().split('&') {
+            let (_, value) = part.split_once('=').unwrap_or(("", part));
+            secrets.add(value);
+            secrets.add(&percent::decode(value));
+        }
+        if let Some(oauth) = oauth {
+            secrets.add(&oauth.client_secret);
+        }
+        // A secret may contain another one.
+        secrets.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.0.dedup();
+        secrets
+    }
+
+    /// Replaces the credentials in a text. `token` is the access token of the request.
+    pub(super) fn remove(&self, text: String, token: Option<&str>) -> String {
+        let token = token.filter(|token| token.len() >= MIN_SECRET_BYTES);
+        let mut text = text;
+        for secret in token.into_iter().chain(self.0.iter().map(String::as_str)) {
+            if memchr::memmem::find(text.as_bytes(), secret.as_bytes()).is_some() {
+                text = text.replace(secret, REPLACEMENT);
+            }
+        }
+        text
+    }
+
+    fn add(&mut self, value: &str) {
+        if value.len() >= MIN_SECRET_BYTES && !self.0.iter().any(|known| known == value) {
+            self.0.push(value.to_owned());
+        }
+    }
+
+    /// Adds the password of basic authentication.
+    fn add_basic(&mut self, credential: &str) {
+        let pair = STANDARD.decode(credential).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some((_, password)) = pair.as_deref().and_then(|pair| pair.split_once(':')) {
+            self.add(password);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_policy::upstream::UpstreamTarget;
+
+    use super::Secrets;
+
+    #[test]
+    fn credentials_are_removed() {
+        let target = UpstreamTarget::new("http://x/?api_key=k%2Fey123&v=2")
+            .and_then(|target| target.with_header("Authorization: Basic YWRhOnNlY3JldC1wYXNz"))
+            .and_then(|target| target.with_header("X-Api-Key: header-key"))
+            .and_then(|target| target.with_header("Accept-Language: german"))
+            .expect("a target");
+        let secrets = Secrets::new(&target, None);
+        let removed = |text: &str| secrets.remove(text.to_owned(), Some("token-1234"));
+        for secret in
+            ["k/ey123", "k%2Fey123", "YWRhOnNlY3JldC1wYXNz", "secret-pass", "header-key", "token-1234"]
+        {
+            assert_eq!(removed(&format!("a {secret} b")), "a [credential removed] b");
+        }
+        assert_eq!(removed("german v=2"), "german v=2");
+    }
+}
