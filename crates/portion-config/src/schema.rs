@@ -24,7 +24,10 @@ pub fn schema() -> Json {
             "upstream": {
                 "type": "object",
                 "properties": properties(SettingsLevel::Upstream),
-                "oneOf": [{ "required": ["url"] }, { "required": ["command"] }],
+                "oneOf": [
+                    { "anyOf": [{ "required": ["url"] }, { "required": ["openapi"] }] },
+                    { "required": ["command"] }
+                ],
                 "additionalProperties": false
             },
             "endpoint": {

@@ -13,6 +13,7 @@ mod log;
 mod observers;
 mod options;
 mod remote;
+mod rest;
 mod server;
 mod setup;
 mod stdio_client;

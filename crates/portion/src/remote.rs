@@ -15,7 +15,7 @@ const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; 
 /// Headers of each request, and the transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct RemoteArgs {
-    #[arg(long = "header", value_name = "FIELD", requires = "server_url", conflicts_with = "command", help = HEADER_HELP)]
+    #[arg(long = "header", value_name = "FIELD", requires = "http_server", conflicts_with = "command", help = HEADER_HELP)]
     headers: Vec<String>,
     /// Transport of the server: auto (detected, the default), http (streamable HTTP) or sse (revision 2024-11-05)
     #[arg(long, value_name = "NAME", conflicts_with = "command", hide_possible_values = true)]
@@ -45,10 +45,18 @@ impl RemoteArgs {
     /// # Errors
     /// Returns an error if a reference cannot be resolved.
     pub(crate) fn resolve(&self, url: &str) -> Result<RemoteServer, String> {
+        let (headers, transport) = (self.headers()?, self.transport().unwrap_or_default());
+        Ok(RemoteServer { url: url.to_owned(), headers, transport })
+    }
+
+    /// Returns the headers of each request.
+    ///
+    /// # Errors
+    /// Returns an error if a reference cannot be resolved.
+    pub(crate) fn headers(&self) -> Result<Vec<String>, String> {
         let follow =
             |line: &String| expand(line, &ProcessEnvironment).map_err(|why| format!("a header {why}"));
-        let headers = self.headers.iter().map(follow).collect::<Result<_, _>>()?;
-        Ok(RemoteServer { url: url.to_owned(), headers, transport: self.transport().unwrap_or_default() })
+        self.headers.iter().map(follow).collect()
     }
 
     /// Returns the transport, if it was given.

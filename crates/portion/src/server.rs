@@ -5,18 +5,21 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use portion_config::{ServerConfig as Written, Upstream};
+use portion_config::{Config, ServerConfig as Written, Upstream};
 use portion_core::cursor::Scope;
 use portion_mcp::bridge::{self, Bridge};
 use portion_mcp::front::http::Backend;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::proxy::Proxy;
+use portion_mcp::upstream::link::rest::RestConnector;
 use portion_mcp::upstream::link::sse::SseConnector;
 use portion_mcp::upstream::link::{ChildConnector, remote};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
+use portion_policy::listing::ListingStyle;
 
 use crate::allocator;
 use crate::remote::{RemoteArgs, RemoteServer};
+use crate::rest::{self, RestServer};
 
 /// A server.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(crate) enum Server {
     Remote(RemoteServer),
     /// Started by Portion.
     Command(Program),
+    /// The operations of a REST API, served in this process.
+    Rest(Box<RestServer>),
 }
 
 /// A server with its name.
@@ -72,6 +77,7 @@ impl Server {
                     add(value.as_encoded_bytes());
                 }
             }
+            Self::Rest(rest) => rest.identity().iter().for_each(|part| add(part.as_bytes())),
         }
         out.push(b"end".to_vec());
     }
@@ -97,13 +103,17 @@ impl Server {
     /// Returns the problem and how to fix it.
     pub(crate) fn check_program(&self) -> Result<(), SpawnError> {
         match self {
-            Self::Remote(_) => Ok(()),
+            Self::Remote(_) | Self::Rest(_) => Ok(()),
             Self::Command(program) => program.look_up(),
         }
     }
 
-    /// Returns the backend of the server.
-    pub(crate) fn into_backend(self, lanes: McpProcessorFactory) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
+    /// Returns the backend of the server. `config` has settings for the tools of a REST API.
+    pub(crate) fn into_backend(
+        self,
+        mut lanes: McpProcessorFactory,
+        config: &Config,
+    ) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
         let limits = bridge::BridgeLimits::default();
         match self {
             Self::Remote(remote) => {
@@ -126,8 +136,33 @@ impl Server {
                 let dial = ChildConnector { program, message_limit: lanes.max_server_message_bytes };
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
             }
+            Self::Rest(rest) => {
+                let connector = connect_rest(&rest, &mut lanes, config)?;
+                Ok(Arc::new(Bridge::new(Arc::new(connector), lanes, limits)))
+            }
         }
     }
+}
+
+/// Builds the tools of a REST API. A long list is listed lazily, unless its style is configured.
+///
+/// # Errors
+/// Returns an error if the document, the URL or a credential is invalid.
+pub(crate) fn connect_rest(
+    rest: &RestServer,
+    lanes: &mut McpProcessorFactory,
+    config: &Config,
+) -> Result<RestConnector, Box<dyn Error>> {
+    let upstream = lanes.upstream.clone();
+    let is_read = |name: &str| config.is_read_tool(upstream.as_deref(), name);
+    let tools = rest.connect(lanes.max_server_message_bytes, is_read)?;
+    if tools.is_large {
+        if !config.has_listing_style(upstream.as_deref()) {
+            lanes.listing.style = ListingStyle::Lazy;
+        }
+        rest::advise_on_large_list(lanes.listing.style == ListingStyle::Lazy);
+    }
+    Ok(tools.connector)
 }
 
 impl NamedServer {
@@ -159,6 +194,7 @@ impl From<&Upstream> for NamedServer {
                     environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
                 Server::Command(Program { environment, ..Program::new(name, args) })
             }
+            Written::Rest(rest) => Server::Rest(Box::new(RestServer::from_config((**rest).clone()))),
         };
         Self { name: upstream.name.to_string(), server }
     }

@@ -5,6 +5,7 @@ mod cascade;
 mod check;
 mod defaults;
 mod endpoint_config;
+mod rest;
 mod upstream;
 mod values;
 
@@ -24,6 +25,7 @@ use crate::sources::Sources;
 use crate::value::Value;
 pub use alerts::AlertSettings;
 pub(crate) use cascade::{Cascade, PatternRule};
+pub use rest::{OAuthConfig, RestConfig};
 pub use upstream::{ServerConfig, Upstream};
 
 /// One version of the configuration.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use portion_policy::upstream::Transport;
 use portion_policy::upstream::UpstreamTarget;
 
+use super::rest::{REST_KEYS, RestConfig};
 use super::{PatternRule, cascade};
 use crate::origin::Origin;
 use crate::problem::Problem;
@@ -47,6 +48,8 @@ pub enum ServerConfig {
         /// Environment variables in addition to Portion's own, with references followed.
         environment: Vec<(String, String)>,
     },
+    /// A REST API whose operations become tools.
+    Rest(Box<RestConfig>),
 }
 
 /// Hides the values, which may be secret.
@@ -55,6 +58,7 @@ impl std::fmt::Debug for ServerConfig {
         f.write_str(match self {
             Self::Url { .. } => "Url",
             Self::Command { .. } => "Command",
+            Self::Rest(_) => "Rest",
         })
     }
 }
@@ -114,7 +118,18 @@ impl ConfigReader {
             Some(Value::Secrets(secrets)) => secrets.as_slice(),
             _ => &[],
         };
+        if let (Some(Value::Text(document)), None) = (value("openapi"), value("command")) {
+            let rest = self.resolve_rest(name, document, served);
+            self.check_target(name, rest.url.as_deref(), &rest.headers, settings);
+            return Some(ServerConfig::Rest(Box::new(rest)));
+        }
+        self.reject_unused_keys(name, settings, &REST_KEYS, "openapi");
         match (value("url"), value("command")) {
+            (_, Some(_)) if value("openapi").is_some() => {
+                let message = format!("the upstream {name} has both openapi and command");
+                self.report(origin.clone(), message, "remove one of the two");
+                None
+            }
             (Some(_), Some(_)) => {
                 let message = format!("the upstream {name} has both url and command");
                 self.report(origin.clone(), message, "remove one of the two");
@@ -124,7 +139,7 @@ impl ConfigReader {
                 // If one of them was invalid, that has been reported already.
                 if self.problems.is_empty() {
                     let message = format!("the upstream {name} has neither url nor command");
-                    self.report(origin.clone(), message, "set url, or the command that starts it");
+                    self.report(origin.clone(), message, "set url, the command that starts it, or openapi");
                 }
                 None
             }
@@ -132,17 +147,17 @@ impl ConfigReader {
                 self.reject_unused_keys(name, settings, &["env"], "command");
                 let lines =
                     secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
-                let remote = ServerConfig::Url {
-                    url: url.reveal().to_owned(),
-                    headers: lines.collect(),
+                let (url, headers) = (url.reveal().to_owned(), lines.collect::<Vec<_>>());
+                self.check_target(name, Some(&url), &headers, settings);
+                Some(ServerConfig::Url {
+                    url,
+                    headers,
                     transport: match value("transport") {
                         Some(Value::Choice("http")) => Transport::Http,
                         Some(Value::Choice("sse")) => Transport::Sse,
                         _ => Transport::Auto,
                     },
-                };
-                self.check_target(name, &remote, settings);
-                Some(remote)
+                })
             }
             (_, Some(Value::Command(words))) => {
                 self.reject_unused_keys(name, settings, &["headers", "transport"], "url");
@@ -160,7 +175,7 @@ impl ConfigReader {
     }
 
     /// Reports keys that have no effect without another key.
-    fn reject_unused_keys(&mut self, name: &str, settings: &Settings, keys: &[&str], other: &str) {
+    pub(super) fn reject_unused_keys(&mut self, name: &str, settings: &Settings, keys: &[&str], other: &str) {
         for set in keys.iter().filter_map(|key| settings.get(key)) {
             let message = format!("{} of the upstream {name} has no effect without {other}", set.key.name);
             self.report(set.origin.clone(), message, "remove it");
@@ -168,9 +183,9 @@ impl ConfigReader {
     }
 
     /// Checks the URL and headers. Those with references that were not followed cannot be checked.
-    fn check_target(&mut self, name: &str, server: &ServerConfig, settings: &Settings) {
-        let ServerConfig::Url { url, headers, .. } = server else { return };
+    fn check_target(&mut self, name: &str, url: Option<&str>, headers: &[String], settings: &Settings) {
         let at = |key: &str| settings.get(key).map_or(Origin::Default, |set| set.origin.clone());
+        let url = url.unwrap_or("http://localhost/");
         if url.contains('$') {
             return;
         }

@@ -39,6 +39,7 @@ a warning as a line of JSON. The exit code is 0 also then; it is 1 if the call f
 /// Options of `portion fetch`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
+#[command(group = clap::ArgGroup::new("http_server").args(["server_url"]))]
 pub(crate) struct Options {
     /// The tool to call
     #[arg(long, value_name = "NAME")]
@@ -100,6 +101,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             watchdog::register();
             Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
         }
+        Server::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, |_| false)?.connector),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {

@@ -17,7 +17,8 @@ use crate::admin;
 use crate::allocator;
 use crate::options::{ConfigOptions as Keys, ServerKeys};
 use crate::remote::RemoteArgs;
-use crate::server::{NamedServer, Server};
+use crate::rest::RestArgs;
+use crate::server::{NamedServer, Server, connect_rest};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
 
@@ -29,6 +30,7 @@ Examples:
   portion wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   portion wrap --lean -- uvx mcp-server-git
   portion wrap --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
+  portion wrap --openapi openapi.yaml --upstream https://api.example.com/v1 --header 'Authorization: Bearer ${TOKEN}'
   portion wrap --config portion.yaml -- npx -y SERVER
 
 Without a command or a URL, the single server of the configuration is wrapped.
@@ -38,6 +40,7 @@ The exit code is that of the command. With --url it is 0 if the client disconnec
 /// Options of `portion wrap`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
+#[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi"]))]
 pub(crate) struct Options {
     /// Command that starts the server, after `--`
     #[arg(last = true, conflicts_with = "server_url", value_name = "CMD")]
@@ -50,6 +53,11 @@ pub(crate) struct Options {
     server_name: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
+    #[command(flatten)]
+    rest: RestArgs,
+    /// Base URL of the REST API (default: the document's server)
+    #[arg(long, value_name = "URL", requires = "openapi", help_heading = "REST API")]
+    upstream: Option<String>,
     /// Serve health, metrics and the dashboard at this address
     #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS)]
     admin: Option<std::net::SocketAddr>,
@@ -63,7 +71,11 @@ pub(crate) struct Options {
 /// Starts or connects to the server, and relays until one side ends.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
-    let given = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
+    let rest = options.rest.resolve(options.upstream.as_deref(), options.remote.headers()?)?;
+    let given = match rest {
+        Some(rest) => Some(Server::Rest(Box::new(rest))),
+        None => Server::from_args(options.url.as_deref(), &options.remote, &options.command)?,
+    };
     let (name, server) = match given {
         Some(server) => (options.server_name.clone().filter(|name| !name.is_empty()), server),
         None => configured_server(options, &loaded)?,
@@ -76,10 +88,13 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut parting = setup.shutdown_guard();
     watchdog::register();
     let message_limit = setup.config.upstream_message_limit();
+    let mut processors = setup.processors(name.as_deref());
+    let rest = match &server {
+        Server::Rest(rest) => Some(connect_rest(rest, &mut processors, &setup.config)?),
+        Server::Remote(_) | Server::Command(_) => None,
+    };
     let lane = Arc::new(
-        setup
-            .processors(name.as_deref())
-            .new_processor(Scope::from_principal(STDIO_PRINCIPAL), ClientSession::new_unique()),
+        processors.new_processor(Scope::from_principal(STDIO_PRINCIPAL), ClientSession::new_unique()),
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
@@ -88,7 +103,12 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         parting.set_deadline(&front.shutdown_deadline);
         admin::serve(at, &setup).await;
         setup.spawn_expiry_task();
+        if let Some(rest) = rest {
+            let (link, task) = rest.connect_with_task();
+            return Ok(report_exit(relay_link(lane, link, task, front).await));
+        }
         match server {
+            Server::Rest(_) => Err("the REST API was not connected".into()),
             Server::Remote(remote) => {
                 let remote = remote.to_link_remote(message_limit)?;
                 let (link, carried) = tokio::select! {

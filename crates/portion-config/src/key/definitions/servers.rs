@@ -106,4 +106,66 @@ pub(super) static KEYS: &[Key] = &[
         doc: "Additional environment variables of the server; secrets by ${NAME} or ${file:/path}",
         ..SERVERS
     },
+    Key {
+        name: "openapi",
+        kind: ValueKind::Text,
+        value_name: "FILE",
+        doc: "OpenAPI document of a REST API, JSON or YAML: its operations become tools; url is then the base \
+              URL of the API (default: the document's server)",
+        ..SERVERS
+    },
+    Key {
+        name: "include",
+        kind: ValueKind::Names,
+        value_name: "PATTERNS",
+        doc: "Operations of the OpenAPI document that become tools: tool names, paths, or `METHOD /path` \
+              (* for any characters); default: all",
+        ..SERVERS
+    },
+    Key {
+        name: "exclude",
+        kind: ValueKind::Names,
+        value_name: "PATTERNS",
+        doc: "Operations of the OpenAPI document that become no tools; written like include",
+        ..SERVERS
+    },
+    Key {
+        name: "queryParameters",
+        kind: ValueKind::Secrets,
+        value_name: "MAP",
+        doc: "Query parameters of each request to the REST API; secrets by ${NAME} or ${file:/path}",
+        ..SERVERS
+    },
+    Key {
+        name: "basicAuth",
+        kind: ValueKind::Secrets,
+        value_name: "MAP",
+        doc: "Basic authentication at the REST API: {user: NAME, password: '${PASSWORD}'}",
+        ..SERVERS
+    },
+    Key {
+        name: "oauth",
+        kind: ValueKind::Secrets,
+        value_name: "MAP",
+        doc: "OAuth 2.0 client credentials for the REST API: {url: TOKEN_URL, clientId: ID, clientSecret: \
+              '${SECRET}', scope: SCOPE}",
+        ..SERVERS
+    },
+    Key {
+        name: "callTimeout",
+        kind: ValueKind::Duration(1, 3600),
+        default: "60s",
+        value_name: "TIME",
+        doc: "Longest duration of a call of the REST API, with its retries",
+        ..SERVERS
+    },
+    Key {
+        name: "read",
+        kind: ValueKind::Boolean,
+        value_name: "BOOL",
+        doc: "The tool of a REST API only reads, although its method is not GET: it is marked as read-only, \
+              and failed calls are retried",
+        placement: Placement::Endpoint,
+        ..SERVERS
+    },
 ];

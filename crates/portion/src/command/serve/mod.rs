@@ -20,6 +20,7 @@ use crate::admin;
 use crate::exposure;
 use crate::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::remote::RemoteArgs;
+use crate::rest::RestArgs;
 use crate::server::{NamedServer, Server};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
@@ -29,6 +30,7 @@ Examples:
   portion serve -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   portion serve --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
   portion serve --upstream git='uvx mcp-server-git' --upstream docs=https://docs.example.com/mcp
+  portion serve --openapi openapi.yaml --upstream https://api.example.com/v1 --header 'Authorization: Bearer ${TOKEN}'
   portion serve --config portion.yaml
 
 One server is served at /mcp, several at /NAME/mcp. Without servers on the command line, those of the configuration are
@@ -39,6 +41,7 @@ PORTION_LOG=info logs the decision about each reply on stderr.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("server").args(["command", "server_url", "upstream"]))]
+#[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi"]))]
 pub(crate) struct Options {
     /// Command that starts the server, after `--`
     #[arg(last = true, value_name = "CMD")]
@@ -48,7 +51,9 @@ pub(crate) struct Options {
     url: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// One of several servers, by URL or command line: served at /NAME/mcp
+    #[command(flatten)]
+    rest: RestArgs,
+    /// One of several servers, by URL or command line: served at /NAME/mcp; with --openapi, the base URL of the API
     #[arg(id = "upstream", long = "upstream", value_name = "NAME=URL|CMD")]
     upstreams: Vec<UpstreamArg>,
     #[command(flatten)]
@@ -88,7 +93,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(shutdown);
     let backend = |(path, name, server): MountedServer| {
-        Ok((path, server.into_backend(setup.processors(name.as_deref()))?))
+        Ok((path, server.into_backend(setup.processors(name.as_deref()), &setup.config)?))
     };
     let backends = servers.into_iter().map(backend);
     let backends = backends.collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;
@@ -124,6 +129,12 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
 
 /// Returns the servers with their paths.
 fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, String> {
+    if options.rest.is_given() {
+        return rest_server(options).map(|server| vec![server]);
+    }
+    if options.upstreams.iter().any(|UpstreamArg(named)| named.name.is_empty()) {
+        return Err("--upstream: write it as NAME=URL or NAME='CMD ARGS'; a URL alone needs --openapi".into());
+    }
     if let Some(server) = Server::from_args(options.url.as_deref(), &options.remote, &options.command)? {
         return Ok(vec![("/mcp".to_owned(), None, server)]);
     }
@@ -158,6 +169,21 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
         }
         (several, _) => Ok(several.iter().map(placed).collect()),
     }
+}
+
+/// Returns the REST API on the command line.
+fn rest_server(options: &Options) -> Result<MountedServer, String> {
+    let (name, url) = match options.upstreams.as_slice() {
+        [] => (None, None),
+        [UpstreamArg(NamedServer { name, server: Server::Remote(remote) })] => {
+            (Some(name.clone()).filter(|name| !name.is_empty()), Some(remote.url.as_str()))
+        }
+        _ => return Err("--openapi: give one --upstream with the base URL of the API".into()),
+    };
+    let rest = options.rest.resolve(url, options.remote.headers()?)?;
+    let rest = rest.ok_or_else(|| NO_SERVER.to_owned())?;
+    let path = name.as_ref().map_or_else(|| "/mcp".to_owned(), |name| format!("/{name}/mcp"));
+    Ok((path, name, Server::Rest(Box::new(rest))))
 }
 
 const NO_SERVER: &str = "no server given: give its command after `--`, as in portion serve -- npx -y SERVER, its \

@@ -21,7 +21,12 @@ impl std::fmt::Debug for UpstreamArg {
 impl FromStr for UpstreamArg {
     type Err = String;
 
+    /// A URL without a name has an empty one.
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("http://") || text.starts_with("https://") {
+            let server = Server::Remote(RemoteArgs::default().resolve(text)?);
+            return Ok(Self(NamedServer { name: String::new(), server }));
+        }
         let (name, rest) = text.split_once('=').ok_or("write it as NAME=URL or NAME='CMD ARGS'")?;
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
         if name.is_empty() || !plain || name.starts_with('.') {
@@ -60,6 +65,8 @@ mod tests {
         check("a=http://x/mcp?y=z", Ok(("a", Server::Remote(remote))));
         check("git-1=uvx 'x y' --z=1", Ok(("git-1", Server::Command(Program::new("uvx", ["x y", "--z=1"])))));
         check("a", Err("NAME=URL"));
+        let bare = RemoteArgs::default().resolve("https://x/v1?y=z").expect("no references");
+        check("https://x/v1?y=z", Ok(("", Server::Remote(bare))));
         check("a/b=x", Err("is not valid in a path"));
         check("..=x", Err("is not valid in a path"));
         check("a=", Err("neither a URL nor a command line"));

@@ -22,13 +22,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use portion_net::tls::TlsError;
 use portion_openapi::Tool;
 use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::{ConnectFuture, Connector, Link};
-use crate::upstream::http::{HttpClient, HttpClientError};
+use crate::upstream::http::HttpClient;
 pub use oauth::ClientCredentials;
 use oauth::TokenSource;
 use pacing::Pacer;
@@ -78,8 +79,8 @@ impl RestConnector {
     /// Creates a connector.
     ///
     /// # Errors
-    /// Returns [`HttpClientError`] if TLS is needed and no certificate authorities are found.
-    pub fn new(options: RestOptions) -> Result<Self, HttpClientError> {
+    /// Returns [`TlsError`] if TLS is needed and no certificate authorities are found.
+    pub fn new(options: RestOptions) -> Result<Self, TlsError> {
         let is_secure = |target: &UpstreamTarget| target.url().scheme_str() == Some("https");
         let oauth = options.oauth.as_ref();
         let client = HttpClient::new(

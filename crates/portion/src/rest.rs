@@ -1,0 +1,252 @@
+//! A REST API in front of which Portion serves MCP: its options, and the tools of its `OpenAPI` document.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use portion_config::reference::{ProcessEnvironment, expand};
+use portion_config::{OAuthConfig, RestConfig};
+use portion_mcp::upstream::link::rest::{ClientCredentials, RestConnector, RestOptions};
+use portion_openapi::{Document, ToolOptions, ToolSet, percent};
+use portion_policy::upstream::UpstreamTarget;
+
+const HEADING: &str = "REST API";
+const OPENAPI_HELP: &str = "OpenAPI document of a REST API, JSON or YAML: its operations become tools";
+
+/// Number of tools above which the list is shortened, unless its style is configured.
+const MAX_FULL_TOOLS: usize = 60;
+/// Faults of a document that are logged.
+const MAX_LOGGED_FAULTS: usize = 5;
+/// Largest document, in bytes.
+const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
+
+/// A REST API on the command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub(crate) struct RestArgs {
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "server_url"], help = OPENAPI_HELP, help_heading = HEADING)]
+    openapi: Option<PathBuf>,
+    /// Operations that become tools: tool names, paths or `METHOD /path`, * for any characters; may be repeated
+    #[arg(long, value_name = "PATTERN", requires = "openapi", help_heading = HEADING)]
+    include: Vec<String>,
+    /// Operations that become no tools; may be repeated
+    #[arg(long, value_name = "PATTERN", requires = "openapi", help_heading = HEADING)]
+    exclude: Vec<String>,
+    /// Tools that only read, although their method is not GET; may be repeated
+    #[arg(long, value_name = "PATTERN", requires = "openapi", help_heading = HEADING)]
+    read: Vec<String>,
+    /// Query parameter of each request to the API, `name=value`, with ${NAME}; may be repeated
+    #[arg(id = "query_parameter", long = "query-parameter", value_name = "PARAMETER", requires = "openapi", help_heading = HEADING)]
+    query: Vec<String>,
+    /// Basic authentication at the API, with ${NAME}
+    #[arg(long, value_name = "USER:PASSWORD", requires = "openapi", help_heading = HEADING)]
+    basic_auth: Option<String>,
+    /// Token endpoint of OAuth 2.0, for access tokens by client credentials
+    #[arg(long, value_name = "URL", requires_all = ["openapi", "oauth_client_id", "oauth_client_secret"], help_heading = HEADING)]
+    oauth_url: Option<String>,
+    /// Client id, with ${NAME}
+    #[arg(long, value_name = "ID", requires = "oauth_url", help_heading = HEADING)]
+    oauth_client_id: Option<String>,
+    /// Client secret, with ${NAME}
+    #[arg(long, value_name = "SECRET", requires = "oauth_url", help_heading = HEADING)]
+    oauth_client_secret: Option<String>,
+    /// Scope of access tokens
+    #[arg(long, value_name = "SCOPE", requires = "oauth_url", help_heading = HEADING)]
+    oauth_scope: Option<String>,
+    /// Longest duration of a call, with its retries (default: 60s)
+    #[arg(long, value_name = "TIME", requires = "openapi", value_parser = humantime::parse_duration, help_heading = HEADING)]
+    call_timeout: Option<Duration>,
+}
+
+/// A REST API.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct RestServer {
+    config: RestConfig,
+    /// Patterns of tools that only read.
+    reads: Vec<String>,
+}
+
+/// The tools of an API, ready to be served.
+pub(crate) struct RestTools {
+    pub(crate) connector: RestConnector,
+    /// True if the list of tools is too long to be served in full.
+    pub(crate) is_large: bool,
+}
+
+impl RestArgs {
+    /// Returns the API, if one was given; `url` is its base URL, `headers` those of each request.
+    ///
+    /// # Errors
+    /// Returns an error if a value is invalid, or a reference cannot be resolved.
+    pub(crate) fn resolve(
+        &self,
+        url: Option<&str>,
+        headers: Vec<String>,
+    ) -> Result<Option<RestServer>, String> {
+        let Some(document) = &self.openapi else { return Ok(None) };
+        let follow = |option: &str, text: &str| {
+            expand(text, &ProcessEnvironment).map_err(|why| format!("{option} {why}"))
+        };
+        let query = self.query.iter().map(|pair| {
+            let (name, value) = pair.split_once('=').ok_or("--query-parameter: write it as name=value")?;
+            Ok((name.to_owned(), follow("--query-parameter", value)?))
+        });
+        let basic = self.basic_auth.as_deref().map(|pair| {
+            let pair = follow("--basic-auth", pair)?;
+            let (user, password) = pair.split_once(':').ok_or("--basic-auth: write it as USER:PASSWORD")?;
+            Ok::<_, String>((user.to_owned(), password.to_owned()))
+        });
+        let oauth = match (&self.oauth_url, &self.oauth_client_id, &self.oauth_client_secret) {
+            (Some(url), Some(id), Some(secret)) => Some(OAuthConfig {
+                url: follow("--oauth-url", url)?,
+                client_id: follow("--oauth-client-id", id)?,
+                client_secret: follow("--oauth-client-secret", secret)?,
+                scope: self.oauth_scope.clone(),
+            }),
+            _ => None,
+        };
+        let config = RestConfig {
+            document: document.to_string_lossy().into_owned(),
+            url: url.map(str::to_owned),
+            headers,
+            query: query.collect::<Result<_, String>>()?,
+            basic: basic.transpose()?,
+            oauth,
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            timeout: self.call_timeout.unwrap_or(Duration::from_mins(1)),
+        };
+        Ok(Some(RestServer { config, reads: self.read.clone() }))
+    }
+
+    /// Returns true if a document was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.openapi.is_some()
+    }
+}
+
+impl RestServer {
+    /// Returns the API of a configuration.
+    pub(crate) fn from_config(config: RestConfig) -> Self {
+        Self { config, reads: Vec::new() }
+    }
+
+    /// Returns everything that distinguishes it from other servers of the user.
+    pub(crate) fn identity(&self) -> Vec<String> {
+        let RestConfig { document, url, headers, query, basic, oauth, .. } = self.config.clone();
+        let mut parts = vec!["openapi".to_owned(), document, url.unwrap_or_default()];
+        parts.extend(headers);
+        parts.extend(query.into_iter().chain(basic).flat_map(|(name, value)| [name, value]));
+        parts.extend(oauth.into_iter().flat_map(|oauth| [oauth.url, oauth.client_id, oauth.client_secret]));
+        parts
+    }
+
+    /// Reads the document and builds the tools. `is_read` names further tools that only read.
+    ///
+    /// # Errors
+    /// Returns an error if the document, the URL or a credential is invalid.
+    pub(crate) fn connect(
+        &self,
+        message_limit: usize,
+        is_read: impl Fn(&str) -> bool,
+    ) -> Result<RestTools, Box<dyn Error>> {
+        let file = &self.config.document;
+        let named = |error: &dyn std::fmt::Display| format!("OpenAPI document {file}: {error}");
+        let document = Document::parse(&read_document(Path::new(file)).map_err(|error| named(&error))?)
+            .map_err(|error| named(&error))?;
+        let target = self.target(&document)?;
+        let set = ToolSet::build(&document, &self.tool_options(&target)).map_err(|error| named(&error))?;
+        for pattern in &set.unmatched_patterns {
+            tracing::warn!(pattern, "include or exclude matches no operation of the OpenAPI document");
+        }
+        for fault in set.faults.iter().take(MAX_LOGGED_FAULTS) {
+            tracing::warn!(fault, "the OpenAPI document has a fault");
+        }
+        let (mut tools, operations) = (set.tools, set.operations);
+        for tool in &mut tools {
+            let is_named = self.reads.iter().any(|pattern| portion_text::glob::matches(pattern, &tool.name));
+            if is_named || is_read(&tool.name) {
+                tool.mark_as_read();
+            }
+        }
+        let chosen = tools.len();
+        let is_large = chosen > MAX_FULL_TOOLS;
+        tracing::info!(tools = chosen, operations, file, "tools of the OpenAPI document");
+        let connector = RestConnector::new(RestOptions {
+            target,
+            tools,
+            oauth: self.client_credentials()?,
+            timeout: self.config.timeout,
+            max_response_bytes: message_limit,
+            title: document.title().unwrap_or("REST API").to_owned(),
+            version: document.api_version().unwrap_or("0").to_owned(),
+        })?;
+        Ok(RestTools { connector, is_large })
+    }
+
+    fn target(&self, document: &Document) -> Result<UpstreamTarget, Box<dyn Error>> {
+        let url = self.config.url.clone().or_else(|| document.server_url());
+        let url = url.ok_or(
+            "the OpenAPI document names no absolute server URL; give the base URL of the API with --upstream URL, \
+             or url in the configuration",
+        )?;
+        let pairs = self.config.query.iter();
+        let pairs =
+            pairs.map(|(name, value)| format!("{}={}", percent::encode(name), percent::encode(value)));
+        let query = pairs.collect::<Vec<_>>().join("&");
+        let between = if url.contains('?') { "&" } else { "?" };
+        // The value of a parameter must not show up in the error.
+        UpstreamTarget::new(&url)?;
+        let url = if query.is_empty() { url } else { format!("{url}{between}{query}") };
+        let mut target = UpstreamTarget::new(&url).map_err(|_| "a query parameter is not valid in a URL")?;
+        for line in &self.config.headers {
+            target = target.with_header(line)?;
+        }
+        if let Some((user, password)) = &self.config.basic {
+            let credential = base64_encoded(&format!("{user}:{password}"));
+            target = target.with_header(&format!("Authorization: Basic {credential}"))?;
+        }
+        Ok(target)
+    }
+
+    fn tool_options(&self, target: &UpstreamTarget) -> ToolOptions {
+        let query = target.url().query().unwrap_or_default();
+        let names =
+            query.split('&').filter_map(|pair| pair.split('=').next()).filter(|name| !name.is_empty());
+        ToolOptions {
+            include: self.config.include.clone(),
+            exclude: self.config.exclude.clone(),
+            reserved_query: names.map(str::to_owned).collect(),
+            reserved_headers: target.headers().keys().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn client_credentials(&self) -> Result<Option<ClientCredentials>, Box<dyn Error>> {
+        let Some(oauth) = &self.config.oauth else { return Ok(None) };
+        let OAuthConfig { url, client_id, client_secret, scope } = oauth.clone();
+        Ok(Some(ClientCredentials { token_url: UpstreamTarget::new(&url)?, client_id, client_secret, scope }))
+    }
+}
+
+/// Warns that a list of tools is long, and says how to shorten it.
+pub(crate) fn advise_on_large_list(is_lazy: bool) {
+    let style =
+        if is_lazy { "they are listed in one line each (catalog lazy)" } else { "they are listed in full" };
+    anstream::eprintln!(
+        "portion: the OpenAPI document gives more than {MAX_FULL_TOOLS} tools; {style}. Choose some with --include \
+         or --exclude, or set --catalog"
+    );
+}
+
+fn read_document(file: &Path) -> Result<String, Box<dyn Error>> {
+    let size = std::fs::metadata(file)?.len();
+    if size > MAX_DOCUMENT_BYTES {
+        return Err(format!("it has {size} bytes; the maximum is {MAX_DOCUMENT_BYTES}").into());
+    }
+    Ok(std::fs::read_to_string(file)?)
+}
+
+fn base64_encoded(text: &str) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}

@@ -1,0 +1,197 @@
+"""A stand-in for a vacation rental API: bearer tokens by client credentials, lists by `limit` and `offset`.
+
+Lists are `{"status", "result", "count", "limit", "offset"}`; reservations also take `afterId`. Finance reports are POST
+requests with columns and rows. A request without a valid token gets 403.
+"""
+
+import datetime
+
+from .rest_stub import Response, RestStub, operation
+
+CLIENT_ID, CLIENT_SECRET = "31337", "hostaway-client-secret-7f3a"
+STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+CHANNELS = ["airbnbOfficial", "bookingcom", "homeaway", "direct"]
+STATUSES = ["new", "modified", "cancelled", "ownerStay"]
+
+OPENAPI = {
+    "openapi": "3.0.3",
+    "info": {"title": "Vacation rentals", "version": "1.0"},
+    "paths": {
+        "/v1/listings": {
+            "get": operation(
+                "listListings",
+                ("limit", "query", INTEGER),
+                ("offset", "query", INTEGER),
+                ("sortOrder", "query", STRING),
+                ("includeResources", "query", INTEGER),
+                summary="Retrieve a list of listings",
+            )
+        },
+        "/v1/listings/{listingId}": {
+            "get": operation("getListing", ("listingId", "path", INTEGER), summary="Retrieve a listing")
+        },
+        "/v1/listings/{listingId}/calendar": {
+            "get": operation(
+                "getCalendar",
+                ("listingId", "path", INTEGER),
+                ("startDate", "query", STRING),
+                ("endDate", "query", STRING),
+                summary="Retrieve the calendar of a listing",
+            )
+        },
+        "/v1/reservations": {
+            "get": operation(
+                "listReservations",
+                ("limit", "query", INTEGER),
+                ("offset", "query", INTEGER),
+                ("afterId", "query", INTEGER),
+                ("listingId", "query", INTEGER),
+                ("status", "query", STRING),
+                ("arrivalStartDate", "query", STRING),
+                ("arrivalEndDate", "query", STRING),
+                summary="Retrieve reservations",
+            )
+        },
+        "/v1/reservations/{reservationId}": {
+            "get": operation("getReservation", ("reservationId", "path", INTEGER), summary="Retrieve a reservation")
+        },
+        "/v1/finance/report/consolidated": {
+            "post": operation(
+                "consolidatedReport",
+                summary="Consolidated finance report",
+                body={"type": "object", "properties": {"fromDate": STRING, "toDate": STRING}, "required": ["fromDate", "toDate"]},
+            )
+        },
+    },
+}
+
+
+def listing(number):
+    return {
+        "id": 40000 + number,
+        "propertyTypeId": 1 + number % 4,
+        "name": f"Garden Villa {number}",
+        "internalListingName": f"Property #{number}",
+        "description": f"Garden Villa {number}. The living room opens onto a terrace. A kitchen and a washer are available.",
+        "country": "Spain",
+        "city": ["Málaga", "Ronda", "Nerja"][number % 3],
+        "zipcode": f"29{number:03}",
+        "price": 80 + number * 1.5,
+        "starRating": 4.5,
+        "personCapacity": 2 + number % 7,
+        "lat": 36.7 + number / 1000,
+        "lng": -4.4 - number / 1000,
+        "bedroomsNumber": 1 + number % 4,
+        "cleaningFee": 45,
+        "doorSecurityCode": f"{number:04}#",
+        "wifiPassword": f"villa-{number}",
+        "currencyCode": "EUR",
+        "listingAmenities": [{"id": each, "amenityId": each * 3} for each in range(number % 5)],
+        "listingImages": [{"id": each, "url": f"https://img.example/{number}/{each}.jpg"} for each in range(3)],
+    }
+
+
+def reservation(number):
+    arrival = datetime.date(2026, 1, 1) + datetime.timedelta(days=number % 360)
+    return {
+        "id": 13010000 + number,
+        "listingMapId": 40000 + number % 60,
+        "channelName": CHANNELS[number % 4],
+        "hostawayReservationId": str(13010000 + number),
+        "reservationDate": f"{arrival - datetime.timedelta(days=30)} 15:24:34",
+        "guestName": f"Guest {number}",
+        "guestEmail": f"guest{number}@example.com",
+        "numberOfGuests": 1 + number % 5,
+        "arrivalDate": str(arrival),
+        "departureDate": str(arrival + datetime.timedelta(days=3)),
+        "nights": 3,
+        "totalPrice": 300 + number * 0.25,
+        "isPaid": number % 2,
+        "currency": "EUR",
+        "status": STATUSES[number % 4],
+        "doorCode": f"{number:04}",
+        "hostNote": None,
+        "comment": "Late arrival, please leave the key with the neighbour." if number % 9 == 0 else None,
+        "financeField": [{"id": number * 10 + each, "name": name, "value": 10 + each} for each, name in enumerate(["baseRate", "cleaningFee"])],
+    }
+
+
+class Hostaway(RestStub):
+    """`tokens` are valid; an empty set makes clients authenticate again. `refusals` requests get 429 first."""
+
+    def __init__(self, listings=60, reservations=500):
+        self.listings = [listing(number) for number in range(listings)]
+        self.reservations = [reservation(number) for number in range(reservations)]
+        self.tokens, self.issued, self.refusals = set(), 0, 0
+        super().__init__({
+            "POST /v1/accessTokens": self._token,
+            "GET /v1/listings": self._guarded(lambda request: page(self.listings, request)),
+            "GET /v1/listings/{id}": self._guarded(lambda request: one(self.listings, request)),
+            "GET /v1/listings/{id}/calendar": self._guarded(self._calendar),
+            "GET /v1/reservations": self._guarded(self._reservations),
+            "GET /v1/reservations/{id}": self._guarded(lambda request: one(self.reservations, request)),
+            "POST /v1/finance/report/consolidated": self._guarded(self._report),
+        })
+
+    def _token(self, request):
+        form = request.form
+        if (form.get("client_id"), form.get("client_secret"), form.get("scope")) != (CLIENT_ID, CLIENT_SECRET, "general"):
+            return Response({"error": "invalid_client", "message": f"bad secret {form.get('client_secret')}"}, 401)
+        self.issued += 1
+        token = f"access-token-number-{self.issued}"
+        self.tokens.add(token)
+        return {"token_type": "Bearer", "expires_in": 15897600, "access_token": token}
+
+    def _guarded(self, answer):
+        def guarded(request):
+            token = request.headers.get("authorization", "").removeprefix("Bearer ")
+            if token not in self.tokens:
+                return Response({"status": "fail", "message": f"token {token} is not valid"}, 401)
+            if self.refusals:
+                self.refusals -= 1
+                return Response({"status": "fail", "message": "Too many requests"}, 429, {"retry-after": "0"})
+            return answer(request)
+
+        return guarded
+
+    def _reservations(self, request):
+        found, query = self.reservations, request.query
+        if "afterId" in query:
+            found = [one for one in found if one["id"] > int(query["afterId"])]
+        if "listingId" in query:
+            found = [one for one in found if one["listingMapId"] == int(query["listingId"])]
+        if "status" in query:
+            found = [one for one in found if one["status"] == query["status"]]
+        return page(found, request)
+
+    def _calendar(self, request):
+        start = datetime.date.fromisoformat(request.query.get("startDate", "2026-01-01"))
+        end = datetime.date.fromisoformat(request.query.get("endDate", "2026-01-31"))
+        days = [start + datetime.timedelta(days=each) for each in range((end - start).days + 1)]
+        result = [
+            {"id": number, "date": str(day), "isAvailable": number % 3 and 1, "price": 100 + number, "minimumStay": 2, "note": None}
+            for number, day in enumerate(days)
+        ]
+        return {"status": "success", "result": result}
+
+    def _report(self, request):
+        names = ["id", "channelName", "status", "arrivalDate", "baseRate", "cleaningFeeValue", "ownerPayout"]
+        rows = [
+            [one["id"], one["channelName"], one["status"], one["arrivalDate"], one["totalPrice"], 45, one["totalPrice"] * 0.8]
+            for one in self.reservations
+            if request.json["fromDate"] <= one["arrivalDate"] <= request.json["toDate"]
+        ]
+        totals = [None, None, None, None, *(sum(row[at] for row in rows) for at in (4, 5, 6))]
+        columns = [{"name": name, "title": name, "valueType": "string"} for name in names]
+        return {"status": "success", "result": {"columns": columns, "rows": rows, "totals": totals, "currency": "EUR"}}
+
+
+def page(found, request):
+    limit, offset = int(request.query.get("limit", 100)), int(request.query.get("offset", 0))
+    result = found[offset : offset + limit]
+    return {"status": "success", "result": result, "count": len(found), "limit": limit, "offset": offset}
+
+
+def one(found, request):
+    match = [each for each in found if str(each["id"]) == request.path["id"]]
+    return {"status": "success", "result": match[0]} if match else Response({"status": "fail", "message": "Not found"}, 404)
