@@ -84,9 +84,11 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
 
 /// Longest text, in bytes, whose chunks are counted exactly.
 const MAX_EXACT_COUNT_BYTES: usize = 128 << 10;
+/// Most chunks that are counted. Each of them is cut, and a reply is rendered several times.
+const MAX_COUNTED_CHUNKS: usize = 64;
 
-/// Returns the number of chunks. It is exact at the last chunk and for short texts; otherwise it is estimated
-/// from the average size of the chunks so far, and marked `≈`.
+/// Returns the number of chunks. It is exact at the last chunk and for short texts of few chunks; otherwise it is
+/// estimated from the average size of the chunks so far, and marked `≈`.
 fn total_chunks(
     spot: &RenderTarget<'_>,
     limits: &ChunkLimits<'_>,
@@ -94,22 +96,27 @@ fn total_chunks(
     end: usize,
     to: usize,
 ) -> Value {
-    let so_far = usize::from(spot.portion_index) + 1;
+    let (mut chunks, mut at) = (usize::from(spot.portion_index) + 1, end);
     if end >= to {
-        return so_far.into();
+        return chunks.into();
     }
     let text: &str = &spot.subject.text;
-    // Short texts are chunked in full: an exact count costs less than a reader's wrong estimate.
-    if to - start <= MAX_EXACT_COUNT_BYTES && spot.is_first() {
-        let (mut at, mut chunks) = (end, so_far);
-        let crate::snapshot::Structure::Text(index) = &spot.subject.structure else { return so_far.into() };
-        while at < to {
+    let estimate = |chunks: usize, at: usize| {
+        (chunks.saturating_mul(to - start)).div_ceil((at - start).max(1)).max(chunks + 1)
+    };
+    // Few chunks are cut in advance: an exact count costs less than a reader's wrong estimate.
+    if let crate::snapshot::Structure::Text(index) = &spot.subject.structure
+        && to - start <= MAX_EXACT_COUNT_BYTES
+        && spot.is_first()
+        && estimate(chunks, at) <= MAX_COUNTED_CHUNKS
+    {
+        while at < to && chunks < MAX_COUNTED_CHUNKS {
             at = cut(text, at, to, index.chunker, limits);
             chunks += 1;
         }
-        return chunks.into();
+        if at >= to {
+            return chunks.into();
+        }
     }
-    let done = (end - start).max(1);
-    let all = (so_far * (to - start)).div_ceil(done);
-    format!("≈{}", all.max(so_far + 1)).into()
+    format!("≈{}", estimate(chunks, at)).into()
 }

@@ -1,9 +1,12 @@
 //! Chunks have the size that a caller requests, and the notice says how to read larger ones.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::Policy;
+use portion_core::policy::{EnvelopeMode, Policy};
+
 use portion_core::view::Request;
-use portion_tokens::Tokenizer;
+use portion_tokens::{TokenCounter, Tokenizer};
 
 use super::session::{Reply, Session};
 
@@ -50,4 +53,52 @@ fn a_line_limit_is_served_whole_if_it_fits() {
     assert!(reply.portion.tokens() > Policy::default().chunk_size);
     let few = Request { max_tokens: Some(500), ..Request::default() };
     assert!(session.call(&few).expect("allowed").expect("asked for").portion.tokens() <= 500);
+}
+
+/// Counts a quarter of the characters, and the bytes that it is given.
+struct Metered {
+    bytes: AtomicUsize,
+}
+
+impl TokenCounter for Metered {
+    fn name(&self) -> &'static str {
+        "len4"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        Tokenizer::Len4.counter().count(text)
+    }
+
+    fn prefix_within(&self, text: &str, limit: usize) -> usize {
+        let len = Tokenizer::Len4.counter().prefix_within(text, limit);
+        self.bytes.fetch_add(len, Ordering::Relaxed);
+        len
+    }
+}
+
+/// Checks that the smallest reply to a text counts few times the bytes of the text.
+fn check_counted_bytes(text: &str, envelope: EnvelopeMode) {
+    let counter: &'static Metered = Box::leak(Box::new(Metered { bytes: AtomicUsize::new(0) }));
+    let blocks = vec![Block::new("/content/0/text", Content::Text(text.to_owned()))];
+    let mut policy = Policy::default();
+    policy.render_options.envelope = envelope;
+    let session = Session::new(Payload { blocks, ..Payload::default() }, policy, counter);
+    counter.bytes.store(0, Ordering::Relaxed);
+    let request = Request { max_tokens: Some(300), ..Request::default() };
+    session.call(&request).expect("allowed").expect("asked for");
+    let counted = counter.bytes.load(Ordering::Relaxed);
+    assert!(counted <= 40 * text.len(), "{counted} bytes counted of {} {envelope:?}", text.len());
+}
+
+#[test]
+fn the_smallest_reply_counts_few_times_the_text() {
+    let section =
+        |n: usize| format!("## Section {n}\n\nWhat it says, with `code` and a [link](a.md).\n\n- one\n\n");
+    let markdown = (0..500).map(section).collect::<String>();
+    for envelope in [EnvelopeMode::Auto, EnvelopeMode::Wrap] {
+        check_counted_bytes(&markdown, envelope);
+        check_counted_bytes(&"\n".repeat(12_000), envelope);
+        check_counted_bytes(&"😀".repeat(12_000), envelope);
+    }
 }
