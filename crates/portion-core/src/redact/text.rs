@@ -52,6 +52,13 @@ pub(super) fn collect_edits(
         if !verdict.is_secret && !verdict.is_named {
             continue;
         }
+        if text.as_bytes()[at] == b':'
+            && let Some(end) = add_block_edits(text, at, &mut edits)
+        {
+            names.add(name.to_owned());
+            done = end;
+            continue;
+        }
         let quote = quote_before(text, at);
         let is_json =
             json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
@@ -171,6 +178,46 @@ fn quoted_len(inside: &str, quote: u8, is_escaped: bool) -> (usize, bool) {
         }
     }
     (at.min(inside.len()), false)
+}
+
+/// Redacts a YAML value that stands on the lines after its name: a list, or the lines after `|` or `>`. Returns the end
+/// of the value, or `None` if there is none. Mappings are left to the rules for their own names.
+fn add_block_edits(text: &str, at: usize, edits: &mut Vec<TextEdit>) -> Option<usize> {
+    let header = text[at + 1..].trim_start_matches([' ', '\t']);
+    let scalar = header.strip_prefix(['|', '>']);
+    let is_scalar = scalar.is_some();
+    let rest = scalar.map_or(header, |rest| rest.trim_start_matches(|c: char| "+-0123456789".contains(c)));
+    let rest = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
+    let line_start = text[..at].rfind('\n').map_or(0, |feed| feed + 1);
+    let name_indent = indent_of(&text[line_start..at]);
+    let (mut start, mut item_indent, mut value_end) = (text.len() - rest.len(), None, None);
+    while start < text.len() {
+        let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len);
+        let line = text[start..end].trim_end();
+        let (indent, content) = (indent_of(line), line.trim_start());
+        let item = content.strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with(' '));
+        let value = match item {
+            _ if content.is_empty() && (is_scalar || item_indent.is_some()) => "",
+            _ if is_scalar && indent > name_indent => content,
+            Some(rest) if !is_scalar && indent >= item_indent.unwrap_or(name_indent) => {
+                item_indent.get_or_insert(indent);
+                rest.trim_start()
+            }
+            _ if item_indent.is_some_and(|item| indent > item) => content,
+            _ => break,
+        };
+        if !value.is_empty() {
+            let end = start + line.len();
+            edits.push(TextEdit { start: end - value.len(), end, replacement: REDACTED.into() });
+            value_end = Some(end);
+        }
+        start = end + 1;
+    }
+    value_end
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
 }
 
 /// Returns the value after a separator: the text between quotes, the rest of the line, or a word.

@@ -54,6 +54,37 @@ fn fields_that_contain_records_are_searched() {
 }
 
 #[test]
+fn yaml_values_on_the_next_lines_are_redacted() {
+    let check = |text, expect, named: &[&str]| check("secrets", text, expect, named);
+    check(
+        "user: a\npasswords:\n  - one two\n  - b\nport: 80\n",
+        "user: a\npasswords:\n  - [redacted]\n  - [redacted]\nport: 80\n",
+        &["passwords"],
+    );
+    check(
+        "db:\n  passwords:\n  - a\n  - b\n  x: 1",
+        "db:\n  passwords:\n  - [redacted]\n  - [redacted]\n  x: 1",
+        &["passwords"],
+    );
+    check(
+        "secrets:\n- k: a\n  v: b\n\n- c\nnext: 1",
+        "secrets:\n- [redacted]\n  [redacted]\n\n- [redacted]\nnext: 1",
+        &["secrets"],
+    );
+    check(
+        "password: |-\r\n  a: b\r\n    c\r\nd: 1",
+        "password: |-\r\n  [redacted]\r\n    [redacted]\r\nd: 1",
+        &["password"],
+    );
+    check("password: >\n  a", "password: >\n  [redacted]", &["password"]);
+    check(
+        "secrets:\n  name: a\n  password: b\n",
+        "secrets:\n  name: a\n  password: [redacted]\n",
+        &["password"],
+    );
+}
+
+#[test]
 fn other_values_are_unchanged() {
     check(
         "secrets",
