@@ -1,25 +1,72 @@
 //! Moves long computations off the event loop: indexing 100 MB takes longer than a relay may block.
+//!
+//! Each thread that counts tokens keeps about 1.5 MiB for that, and the runtime starts up to 512 blocking threads. So the
+//! number of computations at the same time is limited.
 
 use std::future::pending;
 use std::panic::resume_unwind;
 
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// Largest payload, in bytes, for which moving work to another thread costs more than it saves.
 const INLINE_MAX_BYTES: usize = 128 << 10;
+/// Largest number of computations at the same time in this process. More than there are processors, so that a short one
+/// need not wait for queries that take seconds.
+const MAX_CONCURRENT: usize = 32;
+
+static PERMITS: Semaphore = Semaphore::const_new(MAX_CONCURRENT);
 
 /// Runs work on a payload of `bytes` bytes: inline if it is small, else on a blocking thread.
 pub(crate) async fn offload<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
     if bytes <= INLINE_MAX_BYTES || Handle::try_current().is_err() {
         return work();
     }
-    match spawn_blocking(work).await {
+    // The work keeps the permit: it goes on if this future is dropped.
+    let permit = PERMITS.acquire().await;
+    let done = spawn_blocking(move || {
+        let done = work();
+        drop(permit);
+        done
+    });
+    match done.await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
             // The runtime is shutting down, together with this task.
             Err(_) => pending().await,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::{INLINE_MAX_BYTES, MAX_CONCURRENT, offload};
+
+    #[test]
+    fn the_number_of_concurrent_computations_is_limited() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let compute = || {
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            runtime.spawn(offload(INLINE_MAX_BYTES + 1, move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(5));
+                running.fetch_sub(1, Ordering::SeqCst);
+            }))
+        };
+        let all: Vec<_> = (0..10 * MAX_CONCURRENT).map(|_| compute()).collect();
+        for one in all {
+            runtime.block_on(one).expect("nothing panics");
+        }
+        let most = most.load(Ordering::SeqCst);
+        assert!(most <= MAX_CONCURRENT, "{most} at the same time");
     }
 }
