@@ -1,15 +1,18 @@
-"""What `deploy/` has for Prometheus and Grafana: right by their own tools, and about metrics that Portion has."""
+"""The files in `deploy/`: checked by their own tools, against the metrics of Portion, and by starting it as they say."""
 
+import configparser
 import json
 import re
+import shlex
 import subprocess
 import time
 import urllib.parse
 from contextlib import contextmanager
 
 import pytest
+import yaml
 
-from harness.command import FIXTURE, REPOSITORY
+from harness.command import FIXTURE, PORTION, REPOSITORY
 from harness.hook import asked, free_port
 from harness.listening import Listening, served
 from harness.peer import Peer
@@ -156,3 +159,48 @@ def test_the_first_burst_is_an_alert_within_30_seconds(tmp_path):
         until("portion_all_calls_oversized_total", [60])
         until("portion:oversized:share5m", [1], seconds=30)
         until("sum(portion_all_requests_total) == bool sum(portion_requests_total)", [1])
+
+
+def starts(arguments, tmp_path, config):
+    """Starts Portion with the arguments of a file, with paths and addresses of this test, and returns its health."""
+    (tmp_path / "portion.yaml").write_text(config)
+    admin = free_port()
+    command = [PORTION]
+    for argument in arguments:
+        argument = argument.replace("/etc/portion/portion.yaml", str(tmp_path / "portion.yaml"))
+        argument = argument.replace("/var/lib/portion", str(tmp_path)).replace("0.0.0.0:8765", "127.0.0.1:0")
+        command.append(argument.replace("0.0.0.0:9465", f"127.0.0.1:{admin}"))
+    if "--admin" not in " ".join(arguments):
+        command += ["--admin", f"127.0.0.1:{admin}", "--listen", "127.0.0.1:0"]
+    with Listening(command):
+        return json.loads(asked(admin, "/health"))["status"]
+
+
+CONFIG = "upstreams:\n  docs: {url: https://docs.example.com/mcp}\n"
+
+
+def test_the_service_of_systemd_starts(tmp_path):
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(DEPLOY / "systemd" / "portion.service")
+    program, *arguments = shlex.split(unit["Service"]["ExecStart"])
+    assert program == "/usr/local/bin/portion"
+    assert starts(arguments, tmp_path, CONFIG) == "ok"
+    assert int(unit["Service"]["TimeoutStopSec"]) > 30, "running requests have 30 s to finish"
+
+
+def test_the_image_starts(tmp_path):
+    lines = (DEPLOY / "docker" / "Dockerfile").read_text().splitlines()
+    (arguments,) = [line.removeprefix("CMD ") for line in lines if line.startswith("CMD ")]
+    assert starts(json.loads(arguments), tmp_path, CONFIG) == "ok"
+
+
+def test_the_deployment_of_kubernetes_starts(tmp_path):
+    text = (DEPLOY / "kubernetes" / "portion.yaml").read_text()
+    objects = {each["kind"]: each for each in yaml.safe_load_all(text)}
+    assert set(objects) == {"ConfigMap", "Deployment", "Service", "NetworkPolicy"}
+    pod = objects["Deployment"]["spec"]["template"]
+    assert objects["Service"]["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    assert pod["spec"]["terminationGracePeriodSeconds"] > 30
+    (container,) = pod["spec"]["containers"]
+    assert starts(container["args"], tmp_path, objects["ConfigMap"]["data"]["portion.yaml"]) == "ok"
