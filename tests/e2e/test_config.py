@@ -150,9 +150,9 @@ def test_v3_3_nothing_configured_is_4000_tokens_and_50_items(tmp_path, written):
 
 
 def test_v3_3_the_defaults_are_documented():
-    readme = (REPOSITORY / "README.md").read_text()
+    page = (REPOSITORY / "docs/limits.md").read_text()
     for option, default in {"--token-budget-threshold": "4000", "--default-page-size": "50"}.items():
-        assert re.search(rf"`{option}` \| {default} \|", readme), option
+        assert re.search(rf"`{option}` \| {default} \|", page), option
 
 
 def test_v3_3_the_file_in_the_working_directory_is_found(tmp_path):

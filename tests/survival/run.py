@@ -5,7 +5,7 @@ Puts the look-ups of a survival harness to Portion, black box, over MCP stdio, a
 harness is a folder with `docs.py`, `agent.py`, `mcp_shaper.py`, `chunkcheck.py`, `rag.py` and `fixture_server.py`, its
 documents a folder beside it; neither is part of this repository.
 
-    run.py HARNESS [--check] [--readme README.md] [--only SUBSTRING] [-v]
+    run.py HARNESS [--check] [--readme docs/measured.md] [--only SUBSTRING] [-v]
 
 `lean.json` and `default.json` say how each thing that the simulated agent can do is one call of our two tools.
 """

@@ -5,7 +5,7 @@ Several hundred sessions of many steps over the documents of a survival harness 
 its own with a server: without Portion, and with it under several profiles. Every call and every reply is counted into
 a window of 200,000 tokens by `o200k`; what came of them is printed.
 
-    sessions.py HARNESS [--check] [--readme README.md] [--only SUBSTRING] [--sessions N] [-v]
+    sessions.py HARNESS [--check] [--readme docs/measured.md] [--only SUBSTRING] [--sessions N] [-v]
 """
 
 import collections

@@ -16,9 +16,8 @@ const PLACES: [&str; 3] = ["--url", "--header", "--transport"];
 const LOG: &str = "PORTION_LOG";
 
 #[test]
-fn readme_says_of_options_what_they_are() -> Outcome {
-    let readme = page("README.md")?;
-    let (_, limits) = readme.split_once("## Limits").ok_or("no list of limits")?;
+fn the_page_of_limits_has_the_defaults_and_variables() -> Outcome {
+    let limits = page("docs/limits.md")?;
     let rows: Vec<&str> = limits.lines().filter(|line| line.starts_with("| `--")).collect();
     assert!(rows.len() >= 10, "{rows:?}");
     for row in rows {
@@ -33,7 +32,8 @@ fn readme_says_of_options_what_they_are() -> Outcome {
         assert_eq!(*default, key.default, "{row}");
         assert_eq!(Some(variable.trim_matches('`')), key.variable().as_deref(), "{row}");
     }
-    for name in words(&readme).filter(|word| word.starts_with("PORTION_")) {
+    let pages = page("README.md")? + &limits;
+    for name in words(&pages).filter(|word| word.starts_with("PORTION_")) {
         assert!(name == LOG || Key::from_variable(name).is_some(), "{name} is no variable");
     }
     Ok(())

@@ -6,6 +6,7 @@ mod arrows;
 mod clients;
 mod examples;
 mod facts;
+mod picture;
 mod reference;
 
 use std::error::Error;
