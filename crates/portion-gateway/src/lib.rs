@@ -19,6 +19,7 @@ pub mod principal;
 pub mod query_limiter;
 mod renderer;
 mod resolved_cursor;
+mod reuse_key;
 pub mod rules;
 pub mod session;
 mod snapshot_query;

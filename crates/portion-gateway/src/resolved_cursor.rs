@@ -6,7 +6,7 @@ use portion_core::cursor::{Position, SnapshotId};
 
 use portion_policy::endpoint::Endpoint;
 
-use crate::call::Fault;
+use crate::fault::Fault;
 use crate::store::StoredSnapshot;
 
 /// A cursor that was resolved for a caller, by

@@ -17,8 +17,8 @@ use super::{
     FieldName, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError,
     StoreStats, StoreWriteError, StoredSnapshot,
 };
-use crate::call::ReuseKey;
 use crate::offload::offload;
+use crate::reuse_key::ReuseKey;
 
 /// Stores snapshots in memory, and in the store behind it, if there is one.
 #[derive(Clone)]

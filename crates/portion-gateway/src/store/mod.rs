@@ -30,7 +30,7 @@ use portion_core::view::View;
 use portion_policy::endpoint::Endpoint;
 use thiserror::Error;
 
-use crate::call::ReuseKey;
+use crate::reuse_key::ReuseKey;
 use crate::rules::EndpointRule;
 pub use cached::CachedStore;
 pub use file::FileStore;

@@ -27,8 +27,8 @@ use self::container::Container;
 use self::directory::{create_private_dir, create_private_file, hex, temporary_path, write_file};
 use self::usage::{Usage, subdirectories};
 use super::{FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError};
-use crate::call::ReuseKey;
 use crate::offload::offload;
+use crate::reuse_key::ReuseKey;
 
 pub use secret::load_or_create_secret;
 

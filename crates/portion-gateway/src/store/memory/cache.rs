@@ -13,7 +13,7 @@ use portion_policy::endpoint::Endpoint;
 use super::tombstones::{Tombstone, Tombstones};
 use super::usage::{UsageByScope, UsageEntry, UseTick};
 use super::views::{self, ViewCache};
-use crate::call::ReuseKey;
+use crate::reuse_key::ReuseKey;
 use crate::rules::EndpointRule;
 use crate::store::{
     NewSnapshot, RedactionId, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot,

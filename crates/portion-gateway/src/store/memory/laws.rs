@@ -15,7 +15,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
-use crate::call::ReuseKey;
+use crate::reuse_key::ReuseKey;
 use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
 
 const MEMORY: usize = 128 << 10;

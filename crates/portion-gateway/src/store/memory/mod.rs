@@ -30,7 +30,7 @@ use portion_core::view::View;
 
 use self::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
 use super::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
-use crate::call::ReuseKey;
+use crate::reuse_key::ReuseKey;
 
 /// Stores snapshots in memory, up to a number of bytes.
 #[derive(Debug)]
