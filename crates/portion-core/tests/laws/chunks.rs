@@ -87,8 +87,8 @@ fn check_counted_bytes(text: &str, envelope: EnvelopeMode) {
     counter.bytes.store(0, Ordering::Relaxed);
     let request = Request { max_tokens: Some(300), ..Request::default() };
     session.call(&request).expect("allowed").expect("asked for");
-    let counted = counter.bytes.load(Ordering::Relaxed);
-    assert!(counted <= 40 * text.len(), "{counted} bytes counted of {} {envelope:?}", text.len());
+    let counted_bytes = counter.bytes.load(Ordering::Relaxed);
+    assert!(counted_bytes <= 40 * text.len(), "{counted} bytes counted of {} {envelope:?}", text.len());
 }
 
 #[test]
