@@ -24,7 +24,7 @@ pub(super) fn files_to_edit(
     let places =
         Places::from_environment().ok_or("the home directory is unknown: set HOME, or use --file")?;
     let clients = if options.clients.is_empty() { &Client::ALL[..] } else { &options.clients };
-    let mut files = Vec::new();
+    let mut files: Vec<ConfigFile> = Vec::new();
     for client in clients {
         let found = client.files(&places);
         if found.is_empty() && !options.clients.is_empty() {
@@ -32,7 +32,14 @@ pub(super) fn files_to_edit(
             let searched: Vec<String> = searched.iter().map(|file| file.path.display().to_string()).collect();
             return Err(format!("{client} has no configuration file here; searched {}", searched.join(", ")));
         }
-        files.extend(found);
+        for file in found {
+            // A client can be named twice, and two paths can lead to one file.
+            let target = file.path.canonicalize();
+            let is_known = target.is_ok_and(|target| files.iter().any(|other| leads_to(other, &target)));
+            if !is_known {
+                files.push(file);
+            }
+        }
     }
     if action == Action::Uninstall {
         add_recorded(&mut files, options, state);
@@ -41,6 +48,10 @@ pub(super) fn files_to_edit(
         return Err("no configuration file of a known client was found: name one with --file".into());
     }
     Ok(files)
+}
+
+fn leads_to(file: &ConfigFile, target: &Path) -> bool {
+    file.path.canonicalize().is_ok_and(|path| path == target)
 }
 
 fn named_file(path: &Path, clients: &[Client]) -> Result<ConfigFile, String> {
