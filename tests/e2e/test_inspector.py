@@ -9,7 +9,7 @@ import uuid
 import pytest
 
 from fixture import corpus
-from harness.command import NODE_SERVERS, SDK_FIXTURE
+from harness.command import NODE_SERVERS, PORTION, SDK_FIXTURE
 from harness.pairing import FRONTS, UPSTREAMS, Listening, pairing, upstream
 from harness.reply import exact, lawful, pages_joined
 
@@ -95,3 +95,12 @@ def test_a_resource_and_a_prompt_are_read_in_chunks(through):
         lawful(through.ask("prompts/get", "--prompt-name", "review_manual")),
     ):
         assert first.next and corpus.manual().startswith(first.text)
+
+
+def test_a_server_can_be_named_on_the_inspectors_command_line(home):
+    # It drops the `--` of `portion wrap -- COMMAND`.
+    options = ["--quiet", "--format", "json", "--method", "tools/list"]
+    command = [*INSPECTOR, PORTION, "wrap", "--", *SDK_FIXTURE, *options]
+    told = subprocess.run(command, env=os.environ | {"HOME": str(home)}, capture_output=True, text=True, timeout=SECONDS)
+    assert told.returncode == 0, told.stderr
+    assert "portion_read" in [tool["name"] for tool in json.loads(told.stdout)["result"]["tools"]]

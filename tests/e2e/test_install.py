@@ -120,24 +120,25 @@ def test_nothing_is_written_without_consent(machine):
     }
     for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
         assert path.read_bytes() == before
-        assert on_a_terminal(machine, answer, "install") == code
+        assert on_a_terminal(machine, answer, "install")[0] == code
     assert PORTION.encode() in path.read_bytes()
 
 
 def on_a_terminal(machine, answer, *arguments):
-    """The exit code of a command whose question gets this answer."""
+    """The exit code and the output of a command that reads this from a terminal."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(machine.project)
         os.execve(PORTION, [PORTION, *arguments], machine.env)
     os.write(terminal, answer)
+    told = b""
     try:
-        while os.read(terminal, 4096):
-            pass
+        while said := os.read(terminal, 4096):
+            told += said
     except OSError:
         pass
     os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), told.decode()
 
 
 def test_an_error_names_the_file_the_line_and_the_next_step(machine):
@@ -173,3 +174,21 @@ def test_a_configured_server_is_chosen_by_its_name(machine):
     told = machine.portion("wrap", code=1)
     assert "one, two: choose one with --server NAME" in told
     assert "has no server three, but one, two" in machine.portion("wrap", "--server", "three", code=1)
+
+
+def test_a_terminal_is_told_that_a_client_is_missing(machine):
+    _, told = on_a_terminal(machine, b"\x04", "wrap", *FIXTURE)
+    assert "waiting for an MCP client" in told and "portion try -- " in told
+    with Peer([PORTION, "wrap", *FIXTURE], cwd=machine.project) as peer:
+        assert lawful(peer.call("list_bookings")).next
+    assert "waiting" not in peer.said()
+
+
+def test_completions_and_manual_pages_are_written(machine):
+    for shell in ("bash", "elvish", "fish", "powershell", "zsh"):
+        assert "uninstall" in machine.portion("completions", shell)
+    machine.run("bash", "-n", "-c", machine.portion("completions", "bash"))
+    machine.portion("man", "--dir", "pages")
+    pages = {page.name for page in (machine.project / "pages").iterdir()}
+    assert {"portion.1", "portion-wrap.1", "portion-config-check.1"} <= pages
+    assert (machine.project / "pages/portion.1").read_text() == machine.portion("man")

@@ -2,8 +2,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    calibrate, config, dashboard, demo, doctor, fetch, http, install, serve, shape, stats, top, try_tools,
-    wrap,
+    calibrate, completions, config, dashboard, demo, doctor, fetch, http, install, man, serve, shape, stats,
+    top, try_tools, wrap,
 };
 use crate::tips::with_tips;
 
@@ -62,6 +62,10 @@ pub(crate) enum Command {
     Dashboard(dashboard::Options),
     /// Fit token counts to the usage that a model charged, from its API log
     Calibrate(calibrate::Options),
+    /// Print a completion script for a shell
+    Completions(completions::Options),
+    /// Print or write manual pages
+    Man(man::Options),
     /// The MCP server that `portion demo` calls, on stdin and stdout
     #[command(hide = true)]
     DemoServer,

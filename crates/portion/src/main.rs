@@ -52,6 +52,8 @@ fn main() -> ExitCode {
         Command::Stats(stats) => command::stats::run(&stats),
         Command::Top(top) => command::top::run(&top),
         Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
+        Command::Completions(options) => command::completions::run(&options),
+        Command::Man(man) => command::man::run(&man),
         Command::DemoServer => command::demo_server::run(),
         Command::WatchGroups => Ok(watchdog::run()),
     };

@@ -18,15 +18,14 @@ pub(crate) fn with_tips(mut error: Error, line: &[OsString]) -> Error {
 }
 
 fn tip(error: &Error, line: &[OsString]) -> Option<String> {
-    let wraps = line.get(1).is_some_and(|name| name == "wrap");
+    let starts_server = line.get(1).is_some_and(|name| name == "wrap" || name == "serve");
     let parted = line.iter().any(|word| word == "--");
-    let named = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(name)) => name.split_whitespace().next().unwrap_or_default(),
-        _ => "",
-    };
-    match error.kind() {
-        ErrorKind::UnknownArgument if wraps && !parted && !named.starts_with('-') => {
-            Some(format!("write the server's command after `--`: portion wrap -- {named} …"))
+    let has_tip = error.get(ContextKind::Suggested).is_some();
+    match (error.kind(), error.get(ContextKind::InvalidValue)) {
+        (ErrorKind::ValueValidation, Some(ContextValue::String(value)))
+            if starts_server && !parted && !has_tip =>
+        {
+            Some(format!("if {value} begins the server's command, write `--` before it"))
         }
         _ => None,
     }

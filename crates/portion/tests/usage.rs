@@ -25,10 +25,15 @@ fn check_with(line: &str, variables: &[(&str, &str)], expect: &str) -> Result<()
 }
 
 #[test]
-fn the_command_stands_after_two_dashes() -> Result<(), Box<dyn Error>> {
+fn the_command_stands_after_the_options() -> Result<(), Box<dyn Error>> {
     check("wrap", "give its command after `--`")?;
-    check("wrap npx -y server", "tip: write the server's command after `--`: portion wrap -- npx …")?;
-    check("wrap --lean npx server", "portion wrap -- npx …")?;
+    check("wrap no-such-server -y --lean x", "cannot start `no-such-server`: not found on PATH")?;
+    check("wrap --lean no-such-server -- x", "cannot start `no-such-server`: not found on PATH")?;
+    check("wrap --url http://x/ cat", "cannot be used with")?;
+    check("serve --listen 127.0.0.1:0 no-such-server -y", "`no-such-server`: not found on PATH")?;
+    check("fetch --tool x no-such-server -y", "`no-such-server`: not found on PATH")?;
+    check("try no-such-server -y", "cannot start the server no-such-server")?;
+    check("wrap --admin cat", "if cat begins the server's command, write `--` before it")?;
     check("wrap --hard-capp 1 -- cat", "tip: a similar argument exists: '--hard-cap'")?;
     check("wrap -y -- cat", "unexpected argument '-y'")?;
     check("wrap -- no-such-server", "cannot start `no-such-server`: not found on PATH")

@@ -79,9 +79,9 @@ pub(crate) struct Options {
     url: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// The command that starts the server, after `--`
+    /// The command that starts the server, with its arguments
     #[arg(
-        last = true,
+        trailing_var_arg = true,
         conflicts_with = "server_url",
         required_unless_present = "server_url",
         value_name = "CMD"

@@ -1,5 +1,6 @@
 //! The commands: a file each, with its options and what it does.
 pub(crate) mod calibrate;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
@@ -8,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod fetch;
 pub(crate) mod http;
 pub(crate) mod install;
+pub(crate) mod man;
 mod rule_lookup;
 pub(crate) mod serve;
 pub(crate) mod shape;

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -42,8 +43,9 @@ The exit code is that of the command. With --url it is 0 if the client disconnec
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi"]))]
 pub(crate) struct Options {
-    /// Command that starts the server, after `--`
-    #[arg(last = true, conflicts_with = "server_url", value_name = "CMD")]
+    /// Command that starts the server, with its arguments. Write `--` before it if an option without its value would
+    /// take it
+    #[arg(trailing_var_arg = true, conflicts_with = "server_url", value_name = "CMD")]
     command: Vec<OsString>,
     /// URL of an HTTP server, instead of a command
     #[arg(id = "server_url", long = "url", value_name = "URL")]
@@ -83,6 +85,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
     admin::check(at, options.insecure || loaded.config.insecure())?;
     let namespace = Server::namespace([(name.as_deref().unwrap_or_default(), &server)]);
+    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        anstream::eprintln!("{}", on_terminal(name.as_deref(), &options.command));
+    }
     let setup = loaded.start(&namespace)?;
     admin::export_metrics(&setup);
     let mut parting = setup.shutdown_guard();
@@ -131,6 +136,19 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     // A thread may still block in a read of stdin; it must not delay the exit.
     runtime.shutdown_background();
     exit
+}
+
+/// Returns what a user at a terminal should know: nothing happens until a client sends a message.
+fn on_terminal(name: Option<&str>, command: &[OsString]) -> String {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let line = shlex::try_join(words.iter().map(AsRef::as_ref)).unwrap_or_default();
+    let line = if line.is_empty() { "COMMAND".to_owned() } else { line };
+    let server = name.map(|name| format!(" {name}")).unwrap_or_default();
+    format!(
+        "portion: waiting for an MCP client on stdin; Ctrl-C ends it. A client starts this command itself:\n  \
+         portion install{server}    puts it into the configurations of your clients\n  \
+         portion try -- {line}    shows what the server's tools return through Portion"
+    )
 }
 
 /// Reports how the server ended if the user should know.

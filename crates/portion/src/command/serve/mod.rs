@@ -43,8 +43,9 @@ PORTION_LOG=info logs the decision about each reply on stderr.";
 #[command(group = clap::ArgGroup::new("server").args(["command", "server_url", "upstream"]))]
 #[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi"]))]
 pub(crate) struct Options {
-    /// Command that starts the server, after `--`
-    #[arg(last = true, value_name = "CMD")]
+    /// Command that starts the server, with its arguments. Write `--` before it if an option without its value would
+    /// take it
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
     /// URL of an HTTP server
     #[arg(id = "server_url", long = "url", value_name = "URL")]

@@ -51,14 +51,14 @@ pub(crate) struct Options {
     json: bool,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]
     config: Option<PathBuf>,
-    /// Command that starts the server, after `--`
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// Command that starts the server, with its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
 /// Compares and prints.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let (program, args) = options.command.split_first().ok_or("give the command of a server after `--`")?;
+    let (program, args) = options.command.split_first().ok_or("give the command of a server")?;
     let timeout = Duration::from_secs(options.timeout);
     let mut direct = Client::start_as("portion-try", Command::new(program).args(args), timeout)?;
     let selection = select(direct.tools(), options)?;

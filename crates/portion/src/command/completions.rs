@@ -1,0 +1,32 @@
+//! `portion completions`: prints a completion script for a shell.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::CommandResult;
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion completions bash > ~/.local/share/bash-completion/completions/portion
+  portion completions zsh > ~/.zfunc/_portion
+  portion completions fish > ~/.config/fish/completions/portion.fish
+  portion completions powershell >> $PROFILE";
+
+/// Options of `portion completions`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// Shell
+    shell: Shell,
+}
+
+/// Prints the script.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut crate::args::Args::command(), "portion", &mut script);
+    io::stdout().lock().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}
