@@ -8,8 +8,9 @@ import tomllib
 import pytest
 
 from fixture import corpus
-from harness.command import FIXTURE, PORTION
+from harness.command import FIXTURE, PORTION, SDK_FIXTURE
 from harness.machine import Machine
+from harness.pairing import Listening
 from harness.peer import Peer
 from harness.reply import exact, lawful, pages_joined
 
@@ -100,6 +101,25 @@ def test_the_name_of_the_server_is_recorded(machine):
     assert "my server" in told
 
 
+def test_a_server_with_a_url_is_wrapped_on_request(machine):
+    file = machine.home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    with Listening([*SDK_FIXTURE, "--http"]) as server:
+        servers = {"remote": {"type": "http", "url": f"{server.url}/mcp", "headers": {"X-Team": "a $b"}}}
+        file.write_text(json.dumps({"mcpServers": servers}))
+        before = file.read_bytes()
+        assert "add --http" in machine.portion("install", "--yes")
+        assert file.read_bytes() == before
+        told = machine.portion("install", "--http", "--yes")
+        assert "OAuth" in told and "arguments of a process" in told
+        entry = json.loads(file.read_text())["mcpServers"]["remote"]
+        assert entry["type"] == "stdio" and "X-Team: a $$b" in entry["args"]
+        with start(entry, machine.project) as peer:
+            assert lawful(peer.call("list_bookings", count=70)).next
+    machine.portion("uninstall", "--yes")
+    assert file.read_bytes() == before
+
+
 def write_servers(machine):
     path = machine.home / ".cursor/mcp.json"
     path.parent.mkdir()
@@ -151,7 +171,7 @@ def test_an_error_names_the_file_the_line_and_the_next_step(machine):
     bad.parent.mkdir()
     bad.write_text('{\n  "mcpServers": {,\n}')
     told = machine.portion("install", "--yes", code=1)
-    assert f"{bad}:line 2" in told and "--client" in told
+    assert f"{bad}:2:18: " in told and "--client" in told
     assert path.read_bytes() == before
 
 

@@ -49,7 +49,10 @@ pub enum PlanError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A file is not valid.
-    #[error("{path}:{error}: mend the file, or leave it out with --client or --file", path = path.display())]
+    #[error(
+        "{path}:{line}:{column}: {message}: mend the file, or leave it out with --client or --file",
+        path = path.display(), line = error.line, column = error.column, message = error.message
+    )]
     Invalid {
         /// The file.
         path: PathBuf,

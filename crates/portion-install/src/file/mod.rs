@@ -30,7 +30,9 @@ pub struct Snapshot {
 #[derive(Debug, Error)]
 pub enum FileError {
     /// It cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error(
+        "cannot read {path}: {source}; check the path and its permissions, or leave it out with --client or --file"
+    )]
     Read {
         /// The file.
         path: PathBuf,
@@ -38,7 +40,7 @@ pub enum FileError {
         source: io::Error,
     },
     /// It is a directory or a device.
-    #[error("{path} is not a file")]
+    #[error("{path} is not a file: name a file with --file")]
     NotAFile {
         /// The path.
         path: PathBuf,
@@ -74,7 +76,7 @@ pub enum FileError {
         path: PathBuf,
     },
     /// It cannot be written.
-    #[error("cannot write {path}: {source}")]
+    #[error("cannot write {path}: {source}; check the permissions of its directory")]
     Write {
         /// The file.
         path: PathBuf,

@@ -130,7 +130,7 @@ fn nothing_is_written_on_an_error() {
         assert!(error.contains(expect) && error.contains(&bad.display().to_string()), "{error}");
         assert_eq!(fs::read_to_string(&good).expect("text"), TEXT);
     };
-    check(&machine.file("bad.json", "{\n\"a\"\n}"), "bad.json:line 3");
+    check(&machine.file("bad.json", "{\n\"a\"\n}"), "bad.json:3:1: ");
     check(&machine.file("latin.json", b"{\n\"\xe9\": 1}"), "latin.json:2: not UTF-8");
     check(&machine.folder.path().join("missing.json"), "cannot read");
     check(machine.folder.path(), "is not a file");
