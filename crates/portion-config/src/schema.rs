@@ -1,5 +1,6 @@
 //! The JSON Schema of a configuration file, for completion and validation in editors.
 
+use portion_policy::pushdown::{PushdownSetting, SETTINGS, preset_names};
 use portion_tokens::Factor;
 use serde_json::{Map, Value as Json, json};
 
@@ -68,6 +69,26 @@ fn default_value(key: &Key) -> Option<Json> {
     (!key.default.is_empty()).then(|| key.parse(key.default).ok()).flatten().map(|value| value.to_json())
 }
 
+fn pushdown_schema() -> Json {
+    let presets: Vec<&str> = preset_names().collect();
+    let setting = |setting: &PushdownSetting| {
+        let value = match setting.name {
+            "preset" => json!({ "enum": presets }),
+            "maxFetchBytes" => json!({ "type": ["integer", "string"] }),
+            _ if setting.is_number => json!({ "type": "number", "minimum": 0 }),
+            _ => json!({ "type": ["string", "number"], "minLength": 1 }),
+        };
+        let Json::Object(mut value) = value else { return (setting.name.to_owned(), value) };
+        value.insert("description".into(), setting.doc.into());
+        (setting.name.to_owned(), Json::Object(value))
+    };
+    let properties: Map<String, Json> = SETTINGS.iter().map(setting).collect();
+    json!({ "anyOf": [
+        { "enum": presets },
+        { "type": "object", "properties": properties, "additionalProperties": false }
+    ] })
+}
+
 fn value_schema(kind: ValueKind) -> Json {
     match kind {
         ValueKind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
@@ -93,6 +114,7 @@ fn value_schema(kind: ValueKind) -> Json {
                 ]
             }
         }),
+        ValueKind::Pushdown => pushdown_schema(),
         ValueKind::Experiment => json!({
             "type": "object",
             "properties": { "split": { "type": "number", "minimum": 0, "maximum": 100 } },

@@ -29,6 +29,8 @@ pub enum Value {
     Names(Vec<String>),
     /// Names, each with its fields.
     Sections(Vec<(String, Vec<String>)>),
+    /// Settings of a pushdown, each with its text.
+    Pushdown(Vec<(String, String)>),
     /// A split experiment between this percentage of sessions and the rest.
     Split(f64),
     /// A text with references to secrets.
@@ -53,6 +55,12 @@ impl Value {
             Self::Names(names) => texts(names),
             Self::Sections(sections) => {
                 Json::Object(sections.iter().map(|(name, fields)| (name.clone(), texts(fields))).collect())
+            }
+            Self::Pushdown(settings) => {
+                let json = |text: &String| {
+                    text.parse::<u64>().map_or_else(|_| Json::from(text.as_str()), Json::from)
+                };
+                Json::Object(settings.iter().map(|(name, text)| (name.clone(), json(text))).collect())
             }
             Self::Split(percent) => Json::Object(Map::from_iter([("split".into(), number_json(*percent))])),
             Self::Reference(secret) => Json::String(secret.masked_text().to_owned()),
@@ -101,6 +109,13 @@ impl fmt::Display for Value {
                     write_list(f, fields.iter().map(String::as_str))?;
                 }
                 f.write_char('}')
+            }
+            Self::Pushdown(settings) => {
+                let scalar = |text: &str| {
+                    if text.parse::<f64>().is_ok() { text.to_owned() } else { yaml_scalar(text) }
+                };
+                let shown = settings.iter().map(|(name, text)| format!("{name}: {}", scalar(text)));
+                write!(f, "{{{}}}", shown.collect::<Vec<_>>().join(", "))
             }
             Self::Split(percent) => write!(f, "{{split: {percent}}}"),
             Self::Text(text) => f.write_str(&yaml_scalar(text)),

@@ -8,4 +8,5 @@ pub mod client;
 pub mod endpoint;
 pub mod listing;
 pub mod policy_source;
+pub mod pushdown;
 pub mod upstream;

@@ -24,6 +24,7 @@ use portion_tokens::{Factor, Tokenizer};
 
 use crate::client::Preset;
 use crate::endpoint::EndpointKind;
+use crate::pushdown::Pushdown;
 
 /// One version of the configuration.
 pub trait PolicySource: Send + Sync {
@@ -71,6 +72,12 @@ pub struct EndpointConfig {
     /// True if an equal call may be answered from a snapshot, whatever it selects; `None` if the endpoint's
     /// read-only annotation decides.
     pub reuse: Option<bool>,
+    /// True if the endpoint only reads, whatever its annotations are.
+    pub read: bool,
+    /// Paging of the endpoint's own results, if the gateway fetches its pages.
+    pub pushdown: Option<Arc<Pushdown>>,
+    /// True if a reply that would not fit is refused instead of shaped.
+    pub refuses_oversized: bool,
     /// Sessions that are shaped at all.
     pub rollout: Rollout,
     /// Experiment on the endpoint.

@@ -11,6 +11,7 @@ use portion_core::policy::{
 use portion_core::redact::RedactionRules;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions};
 use portion_policy::policy_source::{EndpointConfig, Experiment, Rollout};
+use portion_policy::pushdown::Pushdown;
 use portion_tokens::Factor;
 
 use super::Cascade;
@@ -27,6 +28,9 @@ impl Cascade<'_> {
             redact: self.redact(),
             controls: self.boolean("controls"),
             reuse: self.boolean("reuse"),
+            read: self.boolean("read") == Some(true),
+            pushdown: self.pushdown(),
+            refuses_oversized: self.choice("oversized") == Some("refuse"),
             rollout: self.rollout(),
             experiment: self.experiment(),
             unshaped_byte_limit: self.size("unshapedByteLimit"),
@@ -151,6 +155,13 @@ impl Cascade<'_> {
             None if self.profile() == PolicyProfile::Lean => {
                 Some(Arc::new(RedactionRules::default_secrets()))
             }
+            _ => None,
+        }
+    }
+
+    fn pushdown(&self) -> Option<Arc<Pushdown>> {
+        match self.value("pushdown") {
+            Some(Value::Pushdown(settings)) => Pushdown::from_settings(settings).ok().map(Arc::new),
             _ => None,
         }
     }

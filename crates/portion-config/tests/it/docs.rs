@@ -93,6 +93,7 @@ fn other(key: &Key) -> &'static str {
         "tokenizer" => "chars4",
         "strategy" => "plain",
         "fill" => "skip",
+        "oversized" => "refuse",
         "mode" => "development",
         "metadata" => "always",
         "metadataStyle" => "snake",

@@ -63,6 +63,9 @@ fn settings() -> impl Strategy<Value = String> {
                 ValueKind::Names => format!("[{text}, b]"),
                 ValueKind::Redact => "[secrets, a.b]".into(),
                 ValueKind::Sections => format!("{{{text}: [a, {text}], y: [b]}}"),
+                ValueKind::Pushdown => {
+                    ["page", "{offset: skip, maxFetch: 70, total: 'a: b'}", "{link: next}"][w].into()
+                }
                 ValueKind::Experiment => ["none", "shadow", "{split: 12.5}"][w].into(),
                 _ => return None,
             };

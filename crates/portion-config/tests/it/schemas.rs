@@ -39,6 +39,8 @@ fn unusual_files_are_accepted() {
         json!({ "hardByteLimit": "1.5 MB", "fallbackByteLimit": "4096", "mediaByteLimit": "5M" }),
         json!({ "snapshotTtl": "1h 30m", "$schema": "https://example.com/portion.json" }),
         json!({ "upstreams": {}, "endpoints": { "a": {} } }),
+        json!({ "endpoints": { "a": { "pushdown": "hostaway", "read": true } } }),
+        json!({ "endpoints": { "a": { "pushdown": { "offset": "skip", "pageSize": 50, "maxFetchBytes": "1MiB" } } } }),
         json!({ "upstreams": { "a": { "command": ["x", 5], "env": { "PORT": 5, "ON": true } } } }),
     ] {
         check(&strange, true);
@@ -52,6 +54,9 @@ fn invalid_files_are_rejected() {
         json!({ "hardcap": 1 }),
         json!({ "hardCap": "4000" }),
         json!({ "hardCap": 10 }),
+        json!({ "pushdown": "page" }),
+        json!({ "endpoints": { "a": { "pushdown": "pages" } } }),
+        json!({ "endpoints": { "a": { "pushdown": { "page": "page", "colour": "red" } } } }),
         json!({ "hardCap": 700.5 }),
         json!({ "warnAt": 0 }),
         json!({ "rollout": 101 }),

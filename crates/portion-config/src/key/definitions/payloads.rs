@@ -1,7 +1,7 @@
 //! Keys for knowledge about payloads and their treatment.
 
 use super::KEY_DEFAULTS;
-use crate::key::{CliFlag, Key, KeyGroup, ValueKind};
+use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const PAYLOADS: Key = Key { group: KeyGroup::Payloads, ..KEY_DEFAULTS };
 
@@ -45,6 +45,19 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "PATH",
         doc: "Place of the list in a payload: a JSON Pointer or a dotted path; auto: detected",
+        ..PAYLOADS
+    },
+    Key {
+        name: "pushdown",
+        kind: ValueKind::Pushdown,
+        keywords: &["none"],
+        default: "none",
+        value_name: "PRESET",
+        doc: "How the tool pages its own results, so that Portion fetches its pages and serves them as one list: \
+              limit-offset, page, cursor, after-id, link, hostaway, education; or a map of settings (see \
+              [pushdown](pushdown.md))",
+        placement: Placement::Endpoint,
+        flag: CliFlag::Disabled,
         ..PAYLOADS
     },
     Key {

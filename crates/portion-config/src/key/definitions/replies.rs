@@ -61,6 +61,24 @@ pub(super) static KEYS: &[Key] = &[
         ..REPLIES
     },
     Key {
+        name: "read",
+        kind: ValueKind::Boolean,
+        default: "false",
+        value_name: "BOOL",
+        doc: "The endpoint only reads, whatever its annotations are, so Portion may call it again for further pages",
+        placement: Placement::Endpoint,
+        ..REPLIES
+    },
+    Key {
+        name: "oversized",
+        kind: ValueKind::Choice(&["shape", "refuse"]),
+        default: "shape",
+        value_name: "MODE",
+        doc: "Treatment of a result that does not fit: shape it, or refuse it with an error that names a \
+              narrower call",
+        ..REPLIES
+    },
+    Key {
         name: "rollout",
         kind: ValueKind::Percent,
         default: "100",

@@ -1,6 +1,7 @@
 //! Parses the values of keys, by kind.
 
 mod invalid_value;
+mod pushdown;
 mod scalar;
 mod structured;
 
@@ -11,6 +12,7 @@ use crate::document::{Node, NodeValue};
 use crate::reference::Secret;
 use crate::value::Value;
 pub use invalid_value::InvalidValue;
+use pushdown::parse_pushdown;
 use scalar::{
     parse_address, parse_choice, parse_command_line, parse_duration, parse_size, parse_tool_name, parse_url,
 };
@@ -47,6 +49,8 @@ pub enum ValueKind {
     Redact,
     /// Names of sections, each with the names of its fields.
     Sections,
+    /// The name of a preset, or settings of a pushdown by name.
+    Pushdown,
     /// An experiment such as `{split: 50}`.
     Experiment,
     /// An address to listen at: `127.0.0.1:8765`.
@@ -73,6 +77,7 @@ impl ValueKind {
             Self::Names
                 | Self::Redact
                 | Self::Sections
+                | Self::Pushdown
                 | Self::Experiment
                 | Self::Command
                 | Self::Secrets
@@ -101,6 +106,7 @@ impl ValueKind {
             Self::ToolName => "1 to 64 letters, digits, `_` or `-`".into(),
             Self::Names | Self::Redact => "a list of names".into(),
             Self::Sections => "a map of field lists".into(),
+            Self::Pushdown => "a preset, or a map of settings".into(),
             Self::Experiment => "{split: PERCENT}".into(),
             Self::Address => "an address with a port".into(),
             Self::Url | Self::Webhook => "a URL".into(),
@@ -162,6 +168,7 @@ impl ValueKind {
             Self::Url => one(parse_url(node, Secret::in_url(text))),
             Self::Webhook => one(parse_url(node, Secret::in_webhook(text))),
             Self::Command => one(parse_command_line(node, text)),
+            Self::Pushdown => parse_pushdown(node, vec![("preset".into(), text.to_owned(), node)]),
             Self::Experiment => Err(vec![InvalidValue::new(
                 node,
                 "is not an experiment",

@@ -2,6 +2,7 @@
 
 use portion_core::redact::RedactionRules;
 
+use super::pushdown::parse_pushdown_map;
 use super::scalar::parse_command;
 use super::{InvalidValue, ValueKind, join_choices};
 use crate::document::{Node, NodeValue};
@@ -33,6 +34,7 @@ impl ValueKind {
                 }));
                 if wrong.is_empty() { Ok(Value::Sections(sections)) } else { Err(wrong) }
             }
+            (Self::Pushdown, NodeValue::Map(entries)) => parse_pushdown_map(node, entries),
             (Self::Experiment, NodeValue::Map(entries)) => match entries.as_slice() {
                 [(name, percent)] if name.text == "split" => match Self::Percent.parse(percent, &[], "50")? {
                     Value::Number(percent) => Ok(Value::Split(percent)),
