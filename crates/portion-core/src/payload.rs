@@ -35,6 +35,42 @@ pub struct Payload {
     /// Path of the list: a JSON Pointer or a dotted path. Where it is `None` or leads to no list, the
     /// list is detected.
     pub list_path: Option<Arc<str>>,
+    /// Extent of the list, where the gateway fetches it from the upstream page by page.
+    pub upstream_list: Option<UpstreamList>,
+}
+
+/// Extent of a list that is fetched from the upstream page by page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpstreamList {
+    /// Number of fetched items.
+    pub fetched: usize,
+    /// Number of items that the upstream reports, if it reports one.
+    pub total: Option<usize>,
+    /// True if the upstream has, or may have, more items than were fetched.
+    pub is_partial: bool,
+    /// Reason why fetching stopped before the end; `None` while it goes on.
+    pub stop_reason: Option<String>,
+    /// True if the total or the order changed between pages.
+    pub has_changed: bool,
+    /// State from which the fetch can go on, in the format of the code that fetches.
+    pub continuation: Option<String>,
+}
+
+impl UpstreamList {
+    /// Returns the number of items of the whole list, if it is known.
+    pub fn total_count(&self) -> Option<usize> {
+        if self.is_partial { self.total.filter(|total| *total > self.fetched) } else { Some(self.fetched) }
+    }
+
+    /// Describes a list that was not fetched completely: `of 300 fetched; the upstream has 500`.
+    pub fn describe_gap(&self) -> Option<String> {
+        let reason = self.stop_reason.as_ref().filter(|_| self.is_partial)?;
+        let rest = match self.total_count() {
+            Some(total) => format!("the upstream has {total}"),
+            None => "the upstream has more".to_owned(),
+        };
+        Some(format!("of {} fetched; {rest} ({reason})", self.fetched))
+    }
 }
 
 /// Hides parts of texts before they are indexed.

@@ -38,7 +38,14 @@ impl Description {
             || view.order.as_ref().is_some_and(|order| order.is_requested);
         let elsewhere =
             view.top_count().is_some() || view.raw || view.range.is_some() || asked.item_count.is_some();
-        if named || elsewhere || from.ordinal > 0 || !from.offset.is_start() || snapshot.answer().is_some() {
+        // Facts about a part of a list would be read as facts about the whole.
+        if snapshot.is_partial_list()
+            || named
+            || elsewhere
+            || from.ordinal > 0
+            || !from.offset.is_start()
+            || snapshot.answer().is_some()
+        {
             return None;
         }
         let (part, subject, singled_out) = match &view.target {

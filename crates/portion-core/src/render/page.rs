@@ -439,7 +439,8 @@ impl PageBuilder<'_> {
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(PartOffset::Item(next as u32));
         drawn.query_hint = (self.target.is_first() && drawn.next.is_some()).then_some(SQL_HINT);
-        let pace = self.pagination(served, how, next < total);
+        let is_partial = self.target.upstream_list.is_some_and(|list| list.is_partial);
+        let pace = self.pagination(served, how, next < total || is_partial);
         drawn.set_meta("pageSize", pace.page_size);
         drawn.pagination = (self.first_item < total || total == 0).then_some(pace);
         drawn.required_count = self.fixed_count;
@@ -458,7 +459,8 @@ impl PageBuilder<'_> {
         {
             drawn.set_meta("sort", order.label());
         }
-        if self.first_item >= total && total > 0 {
+        let is_open = upstream_paging::note_fetched_list(self.target, next, &mut drawn);
+        if self.first_item >= total && total > 0 && !is_open {
             drawn.set_meta("pastEnd", true);
         }
         if how.as_table {
@@ -552,6 +554,7 @@ fn render_oversized_item(
         drawn.next = (next < rows.list.len()).then_some(PartOffset::Item(next as u32));
     }
     drawn.total_count = Some(rows.list.len());
+    upstream_paging::note_fetched_list(spot, rows.list.len(), &mut drawn);
     drawn.set_meta("path", format!("{}{}", spot.pointer, rows.list.pointer_to(rows.text, &item)));
     drawn.set_meta("offset", rows.position_of(&item));
     drawn

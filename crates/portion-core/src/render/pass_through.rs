@@ -9,9 +9,11 @@ use crate::policy::Policy;
 use crate::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
 
-/// Returns true if the payload needs no notice about replaced bytes or redacted fields.
+/// Returns true if the payload needs no notice about replaced bytes, redacted fields or a list that is not fetched
+/// completely.
 pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
-    snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty()
+    let list_needs_notice = snapshot.upstream_list().is_some_and(|list| list.is_partial || list.has_changed);
+    snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty() && !list_needs_notice
 }
 
 /// Cost of a payload that passes whole.

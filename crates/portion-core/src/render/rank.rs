@@ -31,6 +31,10 @@ pub fn rank(
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> ResolvedRequest {
+    // A part of a list is not sorted: the order is of the whole list, or the upstream's.
+    if snapshot.is_partial_list() {
+        return asked;
+    }
     // A list that passes as received is not reordered.
     if asked.is_plain && !policy.render_options.techniques.pagination {
         return asked;

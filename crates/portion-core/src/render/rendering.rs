@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::budget::RemainingBudget;
 use super::{list_wrapper, upstream_paging};
 use crate::cursor::PartOffset;
+use crate::payload::UpstreamList;
 use crate::policy::{EnvelopeMode, Policy, StripRule};
 use crate::snapshot::{IndexedText, Layout, List, OrderedList, Structure};
 use crate::stage::RowFormat;
@@ -42,6 +43,8 @@ pub(super) struct RenderTarget<'a> {
     pub order: Option<&'a SortOrder>,
     /// Paging arguments of the tool that was called.
     pub paging_arguments: &'a [String],
+    /// Extent of the list, where it is fetched from the upstream page by page.
+    pub upstream_list: Option<&'a UpstreamList>,
     /// True if the caller gave the size of the reply, which a chunk of text then may use up.
     pub has_explicit_size: bool,
     /// The limits.
@@ -196,6 +199,7 @@ impl Rendering {
             drawn.set_meta("hasMore", false);
             drawn.set_meta("offset", 0);
             upstream_paging::note_upstream_page(spot, list, &mut drawn);
+            upstream_paging::note_fetched_list(spot, list.len(), &mut drawn);
             drawn.page_parts =
                 spot.uses_envelope().then(|| PageParts::of_whole_list(&subject.text, list, room));
             let available = list_field_names(list);

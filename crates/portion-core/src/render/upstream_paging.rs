@@ -3,12 +3,17 @@
 use serde_json::Value;
 
 use super::rendering::{RenderTarget, Rendering};
+use crate::cursor::PartOffset;
 use crate::paging::{CURSOR_ARGUMENTS, LAST_ID_ARGUMENTS, OFFSET_ARGUMENTS, PAGE_ARGUMENTS, is_named_like};
 use crate::snapshot::{List, UpstreamPage};
 
 /// Adds the upstream's next page to the notice of the first and the last page, if the payload has such data.
 pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &mut Rendering) {
-    if spot.is_singled_out || spot.is_answer || !(spot.is_first() || drawn.next.is_none()) {
+    if spot.upstream_list.is_some()
+        || spot.is_singled_out
+        || spot.is_answer
+        || !(spot.is_first() || drawn.next.is_none())
+    {
         return;
     }
     let Some(page) = list.upstream_page(&spot.subject.text) else { return };
@@ -18,6 +23,30 @@ pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &m
     if let Some(on) = upstream_next_call(&page, spot.paging_arguments) {
         drawn.set_meta("upstreamNext", Value::from(on));
     }
+}
+
+/// Extends a page of a list that is fetched page by page to the whole list: its total, and a next page after the
+/// fetched items. `end`: index of the item after the page. Returns true if the upstream has more items.
+pub(super) fn note_fetched_list(spot: &RenderTarget<'_>, end: usize, drawn: &mut Rendering) -> bool {
+    let Some(list) = spot.upstream_list.filter(|list| drawn.total_count == Some(list.fetched)) else {
+        return false;
+    };
+    if list.is_partial {
+        drawn.total_count = list.total_count();
+        // A reply without items is the end of what could be fetched.
+        let is_empty = drawn.meta.get("served").and_then(Value::as_u64) == Some(0);
+        if drawn.next.is_none() && !is_empty {
+            drawn.next = u32::try_from(end).ok().map(PartOffset::Item);
+            drawn.set_meta("hasMore", true);
+        }
+        if let Some(gap) = list.describe_gap() {
+            drawn.set_meta("upstream", gap);
+        }
+    }
+    if list.has_changed {
+        drawn.set_meta("changed", true);
+    }
+    list.is_partial
 }
 
 /// Returns the call for the upstream's next page, or `None` if this is the last one.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use portion_json::span::Span;
 
 use crate::payload::Redact;
-use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer};
+use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, UpstreamList};
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
@@ -49,6 +49,7 @@ pub struct Snapshot {
     redacted_fields: Vec<String>,
     is_list_path_missing: bool,
     paging_arguments: Arc<[String]>,
+    upstream_list: Option<UpstreamList>,
 }
 
 /// One part of a payload.
@@ -152,6 +153,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         frame_bytes: frame,
         query_answer: answer,
         paging_arguments: paging,
+        upstream_list,
         ..
     } = payload;
     Snapshot {
@@ -164,6 +166,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         redacted_fields: redacted,
         is_list_path_missing: list_path_missing,
         paging_arguments: paging,
+        upstream_list,
     }
 }
 
@@ -218,6 +221,16 @@ impl Snapshot {
     /// Returns the arguments by which the called tool pages its own results.
     pub fn paging(&self) -> &[String] {
         &self.paging_arguments
+    }
+
+    /// Returns the extent of a list that is fetched from the upstream page by page.
+    pub fn upstream_list(&self) -> Option<&UpstreamList> {
+        self.upstream_list.as_ref()
+    }
+
+    /// Returns true if the list is fetched page by page and some of it is missing.
+    pub fn is_partial_list(&self) -> bool {
+        self.upstream_list.as_ref().is_some_and(|list| list.is_partial)
     }
 
     /// Returns true if a list path was configured, but no list is there.

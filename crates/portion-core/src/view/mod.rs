@@ -128,6 +128,21 @@ pub(crate) struct TextRange {
 }
 
 impl View {
+    /// Returns the same view of a snapshot that contains more items of the same list. Returns `None` for a view that
+    /// selects a value inside the list or an order: both depend on the items.
+    pub fn rebased(&self, snapshot: &Snapshot) -> Option<Self> {
+        let target = match &self.target {
+            Target::Everything => Target::Everything,
+            Target::Value(node)
+                if node.pointer.is_empty() && node.field_subset.is_none() && self.range.is_none() =>
+            {
+                Target::Value(Arc::new(target::whole_part_value(snapshot, usize::from(node.part))?))
+            }
+            Target::Value(_) => return None,
+        };
+        self.order.is_none().then(|| Self { target, ..self.clone() })
+    }
+
     /// Returns the view of everything, with automatic selection.
     pub fn root() -> Self {
         Self::default().with_id()

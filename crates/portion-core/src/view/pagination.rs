@@ -60,7 +60,7 @@ impl View {
     }
 
     /// Returns the items per page, or lines per chunk, if they are fixed.
-    pub(crate) fn page_size(&self) -> Option<u32> {
+    pub fn page_size(&self) -> Option<u32> {
         self.limit.or(self.pagination.as_ref().map(|pace| pace.page_size))
     }
 }

@@ -7,7 +7,7 @@ use super::super::{Part, PartBody, Snapshot, StructuredDuplicate};
 use super::index::{IndexPieces, read_indexed, write_indexed};
 use super::texts::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
-use crate::payload::{BinaryInfo, BlockLabel, DATA_POINTERS, QueryAnswer};
+use crate::payload::{BinaryInfo, BlockLabel, DATA_POINTERS, QueryAnswer, UpstreamList};
 
 pub(super) fn write_snapshot(
     snapshot: &Snapshot,
@@ -32,6 +32,14 @@ pub(super) fn write_snapshot(
     out.texts(snapshot.redacted_fields.iter().map(String::as_str));
     out.flag(snapshot.is_list_path_missing);
     out.texts(snapshot.paging_arguments.iter().map(String::as_str));
+    out.option(snapshot.upstream_list.as_ref(), |out, list| {
+        out.uint(list.fetched);
+        out.option(list.total, ByteWriter::uint);
+        out.flag(list.is_partial);
+        out.option(list.stop_reason.as_deref(), ByteWriter::text);
+        out.flag(list.has_changed);
+        out.option(list.continuation.as_deref(), ByteWriter::text);
+    });
 }
 
 pub(super) fn read_snapshot<B: AsRef<[u8]>>(
@@ -60,6 +68,16 @@ pub(super) fn read_snapshot<B: AsRef<[u8]>>(
         redacted_fields: input.texts()?,
         is_list_path_missing: input.flag()?,
         paging_arguments: Arc::from(input.texts()?),
+        upstream_list: input.option(|input| {
+            Ok(UpstreamList {
+                fetched: input.number()?,
+                total: input.option(ByteReader::number)?,
+                is_partial: input.flag()?,
+                stop_reason: input.option(ByteReader::text)?,
+                has_changed: input.flag()?,
+                continuation: input.option(ByteReader::text)?,
+            })
+        })?,
     })
 }
 
