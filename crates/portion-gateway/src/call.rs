@@ -17,6 +17,7 @@ use portion_policy::listing::{QUERY_TOOL, READ_TOOL};
 
 use crate::effective_policy::EffectivePolicy;
 pub use crate::fault::Fault;
+use crate::paged_call::{PageSource, PagedCall};
 use crate::query_limiter::CancelFlag;
 pub use crate::resolved_cursor::ResolvedCursor;
 pub use crate::reuse_key::ReuseKey;
@@ -70,6 +71,10 @@ pub struct Caller {
     pub cancel_flag: CancelFlag,
     /// The cursor of its request, if it is resolved already.
     pub resolved_cursor: Option<Box<ResolvedCursor>>,
+    /// Call of a tool that pages its results, if the gateway fetches its pages.
+    pub paged_call: Option<Arc<PagedCall>>,
+    /// Calls tools again for further pages of earlier results.
+    pub page_source: Option<Arc<dyn PageSource>>,
 }
 
 /// Request of a caller for a follow-up.
@@ -151,6 +156,8 @@ impl Caller {
             trace: None,
             cancel_flag: CancelFlag::default(),
             resolved_cursor: None,
+            paged_call: None,
+            page_source: None,
         }
     }
 

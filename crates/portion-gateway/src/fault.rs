@@ -119,6 +119,27 @@ impl Fault {
         Self::new("message_too_large", message, advice)
     }
 
+    /// Result that does not fit, at an endpoint where such results are refused. `size`: its bytes, and the tokens that
+    /// a reply may cost.
+    pub fn oversized(
+        (bytes, tokens): (usize, usize),
+        endpoint: Option<&Endpoint>,
+        read_call: FollowUpCall<'_>,
+    ) -> Self {
+        let name = endpoint.map_or("the upstream".into(), display_name);
+        let message =
+            format!("{name} returned {bytes} bytes, which do not fit in {tokens} tokens (oversized: refuse)");
+        let narrower = match endpoint {
+            Some(endpoint) if endpoint.is_repeatable() => {
+                format!("{} with a filter, a limit or fewer fields", retry_phrase(endpoint))
+            }
+            _ => "the call may have acted, so do not repeat it".to_owned(),
+        };
+        let advice =
+            format!("{narrower}; or read the result with {}", read_call.with("cursor, limit or fields"));
+        Self::new("result_too_large", message, advice)
+    }
+
     /// Upstream response that cannot be parsed.
     pub fn upstream_invalid(what: &str) -> Self {
         let advice = "the call may have acted; check its outcome with a read-only tool".into();

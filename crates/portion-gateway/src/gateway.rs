@@ -62,7 +62,9 @@ use crate::dropped_messages::{self, DropCounter, DropReason};
 use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::{Clock, GatewayParts};
 use crate::offload::offload;
+use crate::paged_call::PagedCall;
 use crate::pass_through::PassThroughRelay;
+use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
 use crate::resolved_cursor::{ResolvedCursor, UnresolvedCursor};
@@ -82,6 +84,7 @@ pub struct Gateway {
     rules: ArcSwap<EndpointRules>,
     renderer: Arc<Renderer>,
     store: CachedStore,
+    fetches: Arc<Fetches>,
     pass_through: PassThroughRelay,
     accounting: Arc<Accounting>,
     span_ids: SpanIds,
@@ -140,6 +143,7 @@ impl Gateway {
         Self {
             rules,
             renderer,
+            fetches: Arc::new(Fetches::new(store.clone(), Arc::clone(&clock))),
             store,
             pass_through: relaying,
             accounting: accounts,
@@ -193,6 +197,11 @@ impl Gateway {
     /// Counts a server message that is not relayed.
     pub fn record_drop(&self, dropped: DropReason, bytes: usize, why: &str) {
         self.drop_counter.record(dropped, bytes, why, self.now());
+    }
+
+    /// Returns true if a follow-up may have to wait for further pages of the upstream.
+    pub fn fetches_pages(&self) -> bool {
+        self.fetches.was_used()
     }
 
     /// Returns the current time of the gateway's clock.
@@ -263,6 +272,8 @@ impl Gateway {
             return None;
         }
         let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
+        let need = Need::of_follow_up(request, Position::default(), &held, &caller);
+        let held = self.with_needed_items(&caller, held, need).await;
         let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
         let context = RequestContext {
@@ -379,23 +390,18 @@ impl Gateway {
         let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
         let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
         let context = RequestContext { caller, ..context };
-        let effective_policy = Arc::clone(&context.caller.effective_policy);
-        let captured = offload(payload_bytes(&payload), move || capture(payload, &effective_policy)).await;
-        let snapshot = match captured {
-            Ok(snapshot) => Arc::new(snapshot),
-            Err(lost) => {
-                let fault =
-                    Fault::capture_failed(lost.payload_bytes, &lost.first_text, context.endpoint.as_deref());
-                return self.fault_reply(fault, &request, context.request_info());
-            }
-        };
+        let mut fetch = None;
+        let mut payload = payload;
+        let need = Need::of_first_reply(&request, &context.caller.effective_policy.policy);
+        if let Some(call) = context.caller.paged_call.clone().filter(|_| !payload.is_error) {
+            (fetch, payload) = self.begin_fetch(&context.caller, &call, payload, need).await;
+        }
         let id = random_snapshot_id();
-        let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
-        let caller = context.caller.clone();
-        let job =
-            RenderJob { caller, snapshot_id: id.unwrap_or_default(), snapshot, base: None, request, form };
-        let job = Arc::new(job);
-        let rendered = self.render(&job, id.is_some()).await;
+        let made = self.render_fresh(&context, (payload, id), &request, (fetch.as_deref(), need)).await;
+        let (job, rendered) = match made {
+            Ok(made) => made,
+            Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
+        };
         let view = match &rendered {
             RenderOutcome::Untouched { .. } => None,
             RenderOutcome::Portion { view, .. } => Some(view.clone()),
@@ -417,10 +423,20 @@ impl Gateway {
                     redaction: None,
                     origin_snapshot: origin,
                 };
-                is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await)
+                let kept = fetch.is_some().then(|| deposit.clone());
+                let stored = is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await);
+                if let (Some(fetch), Some(snapshot), true) = (&fetch, kept, stored) {
+                    let (scope, policy) = (job.caller.scope, Arc::clone(&job.caller.effective_policy));
+                    let count = snapshot.snapshot.upstream_list().map_or(0, |list| list.fetched);
+                    self.fetches.attach(fetch, Deposit { scope, snapshot, policy }, count).await;
+                }
+                stored
             }
             _ => false,
         };
+        if let Some(fetch) = fetch.filter(|_| !stored) {
+            fetch.abandon();
+        }
         // An error answers only its own call: an equal call is sent to the upstream again.
         if let Some(reuse) = reuse.filter(|_| !stored || context.is_upstream_error) {
             self.store.forget_reuse(&job.caller.scope, reuse).await;
@@ -429,7 +445,72 @@ impl Gateway {
             origin_snapshot: context.origin_snapshot.or(stored.then_some(job.snapshot_id)),
             ..context
         };
+        if matches!(rendered, RenderOutcome::Portion { .. }) && is_refused(&context, &job) {
+            let handle = stored.then(|| self.renderer.start_cursor(&job));
+            let policy = &job.caller.effective_policy.policy;
+            let fault = Fault::oversized(
+                (job.snapshot.payload_bytes(), policy.token_budget_threshold),
+                context.endpoint.as_deref(),
+                job.caller.read_call.to_follow_up(),
+            );
+            return self.fault_reply(fault.with_cursor(handle), &job.request, context.request_info());
+        }
         self.finish_reply(&context, job, rendered, stored).await
+    }
+
+    /// Captures and renders a payload. If the request does not fit the first items of a list, it is rendered again with
+    /// all items.
+    async fn render_fresh(
+        &self,
+        context: &RequestContext,
+        (mut payload, id): (Payload, Option<SnapshotId>),
+        request: &Request,
+        (fetch, mut need): (Option<&Fetch>, Need),
+    ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
+        loop {
+            let effective_policy = Arc::clone(&context.caller.effective_policy);
+            let captured =
+                offload(payload_bytes(&payload), move || capture(payload, &effective_policy)).await;
+            let snapshot = captured.map(Arc::new).map_err(|lost| {
+                Fault::capture_failed(lost.payload_bytes, &lost.first_text, context.endpoint.as_deref())
+            })?;
+            let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
+            let (caller, request, snapshot_id) =
+                (context.caller.clone(), request.clone(), id.unwrap_or_default());
+            let job = Arc::new(RenderJob { caller, snapshot_id, snapshot, base: None, request, form });
+            let rendered = self.render(&job, id.is_some()).await;
+            match fetch {
+                // What the first page lacks may be on another one.
+                Some(fetch) if need != Need::All && matches!(rendered, RenderOutcome::InvalidRequest(_)) => {
+                    need = Need::All;
+                    payload = self.wait_for(fetch, &context.caller, need).await;
+                }
+                _ => return Ok((job, rendered)),
+            }
+        }
+    }
+
+    /// Begins to fetch the rest of a list. Returns the fetch, unless the page is the whole list, and the payload to
+    /// reply from.
+    async fn begin_fetch(
+        &self,
+        caller: &Caller,
+        call: &Arc<PagedCall>,
+        page: Payload,
+        need: Need,
+    ) -> (Option<Arc<Fetch>>, Payload) {
+        let Some(fetch) = self.fetches.begin(call, page.clone(), caller.upstream.clone()) else {
+            return (None, page);
+        };
+        let payload = self.wait_for(&fetch, caller, need).await;
+        // The upstream's own result is the whole list: it is a payload like any other.
+        if fetch.is_complete() && fetch.has_one_page() { (None, page) } else { (Some(fetch), payload) }
+    }
+
+    /// Waits until a list meets a need, and returns it.
+    async fn wait_for(&self, fetch: &Fetch, caller: &Caller, need: Need) -> Payload {
+        fetch.wait(need, Fetches::deadline(caller.rule.config().request_timeout)).await;
+        fetch.to_payload(need)
     }
 
     async fn answer_follow_up(&self, mut context: RequestContext, request: Request) -> Reply {
@@ -446,7 +527,9 @@ impl Gateway {
             origin_snapshot: Some(held.origin_snapshot),
             ..context
         };
-        let StoredSnapshot { id, snapshot, view, .. } = held;
+        let need = Need::of_follow_up(&request, position, &held, &context.caller);
+        let StoredSnapshot { id, snapshot, view, .. } =
+            self.with_needed_items(&context.caller, held, need).await;
         self.answer_from_stored(context, (id, snapshot, Some((view, position))), request, form).await
     }
 
@@ -464,7 +547,8 @@ impl Gateway {
                 Fault::query_disabled(context.endpoint.as_deref(), context.caller.read_call.to_follow_up());
             return self.fault_reply(fault, &request, context.request_info());
         }
-        let StoredSnapshot { id, snapshot, view, .. } = held;
+        let StoredSnapshot { id, snapshot, view, .. } =
+            self.with_needed_items(&context.caller, held, Need::All).await;
         let (caller, base) = (context.caller.clone(), Some((view, position)));
         let about = Arc::new(RenderJob {
             caller,
@@ -492,7 +576,8 @@ impl Gateway {
         drop(place);
         let request = &about.request;
         match answer {
-            Ok(payload) => {
+            Ok(mut payload) => {
+                note_extent(&about.snapshot, &mut payload);
                 let matches = payload
                     .query_answer
                     .as_ref()
@@ -578,6 +663,32 @@ impl Gateway {
         })
     }
 
+    /// Returns a stored snapshot with the items that a request needs: waits for those of a list that is fetched page by
+    /// page, and resumes a fetch that stopped.
+    async fn with_needed_items(&self, caller: &Caller, held: StoredSnapshot, need: Need) -> StoredSnapshot {
+        let meets = |held: &StoredSnapshot| {
+            held.snapshot.upstream_list().is_none_or(|list| need.is_met(list.fetched, !list.is_partial))
+        };
+        if meets(&held) {
+            return held;
+        }
+        let (id, view, deadline) =
+            (held.id, held.view.id(), Fetches::deadline(caller.rule.config().request_timeout));
+        let was_in_progress = self.fetches.is_in_progress(&id);
+        self.fetches.wait_until_stored(&id, need, deadline).await;
+        let found = self.store.find(&caller.scope, id, view, self.now()).await;
+        let held = found.unwrap_or(held);
+        // A fetch that stopped during this call is tried again by the next one.
+        if meets(&held) || self.fetches.is_in_progress(&id) || (was_in_progress && need == Need::All) {
+            return held;
+        }
+        if !self.fetches.resume(&held, caller, need).await {
+            return held;
+        }
+        self.fetches.wait_until_stored(&id, need, deadline).await;
+        self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(held)
+    }
+
     /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot
     /// is no longer served, because it may contain values that are redacted now.
     fn has_other_redaction(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
@@ -648,6 +759,9 @@ impl Gateway {
             form,
         });
         let rendered = self.render(&job, true).await;
+        if let RenderOutcome::Portion { view, .. } = &rendered {
+            self.fetches.record_view(&job.snapshot_id, view);
+        }
         let stored = match &rendered {
             RenderOutcome::Portion { view, .. } => is_stored(
                 &self
@@ -734,6 +848,35 @@ fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request
         fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)
     }));
     fitted.unwrap_or_else(|_| fault.fit_to_budget(BYTE_COUNTER, budget, policy.fallback_byte_limit))
+}
+
+/// Returns true if a result that does not fit is refused: the configuration says so, and the caller asked for all of it.
+fn is_refused(context: &RequestContext, job: &RenderJob) -> bool {
+    let is_asked_whole = job.request.is_plain() && !context.is_follow_up && !context.is_upstream_error;
+    if !context.caller.rule.config().refuses_oversized || !is_asked_whole {
+        return false;
+    }
+    let EffectivePolicy { policy, counter, .. } = &*context.caller.effective_policy;
+    let parts = job.snapshot.parts().iter().filter(|part| part.duplicate.is_none());
+    let mut left = policy.token_budget_threshold;
+    for part in parts.filter(|part| part.indexed_text().is_some()) {
+        match catch_unwind(AssertUnwindSafe(|| counter.count_within(part.text(), left))) {
+            Ok(Some(tokens)) => left -= tokens,
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Reports in an answer that the queried list was not fetched completely, or has changed meanwhile.
+fn note_extent(snapshot: &Snapshot, answer: &mut Payload) {
+    let (Some(list), Some(facts)) = (snapshot.upstream_list(), &mut answer.query_answer) else { return };
+    if let Some(gap) = list.describe_gap() {
+        facts.extra_meta.insert("upstream".into(), gap.into());
+    }
+    if list.has_changed {
+        facts.extra_meta.insert("changed".into(), true.into());
+    }
 }
 
 /// Returns the counter behind an estimate.

@@ -191,7 +191,7 @@ impl Shared {
             let mut file = io::BufWriter::new(create_private_file(&temporary.join(FIELDS))?);
             container::write(&mut file, &scope, fields)?;
             file.into_inner()?.set_modified((self.clock)())?;
-            // Ids are random, so one that exists can only be a repeated write.
+            // Ids are random, so one that exists is a repeated write, or a list that has grown.
             let _ = fs::remove_dir_all(&path);
             fs::rename(&temporary, &path)
         })();

@@ -124,7 +124,7 @@ impl SnapshotCache {
             return self.reject(views.bytes(), views.capacity_bytes());
         }
         self.evict_for(scope, bytes, 0)?;
-        // Ids are random, so this can only be a repeated write.
+        // Ids are random, so this is a repeated write, or a list that has grown.
         self.detach(deposit.id);
         let (tick, expires) = (self.next_tick(), now.checked_add(self.limits.ttl));
         self.by_last_use.insert(tick, deposit.id);

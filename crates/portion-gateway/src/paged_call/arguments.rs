@@ -1,0 +1,154 @@
+//! Writes the arguments of a request for a page. All other arguments keep their bytes.
+
+use std::sync::Arc;
+
+use portion_core::paging::is_paging_argument;
+use portion_json::scan::{JsonReader, quote, unescape};
+use portion_policy::pushdown::{PagingStyle, Pushdown};
+
+/// The position of a page, as the upstream expects it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PageRequest {
+    /// The first page of a style without numbers.
+    First,
+    /// Items to skip, or number of the page.
+    Number(u64),
+    /// A cursor, an id, or a URL, as JSON.
+    Value(String),
+    /// Arguments from the URL of the next page, each with its value as JSON.
+    Arguments(Vec<(String, String)>),
+}
+
+/// Names of the paging arguments of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PagingNames {
+    /// Argument with the number of items of a page, if the tool has one.
+    pub limit: Option<Arc<str>>,
+    /// Argument that selects a page, if the tool has one.
+    pub page: Option<Arc<str>>,
+}
+
+impl PageRequest {
+    /// Returns the request for the first page.
+    pub(crate) fn first(pushdown: &Pushdown) -> Self {
+        match &pushdown.style {
+            PagingStyle::Offset(_) => Self::Number(0),
+            PagingStyle::Page(_, start) => Self::Number(*start),
+            _ => Self::First,
+        }
+    }
+}
+
+impl PagingNames {
+    /// Resolves the names of a pushdown. `has`: returns true for an argument of the tool.
+    pub fn resolve(pushdown: &Pushdown, has: impl Fn(&str) -> bool) -> Self {
+        Self { limit: pushdown.limit.resolve(&has), page: pushdown.page_argument(&has) }
+    }
+
+    /// Returns true if an argument of this name selects a page or its size.
+    pub fn contains(&self, name: &str) -> bool {
+        [&self.limit, &self.page].into_iter().flatten().any(|own| &**own == name)
+    }
+
+    /// Returns the arguments of a request for a page of `page_size` items. `base`: the other arguments.
+    pub(crate) fn apply(&self, base: &str, request: &PageRequest, page_size: usize) -> String {
+        let mut set: Vec<(&str, String)> = Vec::new();
+        if let Some(limit) = &self.limit {
+            set.push((limit, page_size.to_string()));
+        }
+        match (request, &self.page) {
+            (PageRequest::Number(number), Some(name)) => set.push((name, number.to_string())),
+            (PageRequest::Value(json), Some(name)) => set.push((name, json.clone())),
+            (PageRequest::Arguments(arguments), _) => {
+                for (name, json) in arguments {
+                    set.retain(|(other, _)| other != name);
+                    set.push((name, json.clone()));
+                }
+            }
+            _ => {}
+        }
+        set_members(base, &set)
+    }
+}
+
+/// Sets members of a JSON object; values are JSON.
+pub(crate) fn set_members(object: &str, set: &[(&str, String)]) -> String {
+    let mut members: Vec<String> = Vec::new();
+    let mut reader = JsonReader::new(object);
+    if reader.enter_object().is_ok() {
+        while let Ok(Some(key)) = reader.next_key() {
+            let Ok(value) = reader.skip() else { break };
+            let name = unescape(reader.text(key));
+            if !set.iter().any(|(set, _)| *set == name) {
+                members.push(format!("{}:{}", reader.text(key), reader.text(value)));
+            }
+        }
+    }
+    members.extend(set.iter().map(|(name, json)| format!("{}:{json}", quote(name))));
+    format!("{{{}}}", members.join(","))
+}
+
+/// Returns the paging arguments in the query of a URL, with their values as JSON.
+pub(crate) fn arguments_of_url(url: &str, names: &PagingNames) -> Vec<(String, String)> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let query = query.split('#').next().unwrap_or_default();
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let pairs = pairs.map(|(name, value)| (decode_percent(name), decode_percent(value)));
+    pairs
+        .filter(|(name, _)| is_paging_argument(name) || names.contains(name))
+        .map(|(name, value)| {
+            let lower = name.to_ascii_lowercase();
+            let is_opaque = ["cursor", "token", "after", "marker"].iter().any(|word| lower.contains(word));
+            let is_number = value.len() < 16 && value.parse::<u64>().is_ok_and(|n| n.to_string() == value);
+            let json = if is_number && !is_opaque { value } else { quote(&value) };
+            (name, json)
+        })
+        .collect()
+}
+
+fn decode_percent(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let decoded = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        (rest, _) = match decoded {
+            Some(byte) => (&after[2..], bytes.push(byte)),
+            None => (after, bytes.push(if *first == b'+' { b' ' } else { *first })),
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PageRequest, PagingNames, arguments_of_url};
+
+    #[test]
+    fn sets_the_paging_arguments_and_keeps_the_others() {
+        let names = PagingNames { limit: Some("limit".into()), page: Some("offset".into()) };
+        let check = |base: &str, request: &PageRequest, expect: &str| {
+            assert_eq!(names.apply(base, request, 100), expect, "{base}");
+        };
+        check("", &PageRequest::Number(0), r#"{"limit":100,"offset":0}"#);
+        check(
+            r#"{"q" : "a\u0062", "limit":7, "o\u0066fset":9}"#,
+            &PageRequest::Number(300),
+            r#"{"q":"a\u0062","limit":100,"offset":300}"#,
+        );
+        check("{}", &PageRequest::Value("\"abc\"".into()), r#"{"limit":100,"offset":"abc"}"#);
+        check("{}", &PageRequest::Arguments(vec![("page".into(), "2".into())]), r#"{"limit":100,"page":2}"#);
+    }
+
+    #[test]
+    fn reads_the_paging_arguments_of_a_link() {
+        let check = |url: &str, expect: &[(&str, &str)]| {
+            let found = arguments_of_url(url, &PagingNames::default());
+            let found: Vec<_> = found.iter().map(|(name, json)| (name.as_str(), json.as_str())).collect();
+            assert_eq!(found, expect, "{url}");
+        };
+        check("https://a.example/x?year=2020&page=2", &[("page", "2")]);
+        check("/x?page_token=1%2B2&limit=50#end", &[("page_token", "\"1+2\""), ("limit", "50")]);
+        check("https://a.example/x", &[]);
+    }
+}

@@ -1,0 +1,63 @@
+//! Calls of tools that page their results, and the interface through which the gateway calls them again.
+
+mod arguments;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use portion_core::payload::Payload;
+use portion_policy::pushdown::Pushdown;
+use thiserror::Error;
+
+pub use arguments::PagingNames;
+pub(crate) use arguments::{PageRequest, arguments_of_url};
+
+/// Future of a page.
+pub type PageFuture<'a> = Pin<Box<dyn Future<Output = Result<Payload, PageError>> + Send + 'a>>;
+
+/// Calls tools of an upstream again, for further pages.
+pub trait PageSource: fmt::Debug + Send + Sync {
+    /// Calls a tool with arguments, a JSON object.
+    fn fetch_page<'a>(&'a self, tool: &'a str, arguments: &'a str) -> PageFuture<'a>;
+}
+
+/// Reason why a page was not fetched.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PageError {
+    /// The upstream did not respond, or responded with an error.
+    #[error("{0}")]
+    Failed(String),
+    /// The connection or the session has ended.
+    #[error("the session with the server has ended")]
+    Closed,
+}
+
+/// A call of a tool that pages its results.
+#[derive(Clone, Debug)]
+pub struct PagedCall {
+    /// Name of the tool.
+    pub tool: String,
+    /// Arguments without those for paging, a JSON object.
+    pub arguments: String,
+    /// Paging of the tool.
+    pub pushdown: Arc<Pushdown>,
+    /// Arguments for paging that the tool has.
+    pub names: PagingNames,
+    /// Calls the tool again.
+    pub source: Arc<dyn PageSource>,
+}
+
+/// Returns arguments, a JSON object, with one argument set to a JSON value.
+pub fn with_argument(arguments: &str, name: &str, json: String) -> String {
+    arguments::set_members(arguments, &[(name, json)])
+}
+
+impl PagedCall {
+    /// Returns the arguments of the first page.
+    pub fn first_arguments(&self) -> String {
+        let first = PageRequest::first(&self.pushdown);
+        self.names.apply(&self.arguments, &first, self.pushdown.page_size)
+    }
+}

@@ -1,0 +1,113 @@
+//! One list that grows while its pages are fetched.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use portion_core::payload::Payload;
+use portion_core::view::View;
+use tokio::sync::watch;
+
+use super::fetches::Deposit;
+use super::need::Need;
+use super::paged_list::PagedList;
+
+/// Reason in a list that is served before it is complete.
+const STILL_FETCHING: &str = "still being fetched; the next call waits for more";
+
+/// A list that grows.
+#[derive(Debug)]
+pub(crate) struct Fetch {
+    list: Mutex<PagedList>,
+    progress: watch::Sender<Progress>,
+    /// Its snapshot in the store, once there is one.
+    pub(super) deposit: Mutex<Option<Deposit>>,
+    /// Views that replies have stored since.
+    views: Mutex<Vec<View>>,
+    /// Held while the snapshot is replaced; the number of items in the store.
+    pub(super) stored_count: tokio::sync::Mutex<usize>,
+}
+
+/// Progress of a fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Progress {
+    pub(super) count: usize,
+    pub(super) is_over: bool,
+    /// True if the last page decides nothing about the need of a first reply.
+    is_uncertain: bool,
+}
+
+impl Fetch {
+    pub(super) fn new(list: PagedList) -> Arc<Self> {
+        let progress = watch::Sender::new(Progress::of(&list));
+        Arc::new(Self {
+            list: Mutex::new(list),
+            progress,
+            deposit: Mutex::default(),
+            views: Mutex::default(),
+            stored_count: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Waits until the list meets a need, or is not fetched any more, or until `deadline`.
+    pub(crate) async fn wait(&self, need: Need, deadline: Instant) {
+        let mut progress = self.progress.subscribe();
+        let met = progress
+            .wait_for(|progress| need.is_met(progress.count, progress.is_over) && !progress.is_uncertain);
+        let _ = tokio::time::timeout_at(deadline.into(), met).await;
+    }
+
+    /// Returns true if the list meets a need, or is not fetched any more.
+    pub(super) fn meets(&self, need: Need) -> bool {
+        let progress = *self.progress.borrow();
+        need.is_met(progress.count, progress.is_over)
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        *self.progress.borrow()
+    }
+
+    /// Returns the list as it is. `need`: what was waited for.
+    pub(crate) fn to_payload(&self, need: Need) -> Payload {
+        let reason = (!self.meets(need)).then_some(STILL_FETCHING);
+        self.list().to_payload(reason)
+    }
+
+    /// Returns true if there is nothing to fetch.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.list().is_complete()
+    }
+
+    /// Returns true if the first page is all that was fetched.
+    pub(crate) fn has_one_page(&self) -> bool {
+        self.list().page_count() == 1
+    }
+
+    /// Changes the list, and wakes those who wait for it.
+    pub(super) fn edit<T>(&self, edit: impl FnOnce(&mut PagedList) -> T) -> T {
+        let mut list = self.list();
+        let outcome = edit(&mut list);
+        self.progress.send_replace(Progress::of(&list));
+        outcome
+    }
+
+    /// Keeps a view of the snapshot, which is replaced as the list grows.
+    pub(super) fn record_view(&self, view: &View) {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        views.retain(|known| known.id() != view.id());
+        views.push(view.clone());
+    }
+
+    pub(super) fn views(&self) -> Vec<View> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn list(&self) -> MutexGuard<'_, PagedList> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress {
+    fn of(list: &PagedList) -> Self {
+        Self { count: list.len(), is_over: list.is_over(), is_uncertain: list.is_end_uncertain() }
+    }
+}

@@ -1,0 +1,296 @@
+//! The fetches of a gateway, each in a task of its own.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::payload::Payload;
+use portion_core::view::View;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+use super::fetch::Fetch;
+use super::need::Need;
+use super::paged_list::PagedList;
+use super::payloads::{error_text, payload_of};
+use super::rate_limit::{RETRY_DELAYS, RateLimiter};
+use crate::call::Caller;
+use crate::effective_policy::EffectivePolicy;
+use crate::gateway_parts::Clock;
+use crate::offload::offload;
+use crate::paged_call::{PageError, PagedCall, PagingNames};
+use crate::renderer::{capture, payload_bytes};
+use crate::store::{CachedStore, NewSnapshot, StoredSnapshot};
+
+/// Most lists that are fetched at the same time; others wait.
+const MAX_CONCURRENT_FETCHES: usize = 16;
+/// Longest wait of a reply for further pages. Most clients wait 60 s for a reply.
+const MAX_WAIT: Duration = Duration::from_secs(45);
+
+/// The fetches of a gateway.
+pub(crate) struct Fetches {
+    store: CachedStore,
+    clock: Clock,
+    in_progress: Mutex<HashMap<SnapshotId, Arc<Fetch>>>,
+    rate_limiter: RateLimiter,
+    permits: Arc<Semaphore>,
+    /// True once any list was fetched page by page.
+    was_used: AtomicBool,
+}
+
+/// The stored snapshot of a list that grows.
+#[derive(Clone, Debug)]
+pub(crate) struct Deposit {
+    pub(crate) scope: Scope,
+    /// The snapshot as it was stored first, with its metadata.
+    pub(crate) snapshot: NewSnapshot,
+    /// Policy under which it is captured.
+    pub(crate) policy: Arc<EffectivePolicy>,
+}
+
+impl Fetches {
+    pub(crate) fn new(store: CachedStore, clock: Clock) -> Self {
+        let permits = Arc::new(Semaphore::new(MAX_CONCURRENT_FETCHES));
+        Self {
+            store,
+            clock,
+            in_progress: Mutex::default(),
+            rate_limiter: RateLimiter::default(),
+            permits,
+            was_used: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns true once any list was fetched page by page.
+    pub(crate) fn was_used(&self) -> bool {
+        self.was_used.load(Ordering::Relaxed)
+    }
+
+    /// Returns the time until which a reply may wait. `timeout`: the timeout of a request, if there is one.
+    pub(crate) fn deadline(timeout: Option<Duration>) -> Instant {
+        Instant::now() + timeout.unwrap_or(MAX_WAIT).min(MAX_WAIT)
+    }
+
+    /// Begins to fetch the list of which this is the first page. Returns `None` if it has no list.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        call: &Arc<PagedCall>,
+        page: Payload,
+        upstream: Option<Arc<str>>,
+    ) -> Option<Arc<Fetch>> {
+        let list = PagedList::begin(call, page)?;
+        self.was_used.store(true, Ordering::Relaxed);
+        // The caller's request counts.
+        self.rate_limiter.reserve(upstream.as_deref(), call.pushdown.requests_per_second, Instant::now());
+        Some(self.start(list, Arc::clone(call), upstream))
+    }
+
+    /// Keeps the snapshot of a list that grows under its id.
+    pub(crate) async fn attach(self: &Arc<Self>, fetch: &Arc<Fetch>, deposit: Deposit, count: usize) {
+        let id = deposit.snapshot.id;
+        *fetch.stored_count.lock().await = count;
+        fetch.record_view(&deposit.snapshot.view);
+        *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) = Some(deposit);
+        self.lock().insert(id, Arc::clone(fetch));
+        if fetch.progress().is_over {
+            self.settle(fetch).await;
+        }
+    }
+
+    /// Waits until the stored list meets a need, if it is being fetched.
+    pub(crate) async fn wait_until_stored(&self, id: &SnapshotId, need: Need, deadline: Instant) {
+        let Some(fetch) = self.get(id) else { return };
+        fetch.wait(need, deadline).await;
+        let stored = *fetch.stored_count.lock().await;
+        // A fetch that is over stores its list itself.
+        if fetch.progress().is_over {
+            self.settle(&fetch).await;
+        } else if !need.is_met(stored, false) {
+            let reason_need = if fetch.meets(need) { Need::Items(0) } else { need };
+            self.replace_snapshot(&fetch, reason_need).await;
+        }
+    }
+
+    /// Keeps a view of a list that is being fetched.
+    pub(crate) fn record_view(&self, id: &SnapshotId, view: &View) {
+        if let Some(fetch) = self.get(id) {
+            fetch.record_view(view);
+        }
+    }
+
+    /// Returns true if the list is being fetched.
+    pub(crate) fn is_in_progress(&self, id: &SnapshotId) -> bool {
+        self.get(id).is_some()
+    }
+
+    /// Continues to fetch a stored list that is not complete, until it meets a need. Returns false if that is not
+    /// possible.
+    pub(crate) async fn resume(self: &Arc<Self>, held: &StoredSnapshot, caller: &Caller, need: Need) -> bool {
+        let pushdown = caller.rule.config().pushdown.clone();
+        let (Some(pushdown), Some(source), Some(endpoint)) = (pushdown, &caller.page_source, &held.endpoint)
+        else {
+            return false;
+        };
+        let extent = held.snapshot.upstream_list();
+        let Some((extent, state)) = extent.and_then(|extent| Some((extent, extent.continuation.as_deref()?)))
+        else {
+            return false;
+        };
+        let max_items = match need {
+            Need::Items(items) => items,
+            // The bound holds for what needs everything.
+            Need::All if extent.fetched >= pushdown.max_fetch => return false,
+            Need::All => pushdown.max_fetch,
+        };
+        let payload = payload_of(&held.snapshot);
+        let Some(list) = PagedList::resume(Arc::clone(&pushdown), payload, state, max_items) else {
+            return false;
+        };
+        let snapshot = NewSnapshot {
+            id: held.id,
+            snapshot: Arc::clone(&held.snapshot),
+            view: held.view.clone(),
+            endpoint: held.endpoint.clone(),
+            reuse_key: None,
+            rule: held.rule.clone(),
+            redaction: held.redaction,
+            origin_snapshot: held.origin_snapshot,
+        };
+        let fetch = Fetch::new(list);
+        {
+            let mut all = self.lock();
+            if all.contains_key(&held.id) {
+                return true;
+            }
+            all.insert(held.id, Arc::clone(&fetch));
+        }
+        *fetch.stored_count.lock().await = extent.fetched;
+        fetch.record_view(&held.view);
+        let (scope, policy) = (caller.scope, Arc::clone(&caller.effective_policy));
+        *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Deposit { scope, snapshot, policy });
+        let (tool, source) = (endpoint.name.clone(), Arc::clone(source));
+        let call =
+            PagedCall { tool, pushdown, source, arguments: String::new(), names: PagingNames::default() };
+        self.spawn(&fetch, Arc::new(call), caller.upstream.clone());
+        true
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        list: PagedList,
+        call: Arc<PagedCall>,
+        upstream: Option<Arc<str>>,
+    ) -> Arc<Fetch> {
+        let fetch = Fetch::new(list);
+        if !fetch.progress().is_over {
+            self.spawn(&fetch, call, upstream);
+        }
+        fetch
+    }
+
+    fn spawn(self: &Arc<Self>, fetch: &Arc<Fetch>, call: Arc<PagedCall>, upstream: Option<Arc<str>>) {
+        let (fetches, task_fetch) = (Arc::clone(self), Arc::clone(fetch));
+        let Ok(runtime) = Handle::try_current() else {
+            return fetch.edit(|list| list.stop("no further page can be fetched here".into()));
+        };
+        runtime.spawn(async move {
+            fetches.fetch_pages(&task_fetch, &call, upstream.as_deref()).await;
+            fetches.settle(&task_fetch).await;
+        });
+    }
+
+    async fn fetch_pages(&self, fetch: &Arc<Fetch>, call: &PagedCall, upstream: Option<&str>) {
+        let _permit = self.permits.acquire().await;
+        let mut failures = 0;
+        loop {
+            // Nothing can read a list whose first reply was never sent.
+            let has_deposit = fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+            if !has_deposit && Arc::strong_count(fetch) == 1 {
+                return fetch.edit(|list| list.stop("the call was cancelled".into()));
+            }
+            let Some(arguments) = fetch.list().next_arguments() else { return };
+            let rate = call.pushdown.requests_per_second;
+            tokio::time::sleep(self.rate_limiter.reserve(upstream, rate, Instant::now())).await;
+            let reason = match call.source.fetch_page(&call.tool, &arguments).await {
+                Ok(page) if !page.is_error => {
+                    failures = 0;
+                    fetch.edit(|list| list.add_page(&page));
+                    continue;
+                }
+                Ok(page) => error_text(&page),
+                Err(error @ PageError::Closed) => {
+                    return fetch.edit(|list| list.stop(error.to_string()));
+                }
+                Err(PageError::Failed(reason)) => reason,
+            };
+            let Some(delay) = RETRY_DELAYS.get(failures) else {
+                tracing::warn!(tool = call.tool, reason, "fetching further pages failed");
+                return fetch.edit(|list| list.stop(format!("a further page failed: {reason}")));
+            };
+            failures += 1;
+            tokio::time::sleep(*delay).await;
+        }
+    }
+
+    /// Stores the list once it is over, and forgets the fetch. Does nothing before its snapshot is stored.
+    async fn settle(&self, fetch: &Fetch) {
+        let id = fetch
+            .deposit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(|deposit| deposit.snapshot.id);
+        let Some(id) = id else { return };
+        if self.is_in_progress(&id) {
+            self.replace_snapshot(fetch, Need::All).await;
+            self.lock().remove(&id);
+        }
+    }
+
+    /// Replaces the stored snapshot by one with the items fetched so far. `need`: what a reply waits for.
+    async fn replace_snapshot(&self, fetch: &Fetch, need: Need) {
+        let mut stored = fetch.stored_count.lock().await;
+        let Some(deposit) = fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
+            return;
+        };
+        if !self.is_in_progress(&deposit.snapshot.id) {
+            return;
+        }
+        let payload = fetch.to_payload(need);
+        let count = payload.upstream_list.as_ref().map_or(0, |list| list.fetched);
+        let policy = Arc::clone(&deposit.policy);
+        let captured = offload(payload_bytes(&payload), move || capture(payload, &policy)).await;
+        let Ok(snapshot) = captured else { return };
+        let snapshot = Arc::new(snapshot);
+        let views: Vec<View> = fetch.views().iter().filter_map(|view| view.rebased(&snapshot)).collect();
+        let first = views.first().cloned().unwrap_or_else(View::root);
+        let replacement = NewSnapshot { snapshot: Arc::clone(&snapshot), view: first, ..deposit.snapshot };
+        let id = replacement.id;
+        if let Err(refused) = self.store.put(&deposit.scope, replacement, (self.clock)()).await {
+            tracing::warn!(%refused, "a list that was fetched is not stored; its first items stay");
+            return;
+        }
+        *stored = count;
+        for view in views.into_iter().skip(1) {
+            let _ = self.store.put_view(&deposit.scope, id, (&snapshot, view), (self.clock)()).await;
+        }
+    }
+
+    fn get(&self, id: &SnapshotId) -> Option<Arc<Fetch>> {
+        self.lock().get(id).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SnapshotId, Arc<Fetch>>> {
+        self.in_progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fetch {
+    /// Stops fetching, because nothing can read the list.
+    pub(crate) fn abandon(&self) {
+        self.edit(|list| list.stop("the list is not stored".into()));
+    }
+}

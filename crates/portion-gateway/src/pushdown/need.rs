@@ -1,0 +1,74 @@
+//! The items of a list that a reply needs.
+
+use portion_core::cursor::{PartOffset, Position};
+use portion_core::policy::Policy;
+use portion_core::view::Request;
+
+use crate::call::Caller;
+use crate::store::StoredSnapshot;
+
+/// The items of a list that a reply needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// This many from the start.
+    Items(usize),
+    /// All.
+    All,
+}
+
+impl Need {
+    /// Returns the need of a request that begins at a position. `page_size`: that of the view, if it is known.
+    pub(crate) fn of_request(
+        request: &Request,
+        from: Position,
+        page_size: Option<u32>,
+        policy: &Policy,
+    ) -> Self {
+        let selects = request.sort.is_some()
+            || request.raw
+            || request.path.is_some()
+            || request.section.is_some()
+            || request.start_line.is_some()
+            || request.end_line.is_some();
+        if selects {
+            return Self::All;
+        }
+        let size = request.limit.or(page_size).map_or(policy.default_page_size, |limit| limit as usize);
+        let first = match (request.page, request.offset, from.offset) {
+            (Some(page), ..) => (page as usize - 1).saturating_mul(size),
+            (None, Some(offset), _) => offset as usize,
+            (None, None, PartOffset::Item(item)) => item as usize,
+            (None, None, PartOffset::Byte(_)) => return Self::Items(0),
+        };
+        let pages = request.page_count.unwrap_or(1) as usize;
+        Self::Items(first.saturating_add(size.saturating_mul(pages)))
+    }
+
+    /// Returns the need of a follow-up at a position in a view of a stored snapshot.
+    pub(crate) fn of_follow_up(
+        request: &Request,
+        from: Position,
+        held: &StoredSnapshot,
+        caller: &Caller,
+    ) -> Self {
+        Self::of_request(request, from, held.view.page_size(), &caller.effective_policy.policy)
+    }
+
+    /// Returns the need of a first reply.
+    pub(crate) fn of_first_reply(request: &Request, policy: &Policy) -> Self {
+        // The operator's order is of the whole list.
+        if policy.render_options.default_sort.is_some() && request.sort.is_none() {
+            return Self::All;
+        }
+        match Self::of_request(request, Position::default(), None, policy) {
+            // The first page is served at once, whatever its size.
+            Self::Items(_) if request.limit.is_none() && !request.is_continuation() => Self::Items(1),
+            need => need,
+        }
+    }
+
+    /// Returns true if a list of `count` items meets the need, or is complete.
+    pub(crate) fn is_met(self, count: usize, is_complete: bool) -> bool {
+        is_complete || matches!(self, Self::Items(items) if count >= items)
+    }
+}

@@ -1,0 +1,332 @@
+//! Joins the pages of a list and decides what to request next.
+//!
+//! The items keep their bytes. They are put into the first page in place of its own items, so the joined list has the
+//! form of the upstream's result.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use portion_core::payload::{Block, Content, Payload, UpstreamList};
+use portion_json::scan::JsonKind;
+use portion_json::span::Span;
+use portion_policy::pushdown::Pushdown;
+use serde_json::{Value, json};
+
+use super::carrier::{Carrier, has_item_blocks, primary_text};
+use super::list_page::{ListPage, value_at};
+use crate::paged_call::{PageRequest, PagedCall, PagingNames};
+
+/// A list that grows page by page.
+#[derive(Debug)]
+pub(crate) struct PagedList {
+    pub(super) pushdown: Arc<Pushdown>,
+    pub(super) names: PagingNames,
+    /// Arguments without those for paging.
+    base_arguments: String,
+    /// The first page.
+    first_page: Payload,
+    /// Places of the list in the first page.
+    carriers: Vec<Carrier>,
+    /// True if the upstream gave each item a text block of its own, besides `structuredContent`.
+    has_item_blocks: bool,
+    /// Items as JSON, separated by commas.
+    pub(super) items: String,
+    pub(super) item_count: usize,
+    /// Hashes of the ids of all items, or `None` if the items have no unique ids.
+    seen_ids: Option<HashSet<u64>>,
+    /// Items received, duplicates included.
+    pub(super) received_count: usize,
+    pub(super) total: Option<usize>,
+    has_changed: bool,
+    pub(super) next: PageRequest,
+    pub(super) end: Option<ListEnd>,
+    /// Consecutive pages without new items.
+    pub(super) empty_pages: usize,
+    last_page_hash: Option<u64>,
+    /// Hashes of requested cursors and links.
+    pub(super) requested: HashSet<u64>,
+    pub(super) page_count: usize,
+    /// Pages with new items.
+    pub(super) productive_pages: usize,
+    /// Most items that are fetched, and most bytes.
+    pub(super) max_items: usize,
+    /// True if the end of the list is known only once another page was requested.
+    pub(super) is_end_uncertain: bool,
+}
+
+/// Reason why no further page is requested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ListEnd {
+    /// All items were fetched.
+    Complete,
+    /// Fetching stopped, for this reason. Another attempt may get further.
+    Stopped(String),
+    /// The upstream gives no way to the next page, for this reason.
+    Stuck(String),
+}
+
+impl PagedList {
+    /// Begins with the first page. Returns `None` if it has no list.
+    pub(crate) fn begin(call: &PagedCall, page: Payload) -> Option<Self> {
+        let (pushdown, names) = (Arc::clone(&call.pushdown), call.names.clone());
+        let mut list = Self::with_items(pushdown, names, call.arguments.clone(), page)?;
+        let text = primary_text(&list.first_page, &list.pushdown)?;
+        let facts = ListPage::parse(&text, &list.pushdown)?.facts;
+        list.last_page_hash = Some(hash_of(&text));
+        let last_id = list.last_id(&text);
+        list.total = facts.total;
+        list.next = PageRequest::first(&list.pushdown);
+        list.advance(&facts, list.received_count, last_id);
+        Some(list)
+    }
+
+    /// Continues with a list that was fetched in part. `state`: its
+    /// [`continuation`](UpstreamList::continuation).
+    pub(crate) fn resume(
+        pushdown: Arc<Pushdown>,
+        fetched: Payload,
+        state: &str,
+        max_items: usize,
+    ) -> Option<Self> {
+        let state: Value = serde_json::from_str(state).ok()?;
+        let number = |key: &str| state[key].as_u64();
+        let name = |at: usize| state["names"][at].as_str().map(Arc::from);
+        let names = PagingNames { limit: name(0), page: name(1) };
+        let base = state["arguments"].as_str()?.to_owned();
+        let mut list = Self::with_items(pushdown, names, base, fetched)?;
+        list.next = match &state["next"] {
+            Value::Number(next) => PageRequest::Number(next.as_u64()?),
+            Value::String(json) => PageRequest::Value(json.clone()),
+            Value::Object(arguments) => {
+                let pair = |(name, json): (&String, &Value)| Some((name.clone(), json.as_str()?.to_owned()));
+                PageRequest::Arguments(arguments.iter().filter_map(pair).collect())
+            }
+            _ => return None,
+        };
+        list.received_count = number("received")? as usize;
+        list.total = number("total").map(|total| total as usize);
+        list.has_changed = state["changed"].as_bool()?;
+        (list.page_count, list.productive_pages) = (1, 2);
+        list.max_items = max_items.max(list.item_count.saturating_add(1));
+        Some(list)
+    }
+
+    fn with_items(
+        pushdown: Arc<Pushdown>,
+        names: PagingNames,
+        base_arguments: String,
+        page: Payload,
+    ) -> Option<Self> {
+        let text = primary_text(&page, &pushdown)?;
+        let carriers = Carrier::find_all(&page, &text, &pushdown);
+        if carriers.is_empty() {
+            return None;
+        }
+        let max_items = pushdown.max_fetch;
+        let has_item_blocks =
+            has_item_blocks(&page, &carriers, ListPage::parse(&text, &pushdown)?.items.len());
+        let mut list = Self {
+            pushdown,
+            names,
+            base_arguments,
+            first_page: page,
+            carriers,
+            has_item_blocks,
+            items: String::new(),
+            item_count: 0,
+            seen_ids: Some(HashSet::new()),
+            received_count: 0,
+            total: None,
+            has_changed: false,
+            next: PageRequest::First,
+            end: None,
+            empty_pages: 0,
+            last_page_hash: None,
+            requested: HashSet::new(),
+            page_count: 0,
+            productive_pages: 0,
+            max_items,
+            is_end_uncertain: false,
+        };
+        let pushdown = Arc::clone(&list.pushdown);
+        list.add_items(&ListPage::parse(&text, &pushdown)?);
+        Some(list)
+    }
+
+    /// Returns the arguments of the next page, or `None` at the end.
+    pub(crate) fn next_arguments(&self) -> Option<String> {
+        let request = || self.names.apply(&self.base_arguments, &self.next, self.pushdown.page_size);
+        self.end.is_none().then(request)
+    }
+
+    /// Adds a page.
+    pub(crate) fn add_page(&mut self, page: &Payload) {
+        let pushdown = Arc::clone(&self.pushdown);
+        let Some(text) = primary_text(page, &pushdown) else {
+            return self.stop(format!("page {} has no list", self.page_count + 1));
+        };
+        let Some(parsed) = ListPage::parse(&text, &pushdown) else {
+            return self.stop(format!("page {} has no list", self.page_count + 1));
+        };
+        self.first_page.lone_surrogate_count += page.lone_surrogate_count;
+        self.first_page.structured_surrogate_count += page.structured_surrogate_count;
+        self.first_page.invalid_utf8_count += page.invalid_utf8_count;
+        if let Some(total) = parsed.facts.total {
+            self.has_changed |= self.total.is_some_and(|before| before != total);
+            self.total = Some(total);
+        }
+        let hash = hash_of(&text);
+        let repeats = self.last_page_hash.replace(hash) == Some(hash) && !parsed.items.is_empty();
+        if repeats && !parsed.items.is_empty() {
+            return self.end_at_repetition(&parsed.facts);
+        }
+        let received = parsed.items.len();
+        let added = self.add_items(&parsed);
+        self.empty_pages = if added == 0 { self.empty_pages + 1 } else { 0 };
+        if added < received {
+            self.has_changed = true;
+            if self.empty_pages >= 2 {
+                return self.end_at_repetition(&parsed.facts);
+            }
+        }
+        let last_id = self.last_id(&text);
+        let facts = parsed.facts.clone();
+        self.advance(&facts, received, last_id);
+    }
+
+    /// Stops fetching for a reason.
+    pub(crate) fn stop(&mut self, reason: String) {
+        self.end = Some(ListEnd::Stopped(reason));
+    }
+
+    /// Returns true if no further page is requested.
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Returns true if all items were fetched.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end == Some(ListEnd::Complete)
+    }
+
+    /// Returns true if the first page may be the only one, and only another request can tell.
+    pub(crate) fn is_end_uncertain(&self) -> bool {
+        self.end.is_none() && self.is_end_uncertain
+    }
+
+    /// Returns the number of fetched pages.
+    pub(crate) fn page_count(&self) -> usize {
+        self.page_count
+    }
+
+    /// Returns the number of fetched items.
+    pub(crate) fn len(&self) -> usize {
+        self.item_count
+    }
+
+    /// Returns the list as a payload in the form of the first page.
+    pub(crate) fn to_payload(&self, pending_reason: Option<&str>) -> Payload {
+        let mut payload = self.first_page.clone();
+        for carrier in &self.carriers {
+            let block = &mut payload.blocks[carrier.block];
+            if let Content::Text(text) | Content::Structured(text) = &mut block.content {
+                *text = carrier.with_items(&self.items);
+            }
+        }
+        if self.has_item_blocks {
+            let text = Content::Text(format!("[{}]", self.items));
+            payload.blocks.retain(|block| matches!(block.content, Content::Structured(_)));
+            payload.blocks.insert(0, Block::new("/content/0/text", text));
+        }
+        payload.upstream_list = Some(self.extent(pending_reason));
+        payload
+    }
+
+    fn extent(&self, pending_reason: Option<&str>) -> UpstreamList {
+        let stop_reason = match &self.end {
+            Some(ListEnd::Stopped(reason) | ListEnd::Stuck(reason)) => Some(reason.clone()),
+            Some(ListEnd::Complete) => None,
+            None => pending_reason.map(str::to_owned),
+        };
+        let (is_partial, is_stuck) = (!self.is_complete(), matches!(self.end, Some(ListEnd::Stuck(_))));
+        UpstreamList {
+            fetched: self.item_count,
+            total: self.total,
+            is_partial,
+            stop_reason,
+            has_changed: self.has_changed,
+            continuation: if is_partial && !is_stuck { self.continuation() } else { None },
+        }
+    }
+
+    fn continuation(&self) -> Option<String> {
+        let next = match &self.next {
+            PageRequest::First => return None,
+            PageRequest::Number(number) => json!(number),
+            PageRequest::Value(value) => json!(value),
+            PageRequest::Arguments(arguments) => {
+                Value::Object(arguments.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
+            }
+        };
+        let state = json!({
+            "next": next,
+            "received": self.received_count,
+            "total": self.total,
+            "changed": self.has_changed,
+            "names": [self.names.limit.as_deref(), self.names.page.as_deref()],
+            "arguments": self.base_arguments,
+        });
+        Some(state.to_string())
+    }
+
+    /// Adds the items of a page that are not known yet. Returns their number.
+    fn add_items(&mut self, page: &ListPage<'_>) -> usize {
+        let ids: Option<Vec<u64>> = page.items.iter().map(|item| self.item_id(page.text, *item)).collect();
+        // Equal ids within a page identify something else than the items.
+        let ids = ids.filter(|ids| ids.iter().collect::<HashSet<_>>().len() == ids.len());
+        if ids.is_none() && !page.items.is_empty() {
+            self.seen_ids = None;
+        }
+        let mut added = 0;
+        for (at, item) in page.items.iter().enumerate() {
+            let id = ids.as_ref().map(|ids| ids[at]);
+            let is_new = match (&mut self.seen_ids, id) {
+                (Some(seen), Some(id)) => seen.insert(id),
+                _ => true,
+            };
+            if !is_new {
+                continue;
+            }
+            if self.item_count > 0 {
+                self.items.push(',');
+            }
+            self.items.push_str(item.slice(page.text));
+            self.item_count += 1;
+            added += 1;
+        }
+        self.received_count += page.items.len();
+        self.page_count += 1;
+        self.productive_pages += usize::from(added > 0);
+        added
+    }
+
+    fn item_id(&self, text: &str, item: Span) -> Option<u64> {
+        let value = value_at(text, item, &self.pushdown.id)?;
+        let json = value.slice(text);
+        (!JsonKind::of_value(json).is_container() && json != "null").then(|| hash_of(json))
+    }
+
+    /// Returns the id of the last item of a page, as JSON.
+    fn last_id(&self, text: &str) -> Option<String> {
+        let page = ListPage::parse(text, &self.pushdown)?;
+        let value = value_at(text, *page.items.last()?, &self.pushdown.id)?;
+        Some(value.slice(text).to_owned())
+    }
+}
+
+pub(super) fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
