@@ -12,6 +12,7 @@
 use tokio::sync::watch;
 
 /// A flag that is set once and stays set.
+#[derive(Debug)]
 pub struct OneShotFlag(watch::Sender<bool>);
 
 impl Default for OneShotFlag {

@@ -41,6 +41,6 @@ pub use parsed_batch::{
     InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans, request_whole_results,
 };
 pub(crate) use processor::DormantProcessor;
-pub use processor::McpProcessor;
+pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};
 pub use processor_factory::McpProcessorFactory;
 pub use request_id_map::RequestIdMap;

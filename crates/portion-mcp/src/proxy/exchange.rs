@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use tokio::time::timeout;
 
 use super::session::{ProxySession, ReservedIds};
 use super::session_cache::session_id;
+use super::upstream_call::PostCaller;
 use super::upstream_client::{self, ForwardError, ForwardedParts, is_event_stream, is_json};
 use super::{ProxyShared, response_with_body, stream};
 use crate::frame::Frame;
@@ -23,6 +24,7 @@ use crate::front::http::http_error::{self, HttpError};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::sse::{SseParser, SseSegment};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
+use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER};
 use crate::mcp::{McpProcessor, MessageKind, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::with_response_id;
@@ -74,10 +76,15 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
             return HttpError::new(StatusCode::OK, INVALID_REQUEST, message).for_request(&id).into();
         }
     };
-    let processor = Arc::new(session.post_processor());
+    let forwarded = ForwardedParts { headers, query };
+    let caller = PostCaller {
+        shared: Arc::clone(&shared),
+        session: Arc::clone(&session),
+        forwarded: forwarded.clone(),
+    };
+    let processor = Arc::new(session.post_processor().with_upstream_caller(Arc::new(caller)));
     let (first_request_id, has_single_request, is_batch) =
         (summary.request_ids.first().cloned(), summary.request_ids.len() == 1, summary.is_batch);
-    let forwarded = ForwardedParts { headers, query };
     let mut post = PostExchange {
         shared,
         session,
@@ -402,17 +409,25 @@ async fn send_internal_request(
     let request_id = PostSummary::parse(&request)
         .and_then(|summary| summary.request_ids.into_iter().next())
         .unwrap_or_default();
-    let why =
-        match timeout(INTERNAL_REQUEST_TIMEOUT, fetch_internal_response(shared, forwarded, request)).await {
-            Ok(Ok(messages))
-                if messages.last().is_some_and(|message| response_id(message) == Some(&*request_id)) =>
-            {
-                return messages.into_iter().map(|message| Frame::Message(message.into_bytes())).collect();
-            }
-            Ok(Ok(_)) => "the server returned something other than the response".to_owned(),
-            Ok(Err(why)) => why,
-            Err(_) => format!("no response within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
-        };
+    let list_headers = match forwarded.headers.contains_key(METHOD_HEADER) {
+        true => vec![(HeaderName::from_static(METHOD_HEADER), HeaderValue::from_static("tools/list"))],
+        false => Vec::new(),
+    };
+    let why = match timeout(
+        INTERNAL_REQUEST_TIMEOUT,
+        fetch_internal_response(shared, forwarded, request, list_headers),
+    )
+    .await
+    {
+        Ok(Ok(messages))
+            if messages.last().is_some_and(|message| response_id(message) == Some(&*request_id)) =>
+        {
+            return messages.into_iter().map(|message| Frame::Message(message.into_bytes())).collect();
+        }
+        Ok(Ok(_)) => "the server returned something other than the response".to_owned(),
+        Ok(Err(why)) => why,
+        Err(_) => format!("no response within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
+    };
     tracing::warn!(why, "a request of Portion itself failed");
     vec![Frame::Message(json_rpc_error(&request_id, INTERNAL_ERROR, &why).into_bytes())]
 }
@@ -424,10 +439,13 @@ pub(super) fn response_id(message: &str) -> Option<&str> {
     Some(first.id())
 }
 
-async fn fetch_internal_response(
+/// Posts a request and returns the messages of the server up to the response. `call_headers`: header fields that repeat
+/// parts of the request.
+pub(super) async fn fetch_internal_response(
     shared: &ProxyShared,
     forwarded: &ForwardedParts,
     request: Vec<u8>,
+    call_headers: Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Vec<String>, String> {
     let ForwardedParts { mut headers, query } = forwarded.clone();
     let param_headers: Vec<_> =
@@ -435,9 +453,9 @@ async fn fetch_internal_response(
     for name in param_headers {
         headers.remove(name);
     }
-    headers.remove("mcp-name");
-    if headers.contains_key("mcp-method") {
-        headers.insert("mcp-method", HeaderValue::from_static("tools/list"));
+    headers.remove(NAME_HEADER);
+    for (name, value) in call_headers {
+        headers.insert(name, value);
     }
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

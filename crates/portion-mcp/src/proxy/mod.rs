@@ -14,6 +14,7 @@ mod session;
 mod session_cache;
 mod session_opening;
 mod stream;
+mod upstream_call;
 mod upstream_client;
 
 use std::pin::Pin;

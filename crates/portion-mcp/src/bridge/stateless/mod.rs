@@ -9,6 +9,7 @@ mod exchange;
 mod headers;
 mod request_table;
 mod shared_connection;
+mod upstream_call;
 
 use std::pin::pin;
 use std::sync::{Arc, Weak};

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
+use super::upstream_call::SharedLinkCaller;
 use crate::frame::Frame;
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
@@ -96,7 +97,7 @@ impl SharedConnection {
     }
 
     /// Returns a processor for a request of this principal.
-    pub(super) fn processor_for(&self, principal: &Principal) -> McpProcessor {
+    pub(super) fn processor_for(self: &Arc<Self>, principal: &Principal) -> McpProcessor {
         let scope = principal.sessionless_scope();
         let mut principals = self.processor_by_principal();
         if !principals.contains_key(&scope) && principals.len() >= MAX_PRINCIPALS {
@@ -112,7 +113,18 @@ impl SharedConnection {
         };
         let (processor, last_used) = principals.entry(scope).or_insert_with(new_entry);
         *last_used = Instant::now();
-        processor.fork().with_reuse(principal.has_credential())
+        let caller = SharedLinkCaller { connection: Arc::clone(self), scope };
+        processor.fork().with_reuse(principal.has_credential()).with_upstream_caller(Arc::new(caller))
+    }
+
+    /// Registers a post. Returns its id, or `None` if the link is closed.
+    pub(super) fn register_post(
+        &self,
+        sender: mpsc::Sender<Result<Frame, String>>,
+        scope: Scope,
+        request: &MessageView<'_>,
+    ) -> Option<u64> {
+        self.requests().register_post(sender, scope, request)
     }
 
     /// Opens the exchange of a request. Returns `None` if the link is closed.

@@ -22,6 +22,7 @@ use super::super::{controls, read_uri};
 use super::caller_identity::CallerIdentity;
 use super::line_outcome::{MessageOutcome, combine_outcomes, split_messages};
 use super::method::{MethodHandling, method_handling};
+use super::paged_calls::{CallText, PagedJob, PagedOutcome};
 use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
 use super::upstream::request_tools_list;
 use super::{McpProcessor, responses};
@@ -36,6 +37,8 @@ enum NotForwarded {
     Cancelled,
     /// The owner of the tool, or of its arguments, is unknown until the tools are listed.
     ToolsUnknown,
+    /// The gateway calls the tool itself, page by page.
+    Paged(Box<PagedJob>),
 }
 
 impl McpProcessor {
@@ -108,18 +111,27 @@ impl McpProcessor {
     /// Returns true if the line is a query, and registers it. A query that cannot be recognized yet returns
     /// false.
     pub(super) fn begin_query(&self, line: &[u8]) -> bool {
-        let name = self.server_info().catalog.query_tool();
+        let (query, read) = {
+            let catalog = &self.server_info().catalog;
+            (catalog.query_tool(), Some(catalog.read_tool()).filter(|_| self.gateway.fetches_pages()))
+        };
         let (text, _) = decode_line(line);
         // Nearly all lines are not queries, and this test finds most of them.
-        if !name.is_some_and(|name| text.contains(&*name)) {
+        if ![query, read].into_iter().flatten().any(|name| text.contains(&*name)) {
             return false;
         }
         let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return false };
         let called = || envelope.string_param(&text, "name").unwrap_or_default();
         let id = envelope.raw_id(&text);
+        let is_slow = |name: &str| match self.tool_owner(name) {
+            ToolOwner::Builtin(BuiltinTool::Query) => true,
+            // A page of a list may have to be fetched first.
+            ToolOwner::Builtin(BuiltinTool::Read) => self.gateway.fetches_pages(),
+            _ => false,
+        };
         envelope.kind() == Some(MessageKind::Request)
             && method_handling(&envelope.method(&text)) == MethodHandling::CallTool
-            && self.tool_owner(&called()) == ToolOwner::Builtin(BuiltinTool::Query)
+            && is_slow(&called())
             && !self.pending_requests().contains(id)
             && self.active_queries.register(id)
     }
@@ -153,6 +165,10 @@ impl McpProcessor {
         match forgotten {
             // The server has never received it.
             Some(PendingRequest { kind: PendingKind::QueuedCall { .. }, .. }) => MessageOutcome::Discard,
+            Some(PendingRequest { kind: PendingKind::PagedCall { cancelled }, .. }) => {
+                cancelled.set();
+                MessageOutcome::Discard
+            }
             _ => MessageOutcome::Forward,
         }
     }
@@ -205,6 +221,7 @@ impl McpProcessor {
                     Ok(kind) => kind,
                     Err(NotForwarded::Answered(answer)) => return MessageOutcome::Respond(answer),
                     Err(NotForwarded::Cancelled) => return MessageOutcome::Discard,
+                    Err(NotForwarded::Paged(job)) => return self.start_paged_job(*job).await,
                     Err(NotForwarded::ToolsUnknown) => {
                         out.extend(self.queue_call(text, envelope, modern));
                         return MessageOutcome::Discard;
@@ -265,8 +282,9 @@ impl McpProcessor {
     }
 
     /// Answers a call of `portion_read`.
-    async fn read_on(&self, who: CallerIdentity, text: &str, arguments: Span) -> Reply {
+    async fn read_on(&self, who: CallerIdentity, text: &str, arguments: Span, meta: String) -> Reply {
         let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
+        let caller = Caller { page_source: Some(self.page_source(meta)), ..caller };
         match controls::parse_read_arguments(text, arguments, &caller.effective_policy.policy) {
             Ok(request) => self.answer_follow_up(caller, None, ResultShape::Tool, request).await,
             Err(error) => self.gateway.fault_reply_for_cursor(error.into(), caller, None, cursor).await,
@@ -289,7 +307,8 @@ impl McpProcessor {
         let cancel =
             cancel.or(active.as_ref().map(|active| &active.cancel_flag)).cloned().unwrap_or_default();
         let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
-        let caller = Caller { cancel_flag: cancel.clone(), ..caller };
+        let page_source = Some(self.page_source(protocol_meta_members(text, envelope)));
+        let caller = Caller { cancel_flag: cancel.clone(), page_source, ..caller };
         let reply = match controls::parse_query_arguments(text, arguments, &caller.effective_policy.policy) {
             Ok((request, query)) => {
                 let intent = Intent::Query { request: request.clone(), query };
@@ -320,7 +339,10 @@ impl McpProcessor {
             ToolOwner::Upstream => {}
             ToolOwner::Unknown => return Err(NotForwarded::ToolsUnknown),
             ToolOwner::Builtin(BuiltinTool::Read) => {
-                return Err(answer(&self.read_on(who, text, arguments).await, false));
+                let meta = protocol_meta_members(text, envelope);
+                let reply = self.read_on(who, text, arguments, meta).await;
+                let is_cancelled = cancel.is_some_and(CancelFlag::is_cancelled);
+                return Err(if is_cancelled { NotForwarded::Cancelled } else { answer(&reply, false) });
             }
             ToolOwner::Builtin(BuiltinTool::Query) => {
                 let reply = self.query(who, text, envelope, arguments, cancel).await;
@@ -333,13 +355,26 @@ impl McpProcessor {
                 ));
             }
         }
-        let endpoint = self.tool_endpoint(name, text, arguments)?;
+        let mut endpoint = self.tool_endpoint(name, text, arguments)?;
         let mut caller = self.caller(who, Some(&endpoint));
         caller.argument_names = controls::argument_names(text, arguments);
         let asks_for_whole = meta.is_some_and(|meta| take_whole_flag(text, meta, splice));
         if caller.shaping_mode.pass_through.is_none() && caller.rule.allows_whole(asks_for_whole) {
             let limit = caller.rule.config().unshaped_byte_limit;
             caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
+        }
+        if caller.shaping_mode.pass_through.is_none()
+            && let Some(pushdown) = caller.rule.config().pushdown.clone()
+        {
+            let place = CallText { text, envelope, arguments, is_stateless: modern };
+            match self.paged_job(place, caller, endpoint, &pushdown).await {
+                PagedOutcome::Job(job) => return Err(NotForwarded::Paged(job)),
+                PagedOutcome::Refused(reply) => return Err(answer(&reply, true)),
+                PagedOutcome::ToolsUnknown => return Err(NotForwarded::ToolsUnknown),
+                PagedOutcome::NotPaged(same_caller, same_endpoint) => {
+                    (caller, endpoint) = (*same_caller, *same_endpoint)
+                }
+            }
         }
         let (split, cursor) = {
             let server_info = self.server_info();
@@ -460,7 +495,7 @@ impl McpProcessor {
     }
 
     /// Answers a request with a cursor, as a result of the given shape.
-    async fn answer_follow_up(
+    pub(super) async fn answer_follow_up(
         &self,
         caller: Caller,
         endpoint: Option<Endpoint>,
@@ -531,7 +566,7 @@ fn is_stateless_request(text: &str, meta: Span) -> bool {
 }
 
 /// Returns the protocol's members of a request's `_meta`.
-fn protocol_meta_members(text: &str, envelope: &Envelope) -> String {
+pub(super) fn protocol_meta_members(text: &str, envelope: &Envelope) -> String {
     let members = meta_span(text, envelope).map(|meta| walk::members(text, meta)).unwrap_or_default();
     let protocol = |member: &&walk::Member| {
         member.key.slice(text).trim_start_matches('"').starts_with(PROTOCOL_META_PREFIX)

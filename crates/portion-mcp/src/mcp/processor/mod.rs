@@ -4,7 +4,8 @@
 //! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
 //! [`server_messages`] its notifications and requests. [`timeouts`] limits how long a request waits, [`queries`] keeps
 //! the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the client and the trace,
-//! and [`responses`] writes the gateway's own responses. [`dormant`] keeps a session in which nothing is pending.
+//! and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools that page their results,
+//! and [`internal_calls`] requests their pages. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 
@@ -12,8 +13,12 @@ mod caller_identity;
 mod describe;
 mod dormant;
 mod downstream;
+mod internal_calls;
 mod line_outcome;
 mod method;
+mod page_source;
+mod paged_arguments;
+mod paged_calls;
 mod pending;
 mod queries;
 mod reshape;
@@ -44,6 +49,8 @@ use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
 pub(crate) use dormant::DormantProcessor;
+use internal_calls::InternalCalls;
+pub use internal_calls::{ResponseFuture, UpstreamCaller};
 use pending::{PendingKind, PendingRequest, PendingRequests};
 use queries::ActiveQueries;
 use timeouts::Timeouts;
@@ -78,6 +85,10 @@ pub struct McpProcessor {
     active_queries: Arc<ActiveQueries>,
     /// Facts about the server, shared with forks of this processor.
     server_info: Arc<Mutex<ServerInfo>>,
+    /// The gateway's own calls on this message stream, and responses that are made in tasks.
+    internal_calls: Arc<InternalCalls>,
+    /// Sends the gateway's own calls, if the transport has another way than this message stream.
+    upstream_caller: Option<Arc<dyn UpstreamCaller>>,
 }
 
 /// Facts about a server, from its responses.
@@ -134,6 +145,8 @@ impl McpProcessor {
             deadline_changed: Notify::new(),
             active_queries: Arc::default(),
             server_info,
+            internal_calls: Arc::default(),
+            upstream_caller: None,
         }
     }
 
@@ -156,6 +169,8 @@ impl McpProcessor {
             deadline_changed: Notify::new(),
             active_queries: Arc::default(),
             server_info: Arc::clone(&self.server_info),
+            internal_calls: Arc::default(),
+            upstream_caller: None,
         }
     }
 
@@ -165,6 +180,13 @@ impl McpProcessor {
     pub fn fork_in_session(&self) -> Self {
         let (questions, timeouts) = (Arc::clone(&self.active_queries), Arc::clone(&self.timeouts));
         Self { timeouts, active_queries: questions, ..self.fork() }
+    }
+
+    /// Sets how the gateway's own calls reach the server. Then calls of tools that page their results are answered while
+    /// their message is processed.
+    #[must_use]
+    pub fn with_upstream_caller(self, upstream_caller: Arc<dyn UpstreamCaller>) -> Self {
+        Self { upstream_caller: Some(upstream_caller), ..self }
     }
 
     /// Moves the processor to another session and cursor scope.
@@ -284,6 +306,8 @@ impl McpProcessor {
             trace,
             cancel_flag: CancelFlag::default(),
             resolved_cursor: None,
+            paged_call: None,
+            page_source: Some(self.page_source(String::new())),
         }
     }
 
@@ -361,6 +385,7 @@ impl MessageProcessor for McpProcessor {
     }
 
     fn on_server_gone(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
+        self.internal_calls.close();
         self.refuse_all_pending(&responses::server_gone_fault(cause))
     }
 

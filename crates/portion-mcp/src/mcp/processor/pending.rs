@@ -1,6 +1,7 @@
 //! Requests that wait for a response of the server.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 use portion_core::view::Request;
@@ -11,6 +12,7 @@ use super::super::envelope::id_key;
 use super::super::request_id_map::RequestIdMap;
 use super::super::result::ResultShape;
 use super::timeouts::RequestTimer;
+use crate::one_shot_flag::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.
 pub(super) const MAX_PENDING: usize = 10_000;
@@ -50,6 +52,11 @@ pub(super) enum PendingKind {
     QueuedCall {
         line: String,
     },
+    /// A call whose pages are fetched and answered in a task.
+    PagedCall {
+        /// Set when the client cancels the call.
+        cancelled: Arc<OneShotFlag>,
+    },
     /// The gateway's own request for the tools. Its response is not forwarded.
     InternalToolsList {
         meta: String,
@@ -65,7 +72,7 @@ impl PendingKind {
         match self {
             Self::AdvertiseTools { method } => method,
             Self::ListTools | Self::InternalToolsList { .. } => "tools/list",
-            Self::Content { .. } | Self::QueuedCall { .. } => "tools/call",
+            Self::Content { .. } | Self::QueuedCall { .. } | Self::PagedCall { .. } => "tools/call",
             Self::Relay { method } => method,
         }
     }
@@ -74,8 +81,15 @@ impl PendingKind {
     pub(super) fn expects_tool_result(&self) -> bool {
         matches!(
             self,
-            Self::Content { shape: ResultShape::Tool, is_nested: false, .. } | Self::QueuedCall { .. }
+            Self::Content { shape: ResultShape::Tool, is_nested: false, .. }
+                | Self::QueuedCall { .. }
+                | Self::PagedCall { .. }
         )
+    }
+
+    /// Returns true if the server has not received the request itself.
+    pub(super) fn is_unsent(&self) -> bool {
+        matches!(self, Self::QueuedCall { .. } | Self::PagedCall { .. })
     }
 
     pub(super) fn endpoint(&self) -> Option<&Endpoint> {
@@ -118,7 +132,7 @@ impl PendingRequests {
             self.next_deadline = due;
         }
         self.last_sequence += 1;
-        self.queued_count += usize::from(matches!(request.kind, PendingKind::QueuedCall { .. }));
+        self.queued_count += usize::from(request.kind.is_unsent());
         self.sequence_by_id.insert(&request.id, self.last_sequence);
         self.requests.insert(self.last_sequence, request);
         is_earlier
@@ -146,7 +160,7 @@ impl PendingRequests {
     /// Takes the request that a response belongs to.
     pub(super) fn take(&mut self, raw_id: &str) -> Option<PendingRequest> {
         let request = self.requests.remove(&self.sequence_by_id.take(raw_id)?)?;
-        self.queued_count -= usize::from(matches!(request.kind, PendingKind::QueuedCall { .. }));
+        self.queued_count -= usize::from(request.kind.is_unsent());
         Some(request)
     }
 
@@ -156,7 +170,7 @@ impl PendingRequests {
             .sequence_by_id
             .get(raw_id)
             .and_then(|place| self.requests.get(place))
-            .is_some_and(|request| matches!(request.kind, PendingKind::QueuedCall { .. }));
+            .is_some_and(|request| request.kind.is_unsent());
         if is_held { None } else { self.take(raw_id) }
     }
 

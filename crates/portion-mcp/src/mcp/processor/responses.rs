@@ -110,9 +110,9 @@ pub(super) fn unsent_call_fault(after: Duration) -> Fault {
     Fault::new("upstream_timeout", message, advice)
 }
 
-/// Builds the cancellation of a request that timed out.
-pub(super) fn cancellation_notification(id: &str) -> String {
-    let params = format!("{{\"requestId\":{id},\"reason\":\"no response within requestTimeout\"}}");
+/// Builds the cancellation of a request.
+pub(super) fn cancellation_notification(id: &str, reason: &str) -> String {
+    let params = format!("{{\"requestId\":{id},\"reason\":{}}}", quote(reason));
     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
 }
 

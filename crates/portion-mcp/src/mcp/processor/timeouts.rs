@@ -163,7 +163,7 @@ impl McpProcessor {
         let expired = self.pending_requests().take_expired(now);
         let mut out = Vec::new();
         for pending in expired {
-            let is_held = matches!(pending.kind, PendingKind::QueuedCall { .. });
+            let is_held = pending.kind.is_unsent();
             let after = pending.timer.as_ref().map(RequestTimer::timeout).unwrap_or_default();
             let (method, seconds) = (pending.kind.method(), after.as_secs());
             tracing::warn!(method, seconds, "the server did not respond in time");
@@ -173,7 +173,8 @@ impl McpProcessor {
             // The server has never received a queued call, and `initialize` must not be cancelled.
             if !is_held && method != "initialize" {
                 out.push(OutgoingMessage::ToServer(
-                    responses::cancellation_notification(&pending.id).into_bytes(),
+                    responses::cancellation_notification(&pending.id, "no response within requestTimeout")
+                        .into_bytes(),
                 ));
             }
         }
@@ -183,6 +184,10 @@ impl McpProcessor {
     /// Waits until a request expires; see [`next_timeout`](crate::message_processor::MessageProcessor::next_timeout).
     pub(super) async fn until_expired(&self) -> Vec<OutgoingMessage> {
         loop {
+            let queued = self.take_internal_messages();
+            if !queued.is_empty() {
+                return queued;
+            }
             let now = self.gateway.now();
             let alarm = self.pending_requests().next_deadline(now);
             let rest = async {
@@ -194,6 +199,7 @@ impl McpProcessor {
             tokio::select! {
                 () = rest => {}
                 () = self.deadline_changed.notified() => continue,
+                () = self.internal_calls.queued.notified() => continue,
             }
             let out = self.expire_requests(self.gateway.now());
             if !out.is_empty() {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use portion_gateway::call::Fault;
 use portion_gateway::dropped_messages::DropReason;
+use portion_gateway::paged_call::PageError;
 use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
@@ -95,7 +96,7 @@ impl McpProcessor {
             &format!("a server line that is not a message: {error}"),
         );
         let (Some(id), false) = scan_id(line) else { return Vec::new() };
-        if !self.pending_requests().contains(&id) {
+        if !self.pending_requests().contains(&id) && !self.internal_calls.is_waiting(&id) {
             return Vec::new();
         }
         let reason = Fault::upstream_invalid(&format!("an invalid JSON-RPC 2.0 message ({error})"));
@@ -108,6 +109,11 @@ impl McpProcessor {
         id: &str,
         reason: impl FnOnce(&PendingRequest) -> Fault,
     ) -> Vec<OutgoingMessage> {
+        let failure = || PageError::Failed("the response is invalid or too large".into());
+        if self.internal_calls.is_waiting(id) {
+            self.internal_calls.complete(id, Err(failure()));
+            return Vec::new();
+        }
         let pending = self.pending_requests().take(id);
         let Some(pending) = pending else { return Vec::new() };
         let reason = reason(&pending);
@@ -151,6 +157,11 @@ impl McpProcessor {
         out: &mut Vec<OutgoingMessage>,
     ) -> MessageOutcome {
         let (text, envelope) = (edit.text, edit.envelope);
+        if self.internal_calls.is_waiting(envelope.raw_id(text)) {
+            let response = envelope.span.slice(text).as_bytes().to_vec();
+            self.internal_calls.complete(envelope.raw_id(text), Ok(response));
+            return MessageOutcome::Discard;
+        }
         let pending = self.pending_requests().take_sent(envelope.raw_id(text));
         let Some(pending) = pending else {
             // An error without an id reports a message that the server could not parse: it answers no request
@@ -165,7 +176,7 @@ impl McpProcessor {
         match &pending.kind {
             PendingKind::Relay { .. } => self.relay_response(edit, &pending).await,
             // The call was not sent, so this is not its response.
-            PendingKind::QueuedCall { .. } => return MessageOutcome::Discard,
+            PendingKind::QueuedCall { .. } | PendingKind::PagedCall { .. } => return MessageOutcome::Discard,
             PendingKind::AdvertiseTools { .. } => {
                 self.advertise_tools_capability(text, &envelope, edit.splice);
                 self.relay_response(edit, &pending).await;
