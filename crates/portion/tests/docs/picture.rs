@@ -68,7 +68,7 @@ fn grouped(number: u64) -> String {
 fn draw(rows: &[Row]) -> Result<String, std::fmt::Error> {
     let most = rows.iter().map(|row| row.direct).max().unwrap_or(1) as f64;
     let scale = (WIDTH - 40.0) / most;
-    let height = 70 + 120 * rows.len();
+    let height = 50 + 120 * rows.len();
     let label = "Tokens of two calls, directly and through Portion";
     let mut svg = String::new();
     writeln!(
@@ -117,7 +117,7 @@ fn draw(rows: &[Row]) -> Result<String, std::fmt::Error> {
         writeln!(svg, "{}", bar("portion", row.first, 50))?;
         writeln!(
             svg,
-            "<text x=\"20\" y=\"{}\">through Portion <tspan class=\"figure\">{}</tspan> tokens, and a cursor to the rest</text>",
+            "<text x=\"20\" y=\"{}\">through Portion <tspan class=\"figure\">{}</tspan> tokens</text>",
             top + 80,
             grouped(row.first)
         )?;
