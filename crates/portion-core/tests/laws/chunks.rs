@@ -88,7 +88,7 @@ fn check_counted_bytes(text: &str, envelope: EnvelopeMode) {
     let request = Request { max_tokens: Some(300), ..Request::default() };
     session.call(&request).expect("allowed").expect("asked for");
     let counted_bytes = counter.bytes.load(Ordering::Relaxed);
-    assert!(counted_bytes <= 40 * text.len(), "{counted} bytes counted of {} {envelope:?}", text.len());
+    assert!(counted_bytes <= 40 * text.len(), "{counted_bytes} bytes counted of {} {envelope:?}", text.len());
 }
 
 #[test]
