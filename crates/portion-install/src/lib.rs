@@ -17,6 +17,7 @@
 pub mod client;
 pub mod diff;
 pub mod document;
+mod edit;
 pub mod file;
 pub mod format;
 pub mod invocation;
@@ -28,5 +29,6 @@ mod unwrap;
 mod wrap;
 
 pub use document::ParseError;
+pub use edit::{Change, Edited, Outcome};
 pub use unwrap::uninstall;
-pub use wrap::{Change, Edited, Outcome, Target, install};
+pub use wrap::{Target, install};

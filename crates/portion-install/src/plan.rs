@@ -6,8 +6,9 @@ use thiserror::Error;
 
 use crate::client::ConfigFile;
 use crate::document::ParseError;
+use crate::edit::{Change, Edited, Outcome};
 use crate::file::{FileError, Replacement, Snapshot, State, write_all};
-use crate::wrap::{Change, Edited, Outcome, Target};
+use crate::wrap::Target;
 use crate::{diff, install, uninstall};
 
 /// What is to be done.

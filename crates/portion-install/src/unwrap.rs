@@ -1,11 +1,11 @@
 //! Takes Portion out of the servers of a file.
 
 use crate::document::{Args, CommandLine, Entry, Launch, ParseError, servers};
+use crate::edit::{Change, Edit, Edited, Outcome, apply_checked, words};
 use crate::format::Format;
 use crate::invocation::{Installed, Invocation, recognise};
 use crate::remote;
-use crate::splice::{Splice, apply};
-use crate::wrap::{Change, Edited, Outcome, words};
+use crate::splice::Splice;
 
 const BY_USER: &str = "it starts Portion, but not as install writes it";
 
@@ -21,19 +21,20 @@ pub fn uninstall(
     format: Format,
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
-    let mut splices = Vec::new();
-    let mut changes = Vec::new();
-    for entry in servers(text, format)?.into_iter().filter(|entry| is_selected(&entry.name)) {
+    let mut edits = Vec::new();
+    let entries = servers(text, format)?;
+    let count = entries.len();
+    for (index, entry) in entries.into_iter().enumerate().filter(|(_, entry)| is_selected(&entry.name)) {
         let before = words(&entry);
         let restored = match &entry.launch {
             Launch::Command(command) => unwrap_command(text, &entry, command, format),
             _ => Restored::unchanged(&before),
         };
-        splices.extend(restored.edits);
+        let Restored { outcome, edits: splices, after } = restored;
         let Entry { scope, name, line, .. } = entry;
-        changes.push(Change { scope, name, line, outcome: restored.outcome, before, after: restored.after });
+        edits.push(Edit { index, change: Change { scope, name, line, outcome, before, after }, splices });
     }
-    Ok(Edited { text: apply(text, splices), changes })
+    Ok(apply_checked(text, format, count, edits))
 }
 
 /// The result for one server.

@@ -1,11 +1,12 @@
 //! Puts Portion in front of the servers of a file.
 
 use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError, servers};
+use crate::edit::{Change, Edit, Edited, Outcome, apply_checked, words};
 use crate::format::{Format, Syntax};
 use crate::invocation::{Invocation, recognise, wrap_args};
 use crate::quote::quote;
 use crate::remote;
-use crate::splice::{Splice, apply};
+use crate::splice::Splice;
 
 /// What entries are to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,54 +15,6 @@ pub struct Target<'a> {
     pub program: &'a str,
     /// True to wrap servers with a URL, too.
     pub include_http: bool,
-}
-
-/// An edited file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
-    /// The new text.
-    pub text: String,
-    /// One per server of the file that was selected, in its order.
-    pub changes: Vec<Change>,
-}
-
-/// What happened to a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Project of the server, where a file has several.
-    pub scope: Option<String>,
-    /// Name of the server.
-    pub name: String,
-    /// Line of its name in the old text, from 1.
-    pub line: usize,
-    /// What was done.
-    pub outcome: Outcome,
-    /// Old command line; the URL of a server that has one.
-    pub before: Vec<String>,
-    /// New command line, or URL.
-    pub after: Vec<String>,
-}
-
-/// What was done with a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Portion was put in front of it.
-    Wrapped,
-    /// It was started by Portion at another path.
-    Updated,
-    /// Portion was taken out.
-    Restored,
-    /// Nothing: it is as requested.
-    Unchanged,
-    /// Nothing, for this reason.
-    Skipped(&'static str),
-}
-
-impl Outcome {
-    /// Returns true if the entry was edited.
-    pub fn is_edit(self) -> bool {
-        matches!(self, Self::Wrapped | Self::Updated | Self::Restored)
-    }
 }
 
 const BY_USER: &str = "it starts Portion by a command of its own";
@@ -78,34 +31,25 @@ pub fn install(
     target: &Target<'_>,
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
-    let mut splices = Vec::new();
-    let mut changes = Vec::new();
-    for entry in servers(text, format)?.into_iter().filter(|entry| is_selected(&entry.name)) {
+    let mut edits = Vec::new();
+    let entries = servers(text, format)?;
+    let count = entries.len();
+    for (index, entry) in entries.into_iter().enumerate().filter(|(_, entry)| is_selected(&entry.name)) {
         let before = words(&entry);
-        let (outcome, edits, after) = match &entry.launch {
+        let (outcome, splices, after) = match &entry.launch {
             _ if entry.name.starts_with('-') => (Outcome::Skipped(HYPHEN), Vec::new(), before.clone()),
             Launch::Command(command) => wrap_command(text, &entry, command, target, format.syntax),
             Launch::Remote(remote) if target.include_http => {
-                let (edits, after) = remote::wrap(&entry, remote, target.program, format.syntax);
-                (Outcome::Wrapped, edits, after)
+                let (splices, after) = remote::wrap(&entry, remote, target.program, format.syntax);
+                (Outcome::Wrapped, splices, after)
             }
             Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.clone()),
             Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
         };
-        splices.extend(edits);
         let Entry { scope, name, line, .. } = entry;
-        changes.push(Change { scope, name, line, outcome, before, after });
+        edits.push(Edit { index, change: Change { scope, name, line, outcome, before, after }, splices });
     }
-    Ok(Edited { text: apply(text, splices), changes })
-}
-
-/// Returns the command line of a server, or its URL.
-pub(crate) fn words(entry: &Entry) -> Vec<String> {
-    match &entry.launch {
-        Launch::Command(command) => command.words(),
-        Launch::Remote(remote) => vec![remote.url.clone()],
-        Launch::Unsupported(_) => Vec::new(),
-    }
+    Ok(apply_checked(text, format, count, edits))
 }
 
 fn wrap_command(

@@ -58,3 +58,18 @@ fn files_without_servers_are_left() {
         assert_eq!((edit.text.as_str(), edit.changes.len()), (text, 0));
     }
 }
+
+#[test]
+fn an_edit_that_would_change_something_else_is_not_made() {
+    // `args` of the inline table would be a server of its own.
+    let text = "mcp_servers = { a.command = \"x\", b = { command = \"y\" } }\n";
+    let edit = edited(text, Format::CODEX, &STDIO);
+    assert!(
+        matches!(edit.changes[0].outcome, Outcome::Skipped(reason) if reason.contains("table of its own"))
+    );
+    assert_eq!(edit.changes[0].after, edit.changes[0].before);
+    assert_eq!(edit.changes[1].outcome, Outcome::Wrapped);
+    assert!(
+        edit.text.starts_with("mcp_servers = { a.command = \"x\", b = { command = \"/opt/portion\", args = ")
+    );
+}
