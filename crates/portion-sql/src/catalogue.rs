@@ -28,6 +28,20 @@ pub(crate) struct Catalogue {
     pub(crate) redacted_fields: Arc<[String]>,
 }
 
+impl Catalogue {
+    /// Returns the table of a name or an alias.
+    pub(crate) fn table(&self, name: &str) -> Option<&Arc<VirtualTable>> {
+        let own = self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
+        let alias = || self.aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+        own.or_else(|| alias().map(|(_, table)| table))
+    }
+
+    /// Returns the name of the table of all columns.
+    pub(crate) fn fields_name(&self) -> &str {
+        self.tables.last().map_or("fields", |table| &table.name)
+    }
+}
+
 /// Builds the catalogue of a view.
 pub(crate) fn for_view(snapshot: &Snapshot, view: &View) -> Catalogue {
     let mut subjects = view.subjects(snapshot);

@@ -16,6 +16,8 @@ pub enum QueryError {
         token: Option<String>,
         /// Most similar existing name, quoted for SQL.
         nearest: Option<String>,
+        /// What to write instead, if that is known.
+        hint: Option<String>,
         /// Existing tables, the main one first.
         tables: Vec<TableColumns>,
     },
@@ -83,8 +85,9 @@ impl QueryError {
                 "omit it, or select it as a plain column of one SELECT; the operator configures redaction"
                     .into()
             }
-            Self::Invalid { tables, .. } => {
-                let mut text = String::from("use one SELECT over these tables (SQLite): ");
+            Self::Invalid { tables, hint, .. } => {
+                let mut text = hint.as_ref().map(|hint| format!("{hint}; ")).unwrap_or_default();
+                text.push_str("use one SELECT over these tables (SQLite): ");
                 let share = MAX_ADVICE_CHARS / tables.len().clamp(1, 4);
                 for (i, table) in tables.iter().enumerate() {
                     if text.len() > MAX_ADVICE_CHARS + 100 {

@@ -16,12 +16,14 @@
 //! | `index` | row lookup by value, for joins |
 //! | `vtab` | the bridge to SQLite, and the only `unsafe` code |
 //! | `engine` | a connection that can only read, within the limits |
-//! | `functions` | replacements for SQLite functions that could run too long; `REGEXP` |
+//! | `dialect` | statements of other SQL dialects, rewritten for SQLite |
+//! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
 //! | `query_result` | result rows as JSON |
 
 mod catalogue;
 mod cell;
 mod column;
+mod dialect;
 mod engine;
 mod error;
 mod fields;

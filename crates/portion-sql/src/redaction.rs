@@ -12,6 +12,7 @@ use rusqlite::hooks::AuthAction;
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction, ValueKinds};
+use crate::dialect::string_literals;
 use crate::limits::QueryDeadline;
 use crate::table::{ColumnSet, RowBuffer, TableRows, VirtualTable, should_stop_at};
 
@@ -222,11 +223,6 @@ impl RedactionUsage {
         taken.dedup();
         taken
     }
-}
-
-/// Returns the string literals of a statement.
-fn string_literals(sql: &str) -> Vec<&str> {
-    sql.split('\'').skip(1).step_by(2).collect()
 }
 
 /// Returns true if a path in a text names a field.

@@ -14,7 +14,18 @@ const ALLOWED_FUNCTIONS: &str = "-> ->> abs avg ceil ceiling char coalesce conca
     likelihood likely ln log log10 log2 lower ltrim max min mod nth_value ntile nullif octet_length \
     percent_rank pow power printf quote rank regexp replace round row_number rtrim sign sqrt strftime \
     string_agg substr substring sum time timediff total trim trunc typeof unicode unistr unixepoch \
-    unlikely upper";
+    unlikely upper \
+    any_value approx_percentile arg_max arg_min bool_and bool_or booland_agg boolor_agg corr count_if countif covar_pop \
+    covar_samp every first last logical_and logical_or max_by median min_by mode most_common percentile \
+    percentile_cont percentile_disc product quantile quantile_cont quantile_disc std stddev stddev_pop stddev_samp stdev \
+    stdevp var_pop var_samp variance \
+    adddate date_add date_diff date_format date_minus date_part date_shift date_sub date_trunc dateadd datediff datepart \
+    datetime_diff datetime_trunc datetrunc day dayname epoch from_unixtime hour last_day minute month monthname quarter \
+    second strptime subdate timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
+    to_integer to_number to_real to_timestamp unix_timestamp week year \
+    array_join array_to_string charindex contains contains_substr ends_with endswith greatest initcap least left \
+    list_contains locate lpad regexp_count regexp_extract regexp_full_match regexp_match regexp_matches regexp_replace \
+    regexp_substr repeat reverse right rpad split_part starts_with startswith strpos suffix";
 
 /// Yields the allowed functions.
 pub(super) fn allowed_functions() -> impl Iterator<Item = &'static str> {

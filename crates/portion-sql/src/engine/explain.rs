@@ -4,19 +4,16 @@ use portion_text::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
 
 use super::authorizer::allowed_functions;
+use super::{QueryRun, hints};
 use crate::catalogue::Catalogue;
 use crate::column::ValueKinds;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 
 /// Converts an error of SQLite.
-pub(super) fn map_error(
-    error: Error,
-    catalogue: &Catalogue,
-    clock: &QueryDeadline,
-    limits: &QueryLimits,
-) -> QueryError {
-    match (clock.stop_reason(), error.sqlite_error_code()) {
+pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
+    let (catalogue, limits) = (run.catalogue, run.limits);
+    match (run.deadline.stop_reason(), error.sqlite_error_code()) {
         (Some(StopReason::Time), _) => return timeout_error(limits),
         (Some(StopReason::Memory), _) | (None, Some(ErrorCode::OutOfMemory)) => return memory_error(limits),
         _ => {}
@@ -27,6 +24,7 @@ pub(super) fn map_error(
             (msg, token.filter(|token| !token.is_empty()))
         }
         Error::MultipleStatement => ("only one statement is allowed".into(), None),
+        Error::SqliteFailure(_, Some(message)) => (message, None),
         other => (other.to_string(), None),
     };
     if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted_fields))
@@ -35,13 +33,39 @@ pub(super) fn map_error(
     }
     let tables = table_columns(catalogue, limits);
     let nearest = suggest_name(&message, &tables);
+    let mut hint = hints::hint(run.query.sql, &message, catalogue);
     let message = match message.as_str() {
         "not authorized" => "not authorized: only SELECT is allowed".to_owned(),
+        "malformed JSON" => match hints::malformed_json(run.query.sql, catalogue) {
+            Some((message, advice)) => {
+                hint = Some(advice);
+                message
+            }
+            None => message,
+        },
         _ => message,
     };
+    if let Some(array) = missing_column(&message).and_then(|name| array_around(name, catalogue)) {
+        hint = Some(hints::array_hint(catalogue, Some(&array)));
+    }
     // The message usually contains the token.
     let token = token.filter(|token| !message.contains(token.as_str()));
-    QueryError::Invalid { message, token, nearest, tables }
+    QueryError::Invalid { message, token, nearest, hint, tables }
+}
+
+/// Returns the column with arrays whose elements a name seems to mean: `tags` of `tags.name`.
+fn array_around(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let columns =
+        catalogue.tables.iter().filter_map(|table| table.opened_rows()).flat_map(|rows| rows.columns());
+    let mut arrays = columns.filter(|column| column.kinds.intersects(ValueKinds::ARRAY));
+    let is_inside = |column: &str| {
+        name.match_indices('.').any(|(at, _)| {
+            let above = &name[..at];
+            above.eq_ignore_ascii_case(column)
+                || above.split_once('.').is_some_and(|(_, above)| above.eq_ignore_ascii_case(column))
+        })
+    };
+    arrays.find(|column| is_inside(&column.name)).map(|column| column.name.clone())
 }
 
 /// Returns the column that does not exist, according to a message.
@@ -83,27 +107,45 @@ fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     let missing = |what: &str| message.strip_prefix(what).map(str::trim);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
-        return closest_name(name, tables.iter().map(|table| table.name.as_str()))
-            .map(|name| quote_identifier(&name));
+        let nearest = closest_name(name, tables.iter().map(|table| table.name.as_str()));
+        let main = || tables.first().map(|table| table.name.clone());
+        return nearest.or_else(main).map(|name| quote_identifier(&name));
     }
     if let Some(name) = missing("no such function: ") {
-        return closest_name(name, allowed_functions().filter(|name| !name.starts_with('-')));
+        // Functions are many, and a similar name is seldom a similar function.
+        let first = name.bytes().next().map(|b| b.to_ascii_lowercase());
+        let is_similar = |known: &&str| {
+            known.len() > 3 && known.bytes().next() == first && known.len().abs_diff(name.len()) <= 2
+        };
+        return closest_name(name, allowed_functions().filter(is_similar));
     }
     let ambiguous = missing("ambiguous column name: ");
     let name = ambiguous.or_else(|| missing("no such column: "))?;
     // For a quoted name, SQLite suggests a string literal.
     let name = name.split(" - should this be").next().unwrap_or(name).trim_matches('"');
-    // The column may be in another table.
+    // The column may be nested, or in another table.
     let last = name.rsplit('.').next().unwrap_or(name);
-    for table in tables {
-        if let Some(column) = table.columns.iter().find(|column| column.eq_ignore_ascii_case(last)) {
-            return Some(format!("{}.{}", quote_identifier(&table.name), quote_identifier(column)));
-        }
+    let own = tables.split_last().map_or(tables, |(_, own)| own);
+    let nested =
+        |column: &&String| column.rsplit_once('.').is_some_and(|(_, leaf)| leaf.eq_ignore_ascii_case(last));
+    let exact = own.iter().find_map(|table| {
+        let column = table.columns.iter().find(|column| column.eq_ignore_ascii_case(last))?;
+        Some(format!("{}.{}", quote_identifier(&table.name), quote_identifier(column)))
+    });
+    if ambiguous.is_some() && exact.is_some() {
+        return exact;
     }
-    let columns = || tables.iter().flat_map(|table| table.columns.iter().map(String::as_str));
-    closest_name(name, columns())
-        .or_else(|| closest_name(last, columns()))
-        .map(|name| quote_identifier(&name))
+    let first =
+        own.first().and_then(|table| table.columns.iter().find(nested)).filter(|_| !name.contains('.'));
+    if let Some(column) = first {
+        return Some(quote_identifier(column));
+    }
+    let columns = || own.iter().flat_map(|table| table.columns.iter().map(String::as_str));
+    exact.or_else(|| {
+        closest_name(name, columns())
+            .or_else(|| closest_name(last, columns()))
+            .map(|name| quote_identifier(&name))
+    })
 }
 
 /// Returns the tables with their columns, the most informative first.

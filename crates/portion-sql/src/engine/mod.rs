@@ -3,7 +3,9 @@
 mod authorizer;
 mod connection;
 mod explain;
+mod hints;
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -12,9 +14,10 @@ use rusqlite::{Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
 use crate::column::{REDACTED_TYPE, ROUNDED_TYPE};
+use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
-use crate::{QueryError, SqlQuery, params, quote_repair};
+use crate::{QueryError, SqlQuery, dialect, params, quote_repair};
 
 /// Runs a query on the tables of a catalogue.
 pub(crate) fn run_query(
@@ -47,9 +50,10 @@ impl QueryRun<'_> {
         if sql.contains('\0') {
             return Err(self.invalid_error("the statement has a NUL character".into()));
         }
+        let sql = &*self.translate(sql)?;
         let opened =
             connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
-        let mut statement = self.prepare(&opened)?;
+        let mut statement = self.prepare(&opened, sql)?;
         let taken = opened.usage.extracted_fields(sql, self.query.params, &self.catalogue.redacted_fields);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
@@ -61,6 +65,7 @@ impl QueryRun<'_> {
             message: unbound.message,
             token: unbound.token,
             nearest: unbound.nearest,
+            hint: None,
             tables: explain::table_columns(self.catalogue, self.limits),
         })?;
         let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
@@ -74,6 +79,30 @@ impl QueryRun<'_> {
                 Some(fields) => Err(QueryError::redacted(&fields)),
                 None => Ok(answer.with_rounded(opened.rounding.computed_columns(as_they_are, sql))),
             },
+        }
+    }
+
+    /// Rewrites a statement of another dialect.
+    fn translate<'s>(&self, sql: &'s str) -> Result<Cow<'s, str>, QueryError> {
+        if let Some(statement) = dialect::parse_catalog_statement(sql) {
+            return self.describe(statement).map(Cow::Owned);
+        }
+        dialect::rewrite(sql).map_err(|error| QueryError::Invalid {
+            message: error.message,
+            token: None,
+            nearest: None,
+            hint: Some(error.hint),
+            tables: explain::table_columns(self.catalogue, self.limits),
+        })
+    }
+
+    /// Returns the SELECT for a statement about tables and columns.
+    fn describe(&self, statement: CatalogStatement) -> Result<String, QueryError> {
+        let fields = self.catalogue.fields_name();
+        let CatalogStatement::Columns(name) = statement else { return Ok(statement.to_select(fields)) };
+        match self.catalogue.table(&name) {
+            Some(table) => Ok(CatalogStatement::Columns(table.name.clone()).to_select(fields)),
+            None => Err(self.invalid_error(format!("no such table: {name}"))),
         }
     }
 
@@ -92,9 +121,9 @@ impl QueryRun<'_> {
     }
 
     /// Prepares the statement, quoting column names where that is unambiguous.
-    fn prepare<'c>(&self, opened: &'c QueryConnection) -> Result<Statement<'c>, QueryError> {
+    fn prepare<'c>(&self, opened: &'c QueryConnection, sql: &str) -> Result<Statement<'c>, QueryError> {
         let connection = &opened.connection;
-        let mut sql = self.query.sql.to_owned();
+        let mut sql = sql.to_owned();
         for _ in 0..quote_repair::MAX_REPAIRS {
             opened.usage.reset();
             opened.rounding.reset();
@@ -132,11 +161,11 @@ impl QueryRun<'_> {
 
     fn invalid_error(&self, message: String) -> QueryError {
         let tables = explain::table_columns(self.catalogue, self.limits);
-        QueryError::Invalid { message, token: None, nearest: None, tables }
+        QueryError::Invalid { message, token: None, nearest: None, hint: None, tables }
     }
 
     fn explain(&self, error: Error) -> QueryError {
-        explain::map_error(error, self.catalogue, &self.deadline, self.limits)
+        explain::map_error(error, self)
     }
 }
 

@@ -2,17 +2,23 @@
 //!
 //! SQLite checks the deadline between the steps of a statement, never inside a function. So built-in
 //! functions that may take the product of two lengths (`instr`, `replace`, `trim`, `LIKE`, `GLOB`) are
-//! replaced by functions that are linear or check the deadline.
+//! replaced by functions that are linear or check the deadline. Functions of other dialects are added.
 
+mod aggregates;
+mod conversions;
+mod dates;
+mod moment;
 mod pattern;
 mod regexp;
+mod samples;
 mod strings;
+mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use rusqlite::functions::{Context, FunctionFlags};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::limits::{QueryDeadline, QueryLimits};
@@ -48,8 +54,13 @@ pub(crate) fn register(
     limits: &QueryLimits,
 ) -> Result<()> {
     pattern::register(connection, clock)?;
-    regexp::register(connection)?;
+    regexp::register(connection, clock, limits.max_value_bytes)?;
     strings::register(connection, limits.max_value_bytes)?;
+    text::register(connection, limits.max_value_bytes)?;
+    dates::register(connection)?;
+    conversions::register(connection)?;
+    aggregates::register(connection)?;
+    samples::register(connection, clock, limits)?;
     for (name, function) in UNARY_MATH {
         connection.create_scalar_function(name, 1, PURE, move |context| {
             Ok(number_argument(context, 0).map(function).filter(|n| n.is_finite()))
@@ -80,6 +91,17 @@ fn text_value(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
         ValueRef::Integer(n) => Some(n.to_string().into()),
         ValueRef::Real(n) => Some(format!("{n:?}").into()),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes)),
+    }
+}
+
+/// Returns a copy of a value. Bytes that are no UTF-8 are replaced.
+fn owned_value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(n) => Value::Integer(n),
+        ValueRef::Real(n) => Value::Real(n),
+        ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
     }
 }
 

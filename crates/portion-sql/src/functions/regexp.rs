@@ -1,10 +1,15 @@
-//! Implements `text REGEXP 'pattern'` with the `regex` crate, which never backtracks: at worst it takes
-//! the product of both lengths, and that product is limited.
+//! Implements `text REGEXP 'pattern'` and the `regexp_…` functions with the `regex` crate, which never
+//! backtracks: at worst a search takes the product of both lengths, and that product is limited.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
+use rusqlite::functions::Context;
 use rusqlite::{Connection, Result};
 
-use super::{PURE, function_error, text_value};
+use super::{PURE, function_error, interrupted_error, number_argument, text_value, too_big_error};
+use crate::limits::QueryDeadline;
 
 /// Size limits for compiled patterns, in bytes: the first one that a pattern fits is taken as its size.
 const SIZE_LIMITS: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
@@ -20,18 +25,110 @@ struct CompiledPattern {
     size: usize,
 }
 
-pub(super) fn register(connection: &Connection) -> Result<()> {
+pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>, most: usize) -> Result<()> {
     connection.create_scalar_function("regexp", 2, PURE, |context| {
-        let (Some(_), Some(text)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1))) else {
-            return Ok(None);
+        Ok(search(context, 1, 0)?.map(|(text, pattern)| pattern.regex.is_match(&text)))
+    })?;
+    // Each takes flags as a further argument.
+    for arguments in [2, 3] {
+        connection.create_scalar_function("regexp_matches", arguments, PURE, |context| {
+            Ok(search(context, 0, 2)?.map(|(text, pattern)| pattern.regex.is_match(&text)))
+        })?;
+    }
+    connection.create_scalar_function("regexp_full_match", 2, PURE, |context| {
+        let whole = |(text, pattern): Subject<'_>| {
+            pattern.regex.find(&text).is_some_and(|found| found.start() == 0 && found.end() == text.len())
         };
-        let pattern =
-            context.get_or_create_aux(0, |value| compile(&text_value(value).unwrap_or_default()))?;
-        if text.len().saturating_mul(pattern.size) > MAX_MATCH_WORK {
-            return Err(function_error("REGEXP: the pattern is too large for a text of that length"));
+        Ok(search(context, 0, 2)?.map(whole))
+    })?;
+    for name in ["regexp_extract", "regexp_substr", "regexp_match"] {
+        for arguments in [2, 3] {
+            connection.create_scalar_function(name, arguments, PURE, extract)?;
         }
-        Ok(Some(pattern.regex.is_match(&text)))
-    })
+    }
+    let deadline = Arc::clone(clock);
+    connection.create_scalar_function("regexp_count", 2, PURE, move |context| {
+        let Some((text, pattern)) = search(context, 0, 2)? else { return Ok(None) };
+        let mut count = 0_i64;
+        for _ in pattern.regex.find_iter(&text) {
+            count += 1;
+            check_deadline(count as usize, &deadline)?;
+        }
+        Ok(Some(count))
+    })?;
+    for arguments in [3, 4] {
+        let deadline = Arc::clone(clock);
+        connection.create_scalar_function("regexp_replace", arguments, PURE, move |context| {
+            replace(context, &deadline, most)
+        })?;
+    }
+    Ok(())
+}
+
+/// A text and the pattern to search for.
+type Subject<'a> = (Cow<'a, str>, Arc<CompiledPattern>);
+
+/// Returns the text of one argument and the compiled pattern that follows it; `None` if either is NULL.
+/// `flags_at` is the index of the flags, if there are so many arguments.
+fn search<'a>(context: &'a Context<'_>, text_at: usize, flags_at: usize) -> Result<Option<Subject<'a>>> {
+    let pattern_at = 1 - text_at;
+    let (Some(pattern), Some(text)) =
+        (text_value(context.get_raw(pattern_at)), text_value(context.get_raw(text_at)))
+    else {
+        return Ok(None);
+    };
+    let flags = if flags_at > 0 && context.len() > flags_at {
+        text_value(context.get_raw(flags_at)).unwrap_or_default()
+    } else {
+        Cow::Borrowed("")
+    };
+    let flags: String = flags.chars().filter(|flag| matches!(flag, 'i' | 'm' | 's' | 'x')).collect();
+    let compiled: Arc<CompiledPattern> = context.get_or_create_aux(pattern_at as i32, |_| {
+        if flags.is_empty() { compile(&pattern) } else { compile(&format!("(?{flags}){pattern}")) }
+    })?;
+    if text.len().saturating_mul(compiled.size) > MAX_MATCH_WORK {
+        return Err(function_error("REGEXP: the pattern is too large for a text of that length"));
+    }
+    Ok(Some((text, compiled)))
+}
+
+/// `regexp_extract(text, pattern)` is the match, or its first group if there is one; a third argument is the
+/// number of the group.
+fn extract(context: &Context<'_>) -> Result<Option<String>> {
+    let Some((text, pattern)) = search(context, 0, 0)? else { return Ok(None) };
+    let groups = pattern.regex.captures_len();
+    let given = if context.len() > 2 { number_argument(context, 2).map(|n| n as usize) } else { None };
+    let group = given.unwrap_or(usize::from(groups > 1));
+    let found = pattern.regex.captures(&text);
+    Ok(found.and_then(|found| found.get(group)).map(|group| group.as_str().to_owned()))
+}
+
+/// `regexp_replace(text, pattern, by)` replaces all matches; `\\1` and `$1` are groups.
+fn replace(context: &Context<'_>, clock: &QueryDeadline, most: usize) -> Result<Option<String>> {
+    let Some((text, pattern)) = search(context, 0, 3)? else { return Ok(None) };
+    let Some(by) = text_value(context.get_raw(2)) else { return Ok(None) };
+    let by = GROUP.replace_all(&by, "$${$1}").into_owned();
+    let (mut out, mut end) = (String::new(), 0);
+    for (count, found) in pattern.regex.captures_iter(&text).enumerate() {
+        let Some(whole) = found.get(0) else { break };
+        out.push_str(&text[end..whole.start()]);
+        found.expand(&by, &mut out);
+        end = whole.end();
+        check_deadline(count + 1, clock)?;
+        if out.len() > most {
+            return Err(too_big_error());
+        }
+    }
+    out.push_str(&text[end..]);
+    Ok(Some(out))
+}
+
+/// A group as Postgres and others write it in a replacement.
+static GROUP: std::sync::LazyLock<Regex> =
+    std::sync::LazyLock::new(|| Regex::new(r"\\(\d)").unwrap_or_else(|_| unreachable!()));
+
+fn check_deadline(count: usize, clock: &QueryDeadline) -> Result<()> {
+    if count.is_multiple_of(256) && clock.is_over() { Err(interrupted_error()) } else { Ok(()) }
 }
 
 fn compile(pattern: &str) -> std::result::Result<CompiledPattern, String> {

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod dialect;
 mod functions;
 mod redacted;
 

@@ -84,3 +84,26 @@ fn redacted_columns_can_be_selected() {
     check("SELECT item ->> '$.note' AS n FROM items WHERE id = 1", r#"[{"n":"a"}]"#);
     check("SELECT item FROM items WHERE id = 1", r#"[{"id":1,"doorCode":"[redacted]","note":"a""#);
 }
+
+#[test]
+fn rewritten_statements_keep_the_rules() {
+    for sql in [
+        "SELECT COUNT(doorCode::text) FROM items",
+        "SELECT doorCode::text FROM items",
+        "SELECT id FROM items WHERE doorCode ILIKE '1%'",
+        "SELECT id FROM items WHERE doorCode ~ '1'",
+        "SELECT MODE(doorCode), MEDIAN(doorCode) FROM items",
+        "SELECT mode() WITHIN GROUP (ORDER BY doorCode) FROM items",
+        "SELECT STRING_AGG(DISTINCT doorCode, ', ') FROM items",
+        "SELECT ANY_VALUE(doorCode) FROM items",
+        "SELECT ARG_MAX(doorCode, id) FROM items",
+        "SELECT LEFT(doorCode, 2) FROM items",
+        "SELECT TRY_CAST(doorCode AS INT) FROM items",
+        "SELECT JSON_VALUE(item, '$.doorCode') FROM items -- don't",
+        "SELECT item::json->>'doorCode' FROM items /* it's */",
+    ] {
+        check(sql, "doorCode is redacted: a redacted column cannot");
+    }
+    check("SELECT TOP 1 doorCode FROM items", r#"[{"doorCode":"[redacted]"}]"#);
+    check("SELECT id FROM items WHERE note ILIKE 'B'", r#"[{"id":2}]"#);
+}

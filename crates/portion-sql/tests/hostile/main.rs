@@ -314,3 +314,61 @@ fn deep_nesting_is_stopped() {
         survives(&sql);
     }
 }
+
+#[test]
+fn functions_of_other_dialects_are_stopped() {
+    let many = |part: &str, times: usize| part.repeat(times);
+    let product = "FROM items a, items b, items c, items d, items e, items f, items g, items h, items i, items j, \
+        items k, items l, items m, items n, items o";
+    for sql in [
+        format!("SELECT median(a.id), mode(b.item), quantile(c.id, 0.5) {product}"),
+        format!("SELECT mode(a.item || b.item) {product} GROUP BY a.id, b.id, c.id, d.id, e.id"),
+        format!("SELECT arg_max(a.item, b.id + c.id), last(c.item), any_value(d.item) {product} GROUP BY a.id, b.id, f.id"),
+        format!("SELECT stddev(a.id), corr(a.id, b.id), count_if(a.id), bool_or(b.id), product(c.id) {product}"),
+        format!("SELECT array_agg(a.item) {product}"),
+        format!("SELECT string_agg(DISTINCT a.item || b.id || c.id, ', ') {product}"),
+        "SELECT mode(long), median(long), any_value(long) FROM items, json_each('[1,2,3,4,5,6,7,8,9,10]'), json_each('[1,2,3,4,5,6,7,8,9,10]')".into(),
+        "SELECT repeat(long, 1000000000), repeat('x', -5) FROM items".into(),
+        "SELECT lpad('x', 1000000000, 'y'), rpad('x', 1e300)".into(),
+        "SELECT length(lpad(lpad(lpad('x', 1000000, 'y'), 2000000, 'z'), 4000000, ''))".into(),
+        "SELECT regexp_replace(long, 'a', long) FROM items".into(),
+        "SELECT regexp_replace(long, '', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxx') FROM items".into(),
+        "SELECT regexp_count(long, ''), regexp_count(long, 'a*?'), regexp_extract(long, '(a*)*b') FROM items".into(),
+        format!("SELECT regexp_extract(long, '{}') FROM items", many("(a?)", 400)),
+        "SELECT regexp_matches(long, long), long ~ long, long ~* '(a|a)*c' FROM items".into(),
+        "SELECT split_part(long, 'a', 3000000), split_part(long, '', 2), split_part(long, long, -9223372036854775808) FROM items".into(),
+        "SELECT left(long, -9223372036854775808), right(long, 9223372036854775807), reverse(long), initcap(long) FROM items".into(),
+        "SELECT list_contains('[' || substr(replace(long, 'a', '1,'), 1, 4000000) || '1]', 2), array_to_string(item, long) FROM items".into(),
+        "SELECT date_add('9999-12-31', INTERVAL 9223372036854775807 YEAR), date_add('0000-01-01', '-1 day')".into(),
+        "SELECT datediff('year', -9223372036854775808, 9223372036854775807), year(1e300), year(-1e16), dateadd(century, 1e300, 0)".into(),
+        "SELECT to_char(long, long), to_date(long, long), to_char('2024-01-01', long), date_trunc(long, long) FROM items".into(),
+        "SELECT date_shift('2024-01-01', long), '9e99'::int, 'inf'::float, 'nan'::int, 1e999::int FROM items".into(),
+        format!("SELECT 1{}", many("::int", 13_000)),
+        format!("SELECT {}1", many("CAST(", 3_000) + &many("1 AS DATE), ", 2_000)),
+        format!("SELECT a{}", many(".a", 30_000)),
+        format!("SELECT a{}::int", many(".a~a", 9_000)),
+        format!("SELECT {}x", many("extract(year FROM ", 3_500)),
+        format!("SELECT {}1{}", many("substring(", 3_000), many(" FROM 1)", 3_000)),
+        format!("SELECT {}", many("percentile_cont(0.5) WITHIN GROUP (ORDER BY ", 1_400)),
+        format!("SELECT {}1{}", many("f() WITHIN GROUP (ORDER BY ", 1_000), many(")", 1_000)),
+        format!("SELECT 1{}", many(" + INTERVAL 1 DAY", 3_500)),
+        format!("SELECT '2024-01-01'::date{}", many(" - '2024-01-01'::date", 2_500)),
+        format!("SELECT CURRENT_DATE{}", many(" - 1", 15_000)),
+        format!("SELECT {}1{}", many("CASE WHEN 1 THEN ", 2_000), many(" END::int", 2_000)),
+        format!("SELECT {}1", many("strftime(a, ", 5_000)),
+        format!("SELECT {}", many("DATE '2024-01-01' - ", 3_000)),
+        format!("SELECT {}", many("tags[0]", 9_000)),
+        format!("SELECT {}1", many("string_agg(DISTINCT ", 3_000)),
+        format!("SELECT {}1{}", many("string_agg(DISTINCT 1, '", 2_000), many("')", 2_000)),
+        format!("DESCRIBE {}", many("x", 60_000)),
+        format!("SHOW TABLES {}", many(";", 60_000)),
+        many("::", 30_000),
+        many("'", 60_001),
+        many("\"", 60_001),
+        many("/*", 30_000),
+        many("1e+", 20_000),
+        many("$a::", 15_000),
+    ] {
+        survives(&sql);
+    }
+}

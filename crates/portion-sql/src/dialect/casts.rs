@@ -1,0 +1,140 @@
+//! Rewrites casts: `x::int`, `TRY_CAST(x AS DATE)`, and types that SQLite reads as numbers.
+//!
+//! SQLite casts to any unknown type as to a number: `CAST('2024-05-01' AS DATE)` is 2024.
+
+use super::DialectError;
+use super::edits::Edits;
+use super::token::TokenKind;
+
+/// The type of a cast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CastType {
+    /// A function of the value.
+    Function(&'static str),
+    /// A number with so many digits after the point.
+    Rounded(String),
+    Text,
+    /// JSON, which is a text in SQLite.
+    Json,
+}
+
+/// Names of types, and the functions that convert to them.
+const FUNCTIONS: [(&str, &str); 6] = [
+    (
+        "int integer bigint smallint tinyint hugeint int2 int4 int8 int16 int32 int64 signed unsigned long",
+        "to_integer",
+    ),
+    ("float real double float4 float8 float32 float64", "to_real"),
+    ("numeric decimal number bignumeric money", "to_number"),
+    ("date", "to_date"),
+    ("timestamp timestamptz datetime datetime2 timestamp_ntz timestamp_tz", "to_timestamp"),
+    ("bool boolean", "to_boolean"),
+];
+const TEXTS: &str = "text varchar char character string nvarchar nchar bpchar uuid name citext clob";
+const JSONS: &str = "json jsonb variant object array";
+
+/// Words that may follow the first word of a type.
+const MORE_WORDS: &str = "precision varying with without time zone";
+
+/// Rewrites `x::type`; `at`: the position of the sign.
+pub(super) fn double_colon(edits: &mut Edits<'_>, at: usize) -> Result<(), DialectError> {
+    let Some((cast_type, end)) = parse_type(edits, at + 1) else {
+        let name = edits.text(at + 1);
+        return Err(DialectError::new(
+            format!("{name} is not a type of a cast"),
+            "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json",
+        ));
+    };
+    let Some(start) = at.checked_sub(1).and_then(|last| edits.operand_start(last)) else { return Ok(()) };
+    let (before, after) = match &cast_type {
+        CastType::Function(name) => (format!("{name}("), ")".to_owned()),
+        CastType::Rounded(digits) => ("round(to_real(".to_owned(), format!("), {digits})")),
+        CastType::Text => ("CAST(".to_owned(), " AS TEXT)".to_owned()),
+        CastType::Json => ("(".to_owned(), ")".to_owned()),
+    };
+    edits.insert_before(start, before);
+    edits.remove(at, end);
+    edits.insert_after(end, after);
+    finish(edits, start, end, &cast_type);
+    Ok(())
+}
+
+/// Rewrites `CAST(x AS type)` where SQLite means another type, and `TRY_CAST`.
+pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
+    let Some(end) = edits.call_end(name) else { return };
+    let Some(keyword) = (name + 2..end).rev().take(10).find(|at| edits.is_word(*at, "as")) else { return };
+    let Some((cast_type, last)) = parse_type(edits, keyword + 1).filter(|(_, last)| last + 1 == end) else {
+        return;
+    };
+    let is_cast = edits.is_word(name, "cast");
+    let is_string = edits.is_word_of(keyword + 1, "string uuid name citext bpchar");
+    match cast_type {
+        // SQLite means the same.
+        CastType::Text if is_cast && !is_string => return,
+        CastType::Function("to_integer" | "to_real" | "to_number") if is_cast => return,
+        CastType::Text => {
+            edits.replace(name, "CAST");
+            edits.remove(keyword + 1, last);
+            edits.replace(keyword + 1, "TEXT");
+        }
+        CastType::Function(function) => {
+            edits.replace(name, function);
+            edits.remove(keyword, last);
+        }
+        CastType::Rounded(ref digits) => {
+            edits.replace(name, "round");
+            edits.remove(keyword, last);
+            edits.insert_before(name + 2, "to_real(");
+            edits.replace(keyword, format!("), {digits}"));
+        }
+        CastType::Json => {
+            edits.replace(name, "");
+            edits.remove(keyword, last);
+        }
+    }
+    finish(edits, name, end, &cast_type);
+}
+
+/// Records the expression. The difference of two dates is a number of days.
+fn finish(edits: &mut Edits<'_>, start: usize, end: usize, cast_type: &CastType) {
+    let is_date = *cast_type == CastType::Function("to_date");
+    edits.set_expression(start, end, is_date);
+    let Some(sign) = start.checked_sub(1).filter(|sign| is_date && edits.is_sign(*sign, "-")) else { return };
+    let Some(left) = sign.checked_sub(1).filter(|left| edits.is_date(*left)) else { return };
+    let Some(first) = edits.operand_start(left) else { return };
+    edits.insert_before(first, "date_minus(");
+    edits.replace(sign, ",");
+    edits.insert_after(end, ")");
+    edits.set_expression(first, end, false);
+}
+
+/// Parses the type at a position. Returns it and its last token.
+fn parse_type(edits: &Edits<'_>, at: usize) -> Option<(CastType, usize)> {
+    if edits.kind(at) != Some(TokenKind::Word) {
+        return None;
+    }
+    let function =
+        FUNCTIONS.iter().find(|(names, _)| edits.is_word_of(at, names)).map(|(_, function)| *function);
+    let mut cast_type = match function {
+        Some(function) => CastType::Function(function),
+        None if edits.is_word_of(at, TEXTS) => CastType::Text,
+        None if edits.is_word_of(at, JSONS) => CastType::Json,
+        None => return None,
+    };
+    let mut last = at;
+    while edits.is_word_of(last + 1, MORE_WORDS) {
+        last += 1;
+    }
+    if let Some(close) = edits.call_end(last) {
+        let digits = edits.text(close - 1);
+        let has_scale = close == last + 5 && edits.is_sign(close - 2, ",");
+        if cast_type == CastType::Function("to_number")
+            && has_scale
+            && edits.kind(close - 1) == Some(TokenKind::Number)
+        {
+            cast_type = CastType::Rounded(digits.to_owned());
+        }
+        last = close;
+    }
+    Some((cast_type, last))
+}

@@ -1,0 +1,140 @@
+//! Rewrites statements of other SQL dialects for SQLite.
+//!
+//! People and models write the SQL of Postgres, `MySQL`, `DuckDB` or T-SQL. The forms in this module have one
+//! meaning there and none, or a wrong one, in SQLite. They are replaced token by token; texts, quoted names
+//! and comments stay, and a statement without these forms stays byte for byte. What the statement may do is
+//! decided after that, by the same rules as for any statement.
+
+mod casts;
+mod catalog_statement;
+mod dates;
+mod edits;
+#[cfg(test)]
+mod laws;
+mod limits;
+mod names;
+mod operators;
+mod token;
+mod within_group;
+
+use std::borrow::Cow;
+
+pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
+use edits::Edits;
+use token::TokenKind;
+pub(crate) use token::string_literals;
+
+/// A form that has no meaning here, and what to write instead.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DialectError {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl DialectError {
+    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
+/// Rewrites a statement for SQLite.
+///
+/// # Errors
+/// A form that SQLite would read as something else.
+pub(crate) fn rewrite(sql: &str) -> Result<Cow<'_, str>, DialectError> {
+    let mut sql = Cow::Borrowed(sql);
+    for pass in [within_group::rewrite, names::format_first] {
+        if let Some(rewritten) = pass(&sql) {
+            sql = Cow::Owned(rewritten);
+        }
+    }
+    Ok(match rewrite_tokens(&sql)? {
+        Some(rewritten) => Cow::Owned(rewritten),
+        None => sql,
+    })
+}
+
+fn rewrite_tokens(sql: &str) -> Result<Option<String>, DialectError> {
+    let mut edits = Edits::new(sql);
+    limits::top(&mut edits);
+    for at in 0..edits.len() {
+        match edits.kind(at) {
+            Some(TokenKind::Word) => rewrite_word(&mut edits, at),
+            Some(TokenKind::Sign) if edits.is_sign(at, "::") => casts::double_colon(&mut edits, at)?,
+            Some(TokenKind::Sign) => operators::sign(&mut edits, at),
+            Some(TokenKind::QuotedName) => refuse_subscript(&edits, at)?,
+            _ => {}
+        }
+    }
+    Ok(edits.apply())
+}
+
+fn rewrite_word(edits: &mut Edits<'_>, at: usize) {
+    match edits.text(at).to_ascii_lowercase().as_str() {
+        "ilike" => edits.replace(at, "LIKE"),
+        "rlike" => edits.replace(at, "REGEXP"),
+        "cast" | "try_cast" | "safe_cast" => casts::cast_call(edits, at),
+        "extract" => dates::extract(edits, at),
+        "date" | "timestamp" | "timestamptz" | "datetime" => dates::typed_literal(edits, at),
+        "interval" => operators::interval(edits, at),
+        "fetch" => limits::fetch(edits, at),
+        "substring" | "substr" | "position" => names::keyword_arguments(edits, at),
+        "now" | "getdate" | "sysdate" | "today" | "curdate" | "current_date" | "current_time"
+        | "current_timestamp" | "localtimestamp" | "sysdatetime" | "getutcdate" => dates::current(edits, at),
+        _ => {
+            dates::unit(edits, at);
+            names::rename(edits, at);
+        }
+    }
+}
+
+/// Refuses `tags[0]`, which SQLite reads as `tags AS "0"`.
+fn refuse_subscript(edits: &Edits<'_>, at: usize) -> Result<(), DialectError> {
+    let index = edits.text(at).strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or_default();
+    let is_number = !index.is_empty() && index.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
+    let Some(operand) = at.checked_sub(1).filter(|last| is_number && edits.ends_expression(*last)) else {
+        return Ok(());
+    };
+    let name = edits.operand_start(operand).map_or("", |start| edits.text_between(start, at).trim());
+    Err(DialectError::new(
+        format!("{name}[{index}] is not SQLite"),
+        format!("write {name} ->> '$[{index}]'; the first element is $[0], the last $[#-1]"),
+    ))
+}
+
+/// Returns the words and signs of a statement in lower case, with one space around each; texts and quoted
+/// names are left out.
+pub(crate) fn normalized(sql: &str) -> String {
+    let edits = Edits::new(sql);
+    let mut out = String::from(" ");
+    for at in 0..edits.len() {
+        match edits.kind(at) {
+            Some(TokenKind::Word | TokenKind::Number) => out.push_str(&edits.text(at).to_ascii_lowercase()),
+            Some(TokenKind::Sign) => out.push_str(edits.text(at)),
+            _ => out.push('?'),
+        }
+        out.push(' ');
+    }
+    out
+}
+
+/// Returns the calls of JSON functions in a statement, and the first argument of each.
+pub(crate) fn json_arguments(sql: &str) -> Vec<(String, String)> {
+    let edits = Edits::new(sql);
+    let mut found = Vec::new();
+    for at in 0..edits.len() {
+        if edits.is_sign(at, "->") || edits.is_sign(at, "->>") {
+            let Some(start) = at.checked_sub(1).and_then(|last| edits.operand_start(last)) else { continue };
+            let argument = edits.text_between(start, at).trim().to_owned();
+            found.push((format!("{argument} {}", edits.text(at)), argument));
+            continue;
+        }
+        let is_json = edits.kind(at) == Some(TokenKind::Word)
+            && edits.text(at).get(..4).is_some_and(|start| start.eq_ignore_ascii_case("json"));
+        let Some(end) = edits.call_end(at).filter(|_| is_json) else { continue };
+        let comma = edits.commas(at).first().copied().unwrap_or(end);
+        let argument = edits.text_between(at + 2, comma).trim().to_owned();
+        found.push((format!("{}({argument})", edits.text(at)), argument));
+    }
+    found
+}

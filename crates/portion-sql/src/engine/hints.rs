@@ -1,0 +1,169 @@
+//! Says what to write instead of a form that SQLite does not have.
+
+use crate::catalogue::Catalogue;
+use crate::column::ValueKinds;
+use crate::dialect;
+use crate::error::quote_identifier;
+
+/// Forms of other dialects, as words with one space between them, and what to write instead.
+const FORMS: [(&str, &str); 24] = [
+    (
+        " qualify ",
+        "SQLite has no QUALIFY: write SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY a ORDER BY b DESC) AS rn FROM items) WHERE rn = 1",
+    ),
+    (
+        " distinct on ",
+        "SQLite has no DISTINCT ON: write SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY a ORDER BY b DESC) AS rn FROM items) WHERE rn = 1",
+    ),
+    (" group by all ", "name the columns of GROUP BY, or their numbers: GROUP BY 1, 2"),
+    (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
+    (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
+    (" cube ", "SQLite has no CUBE: join the groupings with UNION ALL"),
+    (" grouping sets ", "SQLite has no GROUPING SETS: join the groupings with UNION ALL"),
+    (" * exclude ", "name the columns: SQLite has no EXCLUDE"),
+    (" * except ( ", "name the columns: SQLite has no * EXCEPT"),
+    (" * replace ( ", "name the columns: SQLite has no * REPLACE"),
+    (" similar to ", "SQLite has no SIMILAR TO: use REGEXP 'pattern' or LIKE"),
+    (" at time zone ", "times with a zone are compared in UTC: use datetime(t), or datetime(t, '+2 hours')"),
+    (
+        " generate_series ( ",
+        "write a series as WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
+    ),
+    (
+        " pivot ( ",
+        "SQLite has no PIVOT: write sum(CASE WHEN status = 'open' THEN 1 END) AS open for each column",
+    ),
+    (" trim ( both ", "write trim(x, ' ')"),
+    (" trim ( leading ", "write ltrim(x, ' ')"),
+    (" trim ( trailing ", "write rtrim(x, ' ')"),
+    (" tablesample ", "use LIMIT, or WHERE _index % 10 = 0"),
+    (
+        " random ( ",
+        "random() is not available: the same query gives the same answer; use ORDER BY _index or WHERE _index % 10 = 0",
+    ),
+    (" interval ", "write an interval as date(d, '+7 days') or d + INTERVAL '7 days'"),
+    (
+        " information_schema . ",
+        "the columns of all tables are in fields(table_name, name, kind, present); DESCRIBE items works too",
+    ),
+    (
+        " sqlite_master ",
+        "the columns of all tables are in fields(table_name, name, kind, present); SHOW TABLES works too",
+    ),
+    (
+        " sqlite_schema ",
+        "the columns of all tables are in fields(table_name, name, kind, present); SHOW TABLES works too",
+    ),
+    (
+        " pragma ",
+        "the columns of all tables are in fields(table_name, name, kind, present); DESCRIBE items works too",
+    ),
+];
+
+/// Forms that take the elements of an array.
+const ARRAY_FORMS: [&str; 9] = [
+    " unnest ( ",
+    " flatten ( ",
+    " explode ( ",
+    " jsonb_array_elements ( ",
+    " json_array_elements ( ",
+    " jsonb_array_elements_text ( ",
+    " = any ( ",
+    " @ > ",
+    " && ",
+];
+
+/// Functions of other dialects without an equal here, and what to write instead.
+const FUNCTIONS: [(&str, &str); 11] = [
+    ("weekday dayofweek day_of_week", "use EXTRACT(dow FROM d), 0 is Sunday, or dayname(d)"),
+    ("format_date", "use strftime('%Y-%m', d)"),
+    ("age", "use datediff('day', earlier, later)"),
+    (
+        "uuid gen_random_uuid newid rand",
+        "random values are not available: the same query gives the same answer",
+    ),
+    ("ascii", "use unicode(x)"),
+    ("decode", "use CASE WHEN a = b THEN c ELSE d END"),
+    ("md5 sha1 sha256 hash", "hashes are not available; use substr(x, 1, 20)"),
+    (
+        "try_to_number try_to_date safe_divide",
+        "use TRY_CAST(x AS FLOAT), TRY_CAST(x AS DATE), a / nullif(b, 0)",
+    ),
+    (
+        "object_keys json_object_keys jsonb_object_keys json_keys",
+        "use SELECT key FROM items, json_each(item)",
+    ),
+    ("rownum row_num", "use row_number() OVER (ORDER BY a), or _index"),
+    (
+        "levenshtein soundex similarity jaro_winkler_similarity",
+        "use LIKE or REGEXP, or portion_query with find",
+    ),
+];
+
+/// Returns what to write instead of the form at which a statement failed.
+pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<String> {
+    if let Some(name) = message.strip_prefix("no such function: ") {
+        let is_named = |names: &str| names.split(' ').any(|known| known.eq_ignore_ascii_case(name.trim()));
+        if let Some((_, hint)) = FUNCTIONS.iter().find(|(names, _)| is_named(names)) {
+            return Some((*hint).to_owned());
+        }
+    }
+    if message.contains("may not be used as a window function") {
+        return Some("compute it in a subquery with GROUP BY and join that".to_owned());
+    }
+    let words = dialect::normalized(sql);
+    if message.contains("DISTINCT aggregates")
+        || message.contains("function COUNT()") && words.contains(" distinct ")
+    {
+        return Some("count distinct pairs as count(DISTINCT a || '/' || b)".to_owned());
+    }
+    if ARRAY_FORMS.iter().any(|form| words.contains(form)) {
+        return Some(array_hint(catalogue, None));
+    }
+    FORMS.iter().find(|(form, _)| words.contains(form)).map(|(_, hint)| (*hint).to_owned())
+}
+
+/// Returns how to read the elements of an array, with the name of an actual column.
+pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String {
+    let column_of = |table: &crate::table::VirtualTable| {
+        let rows = table.opened_rows()?;
+        let mut columns = rows.columns().iter().filter(|column| column.kinds.intersects(ValueKinds::ARRAY));
+        let found = columns.find(|found| column.is_none_or(|name| found.name.eq_ignore_ascii_case(name)))?;
+        Some((table.name.clone(), found.name.clone()))
+    };
+    let (table, column) = catalogue
+        .tables
+        .iter()
+        .find_map(|table| column_of(table))
+        .unwrap_or_else(|| ("items".to_owned(), column.unwrap_or("tags").to_owned()));
+    let (table, column) = (quote_identifier(&table), quote_identifier(&column));
+    format!(
+        "the elements of an array are rows of json_each: SELECT count(*) FROM {table}, json_each({table}.{column}) AS e \
+         WHERE e.value = 'x' (of objects: e.value ->> '$.name')"
+    )
+}
+
+/// Returns what is known of a text that is not JSON: the call, and a value.
+pub(super) fn malformed_json(sql: &str, catalogue: &Catalogue) -> Option<(String, String)> {
+    let calls = dialect::json_arguments(sql);
+    for (call, argument) in &calls {
+        let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
+        let full = argument.trim_matches('"');
+        for table in &catalogue.tables {
+            let Some(rows) = table.opened_rows() else { continue };
+            let is_named =
+                |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(full);
+            let Some(at) = rows.columns().iter().position(|column| is_named(&column.name)) else { continue };
+            if !rows.columns()[at].kinds.intersects(ValueKinds::TEXT) {
+                continue;
+            }
+            let column = quote_identifier(&rows.columns()[at].name);
+            return Some((
+                format!("malformed JSON in {call}: {column} has texts that are no JSON"),
+                format!("add WHERE json_valid({column}), or use {column} as text: LIKE, instr, split_part"),
+            ));
+        }
+    }
+    let (call, argument) = calls.first()?;
+    Some((format!("malformed JSON in {call}"), format!("add WHERE json_valid({argument})")))
+}

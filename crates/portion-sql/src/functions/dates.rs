@@ -1,0 +1,316 @@
+//! Date functions of other dialects. Values with a zone are converted to UTC, as `date()` of SQLite does.
+
+use rusqlite::functions::Context;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Result};
+
+use super::moment::{CivilDate, MONTHS, Moment, WEEKDAYS};
+use super::{PURE, function_error, number_argument, text_value};
+
+/// Parts of a date that are functions of their own.
+const PARTS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
+
+pub(super) fn register(connection: &Connection) -> Result<()> {
+    for part in PARTS {
+        connection
+            .create_scalar_function(part, 1, PURE, move |context| Ok(part_of(part, moment(context, 0))))?;
+    }
+    for name in ["date_trunc", "datetrunc", "timestamp_trunc", "datetime_trunc"] {
+        connection.create_scalar_function(name, 2, PURE, truncate)?;
+    }
+    for name in ["date_part", "datepart"] {
+        connection.create_scalar_function(name, 2, PURE, date_part)?;
+    }
+    for name in ["datediff", "date_diff", "timestamp_diff", "datetime_diff"] {
+        connection.create_scalar_function(name, -1, PURE, |context| difference(context, count_boundaries))?;
+    }
+    connection
+        .create_scalar_function("timestampdiff", 3, PURE, |context| difference(context, count_units))?;
+    connection.create_scalar_function("date_minus", 2, PURE, |context| {
+        let both = moment(context, 0).zip(moment(context, 1));
+        Ok(both.map(|(a, b)| a.days() - b.days()))
+    })?;
+    for name in ["date_shift", "date_add", "adddate"] {
+        connection.create_scalar_function(name, 2, PURE, |context| shift_by_text(context, 1))?;
+    }
+    for name in ["date_sub", "subdate"] {
+        connection.create_scalar_function(name, 2, PURE, |context| shift_by_text(context, -1))?;
+    }
+    connection.create_scalar_function("date_sub", 3, PURE, |context| difference(context, count_units))?;
+    for name in ["dateadd", "timestampadd", "date_add"] {
+        connection.create_scalar_function(name, 3, PURE, shift_by_unit)?;
+    }
+    connection.create_scalar_function("last_day", 1, PURE, |context| {
+        let last = |moment: Moment| {
+            let date = moment.date();
+            Moment::from_days(CivilDate { day: date.days_of_month(), ..date }.days()).write()
+        };
+        Ok(moment(context, 0).map(last))
+    })?;
+    connection.create_scalar_function("monthname", 1, PURE, |context| {
+        Ok(moment(context, 0).and_then(|moment| MONTHS.get(moment.date().month as usize - 1).copied()))
+    })?;
+    connection.create_scalar_function("dayname", 1, PURE, |context| {
+        Ok(moment(context, 0).and_then(|moment| WEEKDAYS.get(weekday(moment) as usize).copied()))
+    })?;
+    Ok(())
+}
+
+/// Reads a date. A text that is no date is NULL, as for `date()`.
+pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Moment> {
+    Moment::from_value(context.get_raw(at)).filter(|moment| moment.is_in_range())
+}
+
+/// A unit of time, without the plural.
+fn unit_name(text: &str) -> String {
+    let name = text.trim().to_ascii_lowercase();
+    let name = match name.as_str() {
+        "yy" | "yyyy" | "yr" | "y" => "year",
+        "qq" | "q" => "quarter",
+        "mm" | "mon" => "month",
+        "wk" | "ww" | "w" | "isoweek" => "week",
+        "dd" | "d" => "day",
+        "hh" | "h" | "hr" => "hour",
+        "mi" | "n" | "min" => "minute",
+        "ss" | "s" | "sec" => "second",
+        "dayofyear" => "doy",
+        name => name.strip_suffix('s').unwrap_or(name),
+    };
+    name.to_owned()
+}
+
+fn is_unit(name: &str) -> bool {
+    unit_months(name).is_some() || unit_seconds(name).is_some()
+}
+
+fn unit_months(unit: &str) -> Option<i64> {
+    Some(match unit {
+        "month" => 1,
+        "quarter" => 3,
+        "year" => 12,
+        "decade" => 120,
+        "century" => 1_200,
+        _ => return None,
+    })
+}
+
+fn unit_seconds(unit: &str) -> Option<i64> {
+    Some(match unit {
+        "second" => 1,
+        "minute" => 60,
+        "hour" => 3_600,
+        "day" => 86_400,
+        "week" => 604_800,
+        _ => return None,
+    })
+}
+
+fn unknown_unit(unit: &str) -> rusqlite::Error {
+    let unit: String = unit.chars().take(40).collect();
+    function_error(format!(
+        "{unit} is no unit of time: year, quarter, month, week, day, hour, minute, second"
+    ))
+}
+
+/// `date_trunc(unit, time)`, or with the arguments exchanged.
+fn truncate(context: &Context<'_>) -> Result<Option<String>> {
+    let Some((unit, at)) = unit_and_time(context) else { return Ok(None) };
+    let Some(moment) = moment(context, at) else { return Ok(None) };
+    let date = moment.date();
+    let first = |year, month| Some(Moment::from_days(CivilDate { year, month, day: 1 }.days()));
+    let start = match unit.as_str() {
+        "century" | "decade" => {
+            let years = if unit == "decade" { 10 } else { 100 };
+            first(date.year - date.year % years, 1)
+        }
+        "year" => first(date.year, 1),
+        "quarter" => first(date.year, (date.month - 1) / 3 * 3 + 1),
+        "month" => first(date.year, date.month),
+        "week" => Some(Moment::from_days(moment.days() - (weekday(moment) + 6) % 7)),
+        "day" => Some(Moment::from_days(moment.days())),
+        "hour" | "minute" | "second" => {
+            let step = unit_seconds(&unit).unwrap_or(1);
+            Some(Moment {
+                seconds: moment.seconds.div_euclid(step) * step,
+                nanos: 0,
+                is_date: false,
+                ..moment
+            })
+        }
+        _ => return Err(unknown_unit(&unit)),
+    };
+    Ok(start.map(Moment::write))
+}
+
+/// Returns the unit among two arguments, and the index of the other one.
+fn unit_and_time(context: &Context<'_>) -> Option<(String, usize)> {
+    let first = unit_name(&text_value(context.get_raw(0))?);
+    if is_unit(&first) {
+        return Some((first, 1));
+    }
+    let second = unit_name(&text_value(context.get_raw(1))?);
+    if is_unit(&second) { Some((second, 0)) } else { Some((first, 1)) }
+}
+
+fn date_part(context: &Context<'_>) -> Result<Value> {
+    let Some(part) = text_value(context.get_raw(0)) else { return Ok(Value::Null) };
+    let part = unit_name(&part);
+    let known = ["dow", "isodow", "doy", "epoch", "decade", "century", "isoyear", "millisecond", "dayofweek"];
+    if !PARTS.contains(&part.as_str()) && !known.contains(&part.as_str()) {
+        return Err(function_error(format!(
+            "{} is no part of a date: year, quarter, month, week, day, dow, doy, hour, minute, second, epoch",
+            part.chars().take(40).collect::<String>()
+        )));
+    }
+    Ok(part_of(&part, moment(context, 1)))
+}
+
+fn part_of(part: &str, moment: Option<Moment>) -> Value {
+    let Some(moment) = moment else { return Value::Null };
+    let (date, second) = (moment.date(), moment.second_of_day());
+    let number = match part {
+        "year" => date.year,
+        "quarter" => (date.month - 1) / 3 + 1,
+        "month" => date.month,
+        "week" => iso_week(moment.days()).1,
+        "isoyear" => iso_week(moment.days()).0,
+        "day" => date.day,
+        "dow" => weekday(moment),
+        "isodow" => (weekday(moment) + 6) % 7 + 1,
+        "dayofweek" => weekday(moment) + 1,
+        "doy" => moment.days() - CivilDate { month: 1, day: 1, ..date }.days() + 1,
+        "hour" => second / 3_600,
+        "minute" => second / 60 % 60,
+        "second" => second % 60,
+        "millisecond" => second % 60 * 1_000 + i64::from(moment.nanos / 1_000_000),
+        "decade" => date.year / 10,
+        "century" => (date.year + 99) / 100,
+        "epoch" if moment.nanos > 0 => {
+            return Value::Real(moment.seconds as f64 + f64::from(moment.nanos) / 1e9);
+        }
+        "epoch" => moment.seconds,
+        _ => return Value::Null,
+    };
+    Value::Integer(number)
+}
+
+/// Returns the day of the week; 0 is Sunday.
+fn weekday(moment: Moment) -> i64 {
+    (moment.days() + 4).rem_euclid(7)
+}
+
+/// Returns the year and the number of the ISO week of a day.
+fn iso_week(days: i64) -> (i64, i64) {
+    // The week belongs to the year of its Thursday.
+    let thursday = days - (days + 3).rem_euclid(7) + 3;
+    let year = CivilDate::from_days(thursday).year;
+    (year, (thursday - CivilDate { year, month: 1, day: 1 }.days()) / 7 + 1)
+}
+
+/// Counts units between two moments.
+type CountUnits = fn(&str, Moment, Moment) -> Option<i64>;
+
+/// `datediff(a, b)` is `a - b` in days; `datediff(unit, a, b)` is `b - a`; `date_diff(a, b, unit)` is `a - b`.
+fn difference(context: &Context<'_>, count: CountUnits) -> Result<Option<i64>> {
+    let unit_at = |at: usize| match context.get_raw(at) {
+        ValueRef::Text(_) => text_value(context.get_raw(at)).map(|text| unit_name(&text)),
+        _ => None,
+    };
+    let (unit, from, to) = match context.len() {
+        2 => ("day".to_owned(), 1, 0),
+        3 => match (unit_at(0), unit_at(2)) {
+            (Some(unit), _) if is_unit(&unit) => (unit, 1, 2),
+            (_, Some(unit)) if is_unit(&unit) => (unit, 1, 0),
+            (Some(unit), _) => return Err(unknown_unit(&unit)),
+            _ => return Ok(None),
+        },
+        _ => {
+            return Err(function_error(
+                "datediff takes a unit and two dates: datediff('day', earlier, later)",
+            ));
+        }
+    };
+    let both = moment(context, from).zip(moment(context, to));
+    Ok(both.and_then(|(from, to)| count(&unit, from, to)))
+}
+
+/// Counts the beginnings of units between two moments.
+fn count_boundaries(unit: &str, from: Moment, to: Moment) -> Option<i64> {
+    if let Some(months) = unit_months(unit) {
+        let index = |moment: Moment| (moment.date().year * 12 + moment.date().month - 1).div_euclid(months);
+        return Some(index(to) - index(from));
+    }
+    // Weeks begin on Monday; 1970-01-01 was a Thursday.
+    let offset = if unit == "week" { 3 * 86_400 } else { 0 };
+    let step = unit_seconds(unit)?;
+    Some((to.seconds + offset).div_euclid(step) - (from.seconds + offset).div_euclid(step))
+}
+
+/// Counts the whole units that passed between two moments.
+fn count_units(unit: &str, from: Moment, to: Moment) -> Option<i64> {
+    if let Some(step) = unit_seconds(unit) {
+        return Some((to.seconds - from.seconds) / step);
+    }
+    let per_unit = unit_months(unit)?;
+    let key = |moment: Moment| (moment.date().day, moment.second_of_day());
+    let (start, end) = (from.date(), to.date());
+    let mut months = (end.year - start.year) * 12 + end.month - start.month;
+    if months > 0 && key(to) < key(from) {
+        months -= 1;
+    } else if months < 0 && key(to) > key(from) {
+        months += 1;
+    }
+    Some(months / per_unit)
+}
+
+/// `date_add(time, '7 days')`; a number is a number of days.
+fn shift_by_text(context: &Context<'_>, sign: i64) -> Result<Option<String>> {
+    let (Some(mut shifted), Some(text)) = (moment(context, 0), text_value(context.get_raw(1))) else {
+        return Ok(None);
+    };
+    let text = text.trim();
+    if let Ok(days) = text.parse::<i64>() {
+        return Ok(shift(shifted, "day", days.saturating_mul(sign)).map(Moment::write));
+    }
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    for pair in words.chunks(2) {
+        let [count, unit] = pair else { return Err(unknown_interval(text)) };
+        let count: i64 = count.parse().map_err(|_| unknown_interval(text))?;
+        let unit = unit_name(unit);
+        if !is_unit(&unit) {
+            return Err(unknown_unit(&unit));
+        }
+        let Some(next) = shift(shifted, &unit, count.saturating_mul(sign)) else { return Ok(None) };
+        shifted = next;
+    }
+    Ok(Some(shifted.write()))
+}
+
+fn unknown_interval(text: &str) -> rusqlite::Error {
+    let text: String = text.chars().take(40).collect();
+    function_error(format!("{text} is no interval: write it as '7 days' or '1 month'"))
+}
+
+/// `dateadd(unit, count, time)`.
+fn shift_by_unit(context: &Context<'_>) -> Result<Option<String>> {
+    let Some(unit) = text_value(context.get_raw(0)) else { return Ok(None) };
+    let unit = unit_name(&unit);
+    if !is_unit(&unit) {
+        return Err(unknown_unit(&unit));
+    }
+    let (Some(count), Some(moment)) = (number_argument(context, 1), moment(context, 2)) else {
+        return Ok(None);
+    };
+    Ok(shift(moment, &unit, count as i64).map(Moment::write))
+}
+
+fn shift(moment: Moment, unit: &str, count: i64) -> Option<Moment> {
+    let shifted = if let Some(months) = unit_months(unit) {
+        moment.with_date(moment.date().add_months(count.checked_mul(months)?)?)
+    } else {
+        let step = unit_seconds(unit)?;
+        let seconds = moment.seconds.checked_add(count.checked_mul(step)?)?;
+        Moment { seconds, is_date: moment.is_date && step >= 86_400, ..moment }
+    };
+    Some(shifted).filter(|shifted| shifted.is_in_range())
+}

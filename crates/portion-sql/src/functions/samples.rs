@@ -1,0 +1,288 @@
+//! Aggregate functions that keep the values of a group: medians, quantiles, the mode, the row of an extreme.
+//!
+//! SQLite does not count their memory, so all groups of a statement share a limit.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
+
+use rusqlite::functions::{Aggregate, Context};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Result};
+
+use super::{PURE, function_error, interrupted_error, number_argument, owned_value};
+use crate::limits::{QueryDeadline, QueryLimits, StopReason};
+
+pub(super) fn register(
+    connection: &Connection,
+    clock: &Arc<QueryDeadline>,
+    limits: &QueryLimits,
+) -> Result<()> {
+    let meter = Arc::new(MemoryMeter {
+        used: AtomicUsize::new(0),
+        most: limits.max_heap_bytes,
+        deadline: Arc::clone(clock),
+    });
+    for (name, arguments, measure) in QUANTILES {
+        let quantile = Quantile { measure, meter: Arc::clone(&meter) };
+        connection.create_aggregate_function(name, arguments, PURE, quantile)?;
+    }
+    for (name, is_greatest) in [("arg_max", true), ("max_by", true), ("arg_min", false), ("min_by", false)] {
+        let extreme = Extreme { is_greatest, meter: Arc::clone(&meter) };
+        connection.create_aggregate_function(name, 2, PURE, extreme)?;
+    }
+    for (name, is_last) in [("any_value", false), ("first", false), ("last", true)] {
+        let one = OneValue { is_last, meter: Arc::clone(&meter) };
+        connection.create_aggregate_function(name, 1, PURE, one)?;
+    }
+    Ok(())
+}
+
+/// Memory of all groups of a statement.
+struct MemoryMeter {
+    used: AtomicUsize,
+    most: usize,
+    deadline: Arc<QueryDeadline>,
+}
+
+impl MemoryMeter {
+    fn add(&self, bytes: usize) -> Result<()> {
+        if self.used.fetch_add(bytes, AtomicOrdering::Relaxed) + bytes > self.most {
+            self.deadline.stop(StopReason::Memory);
+            return Err(interrupted_error());
+        }
+        Ok(())
+    }
+
+    fn release(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, AtomicOrdering::Relaxed);
+    }
+}
+
+/// What is wanted of the sorted values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    /// The value at a share, between two neighbours if it is between them.
+    Continuous,
+    /// The first value at or after a share.
+    Discrete,
+    /// The same as `Continuous`, with a percentage.
+    Percent,
+    /// The most frequent value.
+    Mode,
+}
+
+const QUANTILES: [(&str, i32, Measure); 10] = [
+    ("median", 1, Measure::Continuous),
+    ("percentile_cont", 2, Measure::Continuous),
+    ("quantile", 2, Measure::Continuous),
+    ("quantile_cont", 2, Measure::Continuous),
+    ("approx_percentile", 2, Measure::Continuous),
+    ("percentile_disc", 2, Measure::Discrete),
+    ("quantile_disc", 2, Measure::Discrete),
+    ("percentile", 2, Measure::Percent),
+    ("mode", 1, Measure::Mode),
+    ("most_common", 1, Measure::Mode),
+];
+
+struct Quantile {
+    measure: Measure,
+    meter: Arc<MemoryMeter>,
+}
+
+/// The values of a group, and the share that is wanted.
+#[derive(Default)]
+struct Sample {
+    values: Vec<Value>,
+    share: Option<f64>,
+    bytes: usize,
+}
+
+impl Aggregate<Sample, Value> for Quantile {
+    fn init(&self, _: &mut Context<'_>) -> Result<Sample> {
+        Ok(Sample::default())
+    }
+
+    fn step(&self, context: &mut Context<'_>, sample: &mut Sample) -> Result<()> {
+        if context.len() == 2 && sample.share.is_none() {
+            sample.share = Some(self.share(context)?);
+        }
+        let value = match context.get_raw(0) {
+            ValueRef::Null => return Ok(()),
+            // Columns of CSV may have numbers as texts.
+            ValueRef::Text(_) if matches!(self.measure, Measure::Continuous | Measure::Percent) => {
+                match number_argument(context, 0) {
+                    Some(n) => Value::Real(n),
+                    None => return Ok(()),
+                }
+            }
+            value => owned_value(value),
+        };
+        let bytes = value_bytes(&value);
+        self.meter.add(bytes)?;
+        sample.bytes += bytes;
+        sample.values.push(value);
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, sample: Option<Sample>) -> Result<Value> {
+        let Some(mut sample) = sample else { return Ok(Value::Null) };
+        self.meter.release(sample.bytes);
+        if self.meter.deadline.is_over() {
+            return Err(interrupted_error());
+        }
+        sample.values.sort_unstable_by(compare);
+        Ok(match self.measure {
+            Measure::Mode => most_frequent(&sample.values),
+            Measure::Discrete => discrete(&sample.values, sample.share.unwrap_or(0.5)),
+            Measure::Continuous | Measure::Percent => continuous(&sample.values, sample.share.unwrap_or(0.5)),
+        })
+    }
+}
+
+impl Quantile {
+    /// Returns the share, from 0 to 1.
+    fn share(&self, context: &Context<'_>) -> Result<f64> {
+        let (scale, name) =
+            if self.measure == Measure::Percent { (100.0, "0 to 100") } else { (1.0, "0 to 1") };
+        let share = number_argument(context, 1).filter(|share| (0.0..=scale).contains(share));
+        share.map(|share| share / scale).ok_or_else(|| {
+            function_error(format!(
+                "the second argument is the share, from {name}: percentile_cont(price, 0.5)"
+            ))
+        })
+    }
+}
+
+fn value_bytes(value: &Value) -> usize {
+    let text = match value {
+        Value::Text(text) => text.capacity(),
+        Value::Blob(bytes) => bytes.capacity(),
+        Value::Null | Value::Integer(_) | Value::Real(_) => 0,
+    };
+    // A vector may have twice the capacity that it needs.
+    text + 2 * size_of::<Value>()
+}
+
+/// Compares values: numbers come before texts.
+fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
+        (Value::Text(a), Value::Text(b)) => a.cmp(b),
+        (Value::Blob(a), Value::Blob(b)) => a.cmp(b),
+        _ => match (number(a), number(b)) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            _ => rank(a).cmp(&rank(b)),
+        },
+    }
+}
+
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Null => 0,
+        Value::Integer(_) | Value::Real(_) => 1,
+        Value::Text(_) => 2,
+        Value::Blob(_) => 3,
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(n) => Some(*n as f64),
+        Value::Real(n) => Some(*n),
+        Value::Null | Value::Text(_) | Value::Blob(_) => None,
+    }
+}
+
+fn continuous(values: &[Value], share: f64) -> Value {
+    let Some(last) = values.len().checked_sub(1) else { return Value::Null };
+    let place = share * last as f64;
+    let at = |place: f64| values.get((place as usize).min(last)).and_then(number);
+    let (Some(below), Some(above)) = (at(place.floor()), at(place.ceil())) else { return Value::Null };
+    Value::Real(below + (above - below) * place.fract())
+}
+
+fn discrete(values: &[Value], share: f64) -> Value {
+    let place = (share * values.len() as f64).ceil() as usize;
+    values.get(place.saturating_sub(1)).cloned().unwrap_or(Value::Null)
+}
+
+/// Returns the most frequent value; of several, the smallest.
+fn most_frequent(values: &[Value]) -> Value {
+    let runs = values.chunk_by(|a, b| compare(a, b).is_eq());
+    let longest = runs.fold(&values[..0], |best, run| if run.len() > best.len() { run } else { best });
+    longest.first().cloned().unwrap_or(Value::Null)
+}
+
+/// The value of one column where another one is greatest or least.
+struct Extreme {
+    is_greatest: bool,
+    meter: Arc<MemoryMeter>,
+}
+
+/// The best key so far, its value, and their bytes.
+type Best = Option<(Value, Value, usize)>;
+
+impl Aggregate<Best, Value> for Extreme {
+    fn init(&self, _: &mut Context<'_>) -> Result<Best> {
+        Ok(None)
+    }
+
+    fn step(&self, context: &mut Context<'_>, best: &mut Best) -> Result<()> {
+        let key = owned_value(context.get_raw(1));
+        if key == Value::Null {
+            return Ok(());
+        }
+        let is_better = best.as_ref().is_none_or(|(best, _, _)| {
+            let order = compare(&key, best);
+            if self.is_greatest { order.is_gt() } else { order.is_lt() }
+        });
+        if is_better {
+            let value = owned_value(context.get_raw(0));
+            let bytes = value_bytes(&key) + value_bytes(&value);
+            self.meter.add(bytes)?;
+            if let Some((_, _, bytes)) = best.replace((key, value, bytes)) {
+                self.meter.release(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, best: Option<Best>) -> Result<Value> {
+        let Some((_, value, bytes)) = best.flatten() else { return Ok(Value::Null) };
+        self.meter.release(bytes);
+        Ok(value)
+    }
+}
+
+/// The first or the last value that is not NULL.
+struct OneValue {
+    is_last: bool,
+    meter: Arc<MemoryMeter>,
+}
+
+impl Aggregate<Option<Value>, Value> for OneValue {
+    fn init(&self, _: &mut Context<'_>) -> Result<Option<Value>> {
+        Ok(None)
+    }
+
+    fn step(&self, context: &mut Context<'_>, kept: &mut Option<Value>) -> Result<()> {
+        if kept.is_some() && !self.is_last || context.get_raw(0) == ValueRef::Null {
+            return Ok(());
+        }
+        let value = owned_value(context.get_raw(0));
+        self.meter.add(value_bytes(&value))?;
+        if let Some(before) = kept.replace(value) {
+            self.meter.release(value_bytes(&before));
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, kept: Option<Option<Value>>) -> Result<Value> {
+        let value = kept.flatten().unwrap_or(Value::Null);
+        if value != Value::Null {
+            self.meter.release(value_bytes(&value));
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,216 @@
+//! Text functions of other dialects. All are linear, and their results are limited in size.
+
+use portion_json::scan::JsonReader;
+use rusqlite::functions::Context;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Result};
+
+use super::{PURE, number_argument, owned_value, text_value, too_big_error};
+use crate::cell::Cell;
+
+pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
+    connection.create_scalar_function("left", 2, PURE, |context| Ok(part(context, true)))?;
+    connection.create_scalar_function("right", 2, PURE, |context| Ok(part(context, false)))?;
+    connection.create_scalar_function("split_part", 3, PURE, |context| Ok(split_part(context)))?;
+    connection.create_scalar_function("reverse", 1, PURE, |context| {
+        Ok(text(context, 0).map(|text| text.chars().rev().collect::<String>()))
+    })?;
+    connection
+        .create_scalar_function("initcap", 1, PURE, |context| Ok(text(context, 0).map(|t| initcap(&t))))?;
+    for (name, test) in COMPARISONS {
+        connection.create_scalar_function(name, 2, PURE, move |context| {
+            Ok(text(context, 0).zip(text(context, 1)).map(|(text, part)| test(&text, &part)))
+        })?;
+    }
+    for (name, text_at) in [("strpos", 0), ("charindex", 1), ("locate", 1)] {
+        connection.create_scalar_function(name, 2, PURE, move |context| {
+            let both = text(context, text_at).zip(text(context, 1 - text_at));
+            Ok(both.map(|(text, part)| position(&text, &part)))
+        })?;
+    }
+    for (name, at_start) in [("lpad", true), ("rpad", false)] {
+        connection.create_scalar_function(name, -1, PURE, move |context| pad(context, at_start, most))?;
+    }
+    connection.create_scalar_function("repeat", 2, PURE, move |context| {
+        let (Some(text), Some(times)) = (text(context, 0), number_argument(context, 1)) else {
+            return Ok(None);
+        };
+        let times = times.clamp(0.0, 1e9) as usize;
+        if text.len().saturating_mul(times) > most {
+            return Err(too_big_error());
+        }
+        Ok(Some(text.repeat(times)))
+    })?;
+    for (name, greatest) in [("greatest", true), ("least", false)] {
+        connection.create_scalar_function(name, -1, PURE, move |context| Ok(extreme(context, greatest)))?;
+    }
+    connection.create_scalar_function("list_contains", 2, PURE, |context| Ok(list_contains(context)))?;
+    for name in ["array_to_string", "array_join"] {
+        connection.create_scalar_function(name, 2, PURE, move |context| join(context, most))?;
+    }
+    Ok(())
+}
+
+/// A comparison of a text with a part.
+type Comparison = fn(&str, &str) -> bool;
+
+const COMPARISONS: [(&str, Comparison); 7] = [
+    ("starts_with", |text, part| text.starts_with(part)),
+    ("startswith", |text, part| text.starts_with(part)),
+    ("ends_with", |text, part| text.ends_with(part)),
+    ("endswith", |text, part| text.ends_with(part)),
+    ("suffix", |text, part| text.ends_with(part)),
+    ("contains", |text, part| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some()),
+    ("contains_substr", |text, part| {
+        memchr::memmem::find(text.to_lowercase().as_bytes(), part.to_lowercase().as_bytes()).is_some()
+    }),
+];
+
+fn text<'a>(context: &'a Context<'_>, at: usize) -> Option<std::borrow::Cow<'a, str>> {
+    text_value(context.get_raw(at))
+}
+
+/// Returns so many characters of a text; a negative number leaves out that many at the other end.
+fn part(context: &Context<'_>, at_start: bool) -> Option<String> {
+    let (text, count) = (text(context, 0)?, number_argument(context, 1)? as i64);
+    let length = text.chars().count() as i64;
+    let count = if count < 0 { (length + count).max(0) } else { count.min(length) };
+    let skipped = if at_start { 0 } else { length - count };
+    Some(text.chars().skip(skipped as usize).take(count as usize).collect())
+}
+
+/// Returns one part of a text between delimiters, from 1; a negative number counts from the end.
+fn split_part(context: &Context<'_>) -> Option<String> {
+    let (text, delimiter) = (text(context, 0)?, text(context, 1)?);
+    let number = number_argument(context, 2)? as i64;
+    if delimiter.is_empty() {
+        return Some(if number.abs() == 1 { text.into_owned() } else { String::new() });
+    }
+    let nth = usize::try_from(number.unsigned_abs()).ok()?.checked_sub(1)?;
+    let found = if number > 0 { text.split(&*delimiter).nth(nth) } else { text.rsplit(&*delimiter).nth(nth) };
+    Some(found.unwrap_or_default().to_owned())
+}
+
+fn initcap(text: &str) -> String {
+    let mut in_word = false;
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if in_word {
+            out.extend(c.to_lowercase());
+        } else {
+            out.extend(c.to_uppercase());
+        }
+        in_word = c.is_alphanumeric();
+    }
+    out
+}
+
+/// Returns the position of a part, in characters from 1; 0 if it is not found.
+fn position(text: &str, part: &str) -> i64 {
+    let found = memchr::memmem::find(text.as_bytes(), part.as_bytes()).and_then(|at| text.get(..at));
+    found.map_or(0, |before| before.chars().count() as i64 + 1)
+}
+
+fn pad(context: &Context<'_>, at_start: bool, most: usize) -> Result<Option<String>> {
+    if !(2..=3).contains(&context.len()) {
+        return Err(super::function_error("lpad and rpad take a text, a length and a filling"));
+    }
+    let (Some(text), Some(width)) = (text(context, 0), number_argument(context, 1)) else { return Ok(None) };
+    let filling = if context.len() == 3 { text_value(context.get_raw(2)) } else { Some(" ".into()) };
+    let Some(filling) = filling else { return Ok(None) };
+    let (length, width) = (text.chars().count(), width.clamp(0.0, 1e9) as usize);
+    if width.saturating_mul(4) > most {
+        return Err(too_big_error());
+    }
+    let padding: String = filling.chars().cycle().take(width.saturating_sub(length)).collect();
+    let kept: String = text.chars().take(width).collect();
+    Ok(Some(if at_start { padding + &kept } else { kept + &padding }))
+}
+
+/// Returns the greatest or the least argument that is not NULL: numbers come before texts.
+fn extreme(context: &Context<'_>, greatest: bool) -> Value {
+    let mut best = ValueRef::Null;
+    for at in 0..context.len() {
+        let value = context.get_raw(at);
+        let is_better = match (compare(value, best), value) {
+            (_, ValueRef::Null) => false,
+            (None, _) => true,
+            (Some(order), _) => {
+                if greatest {
+                    order.is_gt()
+                } else {
+                    order.is_lt()
+                }
+            }
+        };
+        if is_better {
+            best = value;
+        }
+    }
+    owned_value(best)
+}
+
+fn compare(a: ValueRef<'_>, b: ValueRef<'_>) -> Option<std::cmp::Ordering> {
+    let number = |value| match value {
+        ValueRef::Integer(n) => Some(n as f64),
+        ValueRef::Real(n) => Some(n),
+        _ => None,
+    };
+    match (a, b) {
+        (_, ValueRef::Null) | (ValueRef::Null, _) => None,
+        (ValueRef::Integer(a), ValueRef::Integer(b)) => Some(a.cmp(&b)),
+        _ => match (number(a), number(b)) {
+            (Some(a), Some(b)) => Some(a.total_cmp(&b)),
+            (Some(_), None) => Some(std::cmp::Ordering::Less),
+            (None, Some(_)) => Some(std::cmp::Ordering::Greater),
+            (None, None) => Some(text_value(a).cmp(&text_value(b))),
+        },
+    }
+}
+
+/// Returns true if a JSON array has an element that equals a value.
+fn list_contains(context: &Context<'_>) -> Option<bool> {
+    let (list, wanted) = (text(context, 0)?, context.get_raw(1));
+    let mut reader = JsonReader::new(&list);
+    reader.enter_array().ok()?;
+    while reader.next_item() == Ok(true) {
+        let span = reader.skip().ok()?;
+        let is_equal = match Cell::from_json(reader.text(span)) {
+            Cell::Null => false,
+            Cell::Integer(n) => compare(ValueRef::Integer(n), wanted).is_some_and(std::cmp::Ordering::is_eq),
+            Cell::Real(n) => compare(ValueRef::Real(n), wanted).is_some_and(std::cmp::Ordering::is_eq),
+            Cell::Text(text) => wanted.as_str().is_ok_and(|wanted| wanted == text),
+        };
+        if is_equal {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// Joins the elements of a JSON array.
+fn join(context: &Context<'_>, most: usize) -> Result<Option<String>> {
+    let (Some(list), Some(separator)) = (text(context, 0), text(context, 1)) else { return Ok(None) };
+    let mut reader = JsonReader::new(&list);
+    if reader.enter_array().is_err() {
+        return Ok(None);
+    }
+    let (mut out, mut first) = (String::new(), true);
+    while reader.next_item() == Ok(true) {
+        let Ok(span) = reader.skip() else { return Ok(None) };
+        let text = match Cell::from_json(reader.text(span)) {
+            Cell::Null => continue,
+            Cell::Text(text) => text,
+            Cell::Integer(_) | Cell::Real(_) => reader.text(span).into(),
+        };
+        if !first {
+            out.push_str(&separator);
+        }
+        first = false;
+        out.push_str(&text);
+        if out.len() > most {
+            return Err(too_big_error());
+        }
+    }
+    Ok(Some(out))
+}

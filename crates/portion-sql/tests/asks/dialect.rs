@@ -1,0 +1,249 @@
+//! Tests statements of other SQL dialects.
+
+use crate::common::{answer, check};
+
+const TRIPS: &str = r#"[
+  {"id":1,"kind":"Rail","from":"2025-01-30","to":"2025-02-02","at":"2025-01-30T23:15:30Z","price":10.25,"paid":true,"tags":["a","b"],"mail":"ana@example.org"},
+  {"id":2,"kind":"rail","from":"2025-02-01","to":"2025-02-03","at":"2025-02-01T08:00:00Z","price":20.5,"paid":false,"tags":["b"],"mail":"bo@example.com"},
+  {"id":3,"kind":"Bus","from":"2025-03-31","to":"2025-04-01","at":"2025-03-31T12:30:00Z","price":30,"paid":true,"tags":[],"mail":null},
+  {"id":4,"kind":"Rail","from":"2024-12-29","to":"2025-01-01","at":"2024-12-29T00:00:00Z","price":100,"paid":false,"tags":["c"],"mail":"ann@example.org"}]"#;
+
+fn one(expression: &str, expect: &str) {
+    check("[{\"a\":1}]", &format!("SELECT {expression} AS x"), &format!(r#"[{{"x":{expect}}}]"#));
+}
+
+/// Asserts the ids that satisfy a condition.
+fn ids(condition: &str, expect: &str) {
+    let sql = format!("SELECT json_group_array(id) AS ids FROM items WHERE {condition}");
+    check(TRIPS, &sql, &format!(r#"[{{"ids":{expect}}}]"#));
+}
+
+#[test]
+fn conditions() {
+    ids("kind ILIKE 'RAIL'", "[1,2,4]");
+    ids("kind NOT ILIKE 'r%'", "[3]");
+    ids("mail ~ '^an[an]@'", "[1,4]");
+    ids("mail ~* '^AN' AND kind !~ '^r'", "[1,4]");
+    ids("mail !~* 'ORG$'", "[2]");
+    ids("mail RLIKE 'com$'", "[2]");
+    ids("REGEXP_MATCHES(mail, 'com$') OR regexp_like(mail, '^ANA', 'i')", "[1,2]");
+    ids("STARTS_WITH(mail, 'an') AND CONTAINS(mail, 'ann')", "[4]");
+    ids("list_contains(tags, 'b')", "[1,2]");
+    ids("\"from\" >= DATE '2025-02-01' AND \"from\" < DATE '2025-02-01' + INTERVAL '1 month'", "[2]");
+    ids("EXTRACT(year FROM \"from\") = 2025 AND MONTH(\"from\") IN (1, 3)", "[1,3]");
+    ids("CAST(\"from\" AS DATE) = '2025-03-31'", "[3]");
+    ids("at::date = '2025-01-30'::date", "[1]");
+    ids("paid::bool", "[1,3]");
+    ids("~5 = -6 AND id = 1", "[1]");
+}
+
+#[test]
+fn aggregates() {
+    let ask = |sql: &str, expect: &str| {
+        check(TRIPS, &format!("SELECT {sql} AS x FROM items"), &format!(r#"[{{"x":{expect}}}]"#));
+    };
+    ask("MEDIAN(price)", "25.25");
+    ask("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY price)", "25.25");
+    ask("percentile_cont(0.25) within group (order by price desc)", "47.5");
+    ask("PERCENTILE_CONT(price, 0.5)", "25.25");
+    ask("PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY \"from\")", "\"2025-01-30\"");
+    ask("QUANTILE(price, 1)", "100.0");
+    ask("percentile(price, 0)", "10.25");
+    ask("MODE(kind)", "\"Rail\"");
+    ask("mode() WITHIN GROUP (ORDER BY kind)", "\"Rail\"");
+    ask("round(STDDEV(price), 3)", "40.682");
+    ask("round(STDDEV_POP(price), 3)", "35.232");
+    ask("round(VARIANCE(price), 3)", "1655.057");
+    ask("round(VAR_POP(price), 3)", "1241.293");
+    ask("round(CORR(id, price), 3)", "0.885");
+    ask("COUNT_IF(kind = 'Rail')", "2");
+    ask("BOOL_OR(paid) || '-' || BOOL_AND(paid)", "\"1-0\"");
+    ask("ARG_MAX(id, price) || '-' || MIN_BY(id, price)", "\"4-1\"");
+    ask("ANY_VALUE(mail)", "\"ana@example.org\"");
+    ask("STRING_AGG(kind, '|' ORDER BY id)", "\"Rail|rail|Bus|Rail\"");
+    ask("STRING_AGG(DISTINCT kind, '|' ORDER BY kind)", "\"Bus|Rail|rail\"");
+    ask("GROUP_CONCAT(DISTINCT kind ORDER BY kind SEPARATOR '; ')", "\"Bus; Rail; rail\"");
+    ask("GROUP_CONCAT(kind ORDER BY id DESC SEPARATOR '; ')", "\"Rail; Bus; rail; Rail\"");
+    ask("LISTAGG(kind, ',') WITHIN GROUP (ORDER BY id)", "\"Rail,rail,Bus,Rail\"");
+    ask("ARRAY_AGG(id ORDER BY id DESC)", "[4,3,2,1]");
+    ask("LIST(DISTINCT paid)", "[1,0]");
+    ask("APPROX_COUNT_DISTINCT(kind)", "3");
+    ask("COUNT(*) FILTER (WHERE paid)::float / COUNT(*)", "0.5");
+    ask("MEDIAN(price) FILTER (WHERE paid)", "20.125");
+    check(
+        TRIPS,
+        "SELECT MEDIAN(price) AS x, STDDEV(price) AS y FROM items WHERE id = 1",
+        r#"[{"x":10.25,"y":null}]"#,
+    );
+    check(TRIPS, "SELECT MEDIAN(price) AS x, MODE(kind) AS y FROM items WHERE 0", r#"[{"x":null,"y":null}]"#);
+    check(
+        "[{\"n\":\"1\"},{\"n\":\"x\"},{\"n\":\"3\"}]",
+        "SELECT median(n) AS x FROM items",
+        r#"[{"x":2.0}]"#,
+    );
+}
+
+#[test]
+fn dates() {
+    for (expression, expect) in [
+        ("DATE_TRUNC('month', '2025-05-17')", "\"2025-05-01\""),
+        ("DATE_TRUNC('2025-05-17', MONTH)", "\"2025-05-01\""),
+        ("date_trunc('quarter', '2025-05-17T10:11:12Z')", "\"2025-04-01\""),
+        ("date_trunc('week', '2025-05-18')", "\"2025-05-12\""),
+        ("date_trunc('hour', '2025-05-17T10:11:12Z')", "\"2025-05-17T10:00:00Z\""),
+        ("date_trunc('day', '2025-05-17T23:30:00-05:00')", "\"2025-05-18\""),
+        ("DATE_PART('doy', '2024-12-31')", "366"),
+        ("EXTRACT(week FROM '2024-12-30')", "1"),
+        ("EXTRACT(dow FROM '2025-05-18')", "0"),
+        ("EXTRACT(epoch FROM '1970-01-02')", "86400"),
+        ("YEAR(1714557600) || '-' || MONTH(1714557600000)", "\"2024-5\""),
+        ("HOUR('2025-05-17 10:11:12') + MINUTE('2025-05-17 10:11:12')", "21"),
+        ("YEAR('no date')", "null"),
+        ("DATEDIFF('2025-03-01', '2025-02-01')", "28"),
+        ("DATEDIFF(day, '2025-02-01', '2025-03-01')", "28"),
+        ("DATEDIFF('month', '2025-01-31', '2025-03-01')", "2"),
+        ("DATE_DIFF('2025-03-01', '2025-02-01', DAY)", "28"),
+        ("TIMESTAMPDIFF(MONTH, '2025-01-31', '2025-03-01')", "1"),
+        ("DATEDIFF(hour, '2025-01-01T00:30:00Z', '2025-01-01T02:00:00Z')", "2"),
+        ("'2025-03-01'::date - '2025-02-01'::date", "28"),
+        ("CAST('2025-03-01' AS DATE) - CAST('2025-02-01' AS DATE)", "28"),
+        ("'2025-03-01'::date - 1", "\"2025-02-28\""),
+        ("DATE '2025-01-31' + INTERVAL '1 month'", "\"2025-02-28\""),
+        ("'2025-01-31T10:00:00Z'::timestamp - INTERVAL 3 HOUR", "\"2025-01-31T07:00:00Z\""),
+        ("DATE_ADD('2025-01-31', INTERVAL 7 DAY)", "\"2025-02-07\""),
+        ("DATE_SUB('2024-02-29', INTERVAL 1 YEAR)", "\"2023-02-28\""),
+        ("DATEADD(day, -7, '2025-01-03')", "\"2024-12-27\""),
+        ("LAST_DAY('2024-02-01')", "\"2024-02-29\""),
+        ("dayname('2025-05-18') || ' ' || monthname('2025-05-18')", "\"Sunday May\""),
+        ("TO_CHAR('2025-05-07', 'YYYY-MM')", "\"2025-05\""),
+        ("DATE_FORMAT('2025-05-07 08:09:10', '%d.%m.%Y %H:%i')", "\"07.05.2025 08:09\""),
+        ("strftime('2025-05-07', '%Y-%m')", "\"2025-05\""),
+        ("TO_DATE('07/05/2025', 'DD/MM/YYYY')", "\"2025-05-07\""),
+        ("strptime('7 May 2025', '%d %B %Y')", "\"2025-05-07\""),
+        ("to_date('Wed, 07 May 2025 10:00:00 GMT')", "\"2025-05-07\""),
+        ("NOW() = CURRENT_TIMESTAMP AND CURRENT_DATE() = date('now')", "1"),
+        ("CURRENT_DATE - 1 = date('now', '-1 day')", "1"),
+    ] {
+        one(expression, expect);
+    }
+}
+
+#[test]
+fn texts_and_casts() {
+    for (expression, expect) in [
+        ("SPLIT_PART('a@b.org', '@', 2)", "\"b.org\""),
+        ("SPLIT_PART('a-b-c', '-', -1)", "\"c\""),
+        ("REGEXP_EXTRACT('id=42;', 'id=(\\d+)')", "\"42\""),
+        ("REGEXP_EXTRACT('id=42;', '\\d+')", "\"42\""),
+        ("REGEXP_EXTRACT('id=42;', '(i)(d)', 2)", "\"d\""),
+        ("REGEXP_REPLACE('a1b2', '\\d', '')", "\"ab\""),
+        ("REGEXP_REPLACE('ab', '(a)(b)', '\\2\\1', 'g')", "\"ba\""),
+        ("REGEXP_COUNT('a1b2', '\\d')", "2"),
+        ("CONCAT('a', NULL, 1) || CONCAT_WS('-', 1, 2)", "\"a11-2\""),
+        ("LEFT('héllo', 2) || RIGHT('héllo', 2)", "\"hélo\""),
+        ("LEN('héllo') + CHAR_LENGTH('a')", "6"),
+        ("SUBSTRING('abcdef' FROM 2 FOR 3)", "\"bcd\""),
+        ("POSITION('c' IN 'abc') * 10 + STRPOS('abc', 'b')", "32"),
+        ("LPAD('7', 3, '0') || RPAD('a', 2, '.')", "\"007a.\""),
+        ("INITCAP('ana de sousa')", "\"Ana De Sousa\""),
+        ("GREATEST(1, 3, NULL, 2) - LEAST(5, 4)", "-1"),
+        ("NVL(NULL, 2) + IF(1, 2, 3)", "4"),
+        ("'3.7'::int", "4"),
+        ("'12x'::int", "null"),
+        ("'12'::float / 5", "2.4"),
+        ("1::text || 2::varchar(10)", "\"12\""),
+        ("'2.345'::numeric(10,2)", "2.35"),
+        ("TRY_CAST('x' AS INTEGER)", "null"),
+        ("TRY_CAST('7' AS BIGINT)", "7"),
+        ("SAFE_CAST(7 AS STRING) || CAST('007' AS STRING)", "\"7007\""),
+        ("CAST('2025-05-07T10:00:00Z' AS DATE)", "\"2025-05-07\""),
+        ("CAST('yes' AS BOOLEAN)", "1"),
+        ("CAST('3.7' AS INT)", "3"),
+        ("('{\"a\":[1,2]}'::jsonb)->'a'->>1", "2"),
+        ("JSON_VALUE('{\"a\":1}', '$.a')", "1"),
+        ("array_to_string('[1,\"b\",null]', '-')", "\"1-b\""),
+        ("CASE WHEN 1 THEN '5' END::int + 1", "6"),
+    ] {
+        one(expression, expect);
+    }
+}
+
+#[test]
+fn limits_and_catalog_statements() {
+    check(TRIPS, "SELECT TOP 2 id FROM items ORDER BY id DESC;", r#"[{"id":4},{"id":3}]"#);
+    check(TRIPS, "SELECT id FROM items ORDER BY id FETCH FIRST 1 ROW ONLY", r#"[{"id":1}]"#);
+    check(
+        TRIPS,
+        "SELECT id FROM items ORDER BY id OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY",
+        r#"[{"id":2},{"id":3}]"#,
+    );
+    let tables = r#"[{"name":"items","rows":1,"columns":3}]"#;
+    for sql in ["SHOW TABLES", "show tables;", "DESCRIBE"] {
+        check("[{\"a\":1}]", sql, tables);
+    }
+    let columns = r#"[{"name":"a","kind":"integer","present":1},{"name":"item","kind":"object","present":1},{"name":"_index","kind":"integer","present":1}]"#;
+    for sql in [
+        "DESCRIBE items",
+        "DESC ITEMS;",
+        "DESCRIBE TABLE \"items\"",
+        "SHOW COLUMNS FROM items",
+        "SHOW FULL COLUMNS IN `list`",
+    ] {
+        check("{\"list\":[{\"a\":1}]}", sql, columns);
+    }
+    let error = answer("[{\"a\":1}]", "DESCRIBE item", &[]).expect_err("an error");
+    assert_eq!(error.to_string(), "no such table: item");
+}
+
+#[test]
+fn forms_without_an_equal_are_answered_with_advice() {
+    let advice = |sql: &str, expect: &str| {
+        let error = answer(TRIPS, sql, &[]).expect_err(sql);
+        assert!(error.advice().contains(expect), "{sql}: {error}; {}", error.advice());
+    };
+    advice(
+        "SELECT * FROM items QUALIFY row_number() OVER (PARTITION BY kind ORDER BY price) = 1",
+        "no QUALIFY: write",
+    );
+    advice("SELECT DISTINCT ON (kind) id FROM items", "no DISTINCT ON: write");
+    advice("SELECT UNNEST(tags) FROM items", "json_each(items.tags) AS e");
+    advice("SELECT t FROM items, UNNEST(tags) AS x(t)", "json_each(items.tags) AS e");
+    advice("SELECT id FROM items WHERE 'a' = ANY(tags)", "json_each(items.tags) AS e");
+    advice("SELECT tags.name FROM items", "json_each(items.tags) AS e");
+    advice("SELECT tags[0] FROM items", "write tags ->> '$[0]'");
+    advice("SELECT kind, count(*) FROM items GROUP BY ALL", "GROUP BY 1, 2");
+    advice("SELECT weekday(at) FROM items", "EXTRACT(dow FROM d)");
+    advice("SELECT id FROM items ORDER BY RANDOM()", "random() is not available");
+    advice("PRAGMA table_info(items)", "DESCRIBE items");
+    advice("SELECT * FROM sqlite_master", "SHOW TABLES");
+    advice("SELECT * FROM information_schema.columns", "DESCRIBE items");
+    advice("SELECT json_extract(kind, '$.a') FROM items", "json_valid(kind)");
+    advice("SELECT MEDIAN(price) OVER () FROM items", "a subquery with GROUP BY");
+    advice("SELECT '5'::money2", "cast to int, float");
+    let error = |sql: &str| answer(TRIPS, sql, &[]).expect_err(sql).to_string();
+    assert_eq!(
+        error("SELECT value FROM items, json_each(kind)"),
+        "malformed JSON in json_each(kind): kind has texts that are no JSON"
+    );
+    assert_eq!(error("SELECT age(at) FROM items"), "no such function: age");
+    assert_eq!(error("SELECT id FROM trips"), "no such table: trips; did you mean items?");
+}
+
+#[test]
+fn texts_names_and_comments_stay() {
+    check(
+        r#"[{"x::int":"a ILIKE b","q":1}]"#,
+        "SELECT \"x::int\" AS a, 'y::int ILIKE' AS b /* z::int ~ */ FROM items -- w::int ILIKE",
+        r#"[{"a":"a ILIKE b","b":"y::int ILIKE"}]"#,
+    );
+    check(
+        r#"[{"interval":1,"date":"2025-01-01","list":2}]"#,
+        "SELECT interval, date 'd', list FROM items",
+        r#"[{"interval":1,"d":"2025-01-01","list":2}]"#,
+    );
+    check(
+        r#"[{"now":1,"top":2,"mode":3}]"#,
+        "SELECT now, top, mode FROM items",
+        r#"[{"now":1,"top":2,"mode":3}]"#,
+    );
+}
