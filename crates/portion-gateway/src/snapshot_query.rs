@@ -124,6 +124,16 @@ fn run_sql(
     if !answer.rounded_columns.is_empty() {
         extra_meta.insert("rounded".into(), answer.rounded_columns.into());
     }
+    if let Some(reason) = answer.empty_reason {
+        let counts: Map<String, Value> =
+            reason.counts.into_iter().map(|(condition, count)| (condition, count.into())).collect();
+        if !counts.is_empty() {
+            extra_meta.insert("matchedAlone".into(), counts.into());
+        }
+        if !reason.hints.is_empty() {
+            extra_meta.insert("hint".into(), reason.hints.join("; ").into());
+        }
+    }
     let found = QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() };
     let payload = result_payload(snapshot, answer.json, found);
     Ok(Payload { invalid_utf8_count: answer.replacement_count, ..payload })

@@ -42,7 +42,7 @@ mod vtab;
 
 pub use error::{QueryError, TableColumns};
 pub use limits::QueryLimits;
-pub use query_result::QueryResult;
+pub use query_result::{EmptyReason, QueryResult};
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;

@@ -24,6 +24,19 @@ pub struct QueryResult {
     pub rounded_columns: Vec<String>,
     /// How many byte sequences that are no UTF-8 were replaced by U+FFFD.
     pub replacement_count: usize,
+    /// True if the only row has nothing but 0 and NULL.
+    pub is_blank: bool,
+    /// Why nothing was found.
+    pub empty_reason: Option<EmptyReason>,
+}
+
+/// Why a statement found nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmptyReason {
+    /// Conditions that are joined by AND, and the number of rows that satisfy each alone.
+    pub counts: Vec<(String, i64)>,
+    /// What to compare with instead.
+    pub hints: Vec<String>,
 }
 
 impl QueryResult {
@@ -46,6 +59,7 @@ pub(crate) struct ResultWriter {
     is_bare_record: bool,
     rounded_columns: BTreeSet<usize>,
     replacement_count: usize,
+    is_blank: bool,
 }
 
 /// A column of the result.
@@ -100,6 +114,7 @@ impl ResultWriter {
             is_bare_record: bare,
             rounded_columns: BTreeSet::new(),
             replacement_count: 0,
+            is_blank: true,
         }
     }
 
@@ -125,6 +140,7 @@ impl ResultWriter {
             if self.json.len() > limits.max_bytes {
                 break;
             }
+            self.is_blank &= matches!(value, ValueRef::Null | ValueRef::Integer(0));
             if let ValueRef::Real(n) = value {
                 let may_be_rounded = n.abs() >= TWO_TO_63 || n.fract() != 0.0;
                 if !n.is_finite() || column.declared_type == DeclaredType::Rounded && may_be_rounded {
@@ -165,6 +181,8 @@ impl ResultWriter {
             is_truncated: self.is_truncated,
             rounded_columns: rounded,
             replacement_count: self.replacement_count,
+            is_blank: self.is_blank && self.row_count == 1,
+            empty_reason: None,
         }
     }
 }

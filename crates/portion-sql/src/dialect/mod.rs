@@ -15,6 +15,7 @@ mod limits;
 mod names;
 mod operators;
 mod token;
+mod where_clause;
 mod within_group;
 
 use std::borrow::Cow;
@@ -23,6 +24,7 @@ pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_stat
 use edits::Edits;
 use token::TokenKind;
 pub(crate) use token::string_literals;
+pub(crate) use where_clause::{Condition, WhereClause, parse as parse_where_clause};
 
 /// A form that has no meaning here, and what to write instead.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,31 +39,34 @@ impl DialectError {
     }
 }
 
-/// Rewrites a statement for SQLite.
+/// Rewrites a statement for SQLite. `is_date_column` is asked for the columns that are subtracted.
 ///
 /// # Errors
 /// A form that SQLite would read as something else.
-pub(crate) fn rewrite(sql: &str) -> Result<Cow<'_, str>, DialectError> {
+pub(crate) fn rewrite<'a>(
+    sql: &'a str,
+    is_date_column: &dyn Fn(&str) -> bool,
+) -> Result<Cow<'a, str>, DialectError> {
     let mut sql = Cow::Borrowed(sql);
     for pass in [within_group::rewrite, names::format_first] {
         if let Some(rewritten) = pass(&sql) {
             sql = Cow::Owned(rewritten);
         }
     }
-    Ok(match rewrite_tokens(&sql)? {
+    Ok(match rewrite_tokens(&sql, is_date_column)? {
         Some(rewritten) => Cow::Owned(rewritten),
         None => sql,
     })
 }
 
-fn rewrite_tokens(sql: &str) -> Result<Option<String>, DialectError> {
+fn rewrite_tokens(sql: &str, is_date_column: &dyn Fn(&str) -> bool) -> Result<Option<String>, DialectError> {
     let mut edits = Edits::new(sql);
     limits::top(&mut edits);
     for at in 0..edits.len() {
         match edits.kind(at) {
             Some(TokenKind::Word) => rewrite_word(&mut edits, at),
             Some(TokenKind::Sign) if edits.is_sign(at, "::") => casts::double_colon(&mut edits, at)?,
-            Some(TokenKind::Sign) => operators::sign(&mut edits, at),
+            Some(TokenKind::Sign) => operators::sign(&mut edits, at, is_date_column),
             Some(TokenKind::QuotedName) => refuse_subscript(&edits, at)?,
             _ => {}
         }

@@ -4,16 +4,47 @@ use super::edits::Edits;
 use super::token::TokenKind;
 
 /// Rewrites a sign.
-pub(super) fn sign(edits: &mut Edits<'_>, at: usize) {
+pub(super) fn sign(edits: &mut Edits<'_>, at: usize, is_date_column: &dyn Fn(&str) -> bool) {
     let is_binary = || at > 0 && edits.ends_expression(at - 1);
     match edits.text(at) {
         "~" if is_binary() => edits.replace(at, " REGEXP "),
         "~*" if is_binary() => edits.replace(at, " REGEXP '(?i)' || "),
         "!~" if is_binary() => edits.replace(at, " NOT REGEXP "),
         "!~*" if is_binary() => edits.replace(at, " NOT REGEXP '(?i)' || "),
-        "+" | "-" if is_binary() => days(edits, at),
+        "+" | "-" if is_binary() => {
+            if edits.is_sign(at, "+") || !subtract_columns(edits, at, is_date_column) {
+                days(edits, at);
+            }
+        }
         _ => {}
     }
+}
+
+/// Rewrites the difference of two columns with dates, which SQLite reads as the difference of two years.
+fn subtract_columns(edits: &mut Edits<'_>, sign: usize, is_date_column: &dyn Fn(&str) -> bool) -> bool {
+    let is_name = |at: usize| matches!(edits.kind(at), Some(TokenKind::Word | TokenKind::QuotedName));
+    let mut end = sign + 1;
+    while is_name(end) && edits.is_sign(end + 1, ".") && is_name(end + 2) {
+        end += 2;
+    }
+    let Some(start) = edits.operand_start(sign - 1).filter(|_| is_name(sign - 1) && is_name(end)) else {
+        return false;
+    };
+    if edits.is_sign(end + 1, "(") || edits.is_sign(end + 1, "::") {
+        return false;
+    }
+    let name = |from: usize, to: usize| {
+        let parts = (from..to).step_by(2).map(|at| edits.text(at).trim_matches(['"', '`', '[', ']']));
+        parts.collect::<Vec<_>>().join(".")
+    };
+    if !is_date_column(&name(start, sign)) || !is_date_column(&name(sign + 1, end + 1)) {
+        return false;
+    }
+    edits.insert_before(start, "date_minus(");
+    edits.replace(sign, ",");
+    edits.insert_after(end, ")");
+    edits.set_expression(start, end, false);
+    true
 }
 
 /// Rewrites a date plus or minus a number of days.

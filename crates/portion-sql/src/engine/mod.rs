@@ -2,6 +2,7 @@
 
 mod authorizer;
 mod connection;
+mod empty;
 mod explain;
 mod hints;
 
@@ -13,11 +14,13 @@ use connection::QueryConnection;
 use rusqlite::{Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
+use crate::cell::Cell;
 use crate::column::{REDACTED_TYPE, ROUNDED_TYPE};
 use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
-use crate::{QueryError, SqlQuery, dialect, params, quote_repair};
+use crate::table::ColumnSet;
+use crate::{QueryError, SqlQuery, dialect, functions, params, quote_repair};
 
 /// Runs a query on the tables of a catalogue.
 pub(crate) fn run_query(
@@ -53,7 +56,7 @@ impl QueryRun<'_> {
         let sql = &*self.translate(sql)?;
         let opened =
             connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
-        let mut statement = self.prepare(&opened, sql)?;
+        let (mut statement, prepared) = self.prepare(&opened, sql)?;
         let taken = opened.usage.extracted_fields(sql, self.query.params, &self.catalogue.redacted_fields);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
@@ -77,7 +80,14 @@ impl QueryRun<'_> {
             Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
             Ok(answer) => match opened.usage.computed_columns(shown, &self.catalogue.tables) {
                 Some(fields) => Err(QueryError::redacted(&fields)),
-                None => Ok(answer.with_rounded(opened.rounding.computed_columns(as_they_are, sql))),
+                None => {
+                    let rounded = opened.rounding.computed_columns(as_they_are, sql);
+                    drop(statement);
+                    let is_empty = answer.row_count == 0 || answer.is_blank;
+                    let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
+                    let empty_reason = is_empty.then(explain).flatten();
+                    Ok(QueryResult { empty_reason, ..answer.with_rounded(rounded) })
+                }
             },
         }
     }
@@ -87,7 +97,7 @@ impl QueryRun<'_> {
         if let Some(statement) = dialect::parse_catalog_statement(sql) {
             return self.describe(statement).map(Cow::Owned);
         }
-        dialect::rewrite(sql).map_err(|error| QueryError::Invalid {
+        dialect::rewrite(sql, &|name| self.is_date_column(name)).map_err(|error| QueryError::Invalid {
             message: error.message,
             token: None,
             nearest: None,
@@ -121,14 +131,18 @@ impl QueryRun<'_> {
     }
 
     /// Prepares the statement, quoting column names where that is unambiguous.
-    fn prepare<'c>(&self, opened: &'c QueryConnection, sql: &str) -> Result<Statement<'c>, QueryError> {
+    fn prepare<'c>(
+        &self,
+        opened: &'c QueryConnection,
+        sql: &str,
+    ) -> Result<(Statement<'c>, String), QueryError> {
         let connection = &opened.connection;
         let mut sql = sql.to_owned();
         for _ in 0..quote_repair::MAX_REPAIRS {
             opened.usage.reset();
             opened.rounding.reset();
             match connection.prepare(&sql) {
-                Ok(statement) => return self.ensure_read_only(statement),
+                Ok(statement) => return Ok((self.ensure_read_only(statement)?, sql)),
                 Err(error) => {
                     match quote_repair::quote_missing_column(&error, &sql, |name| self.has_column(name)) {
                         Some(better) => sql = better,
@@ -139,7 +153,8 @@ impl QueryRun<'_> {
         }
         opened.usage.reset();
         opened.rounding.reset();
-        connection.prepare(&sql).map_err(|error| self.explain(error)).and_then(|s| self.ensure_read_only(s))
+        let statement = connection.prepare(&sql).map_err(|error| self.explain(error))?;
+        Ok((self.ensure_read_only(statement)?, sql))
     }
 
     fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
@@ -149,6 +164,27 @@ impl QueryRun<'_> {
             return Err(self.invalid_error(message.into()));
         }
         Ok(statement)
+    }
+
+    /// Returns true if some table has a column of that name whose first text is a date.
+    fn is_date_column(&self, name: &str) -> bool {
+        let short = name.split_once('.').map_or(name, |(_, short)| short);
+        self.catalogue.tables.iter().filter_map(|table| table.rows(&self.deadline)).any(|rows| {
+            let is_named =
+                |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(short);
+            let Some(at) = rows.columns().iter().position(|column| is_named(&column.name)) else {
+                return false;
+            };
+            let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
+            let is_date = |index: usize| {
+                rows.read_row(index, &mut row);
+                match rows.cell(&row, at) {
+                    Cell::Text(text) => Some(functions::is_date(&text)),
+                    _ => None,
+                }
+            };
+            (0..rows.len().min(1_000)).find_map(is_date).unwrap_or(false)
+        })
     }
 
     fn has_column(&self, name: &str) -> bool {

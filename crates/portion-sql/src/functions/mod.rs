@@ -23,6 +23,11 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::limits::{QueryDeadline, QueryLimits};
 
+/// Returns true if a text is a date or a time.
+pub(crate) fn is_date(text: &str) -> bool {
+    moment::Moment::parse(text).is_some()
+}
+
 /// Deterministic and without side effects.
 const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)

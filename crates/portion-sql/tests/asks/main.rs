@@ -4,6 +4,7 @@
 mod common;
 
 mod dialect;
+mod empty;
 mod functions;
 mod redacted;
 

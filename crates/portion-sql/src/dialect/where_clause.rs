@@ -1,0 +1,94 @@
+//! Splits the WHERE clause of a statement into its conditions.
+
+use super::edits::Edits;
+use super::token::TokenKind;
+
+/// The conditions of a statement that are joined by AND, and what they apply to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct WhereClause {
+    /// The text before the outermost SELECT: `WITH a AS (…)`.
+    with: String,
+    /// The text from FROM to WHERE.
+    from: String,
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// One condition.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub(crate) text: String,
+    /// Column and text of `column = 'text'`.
+    pub(crate) equality: Option<(String, String)>,
+}
+
+impl WhereClause {
+    /// Returns a statement that counts the rows that satisfy a condition.
+    pub(crate) fn count(&self, condition: &Condition) -> String {
+        format!("{}SELECT count(*) {}WHERE {}", self.with, self.from, condition.text)
+    }
+
+    /// Returns a statement that lists some values of a column.
+    pub(crate) fn values(&self, column: &str, most: usize) -> String {
+        format!("{}SELECT DISTINCT {column} {}WHERE {column} IS NOT NULL LIMIT {most}", self.with, self.from)
+    }
+}
+
+/// Reads the WHERE clause of the outermost SELECT; `None` if there is none, or if it is not a list of conditions.
+pub(crate) fn parse(sql: &str) -> Option<WhereClause> {
+    let edits = Edits::new(sql);
+    let outside = outside_of_parentheses(&edits);
+    let is_any = |at: &usize, words: &str| edits.is_word_of(*at, words);
+    if outside.iter().any(|at| is_any(at, "union intersect except")) {
+        return None;
+    }
+    let find = |word: &str| outside.iter().copied().find(|at| edits.is_word(*at, word));
+    let (select, from, start) = (find("select")?, find("from")?, find("where")?);
+    let is_end = |at: &usize| {
+        *at > start && (is_any(at, "group order limit having window") || edits.is_sign(*at, ";"))
+    };
+    let end = outside.iter().copied().find(is_end).unwrap_or(edits.len());
+    let inside: Vec<usize> = outside.iter().copied().filter(|at| (start + 1..end).contains(at)).collect();
+    if from > start || inside.iter().any(|at| edits.is_word(*at, "or")) {
+        return None;
+    }
+    let mut clause = WhereClause {
+        with: edits.text_between(0, select).to_owned(),
+        from: edits.text_between(from, start).to_owned(),
+        conditions: Vec::new(),
+    };
+    let (mut begin, mut in_between) = (start + 1, false);
+    for at in inside.into_iter().chain([end]) {
+        in_between |= edits.is_word(at, "between");
+        if at != end && !edits.is_word(at, "and") {
+            continue;
+        }
+        if in_between && at != end {
+            in_between = false;
+            continue;
+        }
+        let text = edits.text_between(begin, at).trim().to_owned();
+        clause.conditions.push(Condition { text, equality: equality(&edits, begin, at) });
+        begin = at + 1;
+    }
+    Some(clause)
+}
+
+/// Returns the tokens that are not in parentheses.
+fn outside_of_parentheses(edits: &Edits<'_>) -> Vec<usize> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < edits.len() {
+        found.push(at);
+        at = edits.partner(at).filter(|close| *close > at).unwrap_or(at) + 1;
+    }
+    found
+}
+
+fn equality(edits: &Edits<'_>, start: usize, end: usize) -> Option<(String, String)> {
+    let sign = end.checked_sub(2).filter(|sign| edits.is_sign(*sign, "=") || edits.is_sign(*sign, "=="))?;
+    if edits.kind(end - 1) != Some(TokenKind::Text) || edits.operand_start(sign.checked_sub(1)?)? != start {
+        return None;
+    }
+    let is_name = matches!(edits.kind(sign - 1), Some(TokenKind::Word | TokenKind::QuotedName));
+    let text = edits.text(end - 1).trim_matches('\'').replace("''", "'");
+    is_name.then(|| (edits.text_between(start, sign).trim().to_owned(), text))
+}

@@ -1,0 +1,106 @@
+//! Says why a statement found nothing: how many rows each condition matches alone, and what values there are.
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use crate::dialect::{Condition, WhereClause, parse_where_clause};
+use crate::params;
+use crate::query_result::EmptyReason;
+
+/// Maximum conditions that are counted, and characters of each that are shown.
+const MAX_CONDITIONS: usize = 6;
+const MAX_CONDITION_CHARS: usize = 60;
+/// Maximum values of a column that are listed, and characters of each.
+const MAX_VALUES: usize = 12;
+const MAX_VALUE_CHARS: usize = 30;
+
+/// Returns why a statement without rows found nothing. Errors and the deadline only make the answer shorter.
+pub(super) fn explain_empty(
+    connection: &Connection,
+    sql: &str,
+    given: &[(String, String)],
+) -> Option<EmptyReason> {
+    let clause = parse_where_clause(sql)?;
+    if clause.conditions.len() > MAX_CONDITIONS {
+        return None;
+    }
+    let mut reason = EmptyReason::default();
+    for condition in &clause.conditions {
+        let Some(count) = count(connection, &clause.count(condition), given) else { continue };
+        if count == 0
+            && let Some(hint) = value_hint(connection, &clause, condition)
+        {
+            reason.hints.push(hint);
+        }
+        reason.counts.push((shorten(&condition.text, MAX_CONDITION_CHARS), count));
+    }
+    if clause.conditions.len() == 1 {
+        reason.counts.clear();
+    }
+    (!reason.counts.is_empty() || !reason.hints.is_empty()).then_some(reason)
+}
+
+fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Option<i64> {
+    let mut statement = connection.prepare(sql).ok()?;
+    let names: Vec<String> = (1..=statement.parameter_count())
+        .filter_map(|at| statement.parameter_name(at).map(str::to_owned))
+        .collect();
+    let is_used = |name: &str| names.iter().any(|used| used.trim_start_matches([':', '@', '$']) == name);
+    let used: Vec<(String, String)> =
+        given.iter().filter(|(name, _)| is_used(name.trim_start_matches([':', '@', '$']))).cloned().collect();
+    params::bind(&mut statement, &used).ok()?;
+    let mut rows = statement.raw_query();
+    rows.next().ok()??.get(0).ok()
+}
+
+/// Returns what values the column of `column = 'text'` has instead.
+fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Condition) -> Option<String> {
+    let (column, wanted) = condition.equality.as_ref()?;
+    let mut statement = connection.prepare(&clause.values(column, 1_000)).ok()?;
+    let mut rows = statement.raw_query();
+    let (mut values, mut more) = (Vec::new(), false);
+    while let Some(row) = rows.next().ok()? {
+        let shown = match row.get_ref(0).ok()? {
+            ValueRef::Integer(n) => n.to_string(),
+            ValueRef::Real(n) => n.to_string(),
+            ValueRef::Text(text) => {
+                let text = std::str::from_utf8(text).ok()?;
+                if text.starts_with('[') && text.ends_with(']') {
+                    return Some(format!(
+                        "{column} is an array: WHERE EXISTS (SELECT 1 FROM json_each({column}) WHERE value = '{}')",
+                        wanted.replace('\'', "''")
+                    ));
+                }
+                if text.eq_ignore_ascii_case(wanted) || text.to_lowercase() == wanted.to_lowercase() {
+                    return Some(format!("{column} has '{text}': = compares case, LIKE ignores it"));
+                }
+                if text.trim() == wanted.trim() {
+                    return Some(format!("{column} has '{text}', with white space: use trim({column})"));
+                }
+                format!("'{}'", shorten(text, MAX_VALUE_CHARS))
+            }
+            ValueRef::Null | ValueRef::Blob(_) => continue,
+        };
+        more |= values.len() >= MAX_VALUES;
+        if values.len() < MAX_VALUES {
+            values.push(shown);
+        }
+    }
+    match (values.is_empty(), more) {
+        (true, _) => Some(format!("{column} has no values")),
+        (false, false) => Some(format!("{column} is one of {}", values.join(", "))),
+        (false, true) => {
+            values.truncate(3);
+            Some(format!("{column} has values as {}", values.join(", ")))
+        }
+    }
+}
+
+fn shorten(text: &str, most: usize) -> String {
+    let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((at, _)) = words.char_indices().nth(most) {
+        words.truncate(at);
+        words.push('…');
+    }
+    words
+}

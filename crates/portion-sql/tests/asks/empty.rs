@@ -1,0 +1,82 @@
+//! Tests what is said of results without rows.
+
+use crate::common::answer;
+
+const TRIPS: &str = r#"[
+  {"id":1,"kind":"Rail","from":"2025-01-30","to":"2025-02-02","paid":true,"tags":["a","b"]},
+  {"id":2,"kind":"Bus","from":"2025-02-01","to":"2025-02-03","paid":false,"tags":["b"]},
+  {"id":3,"kind":"Bus","from":"2025-03-31","to":"2025-04-01","paid":true,"tags":[]}]"#;
+
+/// Asserts the counts of the conditions and the hints.
+fn check(sql: &str, params: &[(&str, &str)], counts: &[(&str, i64)], hints: &[&str]) {
+    let reason = answer(TRIPS, sql, params).expect("an answer").empty_reason.unwrap_or_default();
+    let counted: Vec<(&str, i64)> =
+        reason.counts.iter().map(|(text, count)| (text.as_str(), *count)).collect();
+    assert_eq!(counted, counts, "{sql}");
+    assert_eq!(reason.hints, hints, "{sql}");
+}
+
+#[test]
+fn conditions_are_counted_alone() {
+    check(
+        "SELECT id FROM items WHERE kind = 'Bus' AND id = 1",
+        &[],
+        &[("kind = 'Bus'", 2), ("id = 1", 1)],
+        &[],
+    );
+    check(
+        "SELECT id FROM items WHERE id BETWEEN 1 AND 2 AND (kind = 'x' OR kind = 'y')\n  AND NOT paid ORDER BY id LIMIT 3",
+        &[],
+        &[("id BETWEEN 1 AND 2", 2), ("(kind = 'x' OR kind = 'y')", 0), ("NOT paid", 1)],
+        &[],
+    );
+    check(
+        "SELECT count(*) FROM items WHERE kind ILIKE 'BUS' AND id > :most",
+        &[("most", "7")],
+        &[("kind LIKE 'BUS'", 2), ("id > :most", 0)],
+        &[],
+    );
+    check(
+        "WITH x AS (SELECT * FROM items WHERE id < 3) SELECT id FROM x WHERE kind = 'Bus' AND paid",
+        &[],
+        &[("kind = 'Bus'", 1), ("paid", 1)],
+        &[],
+    );
+    check(
+        "SELECT a.id FROM items a JOIN items b ON a.id = b.id + 1 WHERE a.paid AND b.kind = 'Bus' AND a.id = 2",
+        &[],
+        &[("a.paid", 1), ("b.kind = 'Bus'", 1), ("a.id = 2", 1)],
+        &[],
+    );
+    check("SELECT id FROM items WHERE id = 1", &[], &[], &[]);
+    check("SELECT id FROM items WHERE id = 9", &[], &[], &[]);
+    check("SELECT id FROM items WHERE id = 9 OR id = 8", &[], &[], &[]);
+    check("SELECT id FROM items WHERE id = 9 UNION SELECT id FROM items WHERE id = 8", &[], &[], &[]);
+    check("SELECT sum(id) FROM items WHERE paid AND id = 2", &[], &[("paid", 2), ("id = 2", 1)], &[]);
+}
+
+#[test]
+fn values_are_suggested() {
+    check(
+        "SELECT id FROM items WHERE kind = 'rail'",
+        &[],
+        &[],
+        &["kind has 'Rail': = compares case, LIKE ignores it"],
+    );
+    check("SELECT id FROM items WHERE kind = 'Tram'", &[], &[], &["kind is one of 'Rail', 'Bus'"]);
+    check("SELECT id FROM items i WHERE i.paid = 'true'", &[], &[], &["i.paid is one of 1, 0"]);
+    check(
+        "SELECT id FROM items WHERE tags = 'a'",
+        &[],
+        &[],
+        &["tags is an array: WHERE EXISTS (SELECT 1 FROM json_each(tags) WHERE value = 'a')"],
+    );
+}
+
+#[test]
+fn the_difference_of_dates_is_days() {
+    let json = |sql: &str| answer(TRIPS, sql, &[]).expect("an answer").json;
+    assert_eq!(json("SELECT \"to\" - \"from\" AS n FROM items WHERE id = 1"), r#"[{"n":3}]"#);
+    assert_eq!(json("SELECT i.\"to\" - i.\"from\" AS n FROM items i WHERE id = 1"), r#"[{"n":3}]"#);
+    assert_eq!(json("SELECT 7 - id AS n, id - id AS m FROM items WHERE id = 1"), r#"[{"n":6,"m":0}]"#);
+}
