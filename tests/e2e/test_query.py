@@ -1,6 +1,7 @@
 """`portion_query`: questions are answered from what is kept, exactly, within the budget, and nothing they say does harm."""
 
 import json
+from statistics import median
 
 import pytest
 
@@ -144,6 +145,48 @@ def test_questions_without_end_hold_nobody_up():
         answers = [json.loads(line) for line in iter(wire.line, b"")]
     assert sorted(answer["id"] for answer in answers) == list(range(100, 120)), "all are answered, although the client has left"
     assert {Reply(answer["result"]).error["code"] for answer in answers} == {"query_too_costly"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT MEDIAN(nights) AS m FROM items WHERE guest.name ILIKE 'ANA%'", [{"m": float(median(b["nights"] for b in BOOKINGS if b["guest"]["name"].startswith("Ana")))}]),
+        ("SELECT EXTRACT(month FROM checkIn::date) AS m, COUNT(*) AS n FROM items GROUP BY m ORDER BY m LIMIT 1", [{"m": 1, "n": sum("-01-" in b["checkIn"] for b in BOOKINGS)}]),
+        ("SELECT TOP 1 id FROM items WHERE id ~ '^BK-00[12]' ORDER BY id DESC", [{"id": "BK-0029"}]),
+        ("SELECT value FROM leaves WHERE path = '/6/property/city'", [{"value": "Lisboa"}]),
+    ],
+)
+def test_other_dialects_are_understood(peer, sql, expected):
+    assert rows(asked(peer, handle(peer), sql=sql)) == expected
+
+
+def test_an_empty_answer_says_why(peer):
+    reply = asked(peer, handle(peer), sql="SELECT id FROM items WHERE status = 'Confirmed' AND nights > 3")
+    assert rows(reply) == [] and reply.meta["matchedAlone"]["status = 'Confirmed'"] == 0
+    assert reply.meta["matchedAlone"]["nights > 3"] == sum(b["nights"] > 3 for b in BOOKINGS)
+    assert "status has 'confirmed'" in reply.meta["hint"]
+
+
+def test_two_results_are_joined(peer):
+    cursor = handle(peer)
+    cities = asked(peer, cursor, sql="SELECT property.id AS pid, MAX(property.city) AS city FROM items GROUP BY 1")
+    sql = "SELECT b.city, COUNT(*) AS n FROM items JOIN b ON items.property.id = b.pid GROUP BY 1 ORDER BY n DESC, 1"
+    joined = asked(peer, cursor, sql=sql, **{"with": {"b": cities.meta["cursor"]}})
+    by_property = {row["pid"]: row["city"] for row in rows(asked(peer, cities.meta["cursor"], sql="SELECT * FROM items", fields="all"))}
+    counted = {}
+    for booking in BOOKINGS:
+        city = by_property[booking["property"]["id"]]
+        counted[city] = counted.get(city, 0) + 1
+    assert {row["city"]: row["n"] for row in rows(joined)} == counted
+    assert refused(peer, cursor, sql=sql, **{"with": {"b": "A" * 48}})["code"] == "cursor_invalid"
+    assert refused(peer, cursor, sql=sql, **{"with": {"b c": cursor}})["code"] == "query_invalid"
+
+
+def test_names_and_paths_in_a_search(peer):
+    cursor = handle(peer)
+    found = asked(peer, cursor, find="city", keys=True)
+    assert found.meta["in"] == "keys" and found.meta["matches"] > 0
+    assert "WHERE \"status\" = 'nowhere'" in asked(peer, cursor, find='"status":"nowhere"').meta["hint"]
 
 
 def test_a_cursor_that_leads_nowhere(peer):

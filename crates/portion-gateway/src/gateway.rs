@@ -69,6 +69,7 @@ use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
 use crate::resolved_cursor::{ResolvedCursor, UnresolvedCursor};
 use crate::rules::{EndpointRule, EndpointRules};
+use crate::snapshot_query::JoinedSnapshot;
 use crate::span_ids::SpanIds;
 use crate::store::{
     CachedStore, NewSnapshot, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot, redaction_id,
@@ -547,6 +548,10 @@ impl Gateway {
                 Fault::query_disabled(context.endpoint.as_deref(), context.caller.read_call.to_follow_up());
             return self.fault_reply(fault, &request, context.request_info());
         }
+        let joined = match self.joined_snapshots(&context.caller, &ask).await {
+            Ok(joined) => joined,
+            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
+        };
         let StoredSnapshot { id, snapshot, view, .. } =
             self.with_needed_items(&context.caller, held, Need::All).await;
         let (caller, base) = (context.caller.clone(), Some((view, position)));
@@ -570,7 +575,7 @@ impl Gateway {
         let answer = if context.caller.cancel_flag.is_cancelled() {
             Err(Fault::too_many_queries(0))
         } else {
-            offload(usize::MAX, move || query_job.run_query(&ask)).await
+            offload(usize::MAX, move || query_job.run_query(&ask, &joined)).await
         };
         given_up.disarm();
         drop(place);
@@ -600,6 +605,27 @@ impl Gateway {
                 self.fault_reply(fault, request, context.request_info())
             }
         }
+    }
+
+    /// Looks up the other results of a query, by the rules of every cursor.
+    async fn joined_snapshots(
+        &self,
+        caller: &Caller,
+        ask: &SnapshotQuery,
+    ) -> Result<Vec<JoinedSnapshot>, UnresolvedCursor> {
+        let mut joined = Vec::new();
+        for (name, cursor) in ask.joined_cursors() {
+            let (held, _) = self.look_up_cursor(caller, None, Some(cursor)).await?;
+            let own = self.with_snapshot_rule(caller.clone(), &held);
+            if !own.effective_policy.policy.render_options.techniques.query {
+                let fault = Fault::query_disabled(held.endpoint.as_deref(), own.read_call.to_follow_up());
+                let (endpoint, origin_snapshot) = (held.endpoint.clone(), Some(held.origin_snapshot));
+                return Err(UnresolvedCursor { fault, endpoint, origin_snapshot });
+            }
+            let held = self.with_needed_items(caller, held, Need::All).await;
+            joined.push(JoinedSnapshot { name: name.clone(), snapshot: held.snapshot, view: held.view });
+        }
+        Ok(joined)
     }
 
     /// Returns the target of a request's cursor, which may be resolved already.

@@ -19,6 +19,7 @@ use crate::accuracy::CountSample;
 use crate::accuracy::texts::ReplyTexts;
 use crate::call::{Caller, Fault, SnapshotQuery};
 use crate::effective_policy::EffectivePolicy;
+use crate::snapshot_query::JoinedSnapshot;
 
 /// Renders replies and signs cursors.
 pub(crate) struct Renderer {
@@ -42,7 +43,7 @@ impl RenderJob {
     ///
     /// # Errors
     /// An invalid query or selection.
-    pub(crate) fn run_query(&self, ask: &SnapshotQuery) -> Result<Payload, Fault> {
+    pub(crate) fn run_query(&self, ask: &SnapshotQuery, joined: &[JoinedSnapshot]) -> Result<Payload, Fault> {
         let Request { path, section, fields, .. } = self.request.clone();
         let base = self.base.as_ref().map(|(view, position)| (view, *position));
         let resolve =
@@ -50,7 +51,7 @@ impl RenderJob {
         let place = Request { path, section, ..Request::default() };
         let known = fields.is_some() && resolve(Request { fields, ..place.clone() }).is_ok();
         let mut payload =
-            ask.run_until_cancelled(&self.snapshot, &resolve(place)?.view, &self.caller.cancel_flag)?;
+            ask.run_until_cancelled(&self.snapshot, &resolve(place)?.view, joined, &self.caller.cancel_flag)?;
         if let Some(answer) = &mut payload.query_answer {
             answer.has_known_fields = known;
         }

@@ -29,6 +29,8 @@ pub enum SnapshotQuery {
         sql: String,
         /// Values of `:name` parameters, as JSON.
         params: Vec<(String, String)>,
+        /// Other results that are joined: the name and the cursor of each.
+        with: Vec<(String, String)>,
     },
     /// A search.
     Find {
@@ -38,14 +40,29 @@ pub enum SnapshotQuery {
         context: Option<u32>,
         /// Fields to show of matching records; the identifying ones if `None`.
         fields: Option<String>,
+        /// True to search the names of members, and not their values.
+        keys: bool,
     },
+}
+
+/// Another result that a query joins.
+#[derive(Clone, Debug)]
+pub struct JoinedSnapshot {
+    /// Name of its schema.
+    pub name: String,
+    /// Content of the result.
+    pub snapshot: Arc<Snapshot>,
+    /// View of its cursor.
+    pub view: View,
 }
 
 impl SnapshotQuery {
     /// Returns the names of the arguments, the kind of the query first.
     pub(crate) fn argument_names(&self) -> Vec<&'static str> {
         let arguments = match self {
-            Self::Sql { params, .. } => [("sql", true), ("params", !params.is_empty()), ("", false)],
+            Self::Sql { params, with, .. } => {
+                [("sql", true), ("params", !params.is_empty()), ("with", !with.is_empty())]
+            }
             Self::Find { context, fields, .. } => {
                 [("find", true), ("context", context.is_some()), ("fields", fields.is_some())]
             }
@@ -53,15 +70,23 @@ impl SnapshotQuery {
         arguments.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
     }
 
+    /// Returns the names and cursors of the other results.
+    pub(crate) fn joined_cursors(&self) -> &[(String, String)] {
+        match self {
+            Self::Sql { with, .. } => with,
+            Self::Find { .. } => &[],
+        }
+    }
+
     /// Runs the query.
     ///
     /// # Errors
     /// An invalid query.
     pub fn run(&self, snapshot: &Snapshot, view: &View) -> Result<Payload, Fault> {
-        self.run_until_cancelled(snapshot, view, &CancelFlag::default())
+        self.run_until_cancelled(snapshot, view, &[], &CancelFlag::default())
     }
 
-    /// Runs the query until it is cancelled.
+    /// Runs the query, with the results that it joins, until it is cancelled.
     ///
     /// # Errors
     /// An invalid query.
@@ -69,16 +94,18 @@ impl SnapshotQuery {
         &self,
         snapshot: &Snapshot,
         view: &View,
+        joined: &[JoinedSnapshot],
         stop: &CancelFlag,
     ) -> Result<Payload, Fault> {
         let answered = catch_unwind(AssertUnwindSafe(|| match self {
-            Self::Sql { sql, params } => run_sql(snapshot, view, (sql, params), stop),
-            Self::Find { pattern, context, fields } => {
+            Self::Sql { sql, params, .. } => run_sql(snapshot, view, joined, (sql, params), stop),
+            Self::Find { pattern, context, fields, keys } => {
                 let fields = fields.as_deref();
                 let stop = Some(&**stop.as_atomic());
                 let query = find::SearchQuery {
                     context_lines: *context,
                     fields,
+                    keys_only: *keys,
                     stop_flag: stop,
                     ..find::SearchQuery::new(pattern)
                 };
@@ -89,7 +116,7 @@ impl SnapshotQuery {
                     extra_meta,
                 } = find::find(snapshot, view, &query)?;
                 Ok(result_payload(
-                    snapshot,
+                    &[snapshot],
                     json,
                     QueryAnswer {
                         match_count: matches,
@@ -110,13 +137,18 @@ impl SnapshotQuery {
 fn run_sql(
     snapshot: &Snapshot,
     view: &View,
+    joined: &[JoinedSnapshot],
     (sql, params): (&str, &[(String, String)]),
     stop: &CancelFlag,
 ) -> Result<Payload, Fault> {
     let limits =
         portion_sql::QueryLimits { cancel_flag: Some(Arc::clone(stop.as_atomic())), ..Default::default() };
     let question = portion_sql::SqlQuery { sql, params };
-    let answer = portion_sql::query(snapshot, view, &question, &limits)?;
+    let others: Vec<portion_sql::JoinedResult<'_>> = joined
+        .iter()
+        .map(|JoinedSnapshot { name, snapshot, view }| portion_sql::JoinedResult { name, snapshot, view })
+        .collect();
+    let answer = portion_sql::query_joined(snapshot, view, &others, &question, &limits)?;
     let mut extra_meta = Map::new();
     if answer.is_truncated {
         extra_meta.insert("cut".into(), Value::from("too many rows: add a condition or a LIMIT"));
@@ -135,24 +167,26 @@ fn run_sql(
         }
     }
     let found = QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() };
-    let payload = result_payload(snapshot, answer.json, found);
+    let snapshots: Vec<&Snapshot> =
+        std::iter::once(snapshot).chain(joined.iter().map(|joined| &*joined.snapshot)).collect();
+    let payload = result_payload(&snapshots, answer.json, found);
     Ok(Payload { invalid_utf8_count: answer.replacement_count, ..payload })
 }
 
-/// Builds the payload of an answer; `snapshot`: the queried snapshot.
-fn result_payload(snapshot: &Snapshot, json: String, mut answer: QueryAnswer) -> Payload {
-    answer.extra_meta.extend(redacted_field_names(snapshot).map(|fields| ("redacted".to_owned(), fields)));
+/// Builds the payload of an answer; `snapshots`: the queried ones.
+fn result_payload(snapshots: &[&Snapshot], json: String, mut answer: QueryAnswer) -> Payload {
+    answer.extra_meta.extend(redacted_field_names(snapshots).map(|fields| ("redacted".to_owned(), fields)));
     let block = Block::new("/content/0/text", Content::Text(json));
     // The queried snapshot is already redacted, and columns may have any name.
     let redaction_rules: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::none()));
     Payload { blocks: vec![block], query_answer: Some(answer), redaction_rules, ..Payload::default() }
 }
 
-/// Returns some names of redacted fields of the snapshot, because the answer may lack their values.
-fn redacted_field_names(snapshot: &Snapshot) -> Option<Value> {
-    let fields = snapshot.redacted();
+/// Returns some names of redacted fields of the snapshots, because the answer may lack their values.
+fn redacted_field_names(snapshots: &[&Snapshot]) -> Option<Value> {
+    let fields: Vec<&String> = snapshots.iter().flat_map(|snapshot| snapshot.redacted()).collect();
     let shortened =
-        |field: &String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());
+        |field: &&String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());
     let mut names: Vec<Value> = fields.iter().take(MAX_REDACTED_NAMES).map(shortened).collect();
     if fields.len() > MAX_REDACTED_NAMES {
         names.push(format!("+{} more", fields.len() - MAX_REDACTED_NAMES).into());

@@ -134,10 +134,18 @@ async fn queries_are_logged_with_kind_and_matches_but_without_text() {
         let request = Request { cursor, ..Request::default() };
         let params = vec![("who".into(), "\"Guest 7\"".into())];
         let sql = "SELECT * FROM items WHERE \"guest.name\" = :who AND status = 'confirmed'".into();
-        let find =
-            SnapshotQuery::Find { pattern: "Guest 1".into(), context: None, fields: Some("id".into()) };
-        let wrong = SnapshotQuery::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
-        for ask in [SnapshotQuery::Sql { sql, params }, find, wrong] {
+        let find = SnapshotQuery::Find {
+            pattern: "Guest 1".into(),
+            context: None,
+            fields: Some("id".into()),
+            keys: false,
+        };
+        let wrong = SnapshotQuery::Sql {
+            sql: "SELECT nowhere FROM items".into(),
+            params: Vec::new(),
+            with: Vec::new(),
+        };
+        for ask in [SnapshotQuery::Sql { sql, params, with: Vec::new() }, find, wrong] {
             clerk.answer(Intent::Query { request: request.clone(), query: ask }).await;
         }
     });

@@ -263,7 +263,7 @@ async fn queries_can_be_disabled() {
     let fixture = GatewayFixture::under(without(Techniques { query: false, ..Techniques::ALL }));
     let page = portion(fixture.fresh(list_bookings(), bookings(500)).await);
     let request = Request { cursor: next_cursor(&page), ..Request::default() };
-    let ask = SnapshotQuery::Sql { sql: "SELECT 1".into(), params: Vec::new() };
+    let ask = SnapshotQuery::Sql { sql: "SELECT 1".into(), params: Vec::new(), with: Vec::new() };
     let intent = Intent::Query { request, query: ask };
     let reply = fixture.gateway.answer(Call { caller: fixture.caller(None), endpoint: None, intent }).await;
     let fault = fault(reply);

@@ -18,11 +18,11 @@ use samples::trial::{Quarters, Trial, fault, next_cursor, notice, portion, shown
 use samples::{bookings, create_order, list_bookings, text};
 
 fn sql(statement: &str) -> SnapshotQuery {
-    SnapshotQuery::Sql { sql: statement.into(), params: Vec::new() }
+    SnapshotQuery::Sql { sql: statement.into(), params: Vec::new(), with: Vec::new() }
 }
 
 fn find(pattern: &str) -> SnapshotQuery {
-    SnapshotQuery::Find { pattern: pattern.into(), context: None, fields: None }
+    SnapshotQuery::Find { pattern: pattern.into(), context: None, fields: None, keys: false }
 }
 
 fn at(cursor: &str) -> Request {
@@ -91,6 +91,37 @@ async fn a_long_answer_is_read_to_its_end() {
     // The same query has the same answer, apart from cursors.
     let again = answer(trial.ask(&list, asked()).await, 2_000);
     assert_eq!(shown(&again), shown(&answer(trial.ask(&list, asked()).await, 2_000)));
+}
+
+#[tokio::test]
+async fn two_results_are_joined() {
+    let trial = Trial::new();
+    let list = stored_list(&trial, 2_000).await;
+    let join = |name: &str, cursor: &str, statement: &str| SnapshotQuery::Sql {
+        sql: statement.into(),
+        params: Vec::new(),
+        with: vec![(name.to_owned(), cursor.to_owned())],
+    };
+    let some =
+        handle(&answer(trial.ask(&list, sql("SELECT id, id * 2 AS twice FROM items WHERE id < 3")).await, 3));
+    let statement = "SELECT items.id, b.twice FROM items JOIN b ON items.id = b.id";
+    let joined = answer(trial.ask(&list, join("b", &some, statement)).await, 3);
+    assert_eq!(rows(&joined), json!([{"id": 0, "twice": 0}, {"id": 1, "twice": 2}, {"id": 2, "twice": 4}]));
+    let many = "SELECT a.id FROM b.items a JOIN items USING (id)";
+    let page = answer(trial.ask(&some, join("b", &list, many)).await, 3);
+    assert_eq!(rows(&page)[2], json!({"id": 2}));
+    // The cursor of the other result is judged by the rules of every cursor.
+    let forged = format!("{}{}", &some[..some.len() - 1], if some.ends_with('A') { "B" } else { "A" });
+    for cursor in [forged.as_str(), "", "x"] {
+        assert_eq!(fault(trial.ask(&list, join("b", cursor, statement)).await).code, "cursor_invalid");
+    }
+    let bob = Scope::from_principal("bob");
+    let foreign = trial.ask_as(bob, at(&list), join("b", &some, statement)).await;
+    assert_eq!(fault(foreign).code, "cursor_invalid");
+    trial.pass(Duration::from_mins(6));
+    let fresh = stored_list(&trial, 2_000).await;
+    trial.pass(Duration::from_mins(6));
+    assert_eq!(fault(trial.ask(&fresh, join("b", &some, statement)).await).code, "cursor_expired");
 }
 
 #[tokio::test]
@@ -178,6 +209,7 @@ async fn params_are_bound_and_fields_of_an_empty_answer_are_no_error() {
     let bound = |id: &str| SnapshotQuery::Sql {
         sql: "SELECT item FROM items WHERE \"guest.name\" = :name".into(),
         params: vec![("name".into(), id.into())],
+        with: Vec::new(),
     };
     let fields = Request { fields: Some("guest.name".into()), ..at(&list) };
     let one = answer(trial.ask_for(fields.clone(), bound("\"Guest 7\"")).await, 1);

@@ -87,9 +87,11 @@ async fn queries_see_redacted_content_only() {
     let list = format!("[{}]", (0..300).map(item).collect::<Vec<_>>().join(","));
     let (_, notice) = shown(fresh(&gateway, text(list)).await);
     let cursor = notice["nextCursor"].as_str().expect("there is more").to_owned();
-    let find = SnapshotQuery::Find { pattern: "hunter7".into(), context: None, fields: None };
+    let find = SnapshotQuery::Find { pattern: "hunter7".into(), context: None, fields: None, keys: false };
     let sql = "SELECT id AS token, \"wifiPassword\" AS w FROM items WHERE id < 3";
-    for (ask, expect) in [(find, 0), (SnapshotQuery::Sql { sql: sql.into(), params: vec![] }, 3)] {
+    for (ask, expect) in
+        [(find, 0), (SnapshotQuery::Sql { sql: sql.into(), params: vec![], with: Vec::new() }, 3)]
+    {
         let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
         let reply = answer(&gateway, Intent::Query { request, query: ask }).await;
         let Reply::Portion(portion) = &reply else { panic!("expected a portion: {reply:?}") };

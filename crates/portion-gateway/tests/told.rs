@@ -22,7 +22,7 @@ fn at(cursor: &str) -> Request {
 }
 
 fn find(pattern: &str) -> SnapshotQuery {
-    SnapshotQuery::Find { pattern: pattern.into(), context: None, fields: None }
+    SnapshotQuery::Find { pattern: pattern.into(), context: None, fields: None, keys: false }
 }
 
 /// Stores a list, and returns its cursor and origin.
@@ -82,7 +82,8 @@ async fn an_invalid_follow_up_is_recorded_with_its_origin() {
     let field = Request { fields: Some("nowhere".into()), ..at(&cursor) };
     trial.follow_as(ada(), field).await;
     check(&trial.records()[0], "create_order", Some(origin), "field_unknown");
-    let sql = SnapshotQuery::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
+    let sql =
+        SnapshotQuery::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new(), with: Vec::new() };
     trial.ask(&cursor, sql).await;
     check(&trial.records()[0], "create_order", Some(origin), "query_invalid");
     let wrong = || Fault::from(portion_core::view::ViewError::UnknownArgument("filter".into()));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use portion_core::path::UnresolvedPath;
 use thiserror::Error;
 
 /// The error of a query.
@@ -38,6 +39,21 @@ pub enum QueryError {
         /// Advice for a cheaper query.
         advice: String,
     },
+}
+
+impl From<UnresolvedPath> for QueryError {
+    fn from(path: UnresolvedPath) -> Self {
+        Self::Invalid {
+            message: format!("there is no {} in {}", path.missing_step, path.resolved_pointer),
+            token: None,
+            nearest: path.closest_step,
+            hint: Some(format!(
+                "there is: {}",
+                path.available_steps.iter().take(20).cloned().collect::<Vec<_>>().join(", ")
+            )),
+            tables: Vec::new(),
+        }
+    }
 }
 
 /// A table and its columns.
@@ -86,6 +102,9 @@ impl QueryError {
                     .into()
             }
             Self::Invalid { tables, hint, .. } => {
+                if tables.is_empty() {
+                    return hint.clone().unwrap_or_else(|| "correct the statement".into());
+                }
                 let mut text = hint.as_ref().map(|hint| format!("{hint}; ")).unwrap_or_default();
                 text.push_str("use one SELECT over these tables (SQLite): ");
                 let share = MAX_ADVICE_CHARS / tables.len().clamp(1, 4);

@@ -57,6 +57,17 @@ pub struct SqlQuery<'a> {
     pub params: &'a [(String, String)],
 }
 
+/// Another result that a query may join.
+#[derive(Clone, Copy, Debug)]
+pub struct JoinedResult<'a> {
+    /// Name of the result: its tables are `name.items` and so on, and `name` is its first table.
+    pub name: &'a str,
+    /// Content of the result.
+    pub snapshot: &'a Snapshot,
+    /// Part of it that can be queried.
+    pub view: &'a View,
+}
+
 /// Runs a query on the content of a view.
 ///
 /// `items` is the main list: each field is a column (nested ones dotted: `"price.total"`), the hidden
@@ -78,5 +89,28 @@ pub fn query(
     question: &SqlQuery<'_>,
     limits: &QueryLimits,
 ) -> Result<QueryResult, QueryError> {
-    engine::run_query(&catalogue::for_view(snapshot, view), question, limits)
+    query_joined(snapshot, view, &[], question, limits)
+}
+
+/// Runs a query on the content of a view and of other results.
+///
+/// # Errors
+/// The errors of [`query`].
+pub fn query_joined(
+    snapshot: &Snapshot,
+    view: &View,
+    joined: &[JoinedResult<'_>],
+    question: &SqlQuery<'_>,
+    limits: &QueryLimits,
+) -> Result<QueryResult, QueryError> {
+    let names: Vec<&str> = joined.iter().map(|other| other.name).collect();
+    // Longer statements are refused later, unread.
+    let tables = if question.sql.len() > limits.max_sql_bytes {
+        dialect::NamedTables::default()
+    } else {
+        dialect::name_tables(question.sql, &names)
+    };
+    let catalogue = catalogue::build(snapshot, view, &tables.paths, joined).map_err(QueryError::from)?;
+    let question = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
+    engine::run_query(&catalogue, &question, limits)
 }

@@ -38,6 +38,7 @@ mod record_search;
 mod regex_engine;
 mod scope;
 mod similar_words;
+mod syntax_hint;
 mod text_search;
 mod value_search;
 mod word_scanner;
@@ -69,6 +70,8 @@ pub struct SearchQuery<'a> {
     pub context_lines: Option<u32>,
     /// Fields of records to show, separated by commas, as in [`FieldSelection`]; `all` for all fields.
     pub fields: Option<&'a str>,
+    /// True to search the names of members, and not their values.
+    pub keys_only: bool,
     /// Number of matches listed; all are counted.
     pub max_items: usize,
     /// Set by another thread to end the search with [`FindError::TooCostly`].
@@ -78,7 +81,14 @@ pub struct SearchQuery<'a> {
 impl<'a> SearchQuery<'a> {
     /// Creates a query for a pattern with defaults.
     pub fn new(pattern: &'a str) -> Self {
-        Self { pattern, context_lines: None, fields: None, max_items: DEFAULT_MAX_ITEMS, stop_flag: None }
+        Self {
+            pattern,
+            context_lines: None,
+            fields: None,
+            keys_only: false,
+            max_items: DEFAULT_MAX_ITEMS,
+            stop_flag: None,
+        }
     }
 }
 
@@ -107,6 +117,7 @@ pub struct SearchResult {
     pub word_match_count: usize,
     /// Further metadata: `searched` (`text`, `regex` or `words`), `literalMatches` if text without matches
     /// was tried as a regular expression, `ignoringCase`, `in` (`keys`), `occurrences` if lines have several,
+    /// `keyMatches` for the number of matches in names if values match, `hint` if the pattern is a member or a path,
     /// `exact` for the number of values that are the whole pattern, `words` with the number of units that
     /// contain each word, `kept` if not all matches are listed, `nearest` with words similar to one without
     /// matches.
@@ -143,7 +154,16 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
         context_lines: ask.context_lines,
         max_items: ask.max_items,
     };
-    scope.find(&pattern, &mut fuel)
+    if ask.keys_only {
+        return scope.find_keys(&pattern, &mut fuel);
+    }
+    let mut result = scope.find(&pattern, &mut fuel)?;
+    if result.match_count == 0 {
+        let has_key = |key: &str| subjects.iter().any(|(_, subject)| contains_key(subject, key));
+        let hint = syntax_hint::syntax_hint(pattern.text(), has_key);
+        result.extra_meta.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
+    }
+    Ok(result)
 }
 
 /// Returns true if some key in the JSON is the first step of a dotted name.

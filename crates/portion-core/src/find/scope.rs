@@ -59,12 +59,12 @@ impl SearchScope<'_> {
         let (text, regex) = ([("searched", "text".into())], [("searched", "regex".into())]);
         let mut exact = self.start_pass(pattern.literal(), fuel)?;
         if let Some(found) = self.search(&mut exact, SearchedPart::Values, &text, fuel)? {
-            return Ok(found);
+            return Ok(self.with_key_matches(found, &mut exact, fuel));
         }
         if let Some(matcher) = pattern.regex() {
             let mut pass = self.start_pass(matcher?, fuel)?;
             return Ok(match self.search(&mut pass, SearchedPart::Values, &regex, fuel)? {
-                Some(found) => found,
+                Some(found) => self.with_key_matches(found, &mut pass, fuel),
                 None => self
                     .search(&mut pass, SearchedPart::Keys, &regex, fuel)?
                     .unwrap_or_else(|| SearchResult::empty("regex")),
@@ -76,7 +76,7 @@ impl SearchScope<'_> {
         if let Some(pass) = &mut ignoring
             && let Some(found) = self.search(pass, SearchedPart::Values, &case, fuel)?
         {
-            return Ok(found);
+            return Ok(self.with_key_matches(found, pass, fuel));
         }
         if let Some(found) = self.search(&mut exact, SearchedPart::Keys, &text, fuel)? {
             return Ok(found);
@@ -109,6 +109,44 @@ impl SearchScope<'_> {
             nothing.extra_meta.insert("nearest".into(), near.into());
         }
         Ok(nothing)
+    }
+
+    /// Searches the names of members only.
+    pub(super) fn find_keys(
+        &self,
+        pattern: &Pattern<'_>,
+        fuel: &mut Fuel<'_>,
+    ) -> Result<SearchResult, FindError> {
+        let named = if pattern.regex().is_some() { "regex" } else { "text" };
+        let given = match pattern.regex() {
+            Some(matcher) => Some(matcher?),
+            None => Some(pattern.literal()),
+        };
+        for (matcher, ignores_case) in [(given, false), (pattern.ignoring_case(), true)] {
+            let Some(matcher) = matcher else { continue };
+            let mut meta = vec![("searched", named.into())];
+            meta.extend(ignores_case.then_some(("ignoringCase", true.into())));
+            let mut pass = self.start_pass(matcher, fuel)?;
+            if let Some(found) = self.search(&mut pass, SearchedPart::Keys, &meta, fuel)? {
+                return Ok(found);
+            }
+        }
+        let mut nothing = SearchResult::empty(named);
+        nothing.extra_meta.insert("in".into(), "keys".into());
+        Ok(nothing)
+    }
+
+    /// Adds how many names match as well. A search that becomes too costly is left out.
+    fn with_key_matches(
+        &self,
+        mut found: SearchResult,
+        pass: &mut SearchPass,
+        fuel: &mut Fuel<'_>,
+    ) -> SearchResult {
+        if let Ok(Some(keys)) = self.search(pass, SearchedPart::Keys, &[], fuel) {
+            found.extra_meta.insert("keyMatches".into(), keys.match_count.into());
+        }
+        found
     }
 
     /// Searches for text without matches as the regular expression that may have been meant, with its case

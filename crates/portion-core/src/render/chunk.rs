@@ -1,7 +1,7 @@
 //! Renders chunks and line ranges of a text.
 
 use portion_json::span::Span;
-use portion_text::chunk::{ChunkLimits, cut};
+use portion_text::chunk::{self, ChunkLimits, cut};
 use portion_tokens::estimate_size;
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         drawn.set_meta("pastEnd", true);
     }
     if spot.is_first() {
-        drawn.query_hint = drawn.next.map(|_| "find");
+        drawn.query_hint = drawn.next.map(|_| query_hint(index.chunker.name()));
         let size = estimate_size(room.counter, text);
         let told = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
         drawn.set_meta("totalTokens", told);
@@ -80,6 +80,16 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         }
     }
     drawn
+}
+
+/// Returns the query hint for a kind of text: the table that its records are.
+fn query_hint(chunker: &str) -> &'static str {
+    match chunker {
+        "log" => "find, or sql: SELECT … FROM entries(start_line,time,level,text)",
+        "table" => "find, or sql: SELECT … FROM items",
+        chunk::MARKDOWN => "find, or sql: SELECT … FROM sections(title,text)",
+        _ => "find",
+    }
 }
 
 /// Longest text, in bytes, whose chunks are counted exactly.

@@ -29,6 +29,9 @@ const ELIDED_STRING_TOKENS: usize = 80;
 /// Highest cost of a nested list or object that is shown whole, in tokens.
 const MAX_CONTAINER_TOKENS: usize = 120;
 
+/// Query hint for an object.
+const SQL_HINT: &str = "sql: SELECT … FROM leaves(path,key,value)";
+
 /// Renders an object: whole if it is selected or small and fits, otherwise the requested fields, otherwise a
 /// summary.
 pub(super) fn render(
@@ -133,6 +136,7 @@ fn render_summary(
     let mut drawn = Rendering::new("summary", body);
     drawn.is_json = true;
     let shown = shown_field_names(&drawn.body, &pointer);
+    drawn.query_hint = spot.is_first().then_some(SQL_HINT);
     drawn.set_meta("totalFields", core.len());
     drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
     if elided > 0 {

@@ -90,7 +90,7 @@ pub(super) fn parse_query_arguments(
     policy: &Policy,
 ) -> Result<(Request, SnapshotQuery), Fault> {
     let (mut request, mut sql, mut pattern) = (Request::default(), None, None);
-    let (mut params, mut context) = (Vec::new(), None);
+    let (mut params, mut with, mut context, mut keys) = (Vec::new(), Vec::new(), None, false);
     for Member { key, value } in walk::members(text, arguments) {
         let (name, json) = (unescape(key.slice(text)), value.slice(text));
         match (name.as_str(), walk::kind(text, value)) {
@@ -106,6 +106,10 @@ pub(super) fn parse_query_arguments(
                     members.map(|m| (unescape(m.key.slice(text)), m.value.slice(text).to_owned())).collect();
             }
             ("params", _) => return Err(invalid_query("params must be an object")),
+            ("with", JsonKind::Object) => with = parse_joined_cursors(text, value)?,
+            ("with", _) => return Err(invalid_query(INVALID_WITH)),
+            ("keys", JsonKind::Bool) => keys = json == "true",
+            ("keys", _) => return Err(invalid_query("keys must be true or false")),
             ("context", _) => {
                 let lines =
                     decoded_scalar(json).trim().parse().ok().filter(|lines| *lines <= MAX_CONTEXT_LINES);
@@ -121,12 +125,43 @@ pub(super) fn parse_query_arguments(
     }
     request.check()?;
     let query = match (sql, pattern) {
-        (Some(sql), None) => SnapshotQuery::Sql { sql, params },
-        (None, Some(pattern)) => SnapshotQuery::Find { pattern, context, fields: request.fields.take() },
+        (Some(sql), None) => SnapshotQuery::Sql { sql, params, with },
+        (None, Some(_)) if !with.is_empty() => {
+            return Err(invalid_query("with joins results in sql, not in find"));
+        }
+        (None, Some(pattern)) => {
+            SnapshotQuery::Find { pattern, context, fields: request.fields.take(), keys }
+        }
         (None, None) => return Err(invalid_query("no query is given")),
         (Some(_), Some(_)) => return Err(invalid_query("two queries given")),
     };
     Ok((request, query))
+}
+
+/// Largest number of results that a query joins.
+const MAX_JOINED_RESULTS: usize = 4;
+
+const INVALID_WITH: &str = "with must be an object of at most 4 names and cursors: {\"b\":\"cursor\"}";
+
+/// Parses `with`: the names and the cursors of other results.
+fn parse_joined_cursors(text: &str, value: Span) -> Result<Vec<(String, String)>, Fault> {
+    let members = walk::members(text, value);
+    if members.len() > MAX_JOINED_RESULTS {
+        return Err(invalid_query(INVALID_WITH));
+    }
+    let mut joined: Vec<(String, String)> = Vec::new();
+    for Member { key, value } in members {
+        let name = unescape(key.slice(text));
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.len() <= 30
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let is_new = !joined.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name));
+        if !is_name || !is_new || walk::kind(text, value) != JsonKind::String {
+            return Err(invalid_query(INVALID_WITH));
+        }
+        joined.push((name, unescape(value.slice(text))));
+    }
+    Ok(joined)
 }
 
 /// Largest number of context lines around a match.
@@ -134,7 +169,7 @@ const MAX_CONTEXT_LINES: u32 = 100;
 
 fn invalid_query(reason: &str) -> Fault {
     let advice = "set cursor and either sql, a SELECT over items (or lines, of text), or find, a text or \
-                  /regex/; limit, fields, params and context are optional";
+                  /regex/; limit, fields, with, params, keys and context are optional";
     Fault::new("query_invalid", reason.to_owned(), advice.to_owned())
 }
 
@@ -261,12 +296,13 @@ mod tests {
     fn parses_queries_in_all_spellings() {
         let sql = |sql: &str, params: &[(&str, &str)]| {
             let params = params.iter().map(|(name, json)| ((*name).into(), (*json).into())).collect();
-            SnapshotQuery::Sql { sql: sql.into(), params }
+            SnapshotQuery::Sql { sql: sql.into(), params, with: Vec::new() }
         };
         let find = |pattern: &str, context, fields: Option<&str>| SnapshotQuery::Find {
             pattern: pattern.into(),
             context,
             fields: fields.map(str::to_owned),
+            keys: false,
         };
         let check = |arguments: &str, expect: SnapshotQuery| {
             let (request, query) = asks(arguments).expect(arguments);
@@ -280,6 +316,15 @@ mod tests {
         );
         check(r#"{"cursor":"c","sql":"S","params":null,"context":null}"#, sql("S", &[]));
         check(r#"{"cursor":"c","find":"x","sql":null}"#, find("x", None, None));
+        check(
+            r#"{"cursor":"c","find":"x","keys":true}"#,
+            SnapshotQuery::Find { pattern: "x".into(), context: None, fields: None, keys: true },
+        );
+        let with = vec![("b".to_owned(), "d".to_owned()), ("C_2".to_owned(), "e".to_owned())];
+        check(
+            r#"{"cursor":"c","sql":"S","with":{"b":"d","C_2":"e"}}"#,
+            SnapshotQuery::Sql { sql: "S".into(), params: Vec::new(), with },
+        );
         // A search pattern may look like a number.
         check(r#"{"cursor":"c","find":10.50}"#, find("10.50", None, None));
         check(r#"{"cursor":"c","find":true}"#, find("true", None, None));
@@ -310,6 +355,20 @@ mod tests {
         check(r#"{"cursor":"c","find":{"a":1}}"#, "query_invalid", "find is not text");
         check(r#"{"cursor":"c","sql":"S","params":[1]}"#, "query_invalid", "params must be an object");
         check(r#"{"cursor":"c","sql":"S","params":"x"}"#, "query_invalid", "params must be an object");
+        for with in [
+            "[]",
+            "\"b\"",
+            r#"{"b":7}"#,
+            r#"{"":"d"}"#,
+            r#"{"b c":"d"}"#,
+            r#"{"1":"d"}"#,
+            r#"{"b":"d","B":"e"}"#,
+        ] {
+            check(&format!(r#"{{"sql":"S","with":{with}}}"#), "query_invalid", "with must be an object");
+        }
+        let five = r#"{"a":"1","b":"2","c":"3","d":"4","e":"5"}"#;
+        check(&format!(r#"{{"sql":"S","with":{five}}}"#), "query_invalid", "with must be an object");
+        check(r#"{"find":"x","with":{"b":"d"}}"#, "query_invalid", "with joins results in sql");
         for context in ["-1", "101", "2.5", "\"three\"", "[3]", "{}", "true", "99999999999999999999"] {
             check(
                 &format!(r#"{{"find":"x","context":{context}}}"#),

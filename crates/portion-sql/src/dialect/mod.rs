@@ -14,6 +14,7 @@ mod laws;
 mod limits;
 mod names;
 mod operators;
+mod tables;
 mod token;
 mod where_clause;
 mod within_group;
@@ -22,6 +23,7 @@ use std::borrow::Cow;
 
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
 use edits::Edits;
+pub(crate) use tables::{NamedTables, name_tables};
 use token::TokenKind;
 pub(crate) use token::string_literals;
 pub(crate) use where_clause::{Condition, WhereClause, parse as parse_where_clause};

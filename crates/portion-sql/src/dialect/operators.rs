@@ -11,12 +11,16 @@ pub(super) fn sign(edits: &mut Edits<'_>, at: usize, is_date_column: &dyn Fn(&st
         "~*" if is_binary() => edits.replace(at, " REGEXP '(?i)' || "),
         "!~" if is_binary() => edits.replace(at, " NOT REGEXP "),
         "!~*" if is_binary() => edits.replace(at, " NOT REGEXP '(?i)' || "),
-        "+" | "-" if is_binary() => {
-            if edits.is_sign(at, "+") || !subtract_columns(edits, at, is_date_column) {
-                days(edits, at);
-            }
-        }
+        "+" if is_binary() => days(edits, at),
+        "-" if is_binary() => subtract(edits, at, is_date_column),
         _ => {}
+    }
+}
+
+/// Rewrites a difference with dates.
+fn subtract(edits: &mut Edits<'_>, sign: usize, is_date_column: &dyn Fn(&str) -> bool) {
+    if !subtract_columns(edits, sign, is_date_column) {
+        days(edits, sign);
     }
 }
 

@@ -78,17 +78,17 @@ impl QueryRun<'_> {
             }
             Err(RowsError::Sqlite(error)) => Err(self.explain(error)),
             Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
-            Ok(answer) => match opened.usage.computed_columns(shown, &self.catalogue.tables) {
-                Some(fields) => Err(QueryError::redacted(&fields)),
-                None => {
-                    let rounded = opened.rounding.computed_columns(as_they_are, sql);
-                    drop(statement);
-                    let is_empty = answer.row_count == 0 || answer.is_blank;
-                    let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
-                    let empty_reason = is_empty.then(explain).flatten();
-                    Ok(QueryResult { empty_reason, ..answer.with_rounded(rounded) })
+            Ok(answer) => {
+                if let Some(fields) = opened.usage.computed_columns(shown, &self.catalogue.tables) {
+                    return Err(QueryError::redacted(&fields));
                 }
-            },
+                let rounded = opened.rounding.computed_columns(as_they_are, sql);
+                drop(statement);
+                let is_empty = answer.row_count == 0 || answer.is_blank;
+                let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
+                let empty_reason = is_empty.then(explain).flatten();
+                Ok(QueryResult { empty_reason, ..answer.with_rounded(rounded) })
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! JSON lists as tables: one row per item, one column per field.
 
+mod leaves;
 mod shape;
 mod source;
 mod tree;
@@ -11,7 +12,8 @@ use portion_json::span::Span;
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::table::{ColumnSet, RowBuffer, TableRows};
-pub(crate) use source::{ArraySource, ListSource, ObjectSource};
+pub(crate) use leaves::LeavesSource;
+pub(crate) use source::{ArraySource, ListSource, MapSource, ObjectSource};
 use tree::FieldTree;
 
 /// The rows of a list, whose items and fields were scanned once.

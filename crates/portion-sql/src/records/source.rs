@@ -57,6 +57,19 @@ impl RowSource for ArraySource {
     }
 }
 
+/// An object whose members are rows.
+pub(crate) struct MapSource {
+    pub(crate) text: Slice,
+    pub(crate) span: Span,
+}
+
+impl RowSource for MapSource {
+    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let records = RecordScanner::new().scan_map(&self.text, self.span, clock)?.finish(&self.text);
+        Some(Arc::new(records.with_ranking_of_first()))
+    }
+}
+
 impl RowSource for ObjectSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut scanner = RecordScanner::new();

@@ -1,4 +1,6 @@
-//! The table `sections(number, level, title, start_line, end_line, text)` of texts with headings.
+//! The table `sections(number, level, title, start_line, end_line, text, own_text, is_leaf)` of texts with headings.
+//!
+//! `text` includes the sections inside, `own_text` does not. A leaf has no section inside.
 
 use std::sync::Arc;
 
@@ -26,15 +28,19 @@ struct SectionRecord {
     start_line: usize,
     end_line: usize,
     span: Span,
+    /// Begin of the first section inside it, or its end.
+    own_end: usize,
 }
 
-const COLUMNS: [(&str, ValueKinds); 6] = [
+const COLUMNS: [(&str, ValueKinds); 8] = [
     ("number", ValueKinds::INTEGER),
     ("level", ValueKinds::INTEGER),
     ("title", ValueKinds::TEXT),
     ("start_line", ValueKinds::INTEGER),
     ("end_line", ValueKinds::INTEGER),
     ("text", ValueKinds::TEXT),
+    ("own_text", ValueKinds::TEXT),
+    ("is_leaf", ValueKinds::BOOL),
 ];
 
 impl RowSource for SectionsSource {
@@ -46,8 +52,13 @@ impl RowSource for SectionsSource {
             start_line: super::line_number(&lines, heading.start),
             end_line: super::line_number(&lines, heading.end.saturating_sub(1).max(heading.start)),
             span: Span::new(heading.start, heading.end),
+            own_end: heading.end,
         };
-        let sections: Vec<SectionRecord> = headings(&self.0).into_iter().map(section).collect();
+        let mut sections: Vec<SectionRecord> = headings(&self.0).into_iter().map(section).collect();
+        for at in 1..sections.len() {
+            let next = sections[at].span.start as usize;
+            sections[at - 1].own_end = sections[at - 1].own_end.min(next);
+        }
         let columns = COLUMNS.map(|(name, kinds)| ColumnDef::new(name, kinds, sections.len())).into();
         Some(Arc::new(SectionRows { text: self.0.clone(), sections, columns }))
     }
@@ -70,7 +81,9 @@ impl TableRows for SectionRows {
             2 => Cell::text(&section.title),
             3 => Cell::from_count(section.start_line),
             4 => Cell::from_count(section.end_line),
-            _ => Cell::text(section.span.slice(&self.text)),
+            5 => Cell::text(section.span.slice(&self.text)),
+            6 => Cell::text(Span::new(section.span.start as usize, section.own_end).slice(&self.text)),
+            _ => Cell::Integer(i64::from(section.own_end == section.span.end as usize)),
         }
     }
 }

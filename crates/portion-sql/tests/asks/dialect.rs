@@ -177,7 +177,7 @@ fn limits_and_catalog_statements() {
         "SELECT id FROM items ORDER BY id OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY",
         r#"[{"id":2},{"id":3}]"#,
     );
-    let tables = r#"[{"name":"items","rows":1,"columns":3}]"#;
+    let tables = r#"[{"name":"items","rows":1,"columns":3},{"name":"leaves","rows":1,"columns":4}]"#;
     for sql in ["SHOW TABLES", "show tables;", "DESCRIBE"] {
         check("[{\"a\":1}]", sql, tables);
     }

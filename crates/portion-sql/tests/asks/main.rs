@@ -6,7 +6,9 @@ mod common;
 mod dialect;
 mod empty;
 mod functions;
+mod questions;
 mod redacted;
+mod tables;
 
 use common::{answer, check, refused};
 
@@ -83,7 +85,7 @@ fn sibling_lists_are_tables_named_by_their_keys() {
     let join = "SELECT name, sum(total) AS t FROM users JOIN orders ON user_id = id GROUP BY name";
     check(two, join, r#"[{"name":"a","t":11}]"#);
     check(two, "SELECT count(*) AS n, max(total) AS m FROM items", r#"[{"n":2,"m":6}]"#);
-    let tables = r#"[{"table_name":"items"},{"table_name":"users"}]"#;
+    let tables = r#"[{"table_name":"items"},{"table_name":"users"},{"table_name":"leaves"}]"#;
     check(two, "SELECT DISTINCT table_name FROM fields", tables);
     let fields = r#"{"fields":[{"a":1}],"x":{"y":{"deep":[{"b":2}]}}}"#;
     check(fields, "SELECT a FROM fields", r#"[{"a":1}]"#);
@@ -266,7 +268,7 @@ fn errors_name_the_cause_and_a_suggestion() {
     assert_eq!(
         error.advice(),
         "use one SELECT over these tables (SQLite): items(id, name, \"price.total\", \"price.currency\", zip, \
-         active, tags, note, item, price); fields(table_name, name, kind, present)"
+         active, tags, note, item, price); leaves(path, key, value, type); fields(table_name, name, kind, present)"
     );
 }
 

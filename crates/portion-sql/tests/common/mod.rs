@@ -7,7 +7,7 @@ use portion_core::payload::{Block, Content, Payload, Redact};
 use portion_core::redact::RedactionRules;
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
-use portion_sql::{QueryError, QueryLimits, QueryResult, SqlQuery, query};
+use portion_sql::{JoinedResult, QueryError, QueryLimits, QueryResult, SqlQuery, query, query_joined};
 
 /// Creates a snapshot of one text.
 pub(crate) fn snapshot(text: &str) -> Snapshot {
@@ -37,6 +37,20 @@ pub(crate) fn asked(
     let params: Vec<(String, String)> =
         params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     query(snapshot, &View::root(), &SqlQuery { sql, params: &params }, limits)
+}
+
+/// Runs a query on a text and on other texts with names.
+pub(crate) fn answer_joined(
+    text: &str,
+    others: &[(&str, &str)],
+    sql: &str,
+) -> Result<QueryResult, QueryError> {
+    let view = View::root();
+    let snapshots: Vec<(&str, Snapshot)> =
+        others.iter().map(|(name, text)| (*name, redacted(text))).collect();
+    let joined: Vec<JoinedResult<'_>> =
+        snapshots.iter().map(|(name, snapshot)| JoinedResult { name, snapshot, view: &view }).collect();
+    query_joined(&redacted(text), &view, &joined, &SqlQuery { sql, params: &[] }, &QueryLimits::default())
 }
 
 /// Asserts the result of a query on a text.

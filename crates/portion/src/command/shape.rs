@@ -297,10 +297,10 @@ impl QueryArgs {
         policy: &Policy,
     ) -> Result<Option<Snapshot>, ShapeError> {
         let ask = match (&self.sql, &self.find) {
-            (Some(sql), _) => SnapshotQuery::Sql { sql: sql.clone(), params: Vec::new() },
+            (Some(sql), _) => SnapshotQuery::Sql { sql: sql.clone(), params: Vec::new(), with: Vec::new() },
             (None, Some(pattern)) => {
                 let (pattern, fields) = (pattern.clone(), request.fields.take());
-                SnapshotQuery::Find { pattern, context: self.context, fields }
+                SnapshotQuery::Find { pattern, context: self.context, fields, keys: false }
             }
             (None, None) => return Ok(None),
         };

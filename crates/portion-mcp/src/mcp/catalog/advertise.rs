@@ -29,12 +29,13 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Queries a shortened result. sql: a SELECT over its records in table items "#,
-        r#"(a column per field, \"price.total\"; item is JSON), or over lines(number,text) of text. "#,
-        r#"find: text or /regex/.","#,
+        r#","description":"Queries a shortened result. sql: a SELECT (SQLite) over its records in table items "#,
+        r#"(a column per field, \"price.total\"; item is JSON), entries of a log, sections, lines, leaves. "#,
+        r#"with joins another result as b.items. find: text or /regex/.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""sql":{"type":"string"},"#,
+        r#""with":{"type":"object","description":"{b: cursor}"},"#,
         r#""find":{"type":"string"},"#,
         r#""limit":{"type":"integer"}"#,
         r#"},"required":["cursor"]},"#,
@@ -146,6 +147,7 @@ mod tests {
         };
         let (read, query, describe) =
             (cost(BuiltinTool::Read), cost(BuiltinTool::Query), cost(BuiltinTool::Describe));
+        eprintln!("{read} + {query}");
         assert!(read + query <= 350 && describe <= 100, "{read} + {query}, {describe}");
     }
 }

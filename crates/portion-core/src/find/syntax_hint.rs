@@ -1,0 +1,87 @@
+//! Recognizes patterns that are a path or a member of JSON, and says how to ask for those.
+
+/// Maximum characters of a pattern that is recognized.
+const MAX_PATTERN_CHARS: usize = 120;
+
+/// Returns how to ask for what a pattern without matches seems to mean; `has_key`: returns true if a name is a key.
+pub(super) fn syntax_hint(pattern: &str, has_key: impl Fn(&str) -> bool) -> Option<String> {
+    let pattern = pattern.trim();
+    if pattern.len() > MAX_PATTERN_CHARS {
+        return None;
+    }
+    if let Some((key, value)) = member(pattern) {
+        let is_known = has_key(key);
+        let value = if value.parse::<f64>().is_ok() {
+            value.to_owned()
+        } else {
+            format!("'{}'", value.replace('\'', "''"))
+        };
+        return is_known.then(|| {
+            format!("find searches values, then keys; for a member use sql: SELECT * FROM items WHERE \"{key}\" = {value}")
+        });
+    }
+    let path = pattern.strip_prefix("$.").or_else(|| pattern.strip_prefix('$')).unwrap_or(pattern);
+    let is_plain = !path.is_empty()
+        && !path.contains(|c: char| c.is_whitespace() || matches!(c, '*' | '(' | '\\' | '|'));
+    let first = path.trim_start_matches('/').split(['/', '.', '[']).next().unwrap_or_default();
+    let is_path = is_plain && path.trim_start_matches('/').contains(['/', '.', '[']) && !path.ends_with('/');
+    (is_path && has_key(first)).then(|| {
+        let dotted = path.replace("['", ".").replace("']", "").replace('[', ".").replace(']', "");
+        format!("find searches values, then keys; for a path use portion_read(cursor, path={dotted})")
+    })
+}
+
+/// Returns the key and the value of `"key": "value"`, `key: value` or `key=value`.
+fn member(pattern: &str) -> Option<(&str, &str)> {
+    let inside = pattern.trim_matches(|c: char| matches!(c, '{' | '}' | ',') || c.is_whitespace());
+    let (key, value) = inside.split_once([':', '='])?;
+    let (key, value) = (key.trim().trim_matches(['"', '\'']), value.trim());
+    let value =
+        value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\''])).unwrap_or(value);
+    let is_name = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    (is_name && !value.is_empty()).then_some((key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::syntax_hint;
+
+    #[test]
+    fn recognizes_members_and_paths() {
+        let check = |pattern: &str, expect: Option<&str>| {
+            let hint = syntax_hint(pattern, |key| matches!(key, "status" | "price" | "guest.name"));
+            assert_eq!(hint.is_some(), expect.is_some(), "{pattern}: {hint:?}");
+            assert!(hint.unwrap_or_default().ends_with(expect.unwrap_or_default()), "{pattern}");
+        };
+        for pattern in [
+            "\"status\":\"new\"",
+            "\"status\": \"new\"",
+            "{\"status\":\"new\"}",
+            "status=new",
+            "status: 'new'",
+        ] {
+            check(pattern, Some("WHERE \"status\" = 'new'"));
+        }
+        check("\"price\": 12.5,", Some("WHERE \"price\" = 12.5"));
+        check("guest.name: it's", Some("WHERE \"guest.name\" = 'it''s'"));
+        check("/price/total", Some("path=/price/total)"));
+        check("$.price[0].total", Some("path=price.0.total)"));
+        check("price['total']", Some("path=price.total)"));
+        for pattern in [
+            "new",
+            "no: such",
+            "price",
+            "/regex/",
+            "12:30",
+            "a = b",
+            "",
+            "://",
+            "status",
+            "price total.",
+            "é:",
+            "\":\"",
+        ] {
+            check(pattern, None);
+        }
+    }
+}

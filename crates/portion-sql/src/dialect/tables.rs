@@ -1,0 +1,141 @@
+//! Rewrites the names of tables: `items('/a/b')` is the list at a path, `b.items` a table of another result.
+
+use super::edits::Edits;
+use super::token::TokenKind;
+
+/// A statement whose tables have names of their own.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct NamedTables {
+    /// The statement, if it was changed.
+    pub(crate) sql: Option<String>,
+    /// Paths of lists that are tables. The name of the table is the path.
+    pub(crate) paths: Vec<String>,
+}
+
+/// Words after which FROM ends.
+const FROM_ENDS: &str = "where group order having limit window union except intersect on using select";
+/// Words that may follow a table and are not its alias.
+const NO_ALIASES: &str = "where group order having limit window union except intersect on using join left right inner \
+    outer cross full natural";
+
+/// Rewrites the tables of a statement; `joined`: the names of other results.
+pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
+    let mut edits = Edits::new(sql);
+    let targets = targets(&edits);
+    let mut aliased: Vec<(String, String)> = Vec::new();
+    let mut named = NamedTables::default();
+    for at in targets.iter().copied() {
+        if let Some((path, last)) = path_table(&edits, at) {
+            let has_name = matches!(edits.kind(at), Some(TokenKind::Word));
+            let alias = if has_name && !has_alias(&edits, last) {
+                format!(" AS {}", edits.text(at))
+            } else {
+                String::new()
+            };
+            edits.remove(at, last);
+            edits.replace(at, format!("{}{alias}", quoted(&path)));
+            named.paths.push(path);
+        } else if let Some(name) = joined_name(&edits, at, joined).filter(|_| edits.is_sign(at + 1, ".")) {
+            let table = unquoted(edits.text(at + 2));
+            let full = format!("{name}.{table}");
+            let is_unique = targets
+                .iter()
+                .filter(|other| unquoted(last_name(&edits, **other)).eq_ignore_ascii_case(&table))
+                .count()
+                == 1;
+            edits.remove(at, at + 2);
+            if is_unique && !has_alias(&edits, at + 2) {
+                edits.replace(at, format!("{} AS {}", quoted(&full), quoted(&table)));
+                aliased.push((full, table));
+            } else {
+                edits.replace(at, quoted(&full));
+            }
+        }
+    }
+    for at in 0..edits.len() {
+        let is_column = edits.is_sign(at + 1, ".") && edits.is_sign(at + 3, ".") && !targets.contains(&at);
+        let Some(name) = joined_name(&edits, at, joined).filter(|_| is_column) else { continue };
+        let full = format!("{name}.{}", unquoted(edits.text(at + 2)));
+        let alias =
+            aliased.iter().find(|(table, _)| table.eq_ignore_ascii_case(&full)).map(|(_, alias)| alias);
+        let replacement = quoted(alias.unwrap_or(&full));
+        edits.remove(at, at + 2);
+        edits.replace(at, replacement);
+    }
+    NamedTables { sql: edits.apply(), ..named }
+}
+
+/// Returns the first token of each table in the FROM clauses.
+fn targets(edits: &Edits<'_>) -> Vec<usize> {
+    let (mut found, mut in_from, mut outside) = (Vec::new(), false, Vec::new());
+    for at in 0..edits.len() {
+        let is_name =
+            matches!(edits.kind(at), Some(TokenKind::Word | TokenKind::QuotedName | TokenKind::Text));
+        let before = at.checked_sub(1);
+        let begins = before.is_some_and(|before| {
+            edits.is_word_of(before, "from join") || edits.is_sign(before, ",") || edits.is_sign(before, "(")
+        });
+        if edits.is_sign(at, "(") {
+            outside.push(in_from);
+            in_from = in_from && begins;
+        } else if edits.is_sign(at, ")") {
+            in_from = outside.pop().unwrap_or(false);
+        } else if edits.is_word_of(at, "from join") {
+            in_from = true;
+        } else if edits.is_word_of(at, FROM_ENDS) {
+            in_from = false;
+        } else if in_from && begins && is_name {
+            found.push(at);
+        }
+    }
+    found
+}
+
+/// Returns the path of `items('/a')`, `'/a'` or `"/a"`, and its last token.
+fn path_table(edits: &Edits<'_>, at: usize) -> Option<(String, usize)> {
+    let is_path = |at: usize| {
+        matches!(edits.kind(at), Some(TokenKind::Text | TokenKind::QuotedName))
+            && edits.text(at).get(1..2) == Some("/")
+    };
+    if edits.kind(at) != Some(TokenKind::Word) {
+        return is_path(at).then(|| (unquoted(edits.text(at)), at));
+    }
+    let is_call = edits.call_end(at) == Some(at + 3) && !edits.is_word_of(at, "json_each json_tree");
+    (is_call && is_path(at + 2)).then(|| (unquoted(edits.text(at + 2)), at + 3))
+}
+
+fn joined_name(edits: &Edits<'_>, at: usize, joined: &[&str]) -> Option<String> {
+    if !matches!(edits.kind(at), Some(TokenKind::Word | TokenKind::QuotedName)) {
+        return None;
+    }
+    let name = unquoted(edits.text(at));
+    joined.iter().find(|joined| joined.eq_ignore_ascii_case(&name)).map(|name| (*name).to_owned())
+}
+
+/// Returns the last part of the name of a table.
+fn last_name<'a>(edits: &Edits<'a>, at: usize) -> &'a str {
+    if edits.is_sign(at + 1, ".") { edits.text(at + 2) } else { edits.text(at) }
+}
+
+fn has_alias(edits: &Edits<'_>, last: usize) -> bool {
+    match edits.kind(last + 1) {
+        Some(TokenKind::Word) => !edits.is_word_of(last + 1, NO_ALIASES),
+        Some(TokenKind::QuotedName) => true,
+        _ => false,
+    }
+}
+
+fn unquoted(name: &str) -> String {
+    let quote = name.chars().next().filter(|c| matches!(c, '"' | '`' | '\''));
+    match (quote, name.strip_prefix('[').and_then(|name| name.strip_suffix(']'))) {
+        (Some(quote), _) if name.len() > 1 && name.ends_with(quote) => {
+            name[1..name.len() - 1].replace(&format!("{quote}{quote}"), &quote.to_string())
+        }
+        (_, Some(inner)) => inner.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

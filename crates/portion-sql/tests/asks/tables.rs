@@ -1,0 +1,126 @@
+//! Tests the tables of a result, at paths, and of several results.
+
+use crate::common::{answer, answer_joined, check, redacted, refused};
+
+const STORE: &str = r#"{"latest":{"programs":[{"id":1,"name":"x"},{"id":2,"name":"y"}],"note":"n"},
+  "courses":[{"code":"A","program":1},{"code":"B","program":1},{"code":"C","program":2},{"code":"D","program":9}],
+  "paths":{"/a":{"get":{"summary":"read a"}},"/b/{id}":{"get":{"summary":"read b"},"post":{"summary":"write b","tags":["w"]}}},
+  "limits":{"cpu":2,"mem":"4Gi","deep":{"a/b":[true,null,{}]}},"empty":[]}"#;
+
+#[test]
+fn leaves_are_a_table() {
+    check(
+        STORE,
+        "SELECT path, key, value, type FROM leaves WHERE path LIKE '/limits/%'",
+        r#"[{"path":"/limits/cpu","key":"cpu","value":2,"type":"number"},{"path":"/limits/mem","key":"mem","value":"4Gi","type":"string"},{"path":"/limits/deep/a~1b/0","key":"0","value":1,"type":"boolean"},{"path":"/limits/deep/a~1b/1","key":"1","value":null,"type":"null"},{"path":"/limits/deep/a~1b/2","key":"2","value":{},"type":"object"}]"#,
+    );
+    check(STORE, "SELECT path FROM leaves WHERE value = 'y'", r#"[{"path":"/latest/programs/1/name"}]"#);
+    check(
+        "[1,2,[3]]",
+        "SELECT path, value FROM leaves",
+        r#"[{"path":"/0","value":1},{"path":"/1","value":2},{"path":"/2/0","value":3}]"#,
+    );
+    check(
+        "{\"a\":1}\n{\"a\":[2]}\n",
+        "SELECT path, value FROM leaves",
+        r#"[{"path":"/0/a","value":1},{"path":"/1/a/0","value":2}]"#,
+    );
+    check(r#"{"leaves":[{"a":1}]}"#, "SELECT a FROM leaves", r#"[{"a":1}]"#);
+    check(r#"{"leaves":[{"a":1}]}"#, "SELECT path FROM portion_leaves", r#"[{"path":"/leaves/0/a"}]"#);
+    let deep = format!("{}7{}", "[".repeat(3_000), "]".repeat(3_000));
+    check(
+        &format!("{{\"a\":{deep}}}"),
+        "SELECT length(path) AS n, value FROM leaves",
+        r#"[{"n":6002,"value":7}]"#,
+    );
+}
+
+#[test]
+fn redacted_leaves_have_no_value() {
+    let text = r#"{"a":{"password":"secret","user":"u"}}"#;
+    let answered = answer_joined(text, &[], "SELECT key, value, type FROM leaves").expect("an answer");
+    assert_eq!(
+        answered.json,
+        r#"[{"key":"password","value":null,"type":"redacted"},{"key":"user","value":"u","type":"string"}]"#
+    );
+    let _ = redacted(text);
+}
+
+#[test]
+fn lists_at_paths_are_tables() {
+    let names = r#"[{"name":"x"},{"name":"y"}]"#;
+    check(STORE, "SELECT name FROM items('/latest/programs')", names);
+    check(STORE, "SELECT items.name FROM items('/latest/programs') ORDER BY items.id", names);
+    check(STORE, "SELECT p.name FROM items('/latest/programs') p WHERE p.id = 2", r#"[{"name":"y"}]"#);
+    check(STORE, "SELECT name FROM '/latest/programs' LIMIT 1", r#"[{"name":"x"}]"#);
+    check(
+        STORE,
+        "SELECT p.name, count(*) AS n FROM items('/courses') c JOIN items('/latest/programs') AS p ON c.program = p.id GROUP BY 1",
+        r#"[{"name":"x","n":2},{"name":"y","n":1}]"#,
+    );
+    check(
+        STORE,
+        "SELECT _key, post.summary AS s FROM paths WHERE post IS NOT NULL",
+        r#"[{"_key":"/b/{id}","s":"write b"}]"#,
+    );
+    check(STORE, "SELECT _key FROM items('/paths')", r#"[{"_key":"/a"},{"_key":"/b/{id}"}]"#);
+    check(STORE, "SELECT cpu FROM items('/limits')", r#"[{"cpu":2}]"#);
+    check(STORE, "SELECT count(*) AS n FROM items('/empty')", r#"[{"n":0}]"#);
+    refused(
+        STORE,
+        "SELECT * FROM items('/latest/program')",
+        "there is no program in /latest; did you mean programs?",
+    );
+    let error = answer(STORE, "SELECT * FROM items('/nowhere')", &[]).expect_err("an error");
+    assert_eq!(error.advice(), "there is: latest, courses, paths, limits, empty");
+}
+
+#[test]
+fn lines_and_sections() {
+    check("{\"a\":1}\n{\"a\":2}\n", "SELECT number FROM lines WHERE text LIKE '%2%'", r#"[{"number":2}]"#);
+    let document = "# A\n\nintro\n\n## B\n\nmore\n\n# C\n\nend\n";
+    check(
+        document,
+        "SELECT title, own_text, is_leaf FROM sections",
+        r###"[{"title":"A","own_text":"# A\n\nintro\n\n","is_leaf":0},{"title":"B","own_text":"## B\n\nmore\n\n","is_leaf":1},{"title":"C","own_text":"# C\n\nend\n","is_leaf":1}]"###,
+    );
+}
+
+#[test]
+fn several_results_are_joined() {
+    let guests = r#"[{"id":1,"name":"Ana","password":"p"},{"id":2,"name":"Bo","password":"q"}]"#;
+    let stays = r#"{"result":[{"guest":1,"nights":3},{"guest":1,"nights":4},{"guest":2,"nights":1}]}"#;
+    let log =
+        "2024-05-01 10:00:00 ERROR boom\n2024-05-01 10:00:01 INFO fine\n2024-05-01 10:00:02 INFO fine\n";
+    let others = [("g", guests), ("log", log)];
+    let check = |sql: &str, expect: &str| {
+        let answered = answer_joined(stays, &others, sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}; {}", error.advice()));
+        assert_eq!(answered.json, expect, "{sql}");
+    };
+    let sums = r#"[{"name":"Ana","n":7},{"name":"Bo","n":1}]"#;
+    check("SELECT g.name, sum(nights) AS n FROM items JOIN g ON items.guest = g.id GROUP BY 1", sums);
+    check("SELECT x.name, sum(i.nights) AS n FROM items i JOIN g.items x ON i.guest = x.id GROUP BY 1", sums);
+    check(
+        "SELECT g.items.name, sum(items.nights) AS n FROM items JOIN g.items ON items.guest = g.items.id GROUP BY 1",
+        sums,
+    );
+    check("SELECT name FROM G.ITEMS WHERE items.id = 2", r#"[{"name":"Bo"}]"#);
+    check(
+        "SELECT count(*) AS n FROM (SELECT id FROM g WHERE id IN (SELECT guest FROM result))",
+        r#"[{"n":2}]"#,
+    );
+    check("SELECT level FROM log.entries WHERE level = 'error'", r#"[{"level":"ERROR"}]"#);
+    check("SELECT count(*) AS n FROM log, items", r#"[{"n":9}]"#);
+    check("SELECT path FROM g.leaves WHERE value = 'Bo'", r#"[{"path":"/1/name"}]"#);
+    check(
+        "SELECT DISTINCT table_name AS t FROM fields",
+        r#"[{"t":"items"},{"t":"leaves"},{"t":"g.items"},{"t":"g.leaves"},{"t":"log.lines"},{"t":"log.entries"}]"#,
+    );
+    let error = |sql: &str| answer_joined(stays, &others, sql).expect_err(sql).to_string();
+    assert!(
+        error("SELECT count(DISTINCT g.password) FROM g JOIN items ON items.guest = g.id")
+            .starts_with("password is redacted")
+    );
+    assert!(error("SELECT naem FROM g.items").contains("did you mean"));
+}
