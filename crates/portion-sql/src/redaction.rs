@@ -42,6 +42,10 @@ pub(crate) fn mark_redacted(
         {
             column.redaction = Redaction::Whole;
             any = true;
+        } else if column.name == "value" && column.present_count > 0 && is_column_redacted(&*rows, at, clock)?
+        {
+            // The elements of an array have no names.
+            column.redaction = Redaction::Whole;
         }
         any |= column.redaction != Redaction::Unredacted;
     }
@@ -162,6 +166,11 @@ impl RedactionUsage {
             }
             _ => {}
         }
+    }
+
+    /// Returns true if the statement names a redacted column, or one with redacted fields.
+    pub(crate) fn has_references(&self) -> bool {
+        self.redacted_reference_count.load(Ordering::Relaxed) > 0 || self.reads_nested.load(Ordering::Relaxed)
     }
 
     /// Records that a redacted value was read.

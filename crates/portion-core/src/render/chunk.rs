@@ -85,9 +85,9 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
 /// Returns the query hint for a kind of text: the table that its records are.
 fn query_hint(chunker: &str) -> &'static str {
     match chunker {
-        "log" => "find, or sql: SELECT … FROM entries(start_line,time,level,text)",
-        "table" => "find, or sql: SELECT … FROM items",
-        chunk::MARKDOWN => "find, or sql: SELECT … FROM sections(title,text)",
+        "log" => "find or sql: … FROM entries(time,level,text)",
+        "table" => "find or sql: … FROM items",
+        chunk::MARKDOWN => "find or sql: … FROM sections(title,text)",
         _ => "find",
     }
 }

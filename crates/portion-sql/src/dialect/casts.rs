@@ -95,9 +95,9 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
     finish(edits, name, end, &cast_type);
 }
 
-/// Records the expression. The difference of two dates is a number of days.
+/// Records the expression. The difference of two dates or times is a number of days.
 fn finish(edits: &mut Edits<'_>, start: usize, end: usize, cast_type: &CastType) {
-    let is_date = *cast_type == CastType::Function("to_date");
+    let is_date = matches!(cast_type, CastType::Function("to_date" | "to_timestamp"));
     edits.set_expression(start, end, is_date);
     let Some(sign) = start.checked_sub(1).filter(|sign| is_date && edits.is_sign(*sign, "-")) else { return };
     let Some(left) = sign.checked_sub(1).filter(|left| edits.is_date(*left)) else { return };

@@ -25,7 +25,7 @@ pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_stat
 use edits::Edits;
 pub(crate) use tables::{NamedTables, name_tables};
 use token::TokenKind;
-pub(crate) use token::string_literals;
+pub(crate) use token::{string_literals, word_offsets};
 pub(crate) use where_clause::{Condition, WhereClause, parse as parse_where_clause};
 
 /// A form that has no meaning here, and what to write instead.

@@ -101,7 +101,7 @@ fn path_table(edits: &Edits<'_>, at: usize) -> Option<(String, usize)> {
         return is_path(at).then(|| (unquoted(edits.text(at)), at));
     }
     let is_call = edits.call_end(at) == Some(at + 3) && !edits.is_word_of(at, "json_each json_tree");
-    (is_call && is_path(at + 2)).then(|| (unquoted(edits.text(at + 2)), at + 3))
+    (is_call && edits.kind(at + 2) == Some(TokenKind::Text)).then(|| (unquoted(edits.text(at + 2)), at + 3))
 }
 
 fn joined_name(edits: &Edits<'_>, at: usize, joined: &[&str]) -> Option<String> {

@@ -49,6 +49,12 @@ pub(crate) fn string_literals(sql: &str) -> Vec<&str> {
     texts.filter_map(|token| sql.get(token.range)).map(|text| text.trim_matches('\'')).collect()
 }
 
+/// Returns the offsets of the words of a statement.
+pub(crate) fn word_offsets(sql: &str) -> Vec<usize> {
+    let words = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::Word);
+    words.map(|token| token.range.start).collect()
+}
+
 /// Returns the kind and the length of the token at the beginning of a text.
 fn first_token(text: &str) -> Option<(TokenKind, usize)> {
     let first = text.chars().next()?;

@@ -84,11 +84,23 @@ fn outside_of_parentheses(edits: &Edits<'_>) -> Vec<usize> {
 }
 
 fn equality(edits: &Edits<'_>, start: usize, end: usize) -> Option<(String, String)> {
+    let is_text = |at: usize| edits.kind(at) == Some(TokenKind::Text);
+    let plain = |at: usize| edits.text(at).trim_matches('\'').replace("''", "'");
+    // `column IN ('a', 'b')`
+    if edits.is_sign(end.checked_sub(1)?, ")")
+        && let Some(open) = edits.partner(end - 1).filter(|open| *open > start + 1)
+        && edits.is_word(open - 1, "in")
+        && is_text(open + 1)
+        && edits.operand_start(open - 2) == Some(start)
+    {
+        return Some((edits.text_between(start, open - 1).trim().to_owned(), plain(open + 1)));
+    }
     let sign = end.checked_sub(2).filter(|sign| edits.is_sign(*sign, "=") || edits.is_sign(*sign, "=="))?;
-    if edits.kind(end - 1) != Some(TokenKind::Text) || edits.operand_start(sign.checked_sub(1)?)? != start {
+    if !is_text(end - 1) && !edits.is_word_of(end - 1, "true false")
+        || edits.operand_start(sign.checked_sub(1)?)? != start
+    {
         return None;
     }
     let is_name = matches!(edits.kind(sign - 1), Some(TokenKind::Word | TokenKind::QuotedName));
-    let text = edits.text(end - 1).trim_matches('\'').replace("''", "'");
-    is_name.then(|| (edits.text_between(start, sign).trim().to_owned(), text))
+    is_name.then(|| (edits.text_between(start, sign).trim().to_owned(), plain(end - 1)))
 }

@@ -102,13 +102,21 @@ fn leading_token(text: &str) -> String {
     text[..end].chars().take(60).collect()
 }
 
+/// Names that the columns of logs and lines have elsewhere.
+const SYNONYMS: [(&str, &str); 3] = [
+    ("message msg line content body raw log", "text"),
+    ("timestamp ts datetime date", "time"),
+    ("loglevel lvl", "level"),
+];
+
 /// Suggests an existing name for a missing one, quoted for SQL.
 fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     let missing = |what: &str| message.strip_prefix(what).map(str::trim);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
         let nearest = closest_name(name, tables.iter().map(|table| table.name.as_str()));
-        let main = || tables.first().map(|table| table.name.clone());
+        let entries = || tables.iter().find(|table| table.name == "entries");
+        let main = || entries().or_else(|| tables.first()).map(|table| table.name.clone());
         return nearest.or_else(main).map(|name| quote_identifier(&name));
     }
     if let Some(name) = missing("no such function: ") {
@@ -139,6 +147,14 @@ fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
         own.first().and_then(|table| table.columns.iter().find(nested)).filter(|_| !name.contains('.'));
     if let Some(column) = first {
         return Some(quote_identifier(column));
+    }
+    let synonym =
+        SYNONYMS.iter().find(|(names, _)| names.split(' ').any(|known| known.eq_ignore_ascii_case(last)));
+    if let Some((_, column)) = synonym
+        && exact.is_none()
+        && own.iter().any(|table| table.columns.iter().any(|own| own == column))
+    {
+        return Some((*column).to_owned());
     }
     let columns = || own.iter().flat_map(|table| table.columns.iter().map(String::as_str));
     exact.or_else(|| {

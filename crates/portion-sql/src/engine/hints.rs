@@ -111,7 +111,16 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
     if message.contains("may not be used as a window function") {
         return Some("compute it in a subquery with GROUP BY and join that".to_owned());
     }
+    if message.contains("misuse of aggregate") {
+        return Some(
+            "use a subquery: WHERE price = (SELECT max(price) FROM items), or HAVING after GROUP BY"
+                .to_owned(),
+        );
+    }
     let words = dialect::normalized(sql);
+    if words.contains(" offset ") && !words.contains(" limit ") {
+        return Some("OFFSET needs LIMIT: write LIMIT -1 OFFSET 10".to_owned());
+    }
     if message.contains("DISTINCT aggregates")
         || message.contains("function COUNT()") && words.contains(" distinct ")
     {

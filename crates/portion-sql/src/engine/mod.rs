@@ -84,7 +84,7 @@ impl QueryRun<'_> {
                 }
                 let rounded = opened.rounding.computed_columns(as_they_are, sql);
                 drop(statement);
-                let is_empty = answer.row_count == 0 || answer.is_blank;
+                let is_empty = (answer.row_count == 0 || answer.is_blank) && !opened.usage.has_references();
                 let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
                 let empty_reason = is_empty.then(explain).flatten();
                 Ok(QueryResult { empty_reason, ..answer.with_rounded(rounded) })

@@ -5,6 +5,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::moment::{CivilDate, MONTHS, Moment, WEEKDAYS};
+use super::units::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
 use super::{PURE, function_error, number_argument, text_value};
 
 /// Parts of a date that are functions of their own.
@@ -28,7 +29,13 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
         .create_scalar_function("timestampdiff", 3, PURE, |context| difference(context, count_units))?;
     connection.create_scalar_function("date_minus", 2, PURE, |context| {
         let both = moment(context, 0).zip(moment(context, 1));
-        Ok(both.map(|(a, b)| a.days() - b.days()))
+        Ok(both.map_or(Value::Null, |(a, b)| {
+            if a.is_date && b.is_date {
+                return Value::Integer(a.days() - b.days());
+            }
+            let nanos = f64::from(a.nanos) - f64::from(b.nanos);
+            Value::Real(((a.seconds - b.seconds) as f64 + nanos / 1e9) / 86_400.0)
+        }))
     })?;
     for name in ["date_shift", "date_add", "adddate"] {
         connection.create_scalar_function(name, 2, PURE, |context| shift_by_text(context, 1))?;
@@ -59,57 +66,6 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
 /// Reads a date. A text that is no date is NULL, as for `date()`.
 pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Moment> {
     Moment::from_value(context.get_raw(at)).filter(|moment| moment.is_in_range())
-}
-
-/// A unit of time, without the plural.
-fn unit_name(text: &str) -> String {
-    let name = text.trim().to_ascii_lowercase();
-    let name = match name.as_str() {
-        "yy" | "yyyy" | "yr" | "y" => "year",
-        "qq" | "q" => "quarter",
-        "mm" | "mon" => "month",
-        "wk" | "ww" | "w" | "isoweek" => "week",
-        "dd" | "d" => "day",
-        "hh" | "h" | "hr" => "hour",
-        "mi" | "n" | "min" => "minute",
-        "ss" | "s" | "sec" => "second",
-        "dayofyear" => "doy",
-        name => name.strip_suffix('s').unwrap_or(name),
-    };
-    name.to_owned()
-}
-
-fn is_unit(name: &str) -> bool {
-    unit_months(name).is_some() || unit_seconds(name).is_some()
-}
-
-fn unit_months(unit: &str) -> Option<i64> {
-    Some(match unit {
-        "month" => 1,
-        "quarter" => 3,
-        "year" => 12,
-        "decade" => 120,
-        "century" => 1_200,
-        _ => return None,
-    })
-}
-
-fn unit_seconds(unit: &str) -> Option<i64> {
-    Some(match unit {
-        "second" => 1,
-        "minute" => 60,
-        "hour" => 3_600,
-        "day" => 86_400,
-        "week" => 604_800,
-        _ => return None,
-    })
-}
-
-fn unknown_unit(unit: &str) -> rusqlite::Error {
-    let unit: String = unit.chars().take(40).collect();
-    function_error(format!(
-        "{unit} is no unit of time: year, quarter, month, week, day, hour, minute, second"
-    ))
 }
 
 /// `date_trunc(unit, time)`, or with the arguments exchanged.

@@ -13,6 +13,7 @@ mod regexp;
 mod samples;
 mod strings;
 mod text;
+mod units;
 
 use std::borrow::Cow;
 use std::sync::Arc;

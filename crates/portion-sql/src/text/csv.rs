@@ -161,7 +161,7 @@ impl RowSource for CsvSource {
 
 /// Returns the kind of a cell: a number only if it is written in canonical form, so that `007` stays
 /// text.
-fn cell_kinds(cell: &str) -> ValueKinds {
+pub(super) fn cell_kinds(cell: &str) -> ValueKinds {
     match parse_number(cell) {
         _ if cell.is_empty() => ValueKinds::NULL,
         Some(Cell::Integer(_)) => ValueKinds::INTEGER,
@@ -170,7 +170,7 @@ fn cell_kinds(cell: &str) -> ValueKinds {
     }
 }
 
-fn parse_number(cell: &str) -> Option<Cell<'static>> {
+pub(super) fn parse_number(cell: &str) -> Option<Cell<'static>> {
     let digits = cell.strip_prefix('-').unwrap_or(cell);
     let json = digits.starts_with(|c: char| c.is_ascii_digit())
         && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.'))

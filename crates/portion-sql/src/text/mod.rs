@@ -1,6 +1,7 @@
 //! Texts as tables.
 
 mod csv;
+mod document_tables;
 mod entries;
 mod lines;
 mod sections;
@@ -8,6 +9,7 @@ mod sections;
 use portion_json::span::Span;
 
 pub(crate) use csv::{CsvSource, detect_delimiter as looks_like_csv};
+pub(crate) use document_tables::{DocumentTableSource, document_tables, is_pipe_table};
 pub(crate) use entries::EntriesSource;
 pub(crate) use lines::LinesSource;
 pub(crate) use sections::SectionsSource;

@@ -220,6 +220,8 @@ fn forms_without_an_equal_are_answered_with_advice() {
     advice("SELECT json_extract(kind, '$.a') FROM items", "json_valid(kind)");
     advice("SELECT MEDIAN(price) OVER () FROM items", "a subquery with GROUP BY");
     advice("SELECT '5'::money2", "cast to int, float");
+    advice("SELECT id FROM items WHERE price = MAX(price)", "use a subquery");
+    advice("SELECT id FROM items OFFSET 3", "LIMIT -1 OFFSET");
     let error = |sql: &str| answer(TRIPS, sql, &[]).expect_err(sql).to_string();
     assert_eq!(
         error("SELECT value FROM items, json_each(kind)"),

@@ -66,6 +66,13 @@ fn values_are_suggested() {
     check("SELECT id FROM items WHERE kind = 'Tram'", &[], &[], &["kind is one of 'Rail', 'Bus'"]);
     check("SELECT id FROM items i WHERE i.paid = 'true'", &[], &[], &["i.paid is one of 1, 0"]);
     check(
+        "SELECT id FROM items WHERE kind IN ('rail', 'bus')",
+        &[],
+        &[],
+        &["kind has 'Rail': = compares case, LIKE ignores it"],
+    );
+    check("SELECT id FROM items WHERE kind = true", &[], &[], &["kind is one of 'Rail', 'Bus'"]);
+    check(
         "SELECT id FROM items WHERE tags = 'a'",
         &[],
         &[],
@@ -78,5 +85,7 @@ fn the_difference_of_dates_is_days() {
     let json = |sql: &str| answer(TRIPS, sql, &[]).expect("an answer").json;
     assert_eq!(json("SELECT \"to\" - \"from\" AS n FROM items WHERE id = 1"), r#"[{"n":3}]"#);
     assert_eq!(json("SELECT i.\"to\" - i.\"from\" AS n FROM items i WHERE id = 1"), r#"[{"n":3}]"#);
+    let hours = "SELECT '2025-01-02T12:00:00Z'::timestamp - '2025-01-01T00:00:00Z'::timestamp AS n";
+    assert_eq!(json(hours), r#"[{"n":1.5}]"#);
     assert_eq!(json("SELECT 7 - id AS n, id - id AS m FROM items WHERE id = 1"), r#"[{"n":6,"m":0}]"#);
 }

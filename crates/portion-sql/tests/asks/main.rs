@@ -275,6 +275,11 @@ fn errors_name_the_cause_and_a_suggestion() {
 #[test]
 fn names_with_dots_need_no_quotes() {
     check(SHOP, "SELECT price.total FROM items WHERE price.currency = 'EUR'", r#"[{"price.total":12.5}]"#);
+    check(
+        r#"[{"a":{"id":1}},{"a":{"id":2}}]"#,
+        "SELECT items.a.id FROM items JOIN items b ON items.a.id = b.a.id + 1 -- items.a.id",
+        r#"[{"a.id":2}]"#,
+    );
     check(SHOP, "SELECT i.price.total FROM items i WHERE i.id = 2", r#"[{"price.total":7}]"#);
 }
 

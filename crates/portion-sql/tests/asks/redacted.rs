@@ -104,6 +104,9 @@ fn rewritten_statements_keep_the_rules() {
     ] {
         check(sql, "doorCode is redacted: a redacted column cannot");
     }
+    let short = "SELECT id FROM items WHERE id = 9 AND 0 AND doorCode LIKE '[%'";
+    let answered = asked(&redacted(BOOKINGS), short, &[], &QueryLimits::default()).expect("an answer");
+    assert_eq!(answered.empty_reason, None, "a redacted column is not counted");
     check("SELECT TOP 1 doorCode FROM items", r#"[{"doorCode":"[redacted]"}]"#);
     check("SELECT id FROM items WHERE note ILIKE 'B'", r#"[{"id":2}]"#);
 }

@@ -64,6 +64,8 @@ fn lists_at_paths_are_tables() {
         r#"[{"_key":"/b/{id}","s":"write b"}]"#,
     );
     check(STORE, "SELECT _key FROM items('/paths')", r#"[{"_key":"/a"},{"_key":"/b/{id}"}]"#);
+    check(STORE, "SELECT name FROM items('$.latest.programs') LIMIT 1", r#"[{"name":"x"}]"#);
+    check(STORE, "SELECT name FROM items('latest.programs') LIMIT 1", r#"[{"name":"x"}]"#);
     check(STORE, "SELECT cpu FROM items('/limits')", r#"[{"cpu":2}]"#);
     check(STORE, "SELECT count(*) AS n FROM items('/empty')", r#"[{"n":0}]"#);
     refused(
@@ -123,4 +125,35 @@ fn several_results_are_joined() {
             .starts_with("password is redacted")
     );
     assert!(error("SELECT naem FROM g.items").contains("did you mean"));
+}
+
+#[test]
+fn tables_of_documents_are_items() {
+    let document = "# Prices\n\nText | no table\n\n| Room | Price | From |\n|:---|---:|---|\n| **Single** | 50.5 | 2025-01-01 |\n\
+        | Double \\| twin | 80 | 2025-02-01 |\n| Suite | | |\n\nMore.\n\n| a | b |\n|---|---|\n| 1 | `x` |\n\n```\n| c | d |\n|---|---|\n| 1 | 2 |\n```\n";
+    check(
+        document,
+        "SELECT * FROM items",
+        r#"[{"Room":"Single","Price":50.5,"From":"2025-01-01"},{"Room":"Double | twin","Price":80,"From":"2025-02-01"},{"Room":"Suite","Price":null,"From":null}]"#,
+    );
+    check(document, "SELECT MAX(Price) AS most FROM table_1", r#"[{"most":80}]"#);
+    check(document, "SELECT a, b FROM table_2", r#"[{"a":1,"b":"x"}]"#);
+    check(
+        document,
+        "SELECT item FROM items WHERE Room = 'Single'",
+        r#"[{"Room":"Single","Price":50.5,"From":"2025-01-01"}]"#,
+    );
+    check(
+        document,
+        "SELECT COUNT(*) AS n FROM fields WHERE table_name LIKE 'table%' AND name IN ('a', 'b', 'c')",
+        r#"[{"n":2}]"#,
+    );
+    let html = "<html><body><p>x</p><TABLE class=a><thead><tr><th>Name</th><th>Size&nbsp;(kB)</th></tr></thead>\
+        <tr><td><a href=\"/a\">a &amp; b</a></td><td>12</td></tr><tr><td>c</td><td>7</td></tr></TABLE><table></table></body></html>";
+    check(
+        html,
+        "SELECT * FROM items ORDER BY 2",
+        r#"[{"Name":"c","Size (kB)":7},{"Name":"a & b","Size (kB)":12}]"#,
+    );
+    check("a|b\n-|-\n1|2\n", "SELECT a, b FROM items", r#"[{"a":1,"b":2}]"#);
 }

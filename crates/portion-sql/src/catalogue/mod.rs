@@ -1,22 +1,29 @@
 //! Lists the tables of a view and names them.
 
+mod arrays;
+
 use std::sync::Arc;
 
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{IndexedText, Layout, List, Slice, Snapshot, Structure};
 use portion_core::view::View;
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
+
+use arrays::{
+    ArrayLocation, MAX_DEPTH, collect_arrays, is_object_of_objects, maps_of_objects, sibling_arrays,
+};
 
 use crate::JoinedResult;
 use crate::column::UniqueNames;
 use crate::fields::FieldsSource;
 use crate::records::{ArraySource, LeavesSource, ListSource, MapSource, ObjectSource};
 use crate::table::{RowSource, VirtualTable};
-use crate::text::{CsvSource, EntriesSource, LinesSource, SectionsSource, looks_like_csv};
+use crate::text::{
+    CsvSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource, document_tables,
+    is_pipe_table, looks_like_csv,
+};
 
-/// Maximum levels of objects that are searched for arrays of objects.
-const MAX_DEPTH: usize = 3;
 /// Maximum number of tables.
 const MAX_TABLES: usize = 100;
 
@@ -120,7 +127,7 @@ impl CatalogueBuilder {
         if !self.names.is_free(path) {
             return Ok(());
         }
-        let ResolvedPath { span, .. } = resolve_path(subject, path)?;
+        let ResolvedPath { span, .. } = resolve_path(subject, path.trim_start_matches(['$', '.']))?;
         let text = subject.text.clone();
         let value = span.slice(&text);
         if value.starts_with('[') {
@@ -171,8 +178,10 @@ impl CatalogueBuilder {
             }
             Structure::Text(index) => {
                 let is_log = portion_text::log_entry::entries(text, index.chunker).is_some();
-                if let Some(delimiter) = looks_like_csv(text).filter(|_| !is_log) {
+                if let Some(delimiter) = looks_like_csv(text).filter(|_| !is_log && !is_pipe_table(text)) {
                     self.add_table("items", CsvSource { text: text.clone(), delimiter });
+                } else if !is_log {
+                    self.add_document_tables(text);
                 }
                 self.add_table("lines", LinesSource(text.clone()));
                 if index.has_headings() {
@@ -208,6 +217,22 @@ impl CatalogueBuilder {
         for map in maps {
             if self.is_free(&map.name) && !self.catalogue.has_alias(&map.name) {
                 self.add_table(&map.name, MapSource { text: text.clone(), span: map.span });
+            }
+        }
+    }
+
+    /// Adds the tables of a document: the largest is `items`, and each has its number.
+    fn add_document_tables(&mut self, text: &Slice) {
+        let found = document_tables(text);
+        let largest = (0..found.len()).rev().max_by_key(|at| found[*at].span.len());
+        for at in largest.into_iter().chain((0..found.len()).filter(|at| Some(*at) != largest)) {
+            let source = DocumentTableSource { text: text.clone(), table: found[at].clone() };
+            let number = format!("table_{}", at + 1);
+            if Some(at) == largest && self.is_free("items") {
+                let items = self.add_table("items", source);
+                self.add_alias(Some(number), items);
+            } else {
+                self.add_table(&number, source);
             }
         }
     }
@@ -283,149 +308,4 @@ fn last_step(pointer: &str) -> Option<String> {
     let (_, last) = pointer.rsplit_once('/')?;
     let name = last.replace("~1", "/").replace("~0", "~");
     (!name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
-}
-
-/// An array in an object, or a map that is treated as one.
-#[derive(Clone, Debug)]
-struct ArrayLocation {
-    name: String,
-    /// Path from the searched object: `owner.pets`.
-    path: String,
-    span: Span,
-    /// Kind of the first item.
-    first_kind: Option<JsonKind>,
-    /// Set for a map of similar objects, which is treated as a list.
-    map_list: Option<(Slice, Arc<List>)>,
-}
-
-/// Returns the other arrays of objects around a list.
-fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
-    let mut found = Vec::new();
-    for (at, level) in list.enclosing_objects.iter().enumerate() {
-        let innermost = at + 1 == list.enclosing_objects.len();
-        for (place, member) in level.members.iter().enumerate() {
-            let header = matches!(list.layout, Layout::Table { header, .. } if innermost && header == place);
-            if place != level.list_member && !header {
-                let mut reader = JsonReader::resume(text, member.value.start as usize);
-                let name = unescape(member.key.slice(text));
-                match member.kind {
-                    JsonKind::Array => found.extend(read_array(&mut reader, name.clone(), name)),
-                    JsonKind::Object => match read_map(text, &reader, name.clone(), name.clone()) {
-                        Some(map) => found.push(map),
-                        None => collect_arrays(text, &mut reader, &name, MAX_DEPTH - 1, &mut found),
-                    },
-                    _ => {}
-                }
-            }
-        }
-    }
-    found.retain(|array| array.first_kind == Some(JsonKind::Object));
-    found
-}
-
-/// Reads the array at the reader and moves past it.
-fn read_array(reader: &mut JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
-    let mut inside = reader.clone();
-    let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
-    let first = if some { inside.peek().ok() } else { None };
-    let span = reader.skip().ok()?;
-    Some(ArrayLocation { name, path, span, first_kind: first, map_list: None })
-}
-
-/// Reads the object at the reader if it is a map of similar objects.
-fn read_map(text: &Slice, reader: &JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
-    let mut inside = reader.clone();
-    inside.enter_object().ok()?;
-    inside.next_key().ok()??;
-    let first = inside.peek().ok().filter(|kind| *kind == JsonKind::Object)?;
-    let span = reader.clone().skip().ok()?;
-    let subject = IndexedText::from_value(&text.subslice(span));
-    let Structure::List(list) = subject.structure else { return None };
-    let map =
-        (list.layout == Layout::Map && list.enclosing_objects.is_empty()).then_some((subject.text, list))?;
-    Some(ArrayLocation { name, path, span, first_kind: Some(first), map_list: Some(map) })
-}
-
-/// Returns the members of an object, and theirs, that are objects of objects, however different: the `paths` of
-/// an `OpenAPI` document. Their members are rows.
-fn maps_of_objects(text: &Slice, span: Span) -> Vec<ArrayLocation> {
-    let mut found = Vec::new();
-    let mut open = vec![(JsonReader::resume(text, span.start as usize), String::new())];
-    while let Some((mut reader, path)) = open.pop() {
-        if reader.enter_object().is_err() {
-            continue;
-        }
-        while let Ok(Some(key)) = reader.next_key() {
-            let name = unescape(reader.text(key));
-            let inner = reader.clone();
-            let is_object = reader.peek() == Ok(JsonKind::Object);
-            let Ok(span) = reader.skip() else { break };
-            if !is_object || found.len() >= MAX_TABLES {
-                continue;
-            }
-            let full = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            if is_object_of_objects(inner.clone()) {
-                let first_kind = Some(JsonKind::Object);
-                found.push(ArrayLocation { name, path: full.clone(), span, first_kind, map_list: None });
-            }
-            if path.is_empty() {
-                open.push((inner, full));
-            }
-        }
-    }
-    found
-}
-
-/// Returns true if the object at the reader has at least two members, all of them objects.
-fn is_object_of_objects(mut reader: JsonReader<'_>) -> bool {
-    let mut count = 0;
-    if reader.enter_object().is_err() {
-        return false;
-    }
-    while let Ok(Some(_)) = reader.next_key() {
-        if reader.peek() != Ok(JsonKind::Object) || reader.skip().is_err() {
-            return false;
-        }
-        count += 1;
-    }
-    count >= 2
-}
-
-/// Collects the arrays, and the maps of similar objects, in the object at the reader; recursion is
-/// bounded by `depth`.
-fn collect_arrays(
-    text: &Slice,
-    reader: &mut JsonReader<'_>,
-    path: &str,
-    depth: usize,
-    found: &mut Vec<ArrayLocation>,
-) {
-    if reader.enter_object().is_err() {
-        return;
-    }
-    while let Ok(Some(key)) = reader.next_key() {
-        let Ok(kind) = reader.peek() else { return };
-        if !kind.is_container() || found.len() >= MAX_TABLES || (kind == JsonKind::Object && depth <= 1) {
-            if reader.skip().is_err() {
-                return;
-            }
-            continue;
-        }
-        let name = unescape(reader.text(key));
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let map_location =
-            (kind == JsonKind::Object).then(|| read_map(text, reader, name.clone(), path.clone())).flatten();
-        if let Some(map) = map_location {
-            found.push(map);
-            if reader.skip().is_err() {
-                return;
-            }
-        } else if kind == JsonKind::Object {
-            collect_arrays(text, reader, &path, depth - 1, found);
-        } else if let Some(array) = read_array(reader, name, path) {
-            found.push(array);
-        } else {
-            return;
-        }
-    }
 }
