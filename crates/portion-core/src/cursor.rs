@@ -186,10 +186,11 @@ impl Scope {
 #[error("this cursor is incomplete or was not issued to you")]
 pub struct InvalidCursor;
 
-/// Signs and verifies cursors with one key.
+/// Signs cursors with one key, and verifies them with that key and earlier ones.
 #[derive(Clone)]
 pub struct Keyring {
     mac: Hmac<Sha256>,
+    earlier: Vec<Hmac<Sha256>>,
 }
 
 impl fmt::Debug for Keyring {
@@ -201,9 +202,13 @@ impl fmt::Debug for Keyring {
 impl Keyring {
     /// Creates a keyring from a secret, which should be at least 32 random bytes.
     pub fn new(secret: &[u8; 32]) -> Self {
-        let mut block = [0; 64];
-        block[..32].copy_from_slice(secret);
-        Self { mac: Hmac::new(&block.into()) }
+        Self { mac: mac(secret), earlier: Vec::new() }
+    }
+
+    /// Also verifies cursors that were signed with these secrets.
+    #[must_use]
+    pub fn with_earlier(self, secrets: &[[u8; 32]]) -> Self {
+        Self { earlier: secrets.iter().map(mac).collect(), ..self }
     }
 
     /// Returns the token of a target, for one scope.
@@ -213,12 +218,12 @@ impl Keyring {
         bytes[1..9].copy_from_slice(&pointer.snapshot);
         bytes[9..15].copy_from_slice(&pointer.view);
         bytes[15..BODY_BYTES].copy_from_slice(&pointer.position.to_bytes());
-        let tag = self.tag(&bytes[..BODY_BYTES], scope).finalize().into_bytes();
+        let tag = tagged(&self.mac, &bytes[..BODY_BYTES], scope).finalize().into_bytes();
         bytes[BODY_BYTES..].copy_from_slice(&tag[..TAG_BYTES]);
         CursorToken(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Returns the target of a token, if it was signed with this key for this scope.
+    /// Returns the target of a token, if it was signed with one of the keys for this scope.
     ///
     /// # Errors
     /// [`InvalidCursor`] for every other token.
@@ -229,7 +234,11 @@ impl Keyring {
             return Err(InvalidCursor);
         }
         let (body, tag) = bytes.split_at(BODY_BYTES);
-        self.tag(body, scope).verify_truncated_left(tag).map_err(|_| InvalidCursor)?;
+        let mut keys = std::iter::once(&self.mac).chain(&self.earlier);
+        let is_signed = |key: &Hmac<Sha256>| tagged(key, body, scope).verify_truncated_left(tag).is_ok();
+        if !keys.any(is_signed) {
+            return Err(InvalidCursor);
+        }
         let field = |from: usize| -> [u8; 8] { std::array::from_fn(|i| body[from + i]) };
         if body[0] != VERSION {
             return Err(InvalidCursor);
@@ -240,11 +249,19 @@ impl Keyring {
             position: Position::from_bytes(field(15)),
         })
     }
+}
 
-    fn tag(&self, body: &[u8], scope: &Scope) -> Hmac<Sha256> {
-        let mut mac = self.mac.clone();
-        mac.update(body);
-        mac.update(&scope.0);
-        mac
-    }
+/// Creates the keyed hash of a secret.
+fn mac(secret: &[u8; 32]) -> Hmac<Sha256> {
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(secret);
+    Hmac::new(&block.into())
+}
+
+/// Returns the hash of a token's body for a scope.
+fn tagged(key: &Hmac<Sha256>, body: &[u8], scope: &Scope) -> Hmac<Sha256> {
+    let mut mac = key.clone();
+    mac.update(body);
+    mac.update(&scope.0);
+    mac
 }

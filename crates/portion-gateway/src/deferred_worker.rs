@@ -67,6 +67,13 @@ impl DeferredWorker {
         Self { thread_name, worker: OnceLock::new(), limits: Arc::default() }
     }
 
+    /// Begins with the pending jobs now, and not when the thread looks next.
+    pub(crate) fn wake(&self) {
+        if let Some(Some(worker)) = self.worker.get() {
+            worker.thread.unpark();
+        }
+    }
+
     /// Waits at most `limit` until all jobs are done, at their own pace. Returns true if they are.
     pub(crate) fn wait_until_idle(&self, limit: Duration) -> bool {
         let Some(Some(worker)) = self.worker.get() else { return true };

@@ -72,7 +72,8 @@ use crate::rules::{EndpointRule, EndpointRules};
 use crate::snapshot_query::JoinedSnapshot;
 use crate::span_ids::SpanIds;
 use crate::store::{
-    CachedStore, NewSnapshot, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot, redaction_id,
+    BackendStatus, CachedStore, NewSnapshot, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot,
+    redaction_id,
 };
 
 /// Bytes per token where tokens are not counted.
@@ -136,8 +137,10 @@ impl RequestContext {
 impl Gateway {
     /// Creates a gateway from its parts.
     pub fn new(settings: GatewayParts) -> Self {
-        let GatewayParts { rules, cursor_secret: secret, store, clock, observer } = settings;
-        let renderer = Arc::new(Renderer { keyring: Keyring::new(&secret) });
+        let GatewayParts { rules, cursor_secret: secret, earlier_cursor_secrets, store, clock, observer } =
+            settings;
+        let keyring = Keyring::new(&secret).with_earlier(&earlier_cursor_secrets);
+        let renderer = Arc::new(Renderer { keyring });
         let accounts = Arc::new(Accounting::new(observer, Arc::clone(&clock)));
         let relaying = PassThroughRelay::new(Arc::clone(&renderer), Arc::clone(&accounts));
         let rules = ArcSwap::from_pointee(rules);
@@ -188,6 +191,11 @@ impl Gateway {
     /// Returns statistics of the store.
     pub fn store_stats(&self) -> StoreStats {
         self.store.stats(self.now())
+    }
+
+    /// Returns the state of the store behind the memory, if there is one.
+    pub fn backend_status(&self) -> Option<BackendStatus> {
+        self.store.backend_status()
     }
 
     /// Returns the counts of server messages that were not relayed.

@@ -17,6 +17,8 @@ pub struct GatewayParts {
     pub rules: EndpointRules,
     /// Secret that signs cursors: random for each process, or configured if processes share a store.
     pub cursor_secret: [u8; 32],
+    /// Secrets that signed cursors earlier. Their cursors are accepted as long as their snapshots live.
+    pub earlier_cursor_secrets: Vec<[u8; 32]>,
     /// Store of snapshots.
     pub store: CachedStore,
     /// Clock.
@@ -29,7 +31,14 @@ impl GatewayParts {
     /// Creates parts with the system clock and without an observer.
     pub fn new(rules: EndpointRules, store: impl Into<CachedStore>, secret: [u8; 32]) -> Self {
         let store = store.into();
-        Self { rules, cursor_secret: secret, store, clock: Arc::new(Instant::now), observer: Arc::new(()) }
+        Self {
+            rules,
+            cursor_secret: secret,
+            earlier_cursor_secrets: Vec::new(),
+            store,
+            clock: Arc::new(Instant::now),
+            observer: Arc::new(()),
+        }
     }
 }
 

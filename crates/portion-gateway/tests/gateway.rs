@@ -70,8 +70,8 @@ impl SnapshotStore for Unreachable {
         Box::pin(async { Err(StoreReadError::Unreachable(WHY.into())) })
     }
 
-    fn touch(&self, _: SnapshotKey) -> StoreFuture<'_, ()> {
-        Box::pin(async {})
+    fn touch(&self, _: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
+        Box::pin(async { Err(StoreReadError::Unreachable(WHY.into())) })
     }
 
     fn set_reusable(

@@ -29,6 +29,10 @@ proptest! {
         let mut other = secret;
         other[31] ^= 1;
         prop_assert_eq!(Keyring::new(&other).verify(token.as_str(), &scope), Err(InvalidCursor));
+        // A key that signed earlier still verifies, and no longer signs.
+        let rotated = Keyring::new(&other).with_earlier(&[secret]);
+        prop_assert_eq!(rotated.verify(token.as_str(), &scope), Ok(pointer));
+        prop_assert_eq!(keyring.verify(rotated.sign(&pointer, &scope).as_str(), &scope), Err(InvalidCursor));
     }
 
     #[test]

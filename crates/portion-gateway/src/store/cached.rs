@@ -2,7 +2,7 @@
 //!
 //! A snapshot is served from memory, decoded, as long as it is there. It is written to the store after its
 //! reply was sent. If the store fails, the memory goes on alone. What the memory has no room for is written
-//! before the reply.
+//! before the reply. What the store has lost, but the memory has not, is written again when it is used.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use portion_core::view::View;
 use super::record::{self, Header};
 use super::write_behind::WriteBehind;
 use super::{
-    FieldName, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError,
-    StoreStats, StoreWriteError, StoredSnapshot,
+    BackendStatus, FieldName, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError,
+    StoreReadError, StoreStats, StoreWriteError, StoredSnapshot,
 };
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
@@ -57,7 +57,7 @@ impl CachedStore {
             Err(_) => behind.put_now(key, deposit).await?,
         }
         if let Some(reuse) = reuse {
-            log_reuse_failure(&behind.store.set_reusable(*scope, reuse, Some(key.id)).await);
+            behind.set_reusable_later(*scope, reuse, Some(key.id)).await;
         }
         Ok(())
     }
@@ -100,23 +100,37 @@ impl CachedStore {
         let key = SnapshotKey { scope: *scope, id };
         match found {
             Ok(held) => {
-                behind.touch_later(key);
+                behind.touch_later(key, &held);
                 Ok(held)
             }
             Err(StoreLookupError::ViewGone { root }) => {
-                behind.settle().await;
-                let fields = behind.store.get(key, &[FieldName::View(view)]).await.unwrap_or_default();
-                let packed = fields.first().and_then(Option::as_deref);
-                match packed.and_then(|packed| record::decode_view(&root.snapshot, view, packed)) {
+                let mut found = load_view(behind, key, &root.snapshot, view).await;
+                if found.is_none() && behind.settle().await {
+                    found = load_view(behind, key, &root.snapshot, view).await;
+                }
+                match found {
                     Some(view) => Ok(StoredSnapshot { view: self.keep_view(key, view, now), ..*root }),
                     None => Err(StoreLookupError::ViewGone { root }),
                 }
             }
-            Err(lost) => match self.load(behind, key, view, now).await {
-                // The memory may remember more than the store.
-                Err(StoreLookupError::Unknown) => Err(lost),
-                found => found,
-            },
+            Err(lost) => {
+                let mut found = self.load(behind, key, view, now).await;
+                // The snapshot, or its view, may wait to be written.
+                let may_wait = matches!(
+                    found,
+                    Err(StoreLookupError::Unknown
+                        | StoreLookupError::SnapshotGone { .. }
+                        | StoreLookupError::ViewGone { .. })
+                );
+                if may_wait && behind.settle().await {
+                    found = self.load(behind, key, view, now).await;
+                }
+                match found {
+                    // The memory may remember more than the store.
+                    Err(StoreLookupError::Unknown) => Err(lost),
+                    found => found,
+                }
+            }
         }
     }
 
@@ -128,6 +142,7 @@ impl CachedStore {
         now: Instant,
     ) -> Option<StoredSnapshot> {
         let Some(behind) = &self.behind else { return self.memory.find_reusable(scope, reuse, now) };
+        behind.settle().await;
         // Another process may have stored a newer one.
         match behind.store.reusable(*scope, reuse).await {
             Ok(id) => self.find(scope, id?, View::root().id(), now).await.ok(),
@@ -139,8 +154,13 @@ impl CachedStore {
     pub async fn forget_reuse(&self, scope: &Scope, reuse: ReuseKey) {
         self.memory.forget_reuse(scope, reuse);
         if let Some(behind) = &self.behind {
-            log_reuse_failure(&behind.store.set_reusable(*scope, reuse, None).await);
+            behind.set_reusable_later(*scope, reuse, None).await;
         }
+    }
+
+    /// Returns the state of the store behind the memory, if there is one.
+    pub fn backend_status(&self) -> Option<BackendStatus> {
+        self.behind.as_ref().map(|behind| behind.store.status())
     }
 
     /// Returns the statistics of the memory, and frees what has expired.
@@ -164,7 +184,6 @@ impl CachedStore {
         view: ViewId,
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
-        behind.settle().await;
         let root_id = View::root().id();
         let names = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
         let fields = behind.store.get(key, &names).await?;
@@ -218,10 +237,15 @@ fn unreadable() -> StoreLookupError {
     StoreLookupError::Unknown
 }
 
-fn log_reuse_failure(outcome: &Result<(), StoreWriteError>) {
-    if let Err(error) = outcome {
-        tracing::warn!(%error, "the snapshot store was not written");
-    }
+/// Reads a view of a snapshot that is in memory.
+async fn load_view(
+    behind: &WriteBehind,
+    key: SnapshotKey,
+    snapshot: &Snapshot,
+    view: ViewId,
+) -> Option<View> {
+    let fields = behind.store.get(key, &[FieldName::View(view)]).await.unwrap_or_default();
+    record::decode_view(snapshot, view, fields.first()?.as_deref()?)
 }
 
 impl From<StoreReadError> for StoreLookupError {

@@ -10,7 +10,7 @@
 //! restarts the time to live.
 //!
 //! For the memory, time is an argument, so that tests control it; a store behind it has a clock of its own.
-//! `tests/store_contract.rs` tests what every store must do.
+//! `tests/store_contract` tests what every store must do.
 
 mod cached;
 pub mod file;
@@ -71,8 +71,8 @@ pub trait SnapshotStore: Send + Sync {
         names: &'a [FieldName],
     ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>>;
 
-    /// Restarts the time to live of a snapshot that was read from memory.
-    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, ()>;
+    /// Restarts the time to live of a snapshot that was read from memory. If it is not stored, that is an error.
+    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>>;
 
     /// Sets the snapshot that answers equal calls of a scope, or clears it.
     fn set_reusable(
@@ -92,6 +92,28 @@ pub trait SnapshotStore: Send + Sync {
     /// Removes what has expired. Called now and then; a store that expires its content itself does nothing.
     fn expire(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {})
+    }
+
+    /// Returns its state. A store that is always there keeps the default.
+    fn status(&self) -> BackendStatus {
+        BackendStatus::default()
+    }
+}
+
+/// State of a store behind the memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendStatus {
+    /// True if it can be read and written.
+    pub is_available: bool,
+    /// What is wrong with it.
+    pub problem: Option<String>,
+    /// Operations that failed.
+    pub failure_count: u64,
+}
+
+impl Default for BackendStatus {
+    fn default() -> Self {
+        Self { is_available: true, problem: None, failure_count: 0 }
     }
 }
 
@@ -173,6 +195,14 @@ pub struct StoredSnapshot {
     pub redaction: Option<RedactionId>,
     /// Snapshot of the original payload.
     pub origin_snapshot: SnapshotId,
+}
+
+impl From<StoredSnapshot> for NewSnapshot {
+    /// Stores it again, without a reuse key.
+    fn from(stored: StoredSnapshot) -> Self {
+        let StoredSnapshot { id, snapshot, view, endpoint, rule, redaction, origin_snapshot } = stored;
+        Self { id, snapshot, view, endpoint, reuse_key: None, rule, redaction, origin_snapshot }
+    }
 }
 
 /// Reason why a snapshot was not stored.

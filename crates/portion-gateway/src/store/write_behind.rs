@@ -4,15 +4,20 @@
 
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use tokio::runtime::{Builder, Runtime};
 
-use super::{NewSnapshot, SnapshotKey, SnapshotStore, StoreWriteError, record};
+use super::{
+    NewSnapshot, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError, StoredSnapshot, record,
+};
 use crate::deferred_worker::{DeferredWorker, JobPriority};
 use crate::offload::offload;
+use crate::reuse_key::ReuseKey;
 
 /// Longest wait for earlier writes before something is read.
 const MAX_READ_DELAY: Duration = Duration::from_secs(2);
@@ -37,8 +42,10 @@ impl WriteBehind {
     pub(super) fn put_later(&self, key: SnapshotKey, deposit: NewSnapshot) {
         let bytes = deposit.snapshot.heap_bytes();
         self.submit(JobPriority::Required, bytes, async move |store| {
-            log_failure(&store.put(key, record::encode(&deposit)).await);
+            log_failure(&*store, &store.put(key, record::encode(&deposit)).await);
         });
+        // Another instance may be asked for the rest at once.
+        self.worker.wake();
     }
 
     /// Stores a snapshot now, because the memory has no room for it.
@@ -56,8 +63,9 @@ impl WriteBehind {
         let (snapshot, bytes) = (Arc::clone(snapshot), view.heap_bytes());
         self.submit(JobPriority::Required, bytes, async move |store| {
             let (_, packed) = record::encode_view(&snapshot, &view);
-            log_failure(&store.put_view(key, view.id(), packed).await);
+            log_failure(&*store, &store.put_view(key, view.id(), packed).await);
         });
+        self.worker.wake();
     }
 
     /// Stores a view now, because the memory does not hold its snapshot.
@@ -71,9 +79,27 @@ impl WriteBehind {
         self.store.put_view(key, view.id(), packed).await
     }
 
-    /// Restarts the time to live of a snapshot later.
-    pub(super) fn touch_later(&self, key: SnapshotKey) {
-        self.submit(JobPriority::Required, 0, async move |store| store.touch(key).await);
+    /// Restarts the time to live of a snapshot later. If the store has lost it, it is stored again, with the view
+    /// that was used.
+    pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot) {
+        let held = held.clone();
+        self.submit(JobPriority::Required, 0, async move |store| {
+            if let Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown) = store.touch(key).await
+            {
+                log_failure(&*store, &store.put(key, record::encode(&held.into())).await);
+            }
+        });
+    }
+
+    /// Sets or clears the snapshot that answers equal calls, later and in order; now if the queue is full.
+    pub(super) async fn set_reusable_later(&self, scope: Scope, reuse: ReuseKey, id: Option<SnapshotId>) {
+        let is_queued = self.submit(JobPriority::Required, 0, async move |store| {
+            log_reuse_failure(&store.set_reusable(scope, reuse, id).await);
+        });
+        // A wrong snapshot must not answer equal calls.
+        if !is_queued {
+            log_reuse_failure(&self.store.set_reusable(scope, reuse, id).await);
+        }
     }
 
     /// Removes later what has expired.
@@ -81,10 +107,14 @@ impl WriteBehind {
         self.submit(JobPriority::BestEffort, 0, async |store| store.expire().await);
     }
 
-    /// Waits until earlier writes are done, so that they can be read.
-    pub(super) async fn settle(&self) {
+    /// Waits until earlier writes are done, so that they can be read. Returns false if there were none.
+    pub(super) async fn settle(&self) -> bool {
+        if self.worker.wait_until_idle(Duration::ZERO) {
+            return false;
+        }
         let worker = Arc::clone(&self.worker);
         offload(usize::MAX, move || worker.wait_until_idle(MAX_READ_DELAY)).await;
+        true
     }
 
     /// Waits at most `limit` until everything is written. Returns true if it is.
@@ -92,14 +122,18 @@ impl WriteBehind {
         self.worker.flush(limit)
     }
 
-    fn submit<F>(&self, priority: JobPriority, bytes: usize, job: F)
+    /// Queues a job. Returns false if the queue is full, and the job is dropped.
+    fn submit<F>(&self, priority: JobPriority, bytes: usize, job: F) -> bool
     where
         F: AsyncFnOnce(Arc<dyn SnapshotStore>) + Send + 'static,
     {
         let store = Arc::clone(&self.store);
+        let is_dropped = Arc::new(AtomicBool::new(false));
+        let dropped = Arc::clone(&is_dropped);
         self.worker.submit(priority, bytes, move |is_queued| {
             if !is_queued {
                 tracing::debug!("the snapshot store is behind: something is kept in memory only");
+                dropped.store(true, Ordering::Relaxed);
                 return;
             }
             RUNTIME.with(|runtime| {
@@ -111,12 +145,21 @@ impl WriteBehind {
                 }
             });
         });
+        !is_dropped.load(Ordering::Relaxed)
     }
 }
 
-fn log_failure(outcome: &Result<(), StoreWriteError>) {
+fn log_reuse_failure(outcome: &Result<(), StoreWriteError>) {
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "equal calls are not answered from the snapshot store");
+    }
+}
+
+fn log_failure(store: &dyn SnapshotStore, outcome: &Result<(), StoreWriteError>) {
     match outcome {
         Ok(()) | Err(StoreWriteError::SnapshotGone) => {}
+        // It has reported its state already.
+        Err(_) if !store.status().is_available => {}
         Err(error) => tracing::warn!(%error, "a snapshot is kept in memory only"),
     }
 }

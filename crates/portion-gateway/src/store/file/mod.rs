@@ -114,7 +114,8 @@ impl SnapshotStore for FileStore {
         view: ViewId,
         bytes: Vec<u8>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
-        Box::pin(async move { self.shared.put_view(key, view, &bytes) })
+        let shared = Arc::clone(&self.shared);
+        Box::pin(offload(usize::MAX, move || shared.put_view(key, view, &bytes)))
     }
 
     fn get<'a>(
@@ -126,10 +127,8 @@ impl SnapshotStore for FileStore {
         Box::pin(offload(usize::MAX, move || shared.get(key, &names)))
     }
 
-    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, ()> {
-        Box::pin(async move {
-            let _ = self.shared.open_live(key);
-        })
+    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
+        Box::pin(async move { self.shared.open_live(key).map(drop) })
     }
 
     fn set_reusable(
@@ -138,7 +137,8 @@ impl SnapshotStore for FileStore {
         reuse: ReuseKey,
         id: Option<SnapshotId>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
-        Box::pin(async move { self.shared.set_reusable(scope, reuse, id) })
+        let shared = Arc::clone(&self.shared);
+        Box::pin(offload(usize::MAX, move || shared.set_reusable(scope, reuse, id)))
     }
 
     fn reusable(
@@ -146,10 +146,11 @@ impl SnapshotStore for FileStore {
         scope: Scope,
         reuse: ReuseKey,
     ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>> {
-        Box::pin(async move {
-            let id = fs::read(self.shared.reuse_path(&self.shared.scope(scope), reuse));
+        let shared = Arc::clone(&self.shared);
+        Box::pin(offload(usize::MAX, move || {
+            let id = fs::read(shared.reuse_path(&shared.scope(scope), reuse));
             Ok(id.ok().and_then(|id| SnapshotId::try_from(id).ok()))
-        })
+        }))
     }
 
     fn expire(&self) -> StoreFuture<'_, ()> {
