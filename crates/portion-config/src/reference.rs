@@ -15,6 +15,9 @@ use thiserror::Error;
 const SECRET_WORDS: &[&str] =
     &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
 
+/// Characters of 32 bytes in base64, without padding.
+const MIN_KEY_CHARACTERS: usize = 43;
+
 /// Resolves references.
 pub trait SecretResolver: Send + Sync {
     /// Returns the value of an environment variable.
@@ -148,6 +151,28 @@ impl Secret {
         let (place, path) = split_at_path(text);
         let hidden = path.len() > 1 && count_references(path)? == 0;
         Ok(Self { masked: hidden.then(|| format!("{place}/…")), ..secret })
+    }
+
+    /// Creates the URL of a store. A literal user name and password are allowed, and masked.
+    pub(crate) fn in_store(text: &str) -> Result<Self, ExpandError> {
+        count_references(text)?;
+        let (place, path) = split_at_path(text);
+        let masked = match (place.split_once("://"), place.rsplit_once('@')) {
+            (Some((scheme, _)), Some((credentials, hosts))) if count_references(credentials)? == 0 => {
+                Some(format!("{scheme}://…@{hosts}{path}"))
+            }
+            _ => None,
+        };
+        Ok(Self { masked, ..Self::new(text) })
+    }
+
+    /// Creates the name of a file with keys, or the keys, which are masked.
+    pub(crate) fn in_cursor_keys(text: &str) -> Result<Self, ExpandError> {
+        count_references(text)?;
+        let is_key_character = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
+        let is_key = |word: &str| word.len() >= MIN_KEY_CHARACTERS && word.bytes().all(is_key_character);
+        let has_key = text.split(|c: char| c.is_whitespace() || c == ',').any(is_key);
+        Ok(Self { masked: has_key.then(|| "(set)".to_owned()), ..Self::new(text) })
     }
 
     /// Creates the words of a command: a word that is secret by its option's name or by its form must

@@ -122,7 +122,9 @@ fn value_schema(kind: ValueKind) -> Json {
             "additionalProperties": false
         }),
         ValueKind::Address => json!({ "type": "string", "pattern": "^.+:[0-9]{1,5}$" }),
-        ValueKind::Url | ValueKind::Webhook => json!({ "type": "string", "minLength": 1 }),
+        ValueKind::Url | ValueKind::Webhook | ValueKind::StoreUrl | ValueKind::CursorKeys => {
+            json!({ "type": "string", "minLength": 1 })
+        }
         ValueKind::Command => json!({ "anyOf": [
             { "type": "string", "minLength": 1 },
             { "type": "array", "items": { "type": ["string", "number"] }, "minItems": 1 }

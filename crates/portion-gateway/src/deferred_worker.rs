@@ -69,9 +69,8 @@ impl DeferredWorker {
 
     /// Begins with the pending jobs now, and not when the thread looks next.
     pub(crate) fn wake(&self) {
-        if let Some(Some(worker)) = self.worker.get() {
-            worker.thread.unpark();
-        }
+        // A flush that waits for nothing wakes the thread.
+        self.wait_until_idle(Duration::ZERO);
     }
 
     /// Waits at most `limit` until all jobs are done, at their own pace. Returns true if they are.

@@ -160,6 +160,10 @@ metrics! {
         "Snapshots that expired.";
     SNAPSHOTS_REFUSED "portion.snapshots_refused" "{snapshot}" Counter, &[],
         "Snapshots that did not fit in the store.";
+    STORE_AVAILABLE "portion.store.available" "" Gauge, &[],
+        "1 if the store behind the memory can be read and written, else 0; only with a file or a shared store.";
+    STORE_FAILURES "portion.store.failures" "{failure}" Counter, &[],
+        "Operations of a shared store that failed.";
     MESSAGES_DROPPED "portion.messages_dropped" "{message}" Counter, &[REASON],
         "Messages of servers dropped or shortened: unasked, cancelled (late answers), invalid, oversized.";
     BUILD "portion.build.info" "" Gauge, &[VERSION],

@@ -6,6 +6,7 @@ mod alerts;
 mod allocator;
 mod args;
 mod command;
+mod cursor_keys;
 mod dashboard;
 mod environment;
 mod exposure;

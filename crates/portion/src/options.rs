@@ -11,7 +11,7 @@ use clap::builder::{StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use portion_config::key::{Key, KeyGroup, SHORTHANDS, Shorthand, ValueKind};
+use portion_config::key::{Key, KeyGroup, SHORTHANDS, Shorthand};
 
 /// Groups of keys that a command has options for.
 pub(crate) trait KeyGroups: Clone + Debug + Send + Sync + 'static {
@@ -190,7 +190,7 @@ impl TypedValueParser for KeyParser {
         let option = arg.map(ToString::to_string).unwrap_or_default();
         error.insert(ContextKind::InvalidArg, ContextValue::String(option));
         // A URL may contain a secret.
-        let shown = if self.0.kind == ValueKind::Url { "…".to_owned() } else { text.into_owned() };
+        let shown = if self.0.kind.may_be_secret() { "…".to_owned() } else { text.into_owned() };
         error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(why)]));
         Err(error)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use portion_config::{Config, ServerConfig as Written, Upstream};
 use portion_core::cursor::Scope;
+use portion_gateway::gateway_parts::random_secret;
 use portion_mcp::bridge::{self, Bridge};
 use portion_mcp::front::http::Backend;
 use portion_mcp::mcp::McpProcessorFactory;
@@ -39,6 +40,48 @@ pub(crate) struct NamedServer {
     pub(crate) server: Server,
 }
 
+/// Names for a set of servers, which reveal nothing about them.
+pub(crate) struct ServerIds {
+    /// For a store of one user: servers differ by everything, their working directory included.
+    pub(crate) local: String,
+    /// For a store that instances share: the same names mean the same servers.
+    pub(crate) names: String,
+    /// Like `local` without the working directory, which differs between instances.
+    pub(crate) shared: String,
+}
+
+impl ServerIds {
+    /// Returns the ids of named servers.
+    pub(crate) fn new<'a>(servers: impl IntoIterator<Item = (&'a str, &'a Server)>) -> Self {
+        let [mut local, mut names, mut shared] = [const { Vec::new() }; 3];
+        for (name, server) in servers {
+            for parts in [&mut local, &mut names, &mut shared] {
+                parts.push(name.as_bytes().to_vec());
+            }
+            server.write_identity(true, &mut local);
+            server.write_identity(false, &mut shared);
+        }
+        Self { local: hash_parts(&local), names: hash_parts(&names), shared: hash_parts(&shared) }
+    }
+
+    /// Makes equal calls of other processes answer nothing here. For processes that each have one caller: their
+    /// servers may act for different people, by variables that they inherit.
+    ///
+    /// # Errors
+    /// If the system has no randomness.
+    pub(crate) fn with_own_calls(self) -> Result<Self, Box<dyn Error>> {
+        Ok(Self { shared: hash_parts(&[self.shared.into_bytes(), random_secret()?.to_vec()]), ..self })
+    }
+}
+
+fn hash_parts(parts: &[Vec<u8>]) -> String {
+    let hash = Scope::from_parts(&[0; 32], parts.iter().map(Vec::as_slice));
+    hash.as_bytes().iter().fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
+}
+
 impl Server {
     /// Returns the server on the command line, if there is one.
     ///
@@ -56,8 +99,8 @@ impl Server {
         Ok(Some(Self::Command(Program::new(program, args))))
     }
 
-    /// Appends everything that distinguishes it from other servers of the user.
-    fn write_identity(&self, out: &mut Vec<Vec<u8>>) {
+    /// Appends everything that distinguishes it from other servers.
+    fn write_identity(&self, has_directory: bool, out: &mut Vec<Vec<u8>>) {
         let mut add = |bytes: &[u8]| out.push(bytes.to_vec());
         match self {
             Self::Remote(remote) => {
@@ -67,8 +110,10 @@ impl Server {
             }
             Self::Command(program) => {
                 add(b"command");
-                // Relative names in the arguments depend on the working directory.
-                add(std::env::current_dir().unwrap_or_default().as_os_str().as_encoded_bytes());
+                if has_directory {
+                    // Relative names in the arguments depend on the working directory.
+                    add(std::env::current_dir().unwrap_or_default().as_os_str().as_encoded_bytes());
+                }
                 add(program.name.as_encoded_bytes());
                 program.args.iter().for_each(|word| add(word.as_encoded_bytes()));
                 for (name, value) in &program.environment {
@@ -80,21 +125,6 @@ impl Server {
             Self::Rest(rest) => rest.identity().iter().for_each(|part| add(part.as_bytes())),
         }
         out.push(b"end".to_vec());
-    }
-
-    /// Returns a name for a set of servers, so that each set has stored payloads of its own. It reveals nothing
-    /// about them.
-    pub(crate) fn namespace<'a>(servers: impl IntoIterator<Item = (&'a str, &'a Self)>) -> String {
-        let mut parts = Vec::new();
-        for (name, server) in servers {
-            parts.push(name.as_bytes().to_vec());
-            server.write_identity(&mut parts);
-        }
-        let hash = Scope::from_parts(&[0; 32], parts.iter().map(Vec::as_slice));
-        hash.as_bytes().iter().fold(String::new(), |mut name, byte| {
-            let _ = write!(name, "{byte:02x}");
-            name
-        })
     }
 
     /// Checks that the program exists.

@@ -29,6 +29,7 @@ use crate::environment::room_from_environment;
 use crate::log;
 use crate::observers::Observers;
 use crate::options::{ConfigOptions, KeyGroups};
+use crate::server::ServerIds;
 use crate::storage::Storage;
 
 /// Longest time of a shutdown for the recount of the last replies.
@@ -77,24 +78,25 @@ impl LoadedConfig {
         Ok(Self { config: Arc::new(config), sources, history })
     }
 
-    /// Starts the gateway for the servers with this namespace, see [`Server::namespace`].
-    ///
-    /// [`Server::namespace`]: crate::server::Server::namespace
+    /// Starts the gateway for these servers.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be watched, or the system has no randomness.
-    pub(crate) fn start(self, namespace: &str) -> Result<Arc<Setup>, Box<dyn Error>> {
+    /// Returns an error if the file cannot be watched, the store or the keys of cursors are invalid, or the system
+    /// has no randomness.
+    pub(crate) fn start(self, servers: &ServerIds) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
         // Loading the vocabulary may take longer than the server's first response.
         let tokenizer = config.tokenizer();
         std::thread::spawn(move || tokenizer.preload());
         let room = room_from_environment();
-        let Storage { store, cursor_secret, principal_secret } = Storage::open(&config, namespace)?;
+        let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret } =
+            Storage::open(&config, servers)?;
         let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.async_observer) as _;
         let rules = EndpointRules::new(Arc::clone(&config) as _, room);
         let settings = GatewayParts {
             observer: Arc::clone(&observer),
+            earlier_cursor_secrets,
             ..GatewayParts::new(rules, store, cursor_secret)
         };
         let gateway = Arc::new(Gateway::new(settings));
@@ -177,6 +179,11 @@ impl Setup {
     /// Returns statistics of the store.
     pub(crate) fn store_stats(&self) -> store::StoreStats {
         self.gateway.store_stats()
+    }
+
+    /// Returns the state of the store behind the memory, if there is one.
+    pub(crate) fn backend_status(&self) -> Option<store::BackendStatus> {
+        self.gateway.backend_status()
     }
 
     /// Returns the numbers of server messages that were not relayed.

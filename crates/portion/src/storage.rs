@@ -6,45 +6,88 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use portion_config::{Config, user_dirs};
+use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::file::{FileStore, FileStoreLimits, load_or_create_secret};
 use portion_gateway::store::{CachedStore, MemoryStore, StoreLimits};
+use portion_redis::{RedisSettings, RedisStore, StoreUrl};
+
+use crate::cursor_keys::CursorKeys;
+use crate::server::ServerIds;
 
 /// A store, and the secrets of its cursors and scopes.
 pub(crate) struct Storage {
     pub(crate) store: CachedStore,
     pub(crate) cursor_secret: [u8; 32],
+    pub(crate) earlier_cursor_secrets: Vec<[u8; 32]>,
     pub(crate) principal_secret: [u8; 32],
 }
 
 impl Storage {
-    /// Opens the configured store for the servers with this namespace. If its files cannot be used, a warning
-    /// says why, and payloads are kept in memory only.
+    /// Opens the configured store for these servers. If its files cannot be used, or a shared store cannot be
+    /// reached, a warning says why, and payloads are kept in memory only.
     ///
     /// # Errors
-    /// If the system has no randomness.
-    pub(crate) fn open(config: &Config, namespace: &str) -> Result<Self, Box<dyn Error>> {
+    /// If the keys or the URL are invalid, or the system has no randomness.
+    pub(crate) fn open(config: &Config, servers: &ServerIds) -> Result<Self, Box<dyn Error>> {
         let limits = StoreLimits { memory_bytes: config.snapshot_memory(), ttl: config.snapshot_ttl() };
-        let memory = MemoryStore::new(limits);
-        let file_limits = FileStoreLimits { bytes: config.snapshot_disk() as u64, ttl: limits.ttl };
-        if config.has_file_store() {
-            match open_files(namespace, file_limits) {
-                Ok((files, cursor_secret, principal_secret)) => {
-                    let store = CachedStore::new(memory, Arc::new(files));
-                    return Ok(Self { store, cursor_secret, principal_secret });
+        let keys = config.cursor_keys().map(CursorKeys::read).transpose()?;
+        let opened = match (config.shared_store(), &keys) {
+            (Some(url), Some(keys)) => open_shared(url, keys, servers, limits)?,
+            _ if config.has_file_store() => {
+                let file_limits = FileStoreLimits { bytes: config.snapshot_disk() as u64, ttl: limits.ttl };
+                let opened = open_files(&servers.local, file_limits, limits);
+                match opened.inspect_err(|error| tracing::warn!(%error, "results are kept in memory only")) {
+                    Ok(opened) => opened,
+                    Err(_) => Self::in_memory(limits)?,
                 }
-                Err(error) => tracing::warn!(%error, "results are kept in memory only"),
             }
-        }
-        let store = CachedStore::from(Arc::new(memory));
-        Ok(Self { store, cursor_secret: random_secret()?, principal_secret: random_secret()? })
+            _ => Self::in_memory(limits)?,
+        };
+        Ok(match keys.map(|keys| keys.secrets("cursors")) {
+            Some((cursor_secret, earlier_cursor_secrets)) => {
+                Self { cursor_secret, earlier_cursor_secrets, ..opened }
+            }
+            None => opened,
+        })
+    }
+
+    fn in_memory(limits: StoreLimits) -> Result<Self, Box<dyn Error>> {
+        let store = CachedStore::from(Arc::new(MemoryStore::new(limits)));
+        Ok(Self::new(store, random_secret()?, random_secret()?))
+    }
+
+    fn new(store: CachedStore, cursor_secret: [u8; 32], principal_secret: [u8; 32]) -> Self {
+        Self { store, cursor_secret, earlier_cursor_secrets: Vec::new(), principal_secret }
     }
 }
 
-fn open_files(namespace: &str, limits: FileStoreLimits) -> io::Result<(FileStore, [u8; 32], [u8; 32])> {
+/// Opens a store that several instances share.
+fn open_shared(
+    url: &str,
+    keys: &CursorKeys,
+    servers: &ServerIds,
+    limits: StoreLimits,
+) -> Result<Storage, Box<dyn Error>> {
+    let (newest, earlier) = keys.secrets("names of a shared store");
+    let settings = RedisSettings {
+        url: StoreUrl::parse(url)?,
+        secrets: [vec![newest], earlier].concat(),
+        namespace: servers.names.clone(),
+        server: servers.shared.clone(),
+        ttl: limits.ttl,
+    };
+    let store = CachedStore::new(MemoryStore::new(limits), Arc::new(RedisStore::open(settings)?));
+    // The same for all instances, whatever keys they have. Cursors and names of keys are signed with the keys.
+    let principal_secret = *Scope::from_parts(&[0; 32], [b"principals".as_slice()]).as_bytes();
+    Ok(Storage::new(store, newest, principal_secret))
+}
+
+fn open_files(namespace: &str, file_limits: FileStoreLimits, limits: StoreLimits) -> io::Result<Storage> {
     let root: PathBuf = user_dirs::snapshot_dir()
         .ok_or_else(|| io::Error::other("there is no home directory for the files of store file"))?;
-    let files = FileStore::open(&root, namespace, limits)?;
+    let files = FileStore::open(&root, namespace, file_limits)?;
     let secret = |purpose: &str| load_or_create_secret(&root, &format!("{purpose} of {namespace}"));
-    Ok((files, secret("cursors")?, secret("principals")?))
+    let store = CachedStore::new(MemoryStore::new(limits), Arc::new(files));
+    Ok(Storage::new(store, secret("cursors")?, secret("principals")?))
 }

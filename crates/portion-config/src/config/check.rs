@@ -28,6 +28,7 @@ impl Config {
         self.check_rules(None, &self.rules, &mut reported, reader);
         reader.problems.extend(self.invalid_otlp_url());
         reader.problems.extend(self.invalid_principal_header());
+        reader.problems.extend(self.missing_cursor_keys());
         for upstream in &self.upstreams {
             let name = Some(&*upstream.name);
             let general = self.base_cascade(name);
@@ -47,6 +48,16 @@ impl Config {
         let set = self.top.get("otlp").filter(|_| !url.contains('$') && UpstreamTarget::new(url).is_err())?;
         let fix = "write the whole URL of a collector, such as http://127.0.0.1:4318";
         Some(Problem::new(set.origin.clone(), "otlp is not a URL", fix))
+    }
+
+    /// Finds a shared store without keys: each instance would refuse the cursors of the others.
+    fn missing_cursor_keys(&self) -> Option<Problem> {
+        let set = self.top.get("store").filter(|_| self.shared_store().is_some())?;
+        let fix = "name a file by --cursor-keys, PORTION_CURSOR_KEYS or cursorKeys; make a key by: \
+                   openssl rand -base64 32 > cursor.keys";
+        let message =
+            "store needs cursorKeys: all instances that share a store sign cursors with the same key";
+        self.cursor_keys().is_none().then(|| Problem::new(set.origin.clone(), message, fix))
     }
 
     /// Finds an invalid header name in `principalHeaders`, which could never identify a caller.

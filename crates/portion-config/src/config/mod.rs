@@ -131,6 +131,22 @@ impl Config {
         self.choice("store") == Some("file")
     }
 
+    /// Returns the URL of the store that several instances share, with references followed.
+    pub fn shared_store(&self) -> Option<&str> {
+        match self.value("store") {
+            Some(Value::Reference(url)) => Some(url.reveal()),
+            _ => None,
+        }
+    }
+
+    /// Returns the file with the keys of cursors, or the keys, with references followed.
+    pub fn cursor_keys(&self) -> Option<&str> {
+        match self.value("cursorKeys") {
+            Some(Value::Reference(keys)) => Some(keys.reveal()),
+            _ => None,
+        }
+    }
+
     /// Returns the disk space for stored payloads, in bytes.
     pub fn snapshot_disk(&self) -> usize {
         self.size("snapshotDisk", 2 << 30)

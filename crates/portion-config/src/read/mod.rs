@@ -135,7 +135,7 @@ impl ConfigReader {
                 other(self, key, node);
                 continue;
             }
-            if matches!(key.kind, ValueKind::Url | ValueKind::Webhook) {
+            if key.kind.may_be_secret() {
                 self.secret_ranges.push((name.position.line, node.last_line));
             }
             let value = match key.parse_value(node) {

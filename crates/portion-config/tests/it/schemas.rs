@@ -93,12 +93,13 @@ fn invalid_files_are_rejected() {
 fn documented_keys_are_in_the_schema() {
     let schema = schema();
     let promised = "tokenBudgetThreshold replyTarget hardCap hardByteLimit fallbackByteLimit mediaByteLimit mediaTokens fullBelow \
-        defaultPageSize maxPageSize summarizeAbove chunkAbove chunkSize chunkLines snapshotTtl snapshotMemory store snapshotDisk \
+        defaultPageSize maxPageSize summarizeAbove chunkAbove chunkSize chunkLines snapshotTtl snapshotMemory store cursorKeys snapshotDisk \
         upstreamMessageLimit clientMessageLimit drainTimeout requestTimeout warnAt tokenizer metadata metadataStyle envelope rows mode stripFields";
     for key in promised.split_whitespace() {
         assert!(schema.pointer(&format!("/properties/{key}/description")).is_some(), "{key}");
         assert!(
-            schema.pointer(&format!("/properties/{key}/default")).is_some() || key == "replyTarget",
+            schema.pointer(&format!("/properties/{key}/default")).is_some()
+                || ["replyTarget", "cursorKeys"].contains(&key),
             "{key}"
         );
     }

@@ -51,6 +51,31 @@ fn a_collector_url_may_be_a_reference() {
     check("otlp: localhost:4317", "otlp is not a URL; write the whole URL of a collector");
 }
 
+#[test]
+fn a_shared_store_has_a_masked_password_and_needs_keys() {
+    let key = "a2V5IGtleSBrZXkga2V5IGtleSBrZXkga2V5IGtleSE=";
+    let shown = |store: &str, keys: &str, expect: [&str; 2]| {
+        let config = loaded(&outside(&format!("store: '{store}'\ncursorKeys: '{keys}'\n")));
+        let message = format!("{config:?}{}", show(&config, true, None));
+        expect.iter().for_each(|word| assert!(message.contains(word), "{word}: {message}"));
+        assert!(!message.contains("hunter2") && !message.contains(key), "{message}");
+        (config.shared_store().map(str::to_owned), config.cursor_keys().map(str::to_owned))
+    };
+    let (store, keys) = shown("redis://me:hunter2@localhost/0", key, ["redis://…@localhost/0", "(set)"]);
+    assert_eq!(store.as_deref(), Some("redis://me:hunter2@localhost/0"));
+    assert_eq!(keys.as_deref(), Some(key));
+    let (store, _) = shown("rediss://:${TOKEN}@localhost", "/run/x.keys", ["://:${TOKEN}@", "/run/x.keys"]);
+    assert_eq!(store, Some(format!("rediss://:{SECRET}@localhost")));
+    for store in ["memory", "file"] {
+        assert_eq!(loaded(&outside(&format!("store: {store}"))).shared_store(), None);
+    }
+    check("store: 'redis://:hunter2@localhost'", "openssl rand -base64 32");
+    check("store: 'redis://:hunter2@localhost'", "--cursor-keys, PORTION_CURSOR_KEYS or cursorKeys");
+    check("store: 'redis://:${NONE}@localhost'\ncursorKeys: x", "variable NONE, which is not set");
+    check("store: fiel", "store is `fiel`, which is not a store; write memory, file, or the URL");
+    check("cursorKeys: ''", "cursorKeys is ``, which is empty");
+}
+
 #[track_caller]
 fn check(text: &str, expect: &str) {
     let errors = refused(&outside(text));

@@ -4,6 +4,7 @@
 //! reply was sent. If the store fails, the memory goes on alone. What the memory has no room for is written
 //! before the reply. What the store has lost, but the memory has not, is written again when it is used.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,20 @@ use super::{
 };
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
+
+/// Content that is read together with the header: all of most snapshots.
+const PREFETCHED: [FieldName; 28] = {
+    let mut names = [FieldName::IndexPiece(0); 28];
+    let mut at: usize = 0;
+    while at < names.len() {
+        names[at] = match at {
+            0..4 => FieldName::IndexPiece(at as u32),
+            _ => FieldName::Block(at as u32 - 4),
+        };
+        at += 1;
+    }
+    names
+};
 
 /// Stores snapshots in memory, and in the store behind it, if there is one.
 #[derive(Clone)]
@@ -185,14 +200,23 @@ impl CachedStore {
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
         let root_id = View::root().id();
-        let names = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
-        let fields = behind.store.get(key, &names).await?;
+        let first = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
+        let names: Vec<FieldName> = first.into_iter().chain(PREFETCHED).collect();
+        let mut fields = behind.store.get(key, &names).await?;
+        let prefetched = fields.split_off(first.len().min(fields.len()));
         let Ok([Some(header), Some(meta), packed_view, packed_root]) = <[_; 4]>::try_from(fields) else {
             return Err(unreadable());
         };
         let header = Header::decode(&header).ok_or_else(unreadable)?;
-        let content = record::content_fields(&meta).ok_or_else(unreadable)?;
-        let content = behind.store.get(key, &content).await?;
+        let wanted = record::content_fields(&meta).ok_or_else(unreadable)?;
+        let mut found: HashMap<FieldName, Vec<u8>> =
+            PREFETCHED.into_iter().zip(prefetched).filter_map(|(name, field)| Some((name, field?))).collect();
+        let rest: Vec<FieldName> = wanted.iter().copied().filter(|name| !found.contains_key(name)).collect();
+        if !rest.is_empty() {
+            let fields = behind.store.get(key, &rest).await?;
+            found.extend(rest.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))));
+        }
+        let content: Vec<Option<Vec<u8>>> = wanted.iter().map(|name| found.remove(name)).collect();
         let decoded = offload(usize::MAX, move || record::decode_snapshot(&meta, &content)).await;
         let snapshot = Arc::new(decoded.ok_or_else(unreadable)?);
         let decode = |id, packed: Option<Vec<u8>>| record::decode_view(&snapshot, id, &packed?);

@@ -59,7 +59,7 @@ async fn files_without_memory() {
     check_contract(0).await;
 }
 
-async fn put(
+pub(super) async fn put(
     store: &CachedStore,
     scope: &Scope,
     id: u8,

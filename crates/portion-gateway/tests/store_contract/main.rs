@@ -4,6 +4,7 @@ mod files;
 mod restart;
 #[path = "../samples/mod.rs"]
 mod samples;
+mod shared;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

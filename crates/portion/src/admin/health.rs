@@ -24,7 +24,7 @@ const MIN_SAMPLES: u64 = 20;
 const LOSS_REPORT_INTERVAL: Duration = Duration::from_mins(5);
 
 /// Returns status and body. The state is `degraded` if the configuration file is invalid, records cannot be written or were
-/// just lost, an alert is raised, or estimates are inaccurate.
+/// just lost, a shared store is lost, an alert is raised, or estimates are inaccurate.
 pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     let (state, records) = setup.config_and_recorder_status();
     let (counts, dropped) = (setup.accuracy_stats(), setup.dropped_stats());
@@ -41,6 +41,10 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
             counts.in_fallback_count
         ));
     }
+    let backend = setup.backend_status();
+    reasons.extend(backend.as_ref().and_then(|backend| backend.problem.as_ref()).map(|problem| {
+        format!("the snapshot store is not available, and results are kept in this process only: {problem}")
+    }));
     let is_draining = setup.drain_flag().is_set();
     let status = match (is_draining, reasons.is_empty()) {
         (true, _) => "draining",
@@ -89,6 +93,11 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
             "evicted": store.evicted,
             "expired": store.expired,
             "refused": store.refused,
+            "backend": backend.map(|backend| json!({
+                "available": backend.is_available,
+                "problem": backend.problem,
+                "failures": backend.failure_count,
+            })),
         },
         "dropped": {
             "unasked": dropped.unsolicited,

@@ -63,6 +63,12 @@ fn metric_families(setup: &Setup) -> Vec<Family> {
         build,
         Family::of(&names::START_TIME, seconds(setup.started_at())),
     ]);
+    if let Some(backend) = setup.backend_status() {
+        families.extend([
+            Family::of(&names::STORE_AVAILABLE, backend.is_available),
+            Family::of(&names::STORE_FAILURES, backend.failure_count),
+        ]);
+    }
     families
 }
 

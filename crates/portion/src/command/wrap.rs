@@ -19,7 +19,7 @@ use crate::allocator;
 use crate::options::{ConfigOptions as Keys, ServerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
-use crate::server::{NamedServer, Server, connect_rest};
+use crate::server::{NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
 
@@ -84,11 +84,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
     admin::check(at, options.insecure || loaded.config.insecure())?;
-    let namespace = Server::namespace([(name.as_deref().unwrap_or_default(), &server)]);
+    let ids = ServerIds::new([(name.as_deref().unwrap_or_default(), &server)]).with_own_calls()?;
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         anstream::eprintln!("{}", on_terminal(name.as_deref(), &options.command));
     }
-    let setup = loaded.start(&namespace)?;
+    let setup = loaded.start(&ids)?;
     admin::export_metrics(&setup);
     let mut parting = setup.shutdown_guard();
     watchdog::register();

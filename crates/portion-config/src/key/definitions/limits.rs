@@ -232,11 +232,21 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "store",
-        kind: ValueKind::Choice(&["memory", "file"]),
+        kind: ValueKind::StoreUrl,
+        keywords: &["memory", "file"],
         default: "memory",
-        value_name: "NAME",
-        doc: "Where payloads are stored: memory, until the process ends; or file, also in private files, so that \
-              cursors outlive a restart",
+        value_name: "STORE",
+        doc: "Where payloads are stored: memory, until the process ends; file, also in private files, so that \
+              cursors outlive a restart; or a URL such as redis://HOST:PORT, also in a Redis or Valkey that \
+              several instances share",
+        ..RETENTION
+    },
+    Key {
+        name: "cursorKeys",
+        kind: ValueKind::CursorKeys,
+        value_name: "FILE",
+        doc: "File with the keys that sign cursors: a key of at least 32 bytes in base64 on each line, the newest \
+              first; earlier ones are still accepted. Needed for a shared store",
         ..RETENTION
     },
     Key {

@@ -14,7 +14,8 @@ use crate::value::Value;
 pub use invalid_value::InvalidValue;
 use pushdown::parse_pushdown;
 use scalar::{
-    parse_address, parse_choice, parse_command_line, parse_duration, parse_size, parse_tool_name, parse_url,
+    parse_address, parse_choice, parse_command_line, parse_cursor_keys, parse_duration, parse_size,
+    parse_store, parse_tool_name, parse_url,
 };
 
 /// Maximum above which a limit is not mentioned in a description.
@@ -59,6 +60,10 @@ pub enum ValueKind {
     Url,
     /// A URL whose path may be secret and is not shown.
     Webhook,
+    /// A URL of a store, whose password is not shown.
+    StoreUrl,
+    /// A file with keys, or the keys, which are not shown.
+    CursorKeys,
     /// A command: a list of words, or a command line.
     Command,
     /// Texts by name, with secrets as references.
@@ -86,6 +91,11 @@ impl ValueKind {
         )
     }
 
+    /// Returns true if its values may contain secrets, which messages must not show.
+    pub fn may_be_secret(self) -> bool {
+        matches!(self, Self::Url | Self::Webhook | Self::StoreUrl | Self::CursorKeys)
+    }
+
     /// Describes the kind in a few words.
     pub fn description(self) -> String {
         match self {
@@ -109,7 +119,8 @@ impl ValueKind {
             Self::Pushdown => "a preset, or a map of settings".into(),
             Self::Experiment => "{split: PERCENT}".into(),
             Self::Address => "an address with a port".into(),
-            Self::Url | Self::Webhook => "a URL".into(),
+            Self::Url | Self::Webhook | Self::StoreUrl => "a URL".into(),
+            Self::CursorKeys => "a file, or keys in base64".into(),
             Self::Command => "a command line or a list of its words".into(),
             Self::Secrets => "a map of texts".into(),
             Self::Endpoints => "a map of settings by pattern".into(),
@@ -167,6 +178,8 @@ impl ValueKind {
             Self::Address => one(parse_address(node, text)),
             Self::Url => one(parse_url(node, Secret::in_url(text))),
             Self::Webhook => one(parse_url(node, Secret::in_webhook(text))),
+            Self::StoreUrl => one(parse_store(node, text)),
+            Self::CursorKeys => one(parse_cursor_keys(node, text)),
             Self::Command => one(parse_command_line(node, text)),
             Self::Pushdown => parse_pushdown(node, vec![("preset".into(), text.to_owned(), node)]),
             Self::Experiment => Err(vec![InvalidValue::new(

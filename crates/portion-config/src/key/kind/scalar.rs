@@ -139,6 +139,23 @@ pub(super) fn parse_url(node: &Node, read: Result<Secret, ExpandError>) -> Resul
     })
 }
 
+/// Parses the URL of a store. Its password is masked, and never part of a message.
+pub(super) fn parse_store(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+    if !text.contains("://") {
+        let fix = "write memory, file, or the URL of a Redis or Valkey: redis://HOST:PORT";
+        return Err(InvalidValue::new(node, "is not a store", fix));
+    }
+    parse_url(node, Secret::in_store(text))
+}
+
+/// Parses the name of a file with keys, or the keys.
+pub(super) fn parse_cursor_keys(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+    if text.trim().is_empty() {
+        return Err(InvalidValue::new(node, "is empty", "name a file with a key in base64 on each line"));
+    }
+    parse_url(node, Secret::in_cursor_keys(text))
+}
+
 pub(super) fn parse_command_line(node: &Node, text: &str) -> Result<Value, InvalidValue> {
     let fix = "write a shell command line, or a list of words";
     let odd = || InvalidValue { raw_value: None, ..InvalidValue::new(node, "is not a command line", fix) };

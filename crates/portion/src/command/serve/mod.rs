@@ -21,7 +21,7 @@ use crate::exposure;
 use crate::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
-use crate::server::{NamedServer, Server};
+use crate::server::{NamedServer, Server, ServerIds};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
 
@@ -88,8 +88,8 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
         server.check_program()?;
     }
     watchdog::register();
-    let namespace = Server::namespace(servers.iter().map(|(path, _, server)| (path.as_str(), server)));
-    let setup = loaded.start(&namespace)?;
+    let ids = ServerIds::new(servers.iter().map(|(path, _, server)| (path.as_str(), server)));
+    let setup = loaded.start(&ids)?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(shutdown);

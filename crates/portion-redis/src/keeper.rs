@@ -1,0 +1,228 @@
+//! Keeps a connection to the store, and knows whether the store answers.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use portion_gateway::store::BackendStatus;
+use redis::{Pipeline, Value};
+use tokio::sync::{Notify, watch};
+use tokio::time::{sleep, timeout};
+
+use crate::connection::{Connection, Connector};
+use crate::failure::Failure;
+
+/// Longest wait for an answer of the store.
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// Wait for another connection, if one is lost while it is used.
+const RECONNECT_WAIT: Duration = Duration::from_millis(300);
+/// Time between probes of a store that answers.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+/// Time between attempts to connect.
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
+/// Time to live of the key that probes write.
+const PROBE_TTL_MS: u64 = 60_000;
+
+/// The connection, and the state of the store.
+pub(crate) struct Keeper {
+    /// URL without credentials, for the log.
+    shown_url: String,
+    probe_key: String,
+    link: watch::Sender<Link>,
+    wakeup: Notify,
+    status: Mutex<BackendStatus>,
+}
+
+/// The current connection. Each has another number.
+#[derive(Clone)]
+enum Link {
+    /// The first attempt is under way.
+    Connecting,
+    Open(u64, Connection),
+    Closed(Failure),
+}
+
+impl Keeper {
+    pub(crate) fn new(shown_url: String, probe_key: String) -> Self {
+        let status = BackendStatus { is_available: false, problem: None, failure_count: 0 };
+        Self {
+            shown_url,
+            probe_key,
+            link: watch::Sender::new(Link::Connecting),
+            wakeup: Notify::new(),
+            status: Mutex::new(status),
+        }
+    }
+
+    /// Returns the state of the store.
+    pub(crate) fn status(&self) -> BackendStatus {
+        self.lock_status().clone()
+    }
+
+    /// Runs commands in one round trip, which may be repeated. Fails at once while there is no connection.
+    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Failure> {
+        let mut link = self.link.subscribe();
+        let (number, connection) = match Self::current(&mut link).await {
+            Link::Open(number, connection) => (number, connection),
+            Link::Closed(failure) => return Err(self.count(failure)),
+            Link::Connecting => return Err(self.count(Failure::TimedOut)),
+        };
+        let mut answer = self.run_on(number, connection, commands).await;
+        if matches!(answer, Err(Failure::Disconnected(_))) {
+            // The store may have been restarted, or another be the master.
+            let is_open = |link: &Link| matches!(link, Link::Open(new, _) if *new != number);
+            let opened = timeout(RECONNECT_WAIT, link.wait_for(is_open)).await;
+            let opened = opened.ok().and_then(Result::ok).map(|link| link.clone());
+            if let Some(Link::Open(number, connection)) = opened {
+                answer = self.run_on(number, connection, commands).await;
+            }
+        }
+        answer.map_err(|failure| self.count(failure))
+    }
+
+    /// Runs commands on the connection of this number, and closes it if it is of no use any more.
+    async fn run_on(
+        &self,
+        number: u64,
+        mut connection: Connection,
+        commands: &Pipeline,
+    ) -> Result<Vec<Value>, Failure> {
+        let mut link = self.link.subscribe();
+        let is_lost = link.wait_for(|link| !matches!(link, Link::Open(..)));
+        let answer = tokio::select! {
+            answer = timeout(RESPONSE_TIMEOUT, connection.run(commands)) => match answer {
+                Ok(answer) => answer.map_err(Failure::from),
+                Err(_) => Err(Failure::TimedOut),
+            },
+            // A probe has found out that nobody answers.
+            _ = is_lost => Err(Failure::TimedOut),
+        };
+        if let Err(failure) = &answer
+            && failure.ends_connection()
+        {
+            self.close(number, failure);
+        }
+        answer
+    }
+
+    /// Returns the current connection. Waits for the first attempt to connect.
+    async fn current(link: &mut watch::Receiver<Link>) -> Link {
+        let opened = timeout(RESPONSE_TIMEOUT, link.wait_for(|link| !matches!(link, Link::Connecting))).await;
+        match opened {
+            Ok(Ok(link)) => link.clone(),
+            _ => Link::Connecting,
+        }
+    }
+
+    /// Connects, probes, and connects again, for ever.
+    pub(crate) async fn keep(self: Arc<Self>, mut connector: Connector) {
+        let mut number = 0;
+        loop {
+            let link = self.link.borrow().clone();
+            let probed = match link {
+                Link::Open(number, connection) => self.probe(number, connection).await,
+                Link::Connecting | Link::Closed(_) => Err(Failure::TimedOut),
+            };
+            let must_connect = match &probed {
+                Ok(()) => false,
+                Err(Failure::Refused { is_read_only, .. }) => *is_read_only,
+                Err(_) => true,
+            };
+            if must_connect {
+                number += 1;
+                self.connect(&mut connector, number, matches!(probed, Err(Failure::Refused { .. }))).await;
+            }
+            let is_open = matches!(*self.link.borrow(), Link::Open(..));
+            let pause = if is_open { PROBE_INTERVAL } else { RETRY_INTERVAL };
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = self.wakeup.notified() => {}
+            }
+        }
+    }
+
+    /// Writes a key, so that a store that is full or read-only is noticed as well.
+    async fn probe(&self, number: u64, mut connection: Connection) -> Result<(), Failure> {
+        let mut commands = redis::pipe();
+        commands.cmd("SET").arg(&self.probe_key).arg(1).arg("PX").arg(PROBE_TTL_MS);
+        let probed = match timeout(RESPONSE_TIMEOUT, connection.run(&commands)).await {
+            Ok(answer) => answer.map(drop).map_err(Failure::from),
+            Err(_) => Err(Failure::TimedOut),
+        };
+        match &probed {
+            Ok(()) => self.report(None),
+            Err(failure) if failure.ends_connection() => self.close(number, failure),
+            Err(failure) => self.report(Some(failure)),
+        }
+        probed
+    }
+
+    async fn connect(&self, connector: &mut Connector, number: u64, keeps_old: bool) {
+        let opened = match timeout(CONNECT_TIMEOUT, connector.connect()).await {
+            Ok(opened) => opened.map_err(Failure::from),
+            Err(_) => Err(Failure::TimedOut),
+        };
+        match opened {
+            Ok(connection) => match self.probe(number, connection.clone()).await {
+                Err(failure) if failure.ends_connection() => self.set_closed(&failure),
+                _ => {
+                    self.link.send_replace(Link::Open(number, connection));
+                }
+            },
+            Err(_) if keeps_old => {}
+            Err(failure) => self.set_closed(&failure),
+        }
+    }
+
+    /// Closes the connection of this number, if it is the current one.
+    fn close(&self, number: u64, failure: &Failure) {
+        let closed = self.link.send_if_modified(|link| {
+            let is_current = matches!(link, Link::Open(current, _) if *current == number);
+            if is_current {
+                *link = Link::Closed(failure.clone());
+            }
+            is_current
+        });
+        if closed {
+            self.report(Some(failure));
+            self.wakeup.notify_one();
+        }
+    }
+
+    fn set_closed(&self, failure: &Failure) {
+        self.link.send_replace(Link::Closed(failure.clone()));
+        self.report(Some(failure));
+    }
+
+    /// Sets the state, and logs its changes.
+    fn report(&self, failure: Option<&Failure>) {
+        let problem = failure.map(ToString::to_string);
+        let mut status = self.lock_status();
+        let was_available = status.is_available;
+        let is_same = status.problem == problem && was_available == problem.is_none();
+        status.is_available = problem.is_none();
+        status.problem.clone_from(&problem);
+        drop(status);
+        let store = &*self.shown_url;
+        match problem {
+            _ if is_same => {}
+            Some(problem) => tracing::warn!(
+                store,
+                problem,
+                "the snapshot store is not available; results are kept in this process only"
+            ),
+            None if was_available => {}
+            None => tracing::info!(store, "the snapshot store is available"),
+        }
+    }
+
+    fn count(&self, failure: Failure) -> Failure {
+        self.lock_status().failure_count += 1;
+        failure
+    }
+
+    fn lock_status(&self) -> MutexGuard<'_, BackendStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

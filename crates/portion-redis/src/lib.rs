@@ -1,0 +1,39 @@
+//! Stores snapshots in Redis or Valkey, so that a walk begun at one instance goes on at any other.
+//!
+//! Each snapshot is one hash, which expires and is evicted as a whole. Its fields are the header, the meta,
+//! pieces of the index, blocks of the text and views. Beside it are a sorted set with the last use of views that were
+//! added later, and the header, which outlives the snapshot for an hour. All three have one hash tag, so that a cluster
+//! keeps them together.
+//!
+//! Names of keys are keyed hashes. They reveal neither ids nor scopes, and nobody can compute them who does not have
+//! the keys of the cursors.
+//!
+//! Connections belong to a thread of this crate. A task there probes the store once a second, and connects again if it
+//! is lost. While it is lost, every operation fails at once, so that no reply waits for it. While it is slow, the first
+//! operation waits [`RESPONSE_TIMEOUT`] at most.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use portion_redis::{RedisSettings, RedisStore, StoreUrl};
+//!
+//! let store = RedisStore::open(RedisSettings {
+//!     url: StoreUrl::parse("rediss://user:password@redis.example.com/0")?,
+//!     secrets: vec![[7; 32]],
+//!     namespace: "bookings".into(),
+//!     server: "the same server of every instance".into(),
+//!     ttl: Duration::from_mins(10),
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod connection;
+mod failure;
+mod keeper;
+mod names;
+mod store;
+mod url;
+
+pub use keeper::RESPONSE_TIMEOUT;
+pub use store::{OpenError, RedisSettings, RedisStore};
+pub use url::{StoreUrl, UrlError};

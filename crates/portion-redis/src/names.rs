@@ -1,0 +1,54 @@
+//! Names of keys and fields.
+
+use portion_core::cursor::Scope;
+use portion_gateway::call::ReuseKey;
+use portion_gateway::store::SnapshotKey;
+
+/// Bytes of a keyed hash in a name.
+const HASH_BYTES: usize = 16;
+
+/// Names keys under one secret.
+pub(crate) struct KeyNames {
+    secret: [u8; 32],
+    prefix: String,
+    namespace: String,
+    server: String,
+}
+
+/// Names of the keys of one snapshot.
+pub(crate) struct SnapshotNames {
+    /// Hash with the fields.
+    pub(crate) fields: String,
+    /// Sorted set with the last use of views that were added later.
+    pub(crate) views: String,
+    /// The header, which outlives the fields.
+    pub(crate) header: String,
+}
+
+impl KeyNames {
+    pub(crate) fn new(secret: [u8; 32], prefix: &str, namespace: &str, server: &str) -> Self {
+        let (prefix, namespace, server) = (prefix.to_owned(), namespace.to_owned(), server.to_owned());
+        Self { secret, prefix, namespace, server }
+    }
+
+    pub(crate) fn snapshot(&self, key: SnapshotKey) -> SnapshotNames {
+        let parts: [&[u8]; 4] = [b"snapshot", self.namespace.as_bytes(), key.scope.as_bytes(), &key.id];
+        let fields = format!("{}:{{{}}}", self.prefix, self.hash(parts));
+        SnapshotNames { views: format!("{fields}:views"), header: format!("{fields}:header"), fields }
+    }
+
+    pub(crate) fn reuse(&self, scope: Scope, reuse: ReuseKey) -> String {
+        let parts: [&[u8]; 5] =
+            [b"reuse", self.namespace.as_bytes(), self.server.as_bytes(), scope.as_bytes(), reuse.as_bytes()];
+        format!("{}:reuse:{}", self.prefix, self.hash(parts))
+    }
+
+    fn hash<'a>(&self, parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+        use std::fmt::Write as _;
+        let hash = Scope::from_parts(&self.secret, parts);
+        hash.as_bytes().iter().take(HASH_BYTES).fold(String::new(), |mut name, byte| {
+            let _ = write!(name, "{byte:02x}");
+            name
+        })
+    }
+}

@@ -1,0 +1,114 @@
+"""A Redis server of its own for a test, which can be stopped, paused, filled and made read-only."""
+
+import signal
+import socket
+import subprocess
+import time
+
+from .waiting import until
+
+SECONDS = 60
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+class RedisServer:
+    """`with RedisServer(directory) as redis`; `options` are those of `redis-server`, `first` goes before its own,
+    `certificates` make it use TLS.
+    """
+
+    def __init__(self, directory, *options, certificates=None, first=(), saves=True):
+        self.port = free_port()
+        # Sentinels save nothing, and refuse the option.
+        self._first = [*first, *(("--save", "") if saves else ())]
+        self._options = options
+        self._certificates = certificates
+        self._directory = directory
+        self._process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self.resume()
+            self.kill()
+
+    def url(self, credentials=""):
+        scheme = "rediss" if self._certificates else "redis"
+        return f"{scheme}://{credentials}127.0.0.1:{self.port}"
+
+    def start(self):
+        port = ("--port", str(self.port))
+        if self._certificates:
+            port = ("--port", "0", "--tls-port", str(self.port), *self._certificates.server_options)
+        command = ["redis-server", *self._first, "--bind", "127.0.0.1", "--dir", str(self._directory), *port]
+        self._process = subprocess.Popen([*command, *self._options], stdout=subprocess.DEVNULL)
+        until(lambda: self.answers(), "redis-server answers", seconds=SECONDS)
+
+    def answers(self):
+        return any(word in self.ask("PING") for word in ("PONG", "NOAUTH", "MASTERDOWN"))
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait(SECONDS)
+
+    def pause(self):
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._process.send_signal(signal.SIGCONT)
+
+    def ask(self, *command, password=None):
+        """What `redis-cli` says to a command."""
+        options = ["-p", str(self.port)]
+        if password:
+            options += ["--no-auth-warning", "-a", password]
+        if self._certificates:
+            options += self._certificates.client_options
+        said = subprocess.run(["redis-cli", *options, *command], capture_output=True, text=True, timeout=SECONDS)
+        return said.stdout + said.stderr
+
+    def keys(self, pattern="portion:{*}"):
+        return [key for key in self.ask("KEYS", pattern).split("\n") if key]
+
+
+class Certificates:
+    """An authority and a certificate of 127.0.0.1, made with `openssl`."""
+
+    def __init__(self, directory):
+        self.authority = directory / "ca.pem"
+        key, request, self._certificate = directory / "key.pem", directory / "request.pem", directory / "cert.pem"
+        authority_key, extensions = directory / "ca-key.pem", directory / "extensions"
+        extensions.write_text("subjectAltName=IP:127.0.0.1\n")
+        self._key = key
+        new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+        openssl("req", "-x509", *new_key, "-keyout", authority_key, "-out", self.authority, "-subj", "/CN=authority")
+        openssl("req", *new_key, "-keyout", key, "-out", request, "-subj", "/CN=redis")
+        signed_by = ("-CA", self.authority, "-CAkey", authority_key, "-CAcreateserial")
+        openssl("x509", "-req", "-in", request, *signed_by, "-out", self._certificate, "-extfile", extensions)
+
+    @property
+    def server_options(self):
+        files = {"cert": self._certificate, "key": self._key, "ca-cert": self.authority}
+        named = [part for name, file in files.items() for part in (f"--tls-{name}-file", str(file))]
+        return (*named, "--tls-auth-clients", "no")
+
+    @property
+    def client_options(self):
+        return ["--tls", "--cacert", str(self.authority)]
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=SECONDS)
+
+
+def seconds_of(work):
+    """What `work` gives, and how long it took."""
+    begun = time.monotonic()
+    return work(), time.monotonic() - begun
