@@ -1,6 +1,9 @@
 //! Puts a portion and its notice into one JSON object: `{items,nextCursor,meta}`, `{summary,meta}` or
 //! `{content,chunkIndex,totalChunks,nextCursor,metadata}`.
 //!
+//! In pages and chunks `nextCursor` is null at the end, and `totalChunks` is a number: if it is an estimate, `metadata` has
+//! `totalChunksEstimated`.
+//!
 //! Values keep the bytes that they would have without the envelope. The objects around a list are no items:
 //! they are in `meta.beside`.
 
@@ -25,8 +28,9 @@ pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: Metada
     if let (Some(count), false) = (notice.get(&total), meta.contains_key(&total)) {
         meta.insert(total, count.clone());
     }
-    let next = style.key("nextCursor");
-    let next = notice.get(&next).map(|cursor| member(&next, &cursor.to_string()));
+    let key = style.key("nextCursor");
+    let next = notice.get(&key).map(|cursor| member(&key, &cursor.to_string()));
+    let next_or_null = || next.clone().unwrap_or_else(|| member(&key, "null"));
     let body = || if drawn.is_json { drawn.body.clone() } else { quote(&drawn.body) };
     let mut members = Vec::new();
     match drawn.kind {
@@ -41,7 +45,7 @@ pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: Metada
                 beside => format!("{{\"beside\":{beside},{}", told.strip_prefix('{').unwrap_or("}")),
             };
             members.push(member("items", &items));
-            members.extend(next);
+            members.push(next_or_null());
             members.push(member("meta", &told));
         }
         "summary" => {
@@ -51,10 +55,16 @@ pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: Metada
         }
         _ => {
             members.push(member("content", &body()));
-            for key in ["chunkIndex", "totalChunks"].map(|key| style.key(key)) {
-                members.extend(meta.shift_remove(&key).map(|value| member(&key, &value.to_string())));
+            let (index, total) = (style.key("chunkIndex"), style.key("totalChunks"));
+            members.extend(meta.shift_remove(&index).map(|value| member(&index, &value.to_string())));
+            if let Some(value) = meta.shift_remove(&total) {
+                let estimate = value.as_str().and_then(|text| text.strip_prefix('≈'));
+                members.push(member(&total, estimate.unwrap_or(&value.to_string())));
+                if estimate.is_some() {
+                    meta.insert(style.key("totalChunksEstimated"), true.into());
+                }
             }
-            members.extend(next);
+            members.push(next_or_null());
             members.push(member("metadata", &Value::Object(meta).to_string()));
         }
     }

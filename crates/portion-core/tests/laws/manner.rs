@@ -118,7 +118,9 @@ pub(crate) fn out_of_envelope(
     let members: Meta<'_> = serde_json::from_str(envelope).expect("an envelope is an object");
     let get = |key: &str| members.get(key).map(|raw| raw.get());
     let next = style.key("nextCursor");
-    assert_eq!(get(&next).map(unescape), notice["nextCursor"].as_str().map(ToOwned::to_owned), "{envelope}");
+    let cursor = get(&next).filter(|json| *json != "null").map(unescape);
+    assert_eq!(cursor, notice["nextCursor"].as_str().map(ToOwned::to_owned), "{envelope}");
+    assert!(get(&next).is_some() || get("summary").is_some(), "null at the end: {envelope}");
     let assert_keys = |keys: &[&str]| {
         let known = |key: &String| keys.contains(&key.as_str()) || *key == next;
         assert!(members.keys().all(known), "{envelope}");
@@ -132,7 +134,9 @@ pub(crate) fn out_of_envelope(
     for (key, value) in notice["meta"].as_object().expect("an object") {
         let moved = ["chunkIndex", "totalChunks"].contains(&key.as_str()) && get("content").is_some();
         let shown = if moved {
-            get(&style.key(key)).map(|raw| serde_json::from_str(raw).expect("JSON"))
+            let number = get(&style.key(key)).map(|raw| serde_json::from_str::<u64>(raw).expect("a number"));
+            let is_estimate = key == "totalChunks" && inner["meta"]["totalChunksEstimated"] == true;
+            number.map(|number| if is_estimate { format!("≈{number}").into() } else { number.into() })
         } else {
             inner["meta"].get(key).cloned()
         };

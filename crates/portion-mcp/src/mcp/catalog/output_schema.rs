@@ -193,8 +193,12 @@ struct NoticeMembers {
 impl NoticeMembers {
     fn for_schema(schema: &str, all: Span, render_options: &RenderOptions) -> Self {
         let style = render_options.metadata_style;
+        let next = match render_options.envelope {
+            EnvelopeMode::Auto => r#"{"type":"string"}"#,
+            EnvelopeMode::Wrap => r#"{"type":["string","null"]}"#,
+        };
         let members = vec![
-            (style.key("nextCursor"), r#"{"type":"string"}"#, true),
+            (style.key("nextCursor"), next, true),
             (style.key("totalCount"), r#"{"type":"integer"}"#, false),
             ("meta".to_owned(), r#"{"type":"object"}"#, true),
         ];
