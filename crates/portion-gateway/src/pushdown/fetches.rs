@@ -80,7 +80,7 @@ impl Fetches {
         page: Payload,
         upstream: Option<Arc<str>>,
     ) -> Option<Arc<Fetch>> {
-        let list = PagedList::begin(call, page)?;
+        let list = PagedList::begin(call, upstream.clone(), page)?;
         self.was_used.store(true, Ordering::Relaxed);
         // The caller's request counts.
         self.rate_limiter.reserve(upstream.as_deref(), call.pushdown.requests_per_second, Instant::now());
@@ -145,7 +145,9 @@ impl Fetches {
             Need::All => pushdown.max_fetch,
         };
         let payload = payload_of(&held.snapshot);
-        let Some(list) = PagedList::resume(Arc::clone(&pushdown), payload, state, max_items) else {
+        let Some(list) =
+            PagedList::resume(Arc::clone(&pushdown), caller.upstream.clone(), payload, state, max_items)
+        else {
             return false;
         };
         let snapshot = NewSnapshot {

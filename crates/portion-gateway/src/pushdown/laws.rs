@@ -118,7 +118,7 @@ proptest! {
     fn a_walk_is_the_list_exactly_once(upstream in upstream(), page_size in 1..40_usize) {
         let call = paged_call(upstream.style, page_size, 10_000);
         let first = call.names.apply(&call.arguments, &PageRequest::first(&call.pushdown), page_size);
-        let mut list = PagedList::begin(&call, upstream.answer(&first)).expect("a list");
+        let mut list = PagedList::begin(&call, None, upstream.answer(&first)).expect("a list");
         let calls = 1 + fetch_all(&mut list, &upstream);
         prop_assert_eq!(numbers(&list), (0..upstream.total).collect::<Vec<_>>(), "{:?}", upstream);
         prop_assert!(list.is_complete(), "{:?}", list.to_payload(None).upstream_list);
@@ -130,7 +130,7 @@ proptest! {
     fn a_bounded_list_goes_on_where_it_stopped(upstream in upstream(), page_size in 1..40_usize, bound in 1..60_usize) {
         let call = paged_call(upstream.style, page_size, bound);
         let first = call.names.apply(&call.arguments, &PageRequest::first(&call.pushdown), page_size);
-        let mut list = PagedList::begin(&call, upstream.answer(&first)).expect("a list");
+        let mut list = PagedList::begin(&call, None, upstream.answer(&first)).expect("a list");
         fetch_all(&mut list, &upstream);
         let (mut resumed, mut most) = (0, bound);
         while !list.is_complete() {
@@ -141,7 +141,7 @@ proptest! {
             let state = extent.continuation.expect("a continuation");
             let more = extent.fetched + bound;
             most = more;
-            list = PagedList::resume(Arc::clone(&call.pushdown), payload, &state, more).expect("a list");
+            list = PagedList::resume(Arc::clone(&call.pushdown), None, payload, &state, more).expect("a list");
             fetch_all(&mut list, &upstream);
             resumed += 1;
             prop_assert!(resumed < 300, "{:?} {:?}", upstream, list.to_payload(None).upstream_list);
@@ -159,7 +159,8 @@ fn a_list_keeps_its_form_and_its_bytes() {
             .enumerate()
             .map(|(at, content)| Block::new(format!("/{at}"), content))
             .collect();
-        let mut list = PagedList::begin(&call, Payload { blocks, ..Payload::default() }).expect("a list");
+        let mut list =
+            PagedList::begin(&call, None, Payload { blocks, ..Payload::default() }).expect("a list");
         let page = Block::new("/0", Content::Text(second.to_owned()));
         list.add_page(&Payload { blocks: vec![page], ..Payload::default() });
         let texts = list.to_payload(None).blocks.into_iter().map(|block| match block.content {
@@ -208,7 +209,7 @@ fn an_upstream_that_misbehaves_ends_the_fetch() {
     };
     let check = |style: &str, answers: &[&str], expect: Option<&str>| {
         let call = paged_call(style, 2, 10_000);
-        let mut list = PagedList::begin(&call, page(answers[0])).expect("a list");
+        let mut list = PagedList::begin(&call, None, page(answers[0])).expect("a list");
         let mut rest = answers[1..].iter();
         while list.next_arguments().is_some() {
             list.add_page(&page(rest.next().unwrap_or(answers.last().expect("one"))));

@@ -24,6 +24,8 @@ pub(crate) struct PagedList {
     pub(super) names: PagingNames,
     /// Arguments without those for paging.
     base_arguments: String,
+    /// Name of the server, if there are several.
+    upstream: Option<Arc<str>>,
     /// The first page.
     first_page: Payload,
     /// Places of the list in the first page.
@@ -68,9 +70,10 @@ pub(crate) enum ListEnd {
 
 impl PagedList {
     /// Begins with the first page. Returns `None` if it has no list.
-    pub(crate) fn begin(call: &PagedCall, page: Payload) -> Option<Self> {
+    pub(crate) fn begin(call: &PagedCall, upstream: Option<Arc<str>>, page: Payload) -> Option<Self> {
         let (pushdown, names) = (Arc::clone(&call.pushdown), call.names.clone());
         let mut list = Self::with_items(pushdown, names, call.arguments.clone(), page)?;
+        list.upstream = upstream;
         let text = primary_text(&list.first_page, &list.pushdown)?;
         let facts = ListPage::parse(&text, &list.pushdown)?.facts;
         list.last_page_hash = Some(hash_of(&text));
@@ -82,14 +85,18 @@ impl PagedList {
     }
 
     /// Continues with a list that was fetched in part. `state`: its
-    /// [`continuation`](UpstreamList::continuation).
+    /// [`continuation`](UpstreamList::continuation). Returns `None` for a list of another server.
     pub(crate) fn resume(
         pushdown: Arc<Pushdown>,
+        upstream: Option<Arc<str>>,
         fetched: Payload,
         state: &str,
         max_items: usize,
     ) -> Option<Self> {
         let state: Value = serde_json::from_str(state).ok()?;
+        if state["upstream"].as_str() != upstream.as_deref() {
+            return None;
+        }
         let number = |key: &str| state[key].as_u64();
         let name = |at: usize| state["names"][at].as_str().map(Arc::from);
         let names = PagingNames { limit: name(0), page: name(1) };
@@ -104,6 +111,7 @@ impl PagedList {
             }
             _ => return None,
         };
+        list.upstream = upstream;
         list.received_count = number("received")? as usize;
         list.total = number("total").map(|total| total as usize);
         list.has_changed = state["changed"].as_bool()?;
@@ -130,6 +138,7 @@ impl PagedList {
             pushdown,
             names,
             base_arguments,
+            upstream: None,
             first_page: page,
             carriers,
             has_item_blocks,
@@ -276,6 +285,7 @@ impl PagedList {
             "changed": self.has_changed,
             "names": [self.names.limit.as_deref(), self.names.page.as_deref()],
             "arguments": self.base_arguments,
+            "upstream": self.upstream.as_deref(),
         });
         Some(state.to_string())
     }

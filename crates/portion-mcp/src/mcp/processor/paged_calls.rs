@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::view::Request;
+use portion_core::view::{CONTROLS, Request, ViewError};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall, PagingNames};
 use portion_json::scan::quote;
@@ -50,7 +50,6 @@ pub(super) struct PagedJob {
     endpoint: Endpoint,
     request: Request,
     reuse_key: Option<ReuseKey>,
-    call: Arc<PagedCall>,
     /// Parameters of the first call.
     params: String,
 }
@@ -75,36 +74,20 @@ impl McpProcessor {
         endpoint: Endpoint,
         pushdown: &Arc<Pushdown>,
     ) -> PagedOutcome {
+        let Some((names, ours)) = self.paging_names(&caller, &endpoint, pushdown) else {
+            return PagedOutcome::ToolsUnknown;
+        };
         let config = caller.rule.config();
         let is_read = endpoint.read_only || config.read || config.reuse == Some(true);
-        let (names, ours): (PagingNames, Vec<&str>) = {
-            let server_info = self.server_info();
-            let Some(tool) = server_info.catalog.tool(&endpoint.name) else {
-                if server_info.catalog.is_complete() {
-                    return PagedOutcome::NotPaged(Box::new(caller), Box::new(endpoint));
-                }
-                return PagedOutcome::ToolsUnknown;
-            };
-            let controls = caller.rule.controls(caller.shaping_mode);
-            let is_ours = |control: &&str| match controls {
-                Some(false) => tool.advertises(control),
-                Some(true) => !tool.has_property(control),
-                None => tool.is_gateway_control(control),
-            };
-            let ours = portion_core::view::CONTROLS.into_iter().filter(is_ours).collect();
-            (PagingNames::resolve(pushdown, |name| tool.has_property(name)), ours)
-        };
-        if !is_read || (names.page.is_none() && !matches!(pushdown.style, PagingStyle::Link(_))) {
+        let is_paged = names.page.is_some() || matches!(pushdown.style, PagingStyle::Link(_));
+        if !is_read || !is_paged {
             let reason = if is_read {
                 "it has no such argument"
             } else {
-                "it is not marked as read-only; set read: true"
+                "it may write; read: true declares that it does not"
             };
-            tracing::warn!(
-                tool = &*Endpoint::log_name(Some(&endpoint)),
-                reason,
-                "pushdown has no effect on this tool"
-            );
+            let tool = &*Endpoint::log_name(Some(&endpoint));
+            tracing::warn!(tool, reason, "pushdown has no effect on this tool");
             return PagedOutcome::NotPaged(Box::new(caller), Box::new(endpoint));
         }
         let policy = &caller.effective_policy.policy;
@@ -122,19 +105,7 @@ impl McpProcessor {
             Ok(split) => split,
             Err(error) => {
                 let cursor = walk::string_member(&arguments, walk::document_span(&arguments), "cursor");
-                return PagedOutcome::Refused(Box::new(match cursor {
-                    Some(_) => {
-                        self.gateway
-                            .fault_reply_for_cursor(error.into(), caller, Some(endpoint), cursor)
-                            .await
-                    }
-                    None => Reply::Fault(self.gateway.report_fault(
-                        error.into(),
-                        &caller,
-                        &Request::default(),
-                        &endpoint,
-                    )),
-                }));
+                return self.refused(error, caller, endpoint, cursor).await;
             }
         };
         let mut base = if splice.is_empty() { arguments.clone() } else { splice.apply() };
@@ -155,7 +126,7 @@ impl McpProcessor {
             format!("{canonical}{}", if pushdown.sort.is_some() { call.arguments.as_str() } else { "" });
         let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &sort_key));
         let params = first_params(place, &call.first_arguments());
-        let caller = Caller { paged_call: Some(Arc::clone(&call)), page_source: Some(source), ..caller };
+        let caller = Caller { paged_call: Some(call), page_source: Some(source), ..caller };
         PagedOutcome::Job(Box::new(PagedJob {
             id: place.envelope.raw_id(place.text).to_owned(),
             is_stateless: place.is_stateless,
@@ -163,9 +134,49 @@ impl McpProcessor {
             endpoint,
             request,
             reuse_key,
-            call,
             params,
         }))
+    }
+
+    /// Returns the paging arguments of the tool, and the controls that are the gateway's. Returns `None` until the tools
+    /// are listed.
+    fn paging_names(
+        &self,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        pushdown: &Pushdown,
+    ) -> Option<(PagingNames, Vec<&'static str>)> {
+        let server_info = self.server_info();
+        let Some(tool) = server_info.catalog.tool(&endpoint.name) else {
+            return server_info.catalog.is_complete().then(Default::default);
+        };
+        let controls = caller.rule.controls(caller.shaping_mode);
+        let is_ours = |control: &&str| match controls {
+            Some(false) => tool.advertises(control),
+            Some(true) => !tool.has_property(control),
+            None => tool.is_gateway_control(control),
+        };
+        let ours = CONTROLS.into_iter().filter(is_ours).collect();
+        Some((PagingNames::resolve(pushdown, |name| tool.has_property(name)), ours))
+    }
+
+    /// Refuses a call with an invalid control.
+    async fn refused(
+        &self,
+        error: ViewError,
+        caller: Caller,
+        endpoint: Endpoint,
+        cursor: Option<String>,
+    ) -> PagedOutcome {
+        let reply = match cursor {
+            Some(_) => {
+                self.gateway.fault_reply_for_cursor(error.into(), caller, Some(endpoint), cursor).await
+            }
+            None => {
+                Reply::Fault(self.gateway.report_fault(error.into(), &caller, &Request::default(), &endpoint))
+            }
+        };
+        PagedOutcome::Refused(Box::new(reply))
     }
 
     /// Starts a job. It runs in a task of its own where the responses of the server arrive on this message stream.
@@ -220,7 +231,7 @@ impl McpProcessor {
 
     /// Answers a call. Returns the response.
     async fn run_paged_job(&self, job: PagedJob) -> String {
-        let PagedJob { id, is_stateless, caller, endpoint, request, reuse_key, call, params } = job;
+        let PagedJob { id, is_stateless, caller, endpoint, request, reuse_key, params } = job;
         if request.cursor.is_some() {
             let reply = self.answer_follow_up(caller, Some(endpoint), ResultShape::Tool, request).await;
             return responses::tool_response(&id, &reply, true, is_stateless);
@@ -243,7 +254,6 @@ impl McpProcessor {
         };
         let pending = PendingRequest { id: id.clone(), is_stateless, kind, timer: None };
         let response = call_tool(&*self.upstream_caller(), &params, timeout).await;
-        drop(call);
         let line = match response {
             Ok(line) => line,
             Err(error) => {
