@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import threading
 import time
 from contextlib import contextmanager
 
@@ -17,6 +19,8 @@ from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.reply import lawful, walk
 from harness.rest_stub import Response, RestStub, operation
+from harness.talk import OverStdio
+from harness.wire import Wire
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 KEY = "key-of-the-operator-42"
@@ -331,13 +335,13 @@ def test_raw_chunks_are_the_body_as_the_api_sent_it(written):
             assert [row["fips"] for row in summary["results"]] == [6, 36, 48]
 
 
-def test_a_configuration_describes_the_api(written, tmp_path):
+def test_a_configuration_describes_the_api(written):
     written(hostaway.OPENAPI, "hostaway.json")
     with Hostaway() as stub:
         config = f"""
 upstreams:
   hostaway:
-    openapi: {tmp_path}/hostaway.json
+    openapi: hostaway.json
     url: {stub.url}
     oauth: {{url: {stub.url}/v1/accessTokens, clientId: "{hostaway.CLIENT_ID}", clientSecret: "${{HOSTAWAY_SECRET}}", scope: general}}
     exclude: [getCalendar]
@@ -367,3 +371,86 @@ def test_large_documents_are_listed_lazily(written):
         with api_tools(written(document(paths)), stub.url, "--catalog", "full") as peer:
             tools = {tool["name"]: tool for tool in peer.tools()["tools"]}
             assert "id" in tools["readItem7"]["inputSchema"]["properties"]
+
+
+def test_used_up_quotas_delay_the_next_request(written):
+    times = []
+
+    def counted(request):
+        times.append(time.monotonic())
+        return Response({"n": len(times)}, headers={"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"})
+
+    with RestStub({"GET /x": counted}) as stub, api_tools(written(document({"/x": {"get": operation("read")}})), stub.url) as peer:
+        assert [json.loads(text(peer.call("read")))["n"] for _ in range(2)] == [1, 2]
+    assert times[1] - times[0] >= 0.9
+
+
+def test_a_truncated_response_is_no_result(written):
+    cut = Response(b'{"a": 1}', headers={"content-length": "100", "connection": "close"})
+    described = document({"/x": {"get": operation("read"), "post": operation("write")}})
+    with RestStub({"* /x": lambda request: cut}) as stub, api_tools(written(described), stub.url, "--call-timeout", "2s") as peer:
+        assert "the response ended too early" in failure(peer.call("write")) and len(stub.told()) == 1
+        failure(peer.call("read"))
+        assert len(stub.told()) > 1
+
+
+def test_requests_before_the_end_of_input_are_answered(written):
+    described = document({"/x": {"get": operation("read")}})
+    with RestStub({"GET /x": lambda request: time.sleep(1) or {"late": True}}) as stub:
+        call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "read", "arguments": {}}}
+        messages = [
+            {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {"protocolVersion": "1999-01-01", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": "b", "method": "no/such"},
+            {"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "nope"}},
+            call,
+        ]
+        lines = "".join(json.dumps(message) + "\n" for message in messages)
+        command = [PORTION, "wrap", "--openapi", written(described), "--upstream", stub.url]
+        done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60)
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    assert answers["a"]["result"]["protocolVersion"] == "2025-11-25"
+    assert answers["b"]["error"]["code"] == -32601 and answers["c"]["error"]["code"] == -32602
+    assert answers[7]["result"]["content"][0]["text"] == '{"late": true}' and done.returncode == 0
+
+
+def test_a_cancelled_call_closes_its_request(written):
+    """The API sees the connection end; later calls work."""
+    held = threading.Event()
+
+    def hold(request):
+        held.set()
+        time.sleep(3)
+        return {}
+
+    described = document({"/x": {"get": operation("read")}, "/y": {"get": operation("other")}})
+    with RestStub({"GET /x": hold, "GET /y": lambda request: {"y": 1}}) as stub:
+        command = [PORTION, "wrap", "--openapi", written(described), "--upstream", stub.url]
+        with Wire(command) as wire:
+            session = OverStdio(wire)
+            session.open()
+            session.tell('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{}}}')
+            assert held.wait(30)
+            session.tell('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+            answer = session.call(2, "other")
+            assert answer["id"] == 2 and answer["result"]["content"][0]["text"] == '{"y": 1}'
+
+
+@pytest.mark.parametrize("options, said", [
+    (["--openapi", "nowhere.yaml"], "OpenAPI document nowhere.yaml: No such file"),
+    (["--openapi", "{file}", "--upstream", "http://x/", "--include", "nothing*"], "none of its 1 operations is chosen"),
+    (["--openapi", "{file}"], "names no absolute server URL; give the base URL of the API with --upstream"),
+    (["--openapi", "{file}", "--upstream", "ftp://x/"], "neither http:// nor https://"),
+    (["--openapi", "{file}", "--upstream", "http://x/", "--query-parameter", "a"], "write it as name=value"),
+    (["--openapi", "{file}", "--upstream", "http://x/", "--basic-auth", "${NOT_SET_HERE}"], "NOT_SET_HERE"),
+    (["--openapi", "{file}", "--url", "http://x/"], "cannot be used with"),
+    (["--upstream", "http://x/"], "--openapi"),
+    (["--include", "x", "--", "cat"], "cannot be used with"),
+    (["--upstream", "http://x/", "--", "cat"], "cannot be used with"),
+    (["--oauth-scope", "x", "--url", "http://x/"], "cannot be used with"),
+])
+def test_what_is_wrong_is_said_at_start(options, said, written):
+    file = written(document({"/x": {"get": operation("read")}}))
+    command = [PORTION, "wrap", *(option.replace("{file}", file) for option in options)]
+    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and said in done.stderr, done.stderr

@@ -29,7 +29,8 @@ impl Document {
         for (path, item) in self.paths().into_iter().flatten() {
             let Some(item) = self.resolve(item).as_object() else { continue };
             for (method, name) in METHODS.iter().zip(METHOD_NAMES) {
-                if let Some(fields) = item.get(*method).and_then(Value::as_object) {
+                let fields = item.get(*method).map(|fields| self.resolve(fields));
+                if let Some(fields) = fields.and_then(Value::as_object) {
                     operations.push(Operation { method: name, path, document: self, item, fields });
                 }
             }

@@ -4,7 +4,7 @@
 //! (`nullable`, boolean `exclusiveMinimum`), which is translated. What only describes (`xml`, `discriminator`,
 //! `example`) is left out.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,8 @@ use crate::schema_keywords::{KeywordKind, kind_of, plain_value};
 /// Deepest nesting of a schema without references; what is below accepts anything.
 const MAX_DEPTH: usize = 64;
 
+/// Description in place of definitions that are too large.
+const LEFT_OUT: &str = "Schema left out, because it is large";
 /// Converts schemas, and collects the definitions that they refer to.
 pub(crate) struct SchemaConverter<'a> {
     document: &'a Document,
@@ -51,34 +53,38 @@ impl<'a> SchemaConverter<'a> {
         self.convert_at(schema, 0)
     }
 
-    /// Returns the definitions in use, as far as `budget` bytes suffice. The rest accept anything and say so.
+    /// Adds the definitions in use to a schema, as far as `budget` bytes suffice. References to the rest lead to one
+    /// definition that accepts anything and says so.
     ///
-    /// The second value is a reference to another document, if there is one.
-    pub(crate) fn definitions(mut self, mut budget: usize) -> (Map<String, Value>, Option<String>) {
-        let mut definitions = Map::new();
+    /// Returns a reference to another document, if there is one.
+    pub(crate) fn add_definitions(mut self, schema: &mut Value, budget: usize) -> Option<String> {
+        let (mut definitions, mut left_out) = (Map::new(), HashSet::new());
+        let mut budget = budget.saturating_sub(LEFT_OUT.len() + 60);
         while let Some((reference, name)) = self.queue.pop_front() {
-            let left_out = json!({ "description": "Schema left out, because it is large" });
-            let converted = match self.document.target(&reference) {
-                Some(_) if budget == 0 => left_out,
-                Some(target) => {
-                    let (before, known) = (self.queue.len(), self.names.clone());
-                    let converted = self.convert(target);
-                    let cost = converted.to_string().len() + name.len() + 4;
-                    if cost <= budget {
-                        budget -= cost;
-                        converted
-                    } else {
-                        self.queue.truncate(before);
-                        self.names = known;
-                        budget = 0;
-                        left_out
-                    }
-                }
-                None => json!({}),
-            };
-            definitions.insert(name, converted);
+            let (before, known) = (self.queue.len(), self.names.clone());
+            let target = self.document.target(&reference);
+            let converted = target.map_or_else(|| json!({}), |target| self.convert(target));
+            let cost = converted.to_string().len() + name.len() + 4;
+            if cost <= budget {
+                budget -= cost;
+                definitions.insert(name, converted);
+            } else {
+                self.queue.truncate(before);
+                self.names = known;
+                left_out.insert(format!("#/$defs/{name}"));
+            }
         }
-        (definitions, self.external)
+        if !left_out.is_empty() {
+            let name = unique("left_out", |name| definitions.contains_key(name));
+            let target = format!("#/$defs/{name}");
+            redirect(schema, &left_out, &target);
+            definitions.values_mut().for_each(|definition| redirect(definition, &left_out, &target));
+            definitions.insert(name, json!({ "description": LEFT_OUT }));
+        }
+        if !definitions.is_empty() {
+            schema["$defs"] = Value::Object(definitions);
+        }
+        self.external
     }
 
     fn convert_at(&mut self, schema: &Value, depth: usize) -> Value {
@@ -193,6 +199,24 @@ impl<'a> SchemaConverter<'a> {
     }
 }
 
+/// Replaces some references of a converted schema, whose depth is limited.
+fn redirect(schema: &mut Value, from: &HashSet<String>, to: &str) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(reference) if name == "$ref" && from.contains(reference) => {
+                        to.clone_into(reference);
+                    }
+                    value => redirect(value, from, to),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, from, to)),
+        _ => {}
+    }
+}
+
 /// Lets a schema accept null.
 fn add_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(values)) = schema.get_mut("enum")
@@ -252,6 +276,7 @@ mod tests {
         Document::parse(&document.to_string()).expect("a document")
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "a table reads better with values")]
     fn check(schema: Value, expect: Value) {
         let document = document("3.0.3");
         assert_eq!(SchemaConverter::new(&document).convert(&schema), expect, "{schema}");
@@ -297,7 +322,9 @@ mod tests {
             converter.convert(&json!({"$ref": "#/components/schemas/a%20b"})),
             json!({"$ref": "#/$defs/a_20b"})
         );
-        let definitions = Value::Object(converter.definitions(10_000).0);
+        let mut schema = json!({});
+        converter.add_definitions(&mut schema, 10_000);
+        let definitions = &schema["$defs"];
         let expect = json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}});
         assert_eq!(definitions["Node"], expect);
         assert_eq!(definitions["a_20b"], json!({"type": "string"}), "nullable is no keyword of 3.1");
@@ -308,9 +335,10 @@ mod tests {
         let document = document("3.1.0");
         let mut converter = SchemaConverter::new(&document);
         converter.convert(&json!({"$ref": "#/components/schemas/Big"}));
-        let definitions = converter.definitions(50).0;
-        assert_eq!(definitions.len(), 1);
-        assert!(definitions["Big"].get("properties").is_none(), "{definitions:?}");
+        let mut schema = json!({ "$ref": "#/$defs/Big" });
+        converter.add_definitions(&mut schema, 50);
+        let left_out = json!({ "left_out": { "description": "Schema left out, because it is large" } });
+        assert_eq!(schema, json!({ "$ref": "#/$defs/left_out", "$defs": left_out }));
     }
 
     #[test]

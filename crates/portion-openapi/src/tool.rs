@@ -236,10 +236,7 @@ impl<'a> InputSchema<'a> {
             schema["required"] = self.required.into();
         }
         schema["additionalProperties"] = Value::Bool(false);
-        let (definitions, external) = self.converter.definitions(MAX_SCHEMA_BYTES.saturating_sub(size));
-        if !definitions.is_empty() {
-            schema["$defs"] = Value::Object(definitions);
-        }
+        let external = self.converter.add_definitions(&mut schema, MAX_SCHEMA_BYTES.saturating_sub(size));
         (schema, external)
     }
 }
@@ -337,7 +334,8 @@ fn accept(operation: &Operation<'_>) -> String {
 /// Finds references of parameters and bodies that lead nowhere.
 fn findings(operation: &Operation<'_>) -> Findings {
     let mut findings = Findings { external: DeclaredBody::external(operation), dangling: Vec::new() };
-    for unresolved in operation.declared_parameters().filter_map(reference) {
+    let itself = operation.fields.get("$ref").and_then(Value::as_str);
+    for unresolved in itself.into_iter().chain(operation.declared_parameters().filter_map(reference)) {
         if unresolved.starts_with('#') {
             findings.dangling.push(unresolved.to_owned());
         } else {

@@ -12,6 +12,8 @@ use portion_openapi::{Document, ToolOptions, ToolSet, percent};
 use portion_policy::upstream::UpstreamTarget;
 
 const HEADING: &str = "REST API";
+/// Arguments that name another server. `requires` alone is not checked where the required one conflicts with these.
+pub(crate) const OTHER_SERVERS: [&str; 2] = ["command", "server_url"];
 const OPENAPI_HELP: &str = "OpenAPI document of a REST API, JSON or YAML: its operations become tools";
 
 /// Number of tools above which the list is shortened, unless its style is configured.
@@ -24,37 +26,37 @@ const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 /// A REST API on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct RestArgs {
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "server_url"], help = OPENAPI_HELP, help_heading = HEADING)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OTHER_SERVERS, help = OPENAPI_HELP, help_heading = HEADING)]
     openapi: Option<PathBuf>,
     /// Operations that become tools: tool names, paths or `METHOD /path`, * for any characters; may be repeated
-    #[arg(long, value_name = "PATTERN", requires = "openapi", help_heading = HEADING)]
+    #[arg(long, value_name = "PATTERN", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     include: Vec<String>,
     /// Operations that become no tools; may be repeated
-    #[arg(long, value_name = "PATTERN", requires = "openapi", help_heading = HEADING)]
+    #[arg(long, value_name = "PATTERN", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     exclude: Vec<String>,
     /// Tools that only read, although their method is not GET; may be repeated
-    #[arg(long, value_name = "PATTERN", requires = "openapi", help_heading = HEADING)]
+    #[arg(long, value_name = "PATTERN", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     read: Vec<String>,
     /// Query parameter of each request to the API, `name=value`, with ${NAME}; may be repeated
-    #[arg(id = "query_parameter", long = "query-parameter", value_name = "PARAMETER", requires = "openapi", help_heading = HEADING)]
+    #[arg(id = "query_parameter", long = "query-parameter", value_name = "PARAMETER", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     query: Vec<String>,
     /// Basic authentication at the API, with ${NAME}
-    #[arg(long, value_name = "USER:PASSWORD", requires = "openapi", help_heading = HEADING)]
+    #[arg(long, value_name = "USER:PASSWORD", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     basic_auth: Option<String>,
     /// Token endpoint of OAuth 2.0, for access tokens by client credentials
-    #[arg(long, value_name = "URL", requires_all = ["openapi", "oauth_client_id", "oauth_client_secret"], help_heading = HEADING)]
+    #[arg(long, value_name = "URL", requires_all = ["openapi", "oauth_client_id", "oauth_client_secret"], conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     oauth_url: Option<String>,
     /// Client id, with ${NAME}
-    #[arg(long, value_name = "ID", requires = "oauth_url", help_heading = HEADING)]
+    #[arg(long, value_name = "ID", requires = "oauth_url", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     oauth_client_id: Option<String>,
     /// Client secret, with ${NAME}
-    #[arg(long, value_name = "SECRET", requires = "oauth_url", help_heading = HEADING)]
+    #[arg(long, value_name = "SECRET", requires = "oauth_url", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     oauth_client_secret: Option<String>,
     /// Scope of access tokens
-    #[arg(long, value_name = "SCOPE", requires = "oauth_url", help_heading = HEADING)]
+    #[arg(long, value_name = "SCOPE", requires = "oauth_url", conflicts_with_all = OTHER_SERVERS, help_heading = HEADING)]
     oauth_scope: Option<String>,
     /// Longest duration of a call, with its retries (default: 60s)
-    #[arg(long, value_name = "TIME", requires = "openapi", value_parser = humantime::parse_duration, help_heading = HEADING)]
+    #[arg(long, value_name = "TIME", requires = "openapi", conflicts_with_all = OTHER_SERVERS, value_parser = humantime::parse_duration, help_heading = HEADING)]
     call_timeout: Option<Duration>,
 }
 
@@ -64,6 +66,8 @@ pub(crate) struct RestServer {
     config: RestConfig,
     /// Patterns of tools that only read.
     reads: Vec<String>,
+    /// True if the path of the document is relative to the configuration file.
+    is_configured: bool,
 }
 
 /// The tools of an API, ready to be served.
@@ -116,7 +120,7 @@ impl RestArgs {
             exclude: self.exclude.clone(),
             timeout: self.call_timeout.unwrap_or(Duration::from_mins(1)),
         };
-        Ok(Some(RestServer { config, reads: self.read.clone() }))
+        Ok(Some(RestServer { config, reads: self.read.clone(), is_configured: false }))
     }
 
     /// Returns true if a document was given.
@@ -128,7 +132,7 @@ impl RestArgs {
 impl RestServer {
     /// Returns the API of a configuration.
     pub(crate) fn from_config(config: RestConfig) -> Self {
-        Self { config, reads: Vec::new() }
+        Self { config, reads: Vec::new(), is_configured: true }
     }
 
     /// Returns everything that distinguishes it from other servers of the user.
@@ -141,18 +145,22 @@ impl RestServer {
         parts
     }
 
-    /// Reads the document and builds the tools. `is_read` names further tools that only read.
+    /// Reads the document and builds the tools. `config_file` is the configuration file, `is_read` names further tools that
+    /// only read.
     ///
     /// # Errors
     /// Returns an error if the document, the URL or a credential is invalid.
     pub(crate) fn connect(
         &self,
         message_limit: usize,
+        config_file: Option<&Path>,
         is_read: impl Fn(&str) -> bool,
     ) -> Result<RestTools, Box<dyn Error>> {
         let file = &self.config.document;
         let named = |error: &dyn std::fmt::Display| format!("OpenAPI document {file}: {error}");
-        let document = Document::parse(&read_document(Path::new(file)).map_err(|error| named(&error))?)
+        let folder = config_file.and_then(Path::parent).filter(|_| self.is_configured);
+        let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
+        let document = Document::parse(&read_document(&path).map_err(|error| named(&error))?)
             .map_err(|error| named(&error))?;
         let target = self.target(&document)?;
         let set = ToolSet::build(&document, &self.tool_options(&target)).map_err(|error| named(&error))?;

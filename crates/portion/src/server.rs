@@ -185,7 +185,7 @@ pub(crate) fn connect_rest(
 ) -> Result<RestConnector, Box<dyn Error>> {
     let upstream = lanes.upstream.clone();
     let is_read = |name: &str| config.is_read_tool(upstream.as_deref(), name);
-    let tools = rest.connect(lanes.max_server_message_bytes, is_read)?;
+    let tools = rest.connect(lanes.max_server_message_bytes, config.file(), is_read)?;
     if tools.is_large {
         if !config.has_listing_style(upstream.as_deref()) {
             lanes.listing.style = ListingStyle::Lazy;

@@ -109,7 +109,7 @@ class RestStub:
                     self.send_header("content-type", response.media)
                 for name, value in response.headers.items():
                     self.send_header(name, value)
-                if response.status != 204:
+                if response.status != 204 and "content-length" not in response.headers:
                     self.send_header("content-length", str(len(content)))
                 self.end_headers()
                 if self.command != "HEAD" and response.status != 204:

@@ -1,4 +1,5 @@
 //! Tests of the crate through its public interface.
+#![expect(clippy::needless_pass_by_value, reason = "tables read better with values")]
 
 mod attack;
 mod requests;
@@ -28,7 +29,8 @@ fn shown(tool: &Tool, arguments: &str) -> String {
     };
     let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
     let headers = request.headers.iter().filter(|(name, _)| name != "Accept");
-    let headers: String = headers.map(|(name, value)| format!(" [{name}: {value}]")).collect();
+    let headers: Vec<String> = headers.map(|(name, value)| format!(" [{name}: {value}]")).collect();
+    let headers = headers.concat();
     let body =
         request.body.map(|body| format!(" {} {}", body.content_type, String::from_utf8_lossy(&body.bytes)));
     format!("{} {}{query}{headers}{}", request.method, request.path, body.unwrap_or_default())

@@ -111,6 +111,7 @@ fn other_documents_are_refused_where_they_are_needed() {
         "/b": { "get": { "operationId": "b", "parameters": [{ "$ref": "parameters.yaml#/limit" }] } },
         "/c": { "post": { "operationId": "c", "requestBody": { "content": { "application/json": { "schema": { "properties": { "x": { "$ref": "http://x/y.json" } } } } } } } },
         "/d": { "$ref": "paths/d.yaml" },
+        "/f": { "get": { "$ref": "operations/f.yaml" }, "put": { "$ref": "#/paths/~1a/get" } },
         "/e": { "post": { "operationId": "e", "requestBody": { "$ref": "#/components/requestBodies/e" } } }
     }, "components": { "requestBodies": { "e": { "$ref": "bodies.yaml" } } } });
     let document = Document::parse(&document.to_string()).expect("a document");
@@ -124,6 +125,8 @@ fn other_documents_are_refused_where_they_are_needed() {
     check("b", "b refers to `parameters.yaml#/limit`, another document, which is not read; bundle");
     check("c", "c refers to `http://x/y.json`");
     check("/d", "/d refers to `paths/d.yaml`");
+    check("GET /f", "get_f refers to `operations/f.yaml`");
+    check("PUT /f", "1");
     check("e", "e refers to `bodies.yaml`");
 }
 
@@ -154,6 +157,14 @@ fn schemas_stay_small() {
         let schema = json!({ "type": "object", "description": "word ".repeat(60), "properties": { "next": { "$ref": next }, "name": { "type": "string" } } });
         schemas.insert(format!("S{number}"), schema);
     }
+    for number in 200..800 {
+        let name = format!("io.example.api.packages.with.long.names.v1.Name{number}");
+        schemas.insert(name, json!({ "type": "object", "description": "word ".repeat(60) }));
+    }
+    let names =
+        schemas.keys().skip(200).map(|name| json!({ "$ref": format!("#/components/schemas/{name}") }));
+    let wide =
+        json!({ "type": "object", "properties": { "w": { "anyOf": names.take(100).collect::<Vec<_>>() } } });
     let many: Value = (0..300)
         .map(|number| (format!("p{number}"), json!({ "type": "string", "description": "word ".repeat(40) })))
         .collect::<serde_json::Map<_, _>>()
@@ -161,6 +172,7 @@ fn schemas_stay_small() {
     let body = |schema: Value| json!({ "post": { "requestBody": { "content": { "application/json": { "schema": schema } } } } });
     let set = tools(&json!({ "openapi": "3.0.0", "components": { "schemas": schemas }, "paths": {
         "/chain": body(json!({ "$ref": "#/components/schemas/S0" })),
+        "/wide": body(wide),
         "/many": body(json!({ "type": "object", "properties": many })),
         "/large": body(json!({ "enum": (0..5000).collect::<Vec<_>>() }))
     } }));

@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             watchdog::register();
             Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
         }
-        Server::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, |_| false)?.connector),
+        Server::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {

@@ -18,7 +18,7 @@ use crate::admin;
 use crate::allocator;
 use crate::options::{ConfigOptions as Keys, ServerKeys};
 use crate::remote::RemoteArgs;
-use crate::rest::RestArgs;
+use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::{NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
@@ -58,7 +58,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     rest: RestArgs,
     /// Base URL of the REST API (default: the document's server)
-    #[arg(long, value_name = "URL", requires = "openapi", help_heading = "REST API")]
+    #[arg(long, value_name = "URL", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
     upstream: Option<String>,
     /// Serve health, metrics and the dashboard at this address
     #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS)]

@@ -110,8 +110,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "openapi",
         kind: ValueKind::Text,
         value_name: "FILE",
-        doc: "OpenAPI document of a REST API, JSON or YAML: its operations become tools; url is then the base \
-              URL of the API (default: the document's server)",
+        doc: "OpenAPI document of a REST API, JSON or YAML, relative to the configuration file: its operations \
+              become tools; url is then the base URL of the API (default: the document's server)",
         ..SERVERS
     },
     Key {

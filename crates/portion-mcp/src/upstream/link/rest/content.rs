@@ -167,6 +167,7 @@ mod tests {
 
     use super::Content;
 
+    #[expect(clippy::needless_pass_by_value, reason = "a table reads better with values")]
     fn check(media: &'static str, body: &[u8], expect: Content) {
         let mut headers = HeaderMap::new();
         if !media.is_empty() {
