@@ -147,7 +147,6 @@ mod tests {
         };
         let (read, query, describe) =
             (cost(BuiltinTool::Read), cost(BuiltinTool::Query), cost(BuiltinTool::Describe));
-        eprintln!("{read} + {query}");
         assert!(read + query <= 350 && describe <= 100, "{read} + {query}, {describe}");
     }
 }
