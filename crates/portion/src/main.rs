@@ -27,6 +27,8 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
+
 use crate::args::{Args, Command};
 
 /// Exit code for an invalid command line or configuration.
@@ -53,8 +55,8 @@ fn main() -> ExitCode {
         Command::Stats(stats) => command::stats::run(&stats),
         Command::Top(top) => command::top::run(&top),
         Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
-        Command::Completions(options) => command::completions::run(&options),
-        Command::Man(man) => command::man::run(&man),
+        Command::Completions(options) => command::completions::run(&options, Args::command()),
+        Command::Man(man) => command::man::run(&man, Args::command()),
         Command::DemoServer => command::demo_server::run(),
         Command::WatchGroups => Ok(watchdog::run()),
     };

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::CommandResult;
@@ -23,10 +23,10 @@ pub(crate) struct Options {
     shell: Shell,
 }
 
-/// Prints the script.
-pub(crate) fn run(options: &Options) -> CommandResult {
+/// Prints the script for the command line `program`.
+pub(crate) fn run(options: &Options, mut program: Command) -> CommandResult {
     let mut script = Vec::new();
-    clap_complete::generate(options.shell, &mut crate::args::Args::command(), "portion", &mut script);
+    clap_complete::generate(options.shell, &mut program, "portion", &mut script);
     io::stdout().lock().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

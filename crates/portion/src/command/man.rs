@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
 use super::CommandResult;
@@ -24,9 +24,9 @@ pub(crate) struct Options {
     dir: Option<PathBuf>,
 }
 
-/// Prints or writes.
-pub(crate) fn run(options: &Options) -> CommandResult {
-    let mut root = crate::args::Args::command().disable_help_subcommand(true);
+/// Prints or writes the pages of the command line `program`.
+pub(crate) fn run(options: &Options, program: Command) -> CommandResult {
+    let mut root = program.disable_help_subcommand(true);
     root.build();
     let Some(folder) = &options.dir else {
         io::stdout().lock().write_all(&page(&root)?)?;
