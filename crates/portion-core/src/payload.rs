@@ -36,7 +36,7 @@ pub struct Payload {
     /// list is detected.
     pub list_path: Option<Arc<str>>,
     /// Extent of the list, where the gateway fetches it from the upstream page by page.
-    pub upstream_list: Option<UpstreamList>,
+    pub upstream_list: Option<Box<UpstreamList>>,
 }
 
 /// Extent of a list that is fetched from the upstream page by page.

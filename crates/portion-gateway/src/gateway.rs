@@ -708,18 +708,18 @@ impl Gateway {
         }
         let (id, view, deadline) =
             (held.id, held.view.id(), Fetches::deadline(caller.rule.config().request_timeout));
-        let was_in_progress = self.fetches.is_in_progress(&id);
-        self.fetches.wait_until_stored(&id, need, deadline).await;
+        let was_in_progress = self.fetches.is_in_progress(id);
+        self.fetches.wait_until_stored(id, need, deadline).await;
         let found = self.store.find(&caller.scope, id, view, self.now()).await;
         let held = found.unwrap_or(held);
         // A fetch that stopped during this call is tried again by the next one.
-        if meets(&held) || self.fetches.is_in_progress(&id) || (was_in_progress && need == Need::All) {
+        if meets(&held) || self.fetches.is_in_progress(id) || (was_in_progress && need == Need::All) {
             return held;
         }
         if !self.fetches.resume(&held, caller, need).await {
             return held;
         }
-        self.fetches.wait_until_stored(&id, need, deadline).await;
+        self.fetches.wait_until_stored(id, need, deadline).await;
         self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(held)
     }
 
@@ -794,7 +794,7 @@ impl Gateway {
         });
         let rendered = self.render(&job, true).await;
         if let RenderOutcome::Portion { view, .. } = &rendered {
-            self.fetches.record_view(&job.snapshot_id, view);
+            self.fetches.record_view(job.snapshot_id, view);
         }
         let stored = match &rendered {
             RenderOutcome::Portion { view, .. } => is_stored(

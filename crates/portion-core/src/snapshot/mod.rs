@@ -166,7 +166,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         redacted_fields: redacted,
         is_list_path_missing: list_path_missing,
         paging_arguments: paging,
-        upstream_list,
+        upstream_list: upstream_list.map(|list| *list),
     }
 }
 

@@ -112,10 +112,8 @@ fn decode_percent(text: &str) -> String {
     while let Some((first, after)) = rest.split_first() {
         let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
         let decoded = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        (rest, _) = match decoded {
-            Some(byte) => (&after[2..], bytes.push(byte)),
-            None => (after, bytes.push(if *first == b'+' { b' ' } else { *first })),
-        };
+        bytes.push(decoded.unwrap_or(if *first == b'+' { b' ' } else { *first }));
+        rest = if decoded.is_some() { &after[2..] } else { after };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -39,7 +39,7 @@ impl Carrier {
         let (Content::Text(text) | Content::Structured(text)) = content else { return None };
         let around = |inner: &str, list: Span, offset: usize| {
             (
-                inner[..offset + list.start as usize + 1].to_owned(),
+                inner[..=offset + list.start as usize].to_owned(),
                 inner[offset + list.end as usize - 1..].to_owned(),
             )
         };
@@ -124,8 +124,9 @@ fn page_text(content: &Content, pushdown: &Pushdown) -> Option<String> {
 
 /// Returns true if the parts that do not hold the list are text blocks, one for each item.
 pub(super) fn has_item_blocks(page: &Payload, carriers: &[Carrier], items: usize) -> bool {
-    let carries = |at: usize| carriers.iter().any(|carrier| carrier.block == at);
-    let mut others = page.blocks.iter().enumerate().filter(|(at, _)| !carries(*at)).map(|(_, block)| block);
+    let holds_list = |at: usize| carriers.iter().any(|carrier| carrier.block == at);
+    let mut others =
+        page.blocks.iter().enumerate().filter(|(at, _)| !holds_list(*at)).map(|(_, block)| block);
     let is_structured =
         |carrier: &Carrier| matches!(page.blocks[carrier.block].content, Content::Structured(_));
     carriers.iter().all(is_structured)

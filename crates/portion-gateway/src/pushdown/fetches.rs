@@ -100,7 +100,7 @@ impl Fetches {
     }
 
     /// Waits until the stored list meets a need, if it is being fetched.
-    pub(crate) async fn wait_until_stored(&self, id: &SnapshotId, need: Need, deadline: Instant) {
+    pub(crate) async fn wait_until_stored(&self, id: SnapshotId, need: Need, deadline: Instant) {
         let Some(fetch) = self.get(id) else { return };
         fetch.wait(need, deadline).await;
         let stored = *fetch.stored_count.lock().await;
@@ -114,14 +114,14 @@ impl Fetches {
     }
 
     /// Keeps a view of a list that is being fetched.
-    pub(crate) fn record_view(&self, id: &SnapshotId, view: &View) {
+    pub(crate) fn record_view(&self, id: SnapshotId, view: &View) {
         if let Some(fetch) = self.get(id) {
             fetch.record_view(view);
         }
     }
 
     /// Returns true if the list is being fetched.
-    pub(crate) fn is_in_progress(&self, id: &SnapshotId) -> bool {
+    pub(crate) fn is_in_progress(&self, id: SnapshotId) -> bool {
         self.get(id).is_some()
     }
 
@@ -246,7 +246,7 @@ impl Fetches {
             .as_ref()
             .map(|deposit| deposit.snapshot.id);
         let Some(id) = id else { return };
-        if self.is_in_progress(&id) {
+        if self.is_in_progress(id) {
             self.replace_snapshot(fetch, Need::All).await;
             self.lock().remove(&id);
         }
@@ -258,7 +258,7 @@ impl Fetches {
         let Some(deposit) = fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return;
         };
-        if !self.is_in_progress(&deposit.snapshot.id) {
+        if !self.is_in_progress(deposit.snapshot.id) {
             return;
         }
         let payload = fetch.to_payload(need);
@@ -281,8 +281,8 @@ impl Fetches {
         }
     }
 
-    fn get(&self, id: &SnapshotId) -> Option<Arc<Fetch>> {
-        self.lock().get(id).cloned()
+    fn get(&self, id: SnapshotId) -> Option<Arc<Fetch>> {
+        self.lock().get(&id).cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SnapshotId, Arc<Fetch>>> {

@@ -96,15 +96,14 @@ impl<'a> ListPage<'a> {
 impl PageFacts {
     fn read(text: &str, root: Span, pushdown: &Pushdown, items: usize) -> Self {
         let at = |path: &str| value_at(text, root, path);
-        let total = match &pushdown.total {
-            Some(path) => at(path).and_then(|value| parse_count(value.slice(text))),
-            None => {
-                let found = named(text, root, TOTAL_NAMES, |value| parse_count(value).is_some());
-                found.and_then(|(name, value)| {
-                    let total = parse_count(value.slice(text))?;
-                    (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
-                })
-            }
+        let total = if let Some(path) = &pushdown.total {
+            at(path).and_then(|value| parse_count(value.slice(text)))
+        } else {
+            let found = named(text, root, TOTAL_NAMES, |value| parse_count(value).is_some());
+            found.and_then(|(name, value)| {
+                let total = parse_count(value.slice(text))?;
+                (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
+            })
         };
         let has_more = match &pushdown.has_more {
             Some(path) => at(path),

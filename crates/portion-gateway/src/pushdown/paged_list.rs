@@ -248,7 +248,7 @@ impl PagedList {
             payload.blocks.retain(|block| matches!(block.content, Content::Structured(_)));
             payload.blocks.insert(0, Block::new("/content/0/text", text));
         }
-        payload.upstream_list = Some(self.extent(pending_reason));
+        payload.upstream_list = Some(Box::new(self.extent(pending_reason)));
         payload
     }
 

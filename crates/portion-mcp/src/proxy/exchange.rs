@@ -409,9 +409,10 @@ async fn send_internal_request(
     let request_id = PostSummary::parse(&request)
         .and_then(|summary| summary.request_ids.into_iter().next())
         .unwrap_or_default();
-    let list_headers = match forwarded.headers.contains_key(METHOD_HEADER) {
-        true => vec![(HeaderName::from_static(METHOD_HEADER), HeaderValue::from_static("tools/list"))],
-        false => Vec::new(),
+    let list_headers = if forwarded.headers.contains_key(METHOD_HEADER) {
+        vec![(HeaderName::from_static(METHOD_HEADER), HeaderValue::from_static("tools/list"))]
+    } else {
+        Vec::new()
     };
     let why = match timeout(
         INTERNAL_REQUEST_TIMEOUT,

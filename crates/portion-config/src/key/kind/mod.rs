@@ -181,7 +181,7 @@ impl ValueKind {
             Self::StoreUrl => one(parse_store(node, text)),
             Self::CursorKeys => one(parse_cursor_keys(node, text)),
             Self::Command => one(parse_command_line(node, text)),
-            Self::Pushdown => parse_pushdown(node, vec![("preset".into(), text.to_owned(), node)]),
+            Self::Pushdown => parse_pushdown(node, &[("preset".into(), text.to_owned(), node)]),
             Self::Experiment => Err(vec![InvalidValue::new(
                 node,
                 "is not an experiment",

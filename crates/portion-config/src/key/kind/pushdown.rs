@@ -16,21 +16,19 @@ pub(super) fn parse_pushdown_map(
 ) -> Result<Value, Vec<InvalidValue>> {
     let mut settings = Vec::new();
     for (name, node) in entries {
-        match &node.value {
-            NodeValue::Scalar { text, .. } => settings.push((name.text.clone(), text.clone(), node)),
-            _ => {
-                let problem = format!("has {} in {}", node.kind_name(), name.text);
-                return Err(vec![InvalidValue::new(node, problem, "write a name, a path or a number")]);
-            }
-        }
+        let NodeValue::Scalar { text, .. } = &node.value else {
+            let problem = format!("has {} in {}", node.kind_name(), name.text);
+            return Err(vec![InvalidValue::new(node, problem, "write a name, a path or a number")]);
+        };
+        settings.push((name.text.clone(), text.clone(), node));
     }
-    parse_pushdown(whole, settings)
+    parse_pushdown(whole, &settings)
 }
 
 /// Checks settings.
 pub(super) fn parse_pushdown(
     whole: &Node,
-    settings: Vec<WrittenSetting<'_>>,
+    settings: &[WrittenSetting<'_>],
 ) -> Result<Value, Vec<InvalidValue>> {
     let pairs: Vec<(String, String)> =
         settings.iter().map(|(name, text, _)| (name.clone(), text.clone())).collect();

@@ -372,7 +372,7 @@ impl McpProcessor {
                 PagedOutcome::Refused(reply) => return Err(answer(&reply, true)),
                 PagedOutcome::ToolsUnknown => return Err(NotForwarded::ToolsUnknown),
                 PagedOutcome::NotPaged(same_caller, same_endpoint) => {
-                    (caller, endpoint) = (*same_caller, *same_endpoint)
+                    (caller, endpoint) = (*same_caller, *same_endpoint);
                 }
             }
         }
