@@ -215,6 +215,7 @@ mod tests {
 
     fn check(text: &str, pushdown: &Pushdown, expect: Option<(usize, PageFacts)>) {
         let found = ListPage::parse(text, pushdown).map(|page| (page.items.len(), page.facts));
+        let (found, expect) = (found, expect);
         assert_eq!(found, expect, "{text}");
     }
 
