@@ -65,7 +65,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "The endpoint only reads, whatever its annotations are, so Portion may call it again for further pages",
+        doc: "The endpoint only reads, whatever its annotations or its method are: Portion may call it again for further \
+              pages, and retries failed calls of a REST API, whose tool is marked as read-only",
         placement: Placement::Endpoint,
         ..REPLIES
     },

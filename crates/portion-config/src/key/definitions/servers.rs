@@ -159,13 +159,4 @@ pub(super) static KEYS: &[Key] = &[
         doc: "Longest duration of a call of the REST API, with its retries",
         ..SERVERS
     },
-    Key {
-        name: "read",
-        kind: ValueKind::Boolean,
-        value_name: "BOOL",
-        doc: "The tool of a REST API only reads, although its method is not GET: it is marked as read-only, \
-              and failed calls are retried",
-        placement: Placement::Endpoint,
-        ..SERVERS
-    },
 ];
