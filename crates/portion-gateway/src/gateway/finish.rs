@@ -1,0 +1,122 @@
+//! Renders a reply and accounts for it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use portion_core::event::Outcome;
+use portion_policy::endpoint::Endpoint;
+
+use crate::accounting::{PayloadShape, ReplyOutcome};
+use crate::accuracy::recount::{CountableReply, EstimateSource};
+use crate::accuracy::texts::ReplyTexts;
+use crate::call::{Fault, Reply};
+use crate::decision_log;
+use crate::effective_policy::EffectivePolicy;
+use crate::offload::offload;
+use crate::renderer::{RenderJob, RenderOutcome};
+use crate::store::StoreWriteError;
+
+use super::{Gateway, RequestContext};
+
+/// Bytes per token where tokens are not counted.
+const BYTES_PER_TOKEN: usize = 4;
+/// `_meta` key with the remaining budget of a session.
+const SESSION_META_KEY: &str = "io.portion/session";
+
+impl Gateway {
+    /// Finishes a reply that was rendered with cursors, once it is known if the store accepted it.
+    pub(super) async fn finish_reply(
+        &self,
+        context: &RequestContext,
+        job: Arc<RenderJob>,
+        rendered: RenderOutcome,
+        stored: bool,
+    ) -> Reply {
+        let rendered = match rendered {
+            RenderOutcome::Portion { .. } if !stored => self.render(&job, false).await,
+            rendered => rendered,
+        };
+        let handle = || stored.then(|| self.renderer.start_cursor(&job));
+        let (account, snapshot) = (context.request_info(), &*job.snapshot);
+        let fault = match rendered {
+            RenderOutcome::Untouched { tokens, capped, audit } => {
+                // A payload that was not counted passes because a technique is disabled.
+                let (outcome, by) = match tokens {
+                    Some(_) => (Outcome::Untouched, estimate_source(capped)),
+                    None => (Outcome::Unshaped, EstimateSource::Uncounted),
+                };
+                let tokens = tokens.unwrap_or_else(|| snapshot.payload_bytes().div_ceil(BYTES_PER_TOKEN));
+                let passed = ReplyOutcome::passed_through(outcome, snapshot.payload_bytes(), Some(tokens));
+                let texts = ReplyTexts::from_snapshot(snapshot, &account.caller.effective_policy.policy);
+                let shown = CountableReply { texts, snapshot: &job.snapshot, audit, estimate_source: by };
+                self.accounting.report_rendered(
+                    account,
+                    ReplyOutcome { payload_shape: PayloadShape::from_snapshot(snapshot), ..passed },
+                    shown,
+                );
+                return Reply::Untouched;
+            }
+            RenderOutcome::Portion { portion, capped, audit, .. } => {
+                let reply_outcome = ReplyOutcome::from_portion(&portion, &job.request, snapshot, capped);
+                let texts = ReplyTexts::from_portion(&portion);
+                let shown = CountableReply {
+                    texts,
+                    snapshot: &job.snapshot,
+                    audit,
+                    estimate_source: estimate_source(capped),
+                };
+                self.accounting.report_rendered(account, reply_outcome, shown);
+                if portion.dropped_count() > 0 {
+                    let (upstream, name) =
+                        (context.caller.upstream.as_deref(), Endpoint::log_name(context.endpoint.as_deref()));
+                    decision_log::log_dropped_results(upstream, &name, portion.dropped_count());
+                }
+                return Reply::Portion(match context.caller.session_tokens_left() {
+                    Some((left, budget)) => portion.with_notice_extras(format!(
+                        "\"{SESSION_META_KEY}\":{{\"budget\":{budget},\"left\":{left}}}"
+                    )),
+                    None => portion,
+                });
+            }
+            RenderOutcome::InvalidRequest(error) => Fault::from(error).with_cursor(handle()),
+            RenderOutcome::Panicked => Fault::render_failed(handle(), job.caller.read_call.to_follow_up()),
+        };
+        self.fault_reply(fault, &job.request, account)
+    }
+
+    pub(super) async fn render(&self, job: &Arc<RenderJob>, stored: bool) -> RenderOutcome {
+        let (renderer, job) = (Arc::clone(&self.renderer), Arc::clone(job));
+        offload(job.snapshot.payload_bytes(), move || renderer.render(&job, stored)).await
+    }
+}
+
+/// Returns true if a result that does not fit is refused: the configuration says so, and the caller asked for all of it.
+pub(super) fn is_refused(context: &RequestContext, job: &RenderJob) -> bool {
+    let is_asked_whole = job.request.is_plain() && !context.is_follow_up && !context.is_upstream_error;
+    if !context.caller.rule.config().refuses_oversized || !is_asked_whole {
+        return false;
+    }
+    let EffectivePolicy { policy, counter, .. } = &*context.caller.effective_policy;
+    let parts = job.snapshot.parts().iter().filter(|part| part.duplicate.is_none());
+    let mut left = policy.token_budget_threshold;
+    for part in parts.filter(|part| part.indexed_text().is_some()) {
+        match catch_unwind(AssertUnwindSafe(|| counter.count_within(part.text(), left))) {
+            Ok(Some(tokens)) => left -= tokens,
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Returns true if the store accepted it; logs the reason otherwise.
+pub(super) fn is_stored(outcome: &Result<(), StoreWriteError>) -> bool {
+    if let Err(refused) = outcome {
+        tracing::warn!(%refused, "the reply is served without cursors");
+    }
+    outcome.is_ok()
+}
+
+/// Returns the counter behind an estimate.
+fn estimate_source(capped: bool) -> EstimateSource {
+    if capped { EstimateSource::Bytes } else { EstimateSource::Counter }
+}

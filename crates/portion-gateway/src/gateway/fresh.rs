@@ -1,0 +1,158 @@
+//! Replies to payloads that just arrived from the upstream.
+
+use std::sync::Arc;
+
+use portion_core::cursor::SnapshotId;
+use portion_core::payload::Payload;
+use portion_core::view::{Request, View};
+
+use crate::call::{Caller, Fault, Reply, ReuseKey};
+use crate::offload::offload;
+use crate::paged_call::PagedCall;
+use crate::pushdown::{Deposit, Fetch, Fetches, Need};
+use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
+use crate::store::NewSnapshot;
+
+use super::finish::{is_refused, is_stored};
+use super::{Gateway, RequestContext};
+
+impl Gateway {
+    pub(super) async fn answer_fresh(
+        &self,
+        context: RequestContext,
+        payload: Payload,
+        request: Request,
+        reuse: Option<ReuseKey>,
+    ) -> Reply {
+        let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
+        let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
+        let context = RequestContext { caller, ..context };
+        let mut fetch = None;
+        let mut payload = payload;
+        let need = Need::of_first_reply(&request, &context.caller.effective_policy.policy);
+        if let Some(call) = context.caller.paged_call.clone().filter(|_| !payload.is_error) {
+            (fetch, payload) = self.begin_fetch(&context.caller, &call, payload, need).await;
+        }
+        let id = random_snapshot_id();
+        let made = self.render_fresh(&context, (payload, id), &request, (fetch.as_deref(), need)).await;
+        let (job, rendered) = match made {
+            Ok(made) => made,
+            Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
+        };
+        let view = match &rendered {
+            RenderOutcome::Untouched { .. } => None,
+            RenderOutcome::Portion { view, .. } => Some(view.clone()),
+            // The fault in its place carries a cursor to the whole payload.
+            RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => Some(View::root()),
+        };
+        let stored = match view {
+            Some(view) if id.is_some() => {
+                let (snapshot, rule) = (Arc::clone(&job.snapshot), Some(Arc::clone(&context.caller.rule)));
+                let (endpoint, origin) =
+                    (context.endpoint.clone(), context.origin_snapshot.unwrap_or(job.snapshot_id));
+                let deposit = NewSnapshot {
+                    id: job.snapshot_id,
+                    snapshot,
+                    view,
+                    endpoint,
+                    reuse_key: reuse.filter(|_| !context.is_upstream_error),
+                    rule,
+                    redaction: None,
+                    origin_snapshot: origin,
+                };
+                let kept = fetch.is_some().then(|| deposit.clone());
+                let stored = is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await);
+                if let (Some(fetch), Some(snapshot), true) = (&fetch, kept, stored) {
+                    let (scope, policy) = (job.caller.scope, Arc::clone(&job.caller.effective_policy));
+                    let count = snapshot.snapshot.upstream_list().map_or(0, |list| list.fetched);
+                    self.fetches.attach(fetch, Deposit { scope, snapshot, policy }, count).await;
+                }
+                stored
+            }
+            _ => false,
+        };
+        if let Some(fetch) = fetch.filter(|_| !stored) {
+            fetch.abandon();
+        }
+        // An error answers only its own call: an equal call is sent to the upstream again.
+        if let Some(reuse) = reuse.filter(|_| !stored || context.is_upstream_error) {
+            self.store.forget_reuse(&job.caller.scope, reuse).await;
+        }
+        let context = RequestContext {
+            origin_snapshot: context.origin_snapshot.or(stored.then_some(job.snapshot_id)),
+            ..context
+        };
+        if matches!(rendered, RenderOutcome::Portion { .. }) && is_refused(&context, &job) {
+            let handle = stored.then(|| self.renderer.start_cursor(&job));
+            let policy = &job.caller.effective_policy.policy;
+            let fault = Fault::oversized(
+                (job.snapshot.payload_bytes(), policy.token_budget_threshold),
+                context.endpoint.as_deref(),
+                job.caller.read_call.to_follow_up(),
+            );
+            return self.fault_reply(fault.with_cursor(handle), &job.request, context.request_info());
+        }
+        self.finish_reply(&context, job, rendered, stored).await
+    }
+
+    /// Captures and renders a payload. If the request does not fit the first items of a list, it is rendered again with
+    /// all items.
+    pub(super) async fn render_fresh(
+        &self,
+        context: &RequestContext,
+        (mut payload, id): (Payload, Option<SnapshotId>),
+        request: &Request,
+        (fetch, mut need): (Option<&Fetch>, Need),
+    ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
+        loop {
+            let effective_policy = Arc::clone(&context.caller.effective_policy);
+            let captured =
+                offload(payload_bytes(&payload), move || capture(payload, &effective_policy)).await;
+            let snapshot = captured.map(Arc::new).map_err(|lost| {
+                Fault::capture_failed(lost.payload_bytes, &lost.first_text, context.endpoint.as_deref())
+            })?;
+            let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
+            let (caller, request, snapshot_id) =
+                (context.caller.clone(), request.clone(), id.unwrap_or_default());
+            let job = Arc::new(RenderJob { caller, snapshot_id, snapshot, base: None, request, form });
+            let rendered = self.render(&job, id.is_some()).await;
+            match fetch {
+                // What the first page lacks may be on another one.
+                Some(fetch) if need != Need::All && matches!(rendered, RenderOutcome::InvalidRequest(_)) => {
+                    need = Need::All;
+                    payload = self.wait_for(fetch, &context.caller, need).await;
+                }
+                _ => return Ok((job, rendered)),
+            }
+        }
+    }
+
+    /// Begins to fetch the rest of a list. Returns the fetch, unless the page is the whole list, and the payload to
+    /// reply from.
+    pub(super) async fn begin_fetch(
+        &self,
+        caller: &Caller,
+        call: &Arc<PagedCall>,
+        page: Payload,
+        need: Need,
+    ) -> (Option<Arc<Fetch>>, Payload) {
+        let Some(fetch) = self.fetches.begin(call, page.clone(), caller.upstream.clone()) else {
+            return (None, page);
+        };
+        let payload = self.wait_for(&fetch, caller, need).await;
+        // The upstream's own result is the whole list: it is a payload like any other.
+        if fetch.is_complete() && fetch.has_one_page() { (None, page) } else { (Some(fetch), payload) }
+    }
+
+    /// Waits until a list meets a need, and returns it.
+    pub(super) async fn wait_for(&self, fetch: &Fetch, caller: &Caller, need: Need) -> Payload {
+        fetch.wait(need, Fetches::deadline(caller.rule.config().request_timeout)).await;
+        fetch.to_payload(need)
+    }
+}
+
+/// Returns a random snapshot id; `None` if the system has no randomness: then the snapshot cannot be stored.
+fn random_snapshot_id() -> Option<SnapshotId> {
+    let mut id = SnapshotId::default();
+    getrandom::fill(&mut id).ok().map(|()| id)
+}

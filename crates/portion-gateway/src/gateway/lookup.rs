@@ -1,0 +1,160 @@
+//! Verifies cursors and looks up their snapshots.
+
+use std::sync::Arc;
+
+use portion_core::cursor::Position;
+use portion_core::view::Request;
+use portion_policy::endpoint::Endpoint;
+use portion_policy::policy_source::EndpointTarget;
+
+use crate::call::{Caller, Fault, Reply};
+use crate::pushdown::{Fetches, Need};
+use crate::renderer::{RenderJob, ReplyForm};
+use crate::resolved_cursor::UnresolvedCursor;
+use crate::rules::EndpointRule;
+use crate::store::{StoreLookupError, StoredSnapshot, redaction_id};
+
+use super::{Gateway, RequestContext};
+
+impl Gateway {
+    /// Returns the target of a request's cursor, which may be resolved already.
+    pub(super) async fn resolve_cursor(
+        &self,
+        context: &mut RequestContext,
+        endpoint: Option<&Endpoint>,
+        request: &Request,
+    ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
+        let cursor = request.cursor.as_deref();
+        match context.caller.resolved_cursor.take() {
+            Some(resolved) if Some(&*resolved.token) == cursor => resolved.target,
+            _ => self.look_up_cursor(&context.caller, endpoint, cursor).await,
+        }
+    }
+
+    /// Verifies a cursor, and looks it up in the store.
+    pub(super) async fn look_up_cursor(
+        &self,
+        caller: &Caller,
+        endpoint: Option<&Endpoint>,
+        cursor: Option<&str>,
+    ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
+        let verified = match cursor {
+            Some(token) => self.renderer.keyring.verify(token, &caller.scope).map_err(|why| why.to_string()),
+            None => Err("the cursor is missing".to_owned()),
+        };
+        let pointer = verified.map_err(|why| {
+            let fault = Fault::cursor_invalid(why, endpoint);
+            UnresolvedCursor { fault, endpoint: None, origin_snapshot: None }
+        })?;
+        let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
+        // Of a snapshot that is not even remembered, only the id in the cursor is known. Most snapshots are
+        // their own origin; for the answer to a query that is wrong, but then no other record has this
+        // origin.
+        let by_name =
+            |fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: Some(pointer.snapshot) };
+        Err(match found {
+            Ok(held) if !self.has_other_redaction(caller, &held) => return Ok((held, pointer.position)),
+            Err(StoreLookupError::ViewGone { root }) => {
+                let StoredSnapshot { id, snapshot, endpoint, origin_snapshot: origin, .. } = *root;
+                let (base, request, form) = (None, Request::default(), ReplyForm::TextOnly);
+                let whole =
+                    RenderJob { caller: caller.clone(), snapshot_id: id, snapshot, base, request, form };
+                let fault = Fault::view_expired(
+                    self.renderer.start_cursor(&whole),
+                    whole.caller.read_call.to_follow_up(),
+                );
+                UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin) }
+            }
+            Ok(StoredSnapshot { endpoint: source, origin_snapshot: origin, .. })
+            | Err(StoreLookupError::SnapshotGone { endpoint: source, origin_snapshot: origin }) => {
+                let fault = Fault::cursor_expired(source.as_deref().or(endpoint));
+                UnresolvedCursor { fault, endpoint: source, origin_snapshot: Some(origin) }
+            }
+            Err(StoreLookupError::Unknown) => by_name(Fault::cursor_expired(endpoint)),
+            Err(StoreLookupError::Unreachable(why)) => {
+                tracing::error!(why, "the snapshot store failed");
+                by_name(Fault::store_unavailable(endpoint))
+            }
+        })
+    }
+
+    /// Returns a stored snapshot with the items that a request needs: waits for those of a list that is fetched page by
+    /// page, and resumes a fetch that stopped.
+    pub(super) async fn with_needed_items(
+        &self,
+        caller: &Caller,
+        held: StoredSnapshot,
+        need: Need,
+    ) -> StoredSnapshot {
+        let meets = |held: &StoredSnapshot| {
+            held.snapshot.upstream_list().is_none_or(|list| need.is_met(list.fetched, !list.is_partial))
+        };
+        if meets(&held) {
+            return held;
+        }
+        let (id, view, deadline) =
+            (held.id, held.view.id(), Fetches::deadline(caller.rule.config().request_timeout));
+        let was_in_progress = self.fetches.is_in_progress(id);
+        self.fetches.wait_until_stored(id, need, deadline).await;
+        let found = self.store.find(&caller.scope, id, view, self.now()).await;
+        let held = found.unwrap_or(held);
+        // A fetch that stopped during this call is tried again by the next one.
+        if meets(&held) || self.fetches.is_in_progress(id) || (was_in_progress && need == Need::All) {
+            return held;
+        }
+        if !self.fetches.resume(&held, caller, need).await {
+            return held;
+        }
+        self.fetches.wait_until_stored(id, need, deadline).await;
+        self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(held)
+    }
+
+    /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot
+    /// is no longer served, because it may contain values that are redacted now.
+    pub(super) fn has_other_redaction(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
+        match (&held.rule, held.redaction) {
+            (None, None) => false,
+            (Some(captured_under), _) => {
+                self.current_rule(caller, held).config().redact != captured_under.config().redact
+            }
+            (None, Some(captured_under)) => {
+                redaction_id(self.current_rule(caller, held).config().redact.as_deref()) != captured_under
+            }
+        }
+    }
+
+    /// Returns the current rule of the endpoint of a snapshot.
+    pub(super) fn current_rule(&self, caller: &Caller, held: &StoredSnapshot) -> Arc<EndpointRule> {
+        let rules = self.rules();
+        match held.endpoint.as_deref() {
+            Some(Endpoint { kind, name, .. }) => {
+                rules.rule_for(EndpointTarget { upstream: caller.upstream.as_deref(), kind: *kind, name })
+            }
+            None => Arc::clone(rules.default_rule()),
+        }
+    }
+
+    /// Applies the rule under which the snapshot was captured to a follow-up; the current one if another process
+    /// captured it.
+    pub(super) fn with_snapshot_rule(&self, caller: Caller, held: &StoredSnapshot) -> Caller {
+        match &held.rule {
+            Some(rule) => caller.with_rule(rule),
+            None if held.redaction.is_some() => {
+                let rule = self.current_rule(&caller, held);
+                caller.with_rule(&rule)
+            }
+            None => caller,
+        }
+    }
+
+    /// Returns the reply to a request whose cursor cannot be resolved.
+    pub(super) fn unresolved_cursor_reply(
+        &self,
+        unresolved: UnresolvedCursor,
+        context: RequestContext,
+        request: &Request,
+    ) -> Reply {
+        let UnresolvedCursor { fault, endpoint, origin_snapshot: origin } = unresolved;
+        self.fault_reply(fault, request, context.with_unresolved_cursor(endpoint, origin).request_info())
+    }
+}

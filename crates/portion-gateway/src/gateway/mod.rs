@@ -1,0 +1,389 @@
+//! Makes all replies with content; [`Gateway::answer`] is the only entry point.
+//!
+//! A fresh payload is captured and rendered at once. It is stored only if the reply omits something. If the
+//! store refuses it, the reply is rendered again without cursors. On failure the reply gets smaller or
+//! simpler; the upstream is not asked again.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use portion_core::cursor::Scope;
+//! use portion_core::payload::{Block, Content, Payload};
+//! use portion_core::policy::Policy;
+//! use portion_tokens::{Factor, Tokenizer};
+//! use portion_core::view::Request;
+//! use portion_gateway::call::{Call, Caller, Intent, Reply};
+//! use portion_gateway::effective_policy::EffectivePolicy;
+//! use portion_gateway::gateway::Gateway;
+//! use portion_gateway::gateway_parts::GatewayParts;
+//! use portion_gateway::rules::EndpointRules;
+//! use portion_gateway::session::ClientSession;
+//! use portion_gateway::store::MemoryStore;
+//!
+//! let policy = EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::O200k, Factor::ONE);
+//! let store = Arc::new(MemoryStore::default());
+//! let gateway = Gateway::new(GatewayParts::new(EndpointRules::fixed(policy), store, [7; 32]));
+//!
+//! let items: Vec<String> = (0..5_000).map(|id| format!("{{\"id\":{id}}}")).collect();
+//! let block = Block::new("/content/0/text", Content::Text(format!("[{}]", items.join(","))));
+//! let payload = Payload { blocks: vec![block], ..Payload::default() };
+//!
+//! let rule = Arc::clone(gateway.rules().default_rule());
+//! let caller = Caller::new(Scope::from_principal("ada"), ClientSession::new_unique(), rule);
+//! let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
+//! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! let reply = runtime.block_on(gateway.answer(Call { caller, endpoint: None, intent }));
+//! let Reply::Portion(page) = reply else { panic!("a list of this size is paginated") };
+//! assert!(page.next_cursor().is_some());
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod finish;
+mod follow_up;
+mod fresh;
+mod lookup;
+mod query;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use portion_core::cursor::{Keyring, Position, SnapshotId};
+use portion_core::event::Outcome;
+use portion_core::view::Request;
+use portion_policy::endpoint::Endpoint;
+use portion_tokens::BYTE_COUNTER;
+
+use crate::accounting::{Accounting, ReplyOutcome, RequestInfo};
+use crate::accuracy;
+use crate::call::{Call, Caller, Fault, Intent, Reply, ReuseKey};
+use crate::dropped_messages::{self, DropCounter, DropReason};
+use crate::effective_policy::EffectivePolicy;
+use crate::gateway_parts::{Clock, GatewayParts};
+use crate::pass_through::PassThroughRelay;
+use crate::pushdown::{Fetches, Need};
+use crate::renderer::{Renderer, ReplyForm, payload_bytes};
+use crate::resolved_cursor::{ResolvedCursor, UnresolvedCursor};
+use crate::rules::EndpointRules;
+use crate::span_ids::SpanIds;
+use crate::store::{BackendStatus, CachedStore, StoreStats, StoredSnapshot};
+
+/// Makes replies.
+pub struct Gateway {
+    rules: ArcSwap<EndpointRules>,
+    renderer: Arc<Renderer>,
+    store: CachedStore,
+    fetches: Arc<Fetches>,
+    pass_through: PassThroughRelay,
+    accounting: Arc<Accounting>,
+    span_ids: SpanIds,
+    drop_counter: DropCounter,
+    clock: Clock,
+}
+
+/// A request whose reply is being made.
+struct RequestContext {
+    caller: Caller,
+    endpoint: Option<Arc<Endpoint>>,
+    /// True if the request never reaches the upstream.
+    is_follow_up: bool,
+    /// True if the upstream returned an error.
+    is_upstream_error: bool,
+    /// Snapshot of the original payload, if it was stored earlier.
+    origin_snapshot: Option<SnapshotId>,
+    started_at: Instant,
+}
+
+impl RequestContext {
+    /// Adds what is known about the target of an unresolved cursor.
+    fn with_unresolved_cursor(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
+        Self { endpoint: endpoint.or(self.endpoint), origin_snapshot: origin, ..self }
+    }
+
+    fn request_info(&self) -> RequestInfo<'_> {
+        let Self {
+            caller,
+            endpoint,
+            is_follow_up: follow_up,
+            is_upstream_error: failed,
+            origin_snapshot: origin,
+            started_at: begun,
+        } = self;
+        let endpoint = endpoint.as_deref();
+        RequestInfo {
+            caller,
+            endpoint,
+            is_follow_up: *follow_up,
+            is_upstream_error: *failed,
+            origin_snapshot: *origin,
+            started_at: *begun,
+        }
+    }
+}
+
+impl Gateway {
+    /// Creates a gateway from its parts.
+    pub fn new(settings: GatewayParts) -> Self {
+        let GatewayParts { rules, cursor_secret: secret, earlier_cursor_secrets, store, clock, observer } =
+            settings;
+        let keyring = Keyring::new(&secret).with_earlier(&earlier_cursor_secrets);
+        let renderer = Arc::new(Renderer { keyring });
+        let accounts = Arc::new(Accounting::new(observer, Arc::clone(&clock)));
+        let relaying = PassThroughRelay::new(Arc::clone(&renderer), Arc::clone(&accounts));
+        let rules = ArcSwap::from_pointee(rules);
+        Self {
+            rules,
+            renderer,
+            fetches: Arc::new(Fetches::new(store.clone(), Arc::clone(&clock))),
+            store,
+            pass_through: relaying,
+            accounting: accounts,
+            span_ids: SpanIds::new(),
+            drop_counter: DropCounter::default(),
+            clock,
+        }
+    }
+
+    /// Returns the current endpoint rules.
+    pub fn rules(&self) -> Arc<EndpointRules> {
+        self.rules.load_full()
+    }
+
+    /// Replaces the endpoint rules for new requests. Earlier requests and their follow-ups keep the rules
+    /// that they began with.
+    pub fn replace_rules(&self, rules: EndpointRules) {
+        let earlier = self.rules.swap(Arc::new(rules));
+        if !self.rules.load().has_same_counting(&earlier) {
+            self.accounting.accuracy_tracker.clear_endpoints();
+        }
+    }
+
+    /// Returns the accuracy of recent token counts.
+    pub fn accuracy_stats(&self) -> accuracy::AccuracyStats {
+        self.accounting.accuracy_stats()
+    }
+
+    /// Waits at most `limit` until all pending records are emitted. Returns true if they are. For the end of
+    /// the program.
+    pub fn flush(&self, limit: Duration) -> bool {
+        self.accounting.flush(limit)
+    }
+
+    /// Waits at most `limit` until all snapshots are written to the store. Returns true if they are. For the end
+    /// of the program.
+    pub fn flush_store(&self, limit: Duration) -> bool {
+        self.store.flush(limit)
+    }
+
+    /// Returns statistics of the store.
+    pub fn store_stats(&self) -> StoreStats {
+        self.store.stats(self.now())
+    }
+
+    /// Returns the state of the store behind the memory, if there is one.
+    pub fn backend_status(&self) -> Option<BackendStatus> {
+        self.store.backend_status()
+    }
+
+    /// Returns the counts of server messages that were not relayed.
+    pub fn drop_counts(&self) -> dropped_messages::DropCounts {
+        self.drop_counter.counts()
+    }
+
+    /// Counts a server message that is not relayed.
+    pub fn record_drop(&self, dropped: DropReason, bytes: usize, why: &str) {
+        self.drop_counter.record(dropped, bytes, why, self.now());
+    }
+
+    /// Returns true if a follow-up may have to wait for further pages of the upstream.
+    pub fn fetches_pages(&self) -> bool {
+        self.fetches.was_used()
+    }
+
+    /// Returns the current time of the gateway's clock.
+    pub fn now(&self) -> Instant {
+        (self.clock)()
+    }
+
+    /// Returns an id for one of the gateway's own spans.
+    pub fn next_span_id(&self) -> u64 {
+        self.span_ids.next_id()
+    }
+
+    /// Answers a call.
+    pub async fn answer(&self, call: Call) -> Reply {
+        let Call { caller, endpoint, intent } = call;
+        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
+        let follow_up = !matches!(intent, Intent::Fresh { .. });
+        let failed = matches!(&intent, Intent::Fresh { payload, .. } if payload.is_error);
+        let context = RequestContext {
+            caller,
+            endpoint,
+            is_follow_up: follow_up,
+            is_upstream_error: failed,
+            origin_snapshot: None,
+            started_at: begun,
+        };
+        match intent {
+            Intent::Fresh { payload, request, reuse } => {
+                let relayed = context.caller.shaping_mode.pass_through.filter(|relayed| {
+                    request.is_plain()
+                        && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
+                });
+                match relayed {
+                    Some(relayed) => {
+                        Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
+                    }
+                    None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,
+                }
+            }
+            Intent::FollowUp { request } => Box::pin(self.answer_follow_up(context, request)).await,
+            Intent::Query { request, query: ask } => Box::pin(self.answer_query(context, request, ask)).await,
+        }
+    }
+
+    /// Answers a call from the snapshot of an earlier equal call. Returns `None` if that is not possible for
+    /// this request, or the snapshot is gone, and the upstream has to be asked.
+    ///
+    /// A continuation can always be answered from the snapshot. Another selection only if the endpoint is
+    /// read-only, or if the configuration allows it.
+    pub async fn answer_from_reuse(
+        &self,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        reuse: &ReuseKey,
+        request: &Request,
+    ) -> Option<Reply> {
+        let (goes_on, selects) = (request.is_continuation(), request.has_selection());
+        let answerable = match caller.rule.config().reuse {
+            None => goes_on || (endpoint.read_only && selects),
+            Some(allowed) => allowed && (goes_on || selects),
+        };
+        if !answerable || request.cursor.is_some() {
+            return None;
+        }
+        let begun = self.now();
+        let held = self.store.find_reusable(&caller.scope, *reuse, begun).await?;
+        if self.has_other_redaction(caller, &held) {
+            return None;
+        }
+        let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
+        let need = Need::of_follow_up(request, Position::default(), &held, &caller);
+        let held = self.with_needed_items(&caller, held, need).await;
+        let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;
+        let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
+        let context = RequestContext {
+            caller,
+            endpoint,
+            is_follow_up: true,
+            is_upstream_error: false,
+            origin_snapshot: origin,
+            started_at: begun,
+        };
+        // Page sizes follow the first reply to the earlier call.
+        let base = Some((view, Position::default()));
+        Some(
+            self.answer_from_stored(context, (id, snapshot, base), request.clone(), ReplyForm::Rebuilt).await,
+        )
+    }
+
+    /// Resolves the cursor of a follow-up. Returns its caller with the result, under the rule of the cursor's
+    /// snapshot, against which its controls are parsed.
+    pub async fn caller_for_cursor(&self, caller: Caller, cursor: &str) -> Caller {
+        let target = self.look_up_cursor(&caller, None, Some(cursor)).await;
+        let caller = match &target {
+            Ok((held, _)) => self.with_snapshot_rule(caller, held),
+            // Reading the cursor later reports the error.
+            Err(_) => caller,
+        };
+        let resolved_cursor = Some(Box::new(ResolvedCursor { token: cursor.to_owned(), target }));
+        Caller { resolved_cursor, ..caller }
+    }
+
+    /// Fits a fault into the budget of its request, and records it as the reply to a call.
+    pub fn report_fault(
+        &self,
+        fault: Fault,
+        caller: &Caller,
+        request: &Request,
+        endpoint: &Endpoint,
+    ) -> Fault {
+        self.fit_and_report_fault(fault, request, self.request_info(endpoint, caller))
+    }
+
+    /// Records an upstream failure that is passed on unchanged. `bytes`: its size, if known.
+    pub fn report_upstream_failure(&self, caller: &Caller, endpoint: &Endpoint, bytes: usize) {
+        let account = RequestInfo { is_upstream_error: true, ..self.request_info(endpoint, caller) };
+        self.accounting.report(account, ReplyOutcome::passed_through(Outcome::Untouched, bytes, None));
+    }
+
+    fn request_info<'a>(&self, endpoint: &'a Endpoint, caller: &'a Caller) -> RequestInfo<'a> {
+        let (endpoint, begun) = (Some(endpoint), self.now());
+        RequestInfo {
+            caller,
+            endpoint,
+            is_follow_up: false,
+            is_upstream_error: false,
+            origin_snapshot: None,
+            started_at: begun,
+        }
+    }
+
+    /// Returns a fault as the reply to an invalid follow-up. The record names the source of the cursor's
+    /// snapshot if it is known, else the called endpoint.
+    pub async fn fault_reply_for_cursor(
+        &self,
+        fault: Fault,
+        caller: Caller,
+        endpoint: Option<Endpoint>,
+        cursor: Option<String>,
+    ) -> Reply {
+        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
+        let mut context = RequestContext {
+            caller,
+            endpoint,
+            is_follow_up: true,
+            is_upstream_error: false,
+            origin_snapshot: None,
+            started_at: begun,
+        };
+        let request = Request { cursor, ..Request::default() };
+        let context = match self.resolve_cursor(&mut context, None, &request).await {
+            Ok((held, _)) => context.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),
+            Err(UnresolvedCursor { endpoint, origin_snapshot: origin, .. }) => {
+                context.with_unresolved_cursor(endpoint, origin)
+            }
+        };
+        self.fault_reply(fault, &request, context.request_info())
+    }
+
+    /// Fits a reworded fault into the budget. The original fault is already recorded.
+    pub fn refit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Reply {
+        Reply::Fault(fit_fault(fault, effective_policy, request))
+    }
+
+    fn fault_reply(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Reply {
+        Reply::Fault(self.fit_and_report_fault(fault, request, account))
+    }
+
+    /// Fits a fault into the budget of its request, and records it.
+    fn fit_and_report_fault(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Fault {
+        let effective_policy = &account.caller.effective_policy;
+        let fault = fit_fault(fault, effective_policy, request);
+        let tokens = catch_unwind(AssertUnwindSafe(|| effective_policy.counter.count(&fault.to_json())));
+        let tokens = tokens.unwrap_or(effective_policy.policy.token_budget_threshold);
+        self.accounting.report(account, ReplyOutcome::from_fault(&fault, tokens));
+        fault
+    }
+}
+
+/// Fits a fault into the budget of its request.
+fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Fault {
+    let EffectivePolicy { policy, counter, .. } = effective_policy;
+    let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
+    let fitted = catch_unwind(AssertUnwindSafe(|| {
+        fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)
+    }));
+    fitted.unwrap_or_else(|_| fault.fit_to_budget(BYTE_COUNTER, budget, policy.fallback_byte_limit))
+}

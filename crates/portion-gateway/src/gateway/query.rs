@@ -1,0 +1,132 @@
+//! Replies to queries on stored snapshots.
+
+use std::sync::Arc;
+
+use portion_core::payload::Payload;
+use portion_core::snapshot::Snapshot;
+use portion_core::view::Request;
+use portion_policy::endpoint::Endpoint;
+
+use crate::call::{Caller, Fault, Reply, SnapshotQuery};
+use crate::decision_log;
+use crate::offload::offload;
+use crate::pushdown::Need;
+use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
+use crate::renderer::{RenderJob, ReplyForm, payload_bytes};
+use crate::resolved_cursor::UnresolvedCursor;
+use crate::snapshot_query::JoinedSnapshot;
+use crate::store::StoredSnapshot;
+
+use super::{Gateway, RequestContext};
+
+impl Gateway {
+    /// Answers a query on the content of a cursor. The answer becomes a snapshot of its own.
+    pub(super) async fn answer_query(
+        &self,
+        mut context: RequestContext,
+        request: Request,
+        ask: SnapshotQuery,
+    ) -> Reply {
+        let (held, position) = match self.resolve_cursor(&mut context, None, &request).await {
+            Ok(found) => found,
+            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
+        };
+        let (caller, endpoint) = (self.with_snapshot_rule(context.caller, &held), held.endpoint.clone());
+        let context =
+            RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..context };
+        if !context.caller.effective_policy.policy.render_options.techniques.query {
+            let fault =
+                Fault::query_disabled(context.endpoint.as_deref(), context.caller.read_call.to_follow_up());
+            return self.fault_reply(fault, &request, context.request_info());
+        }
+        let joined = match self.joined_snapshots(&context.caller, &ask).await {
+            Ok(joined) => joined,
+            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
+        };
+        let StoredSnapshot { id, snapshot, view, .. } =
+            self.with_needed_items(&context.caller, held, Need::All).await;
+        let (caller, base) = (context.caller.clone(), Some((view, position)));
+        let about = Arc::new(RenderJob {
+            caller,
+            snapshot_id: id,
+            snapshot,
+            base,
+            request,
+            form: ReplyForm::TextOnly,
+        });
+        let (query_job, arguments) = (Arc::clone(&about), ask.argument_names());
+        let session = Arc::clone(&context.caller.session);
+        let Some(place) = session.query_limiter().acquire().await else {
+            let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
+            return self.fault_reply(fault, &about.request, context.request_info());
+        };
+        // If this future is dropped, the query ends.
+        let given_up = context.caller.cancel_flag.cancel_on_drop();
+        // A query may take long however small the payload is.
+        let answer = if context.caller.cancel_flag.is_cancelled() {
+            Err(Fault::too_many_queries(0))
+        } else {
+            offload(usize::MAX, move || query_job.run_query(&ask, &joined)).await
+        };
+        given_up.disarm();
+        drop(place);
+        let request = &about.request;
+        match answer {
+            Ok(mut payload) => {
+                note_extent(&about.snapshot, &mut payload);
+                let matches = payload
+                    .query_answer
+                    .as_ref()
+                    .map_or(0, |answer| answer.match_count + answer.word_match_count);
+                let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
+                let (upstream, name) =
+                    (context.caller.upstream.as_deref(), Endpoint::log_name(context.endpoint.as_deref()));
+                decision_log::log_query(upstream, &name, &arguments, matches, bytes, answer_bytes);
+                let shown = if matches > 0 {
+                    Request { cursor: None, path: None, section: None, ..request.clone() }
+                } else {
+                    // An empty answer has no fields, and no order.
+                    let Request { limit, max_tokens, .. } = *request;
+                    Request { limit, max_tokens, ..Request::default() }
+                };
+                self.answer_fresh(context, payload, shown, None).await
+            }
+            Err(fault) => {
+                let fault = fault.with_cursor(Some(self.renderer.start_cursor(&about)));
+                self.fault_reply(fault, request, context.request_info())
+            }
+        }
+    }
+
+    /// Looks up the other results of a query, by the rules of every cursor.
+    pub(super) async fn joined_snapshots(
+        &self,
+        caller: &Caller,
+        ask: &SnapshotQuery,
+    ) -> Result<Vec<JoinedSnapshot>, UnresolvedCursor> {
+        let mut joined = Vec::new();
+        for (name, cursor) in ask.joined_cursors() {
+            let (held, _) = self.look_up_cursor(caller, None, Some(cursor)).await?;
+            let own = self.with_snapshot_rule(caller.clone(), &held);
+            if !own.effective_policy.policy.render_options.techniques.query {
+                let fault = Fault::query_disabled(held.endpoint.as_deref(), own.read_call.to_follow_up());
+                let (endpoint, origin_snapshot) = (held.endpoint.clone(), Some(held.origin_snapshot));
+                return Err(UnresolvedCursor { fault, endpoint, origin_snapshot });
+            }
+            let held = self.with_needed_items(caller, held, Need::All).await;
+            joined.push(JoinedSnapshot { name: name.clone(), snapshot: held.snapshot, view: held.view });
+        }
+        Ok(joined)
+    }
+}
+
+/// Reports in an answer that the queried list was not fetched completely, or has changed meanwhile.
+fn note_extent(snapshot: &Snapshot, answer: &mut Payload) {
+    let (Some(list), Some(facts)) = (snapshot.upstream_list(), &mut answer.query_answer) else { return };
+    if let Some(gap) = list.describe_gap() {
+        facts.extra_meta.insert("upstream".into(), gap.into());
+    }
+    if list.has_changed {
+        facts.extra_meta.insert("changed".into(), true.into());
+    }
+}
