@@ -95,7 +95,8 @@ def test_the_first_reply_does_not_wait_for_further_pages(peer):
     calls(peer, "by_offset")
     first = lawful(peer.call("by_offset", case="slow", total=900, limit=10), HARD_CAP)
     assert ids(first, "by_offset") == list(range(1, 11)) and first.notice["totalCount"] == 900
-    assert len(calls(peer, "by_offset")) <= 2
+    # Fetches of other tests may still run.
+    assert len([call for call in calls(peer, "by_offset") if call.get("total") == 900]) <= 2
 
 
 @pytest.mark.parametrize("tool", ["by_offset", "by_page", "by_cursor", "by_after_id", "by_link"])
