@@ -72,12 +72,13 @@ fn a_page_and_its_follow_ups_are_envelopes_in_every_kind_of_result() {
     assert_eq!((&notice["next_cursor"], &notice["total_count"]), (&page["next_cursor"], &json!(60)));
 
     let result = call(&processor, "portion_read", &json!({"cursor": page["next_cursor"]}), None);
-    let last = envelope(&result["content"], &["items", "meta"]);
+    let last = envelope(&result["content"], &PAGE);
+    assert_eq!(last["next_cursor"], Value::Null);
     assert_eq!((last["items"][0]["id"].as_u64(), last["meta"]["current_page"].as_u64()), (Some(50), Some(2)));
 
     let question = json!({"cursor": page["meta"]["cursor"], "sql": "SELECT count(*) AS n FROM items"});
     let result = call(&processor, "portion_query", &question, None);
-    assert_eq!(envelope(&result["content"], &["items", "meta"])["items"], json!([{"n": 60}]));
+    assert_eq!(envelope(&result["content"], &PAGE)["items"], json!([{"n": 60}]));
 }
 
 #[test]
