@@ -100,7 +100,7 @@ fn path_table(edits: &Edits<'_>, at: usize) -> Option<(String, usize)> {
     if edits.kind(at) != Some(TokenKind::Word) {
         return is_path(at).then(|| (unquoted(edits.text(at)), at));
     }
-    let is_call = edits.call_end(at) == Some(at + 3) && !edits.is_word_of(at, "json_each json_tree");
+    let is_call = edits.is_word_of(at, "items") && edits.call_end(at) == Some(at + 3);
     (is_call && edits.kind(at + 2) == Some(TokenKind::Text)).then(|| (unquoted(edits.text(at + 2)), at + 3))
 }
 

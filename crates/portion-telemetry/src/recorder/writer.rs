@@ -109,6 +109,10 @@ impl Writer {
             if self.batch.is_empty() {
                 return catch_up(store);
             }
+            // The file may have been removed since the last batch.
+            if !store.is_at(&self.settings.path) {
+                *store = self.open()?;
+            }
             store.write(&self.batch)?;
             self.stats.wrote(self.batch.len());
             events.finish(self.batch.len());
@@ -119,15 +123,18 @@ impl Writer {
 
     /// Returns the open file. Opens it first if it is closed or was replaced.
     fn opened(&mut self) -> Result<Store, StoreError> {
-        let path = &self.settings.path;
         match self.store.take() {
-            Some(store) if store.is_at(path) => Ok(store),
+            Some(store) if store.is_at(&self.settings.path) => Ok(store),
             other => {
                 drop(other);
-                // Leaves some room above the limit, because old records are deleted only now and then.
-                store::open(path, self.settings.keep_bytes.saturating_mul(5) / 4)
+                self.open()
             }
         }
+    }
+
+    fn open(&self) -> Result<Store, StoreError> {
+        // Leaves some room above the limit, because old records are deleted only now and then.
+        store::open(&self.settings.path, self.settings.keep_bytes.saturating_mul(5) / 4)
     }
 
     /// Takes one retention step if it is due.
