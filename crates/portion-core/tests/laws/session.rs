@@ -217,7 +217,7 @@ impl Session {
         if reply.next().is_some() {
             let shows = |body: &PieceBody| !matches!(body, PieceBody::Text(text) if text.is_empty());
             let some = reply.pieces.iter().any(|piece| shows(&piece.body));
-            assert!(some || reply.portion.structured().is_some(), "goes on, but is empty");
+            assert!(some || reply.portion.structured().is_some(), "goes on, but is empty: {}", reply.notice);
         }
         reply
     }
