@@ -25,6 +25,13 @@ pub(crate) struct SnapshotNames {
     pub(crate) header: String,
 }
 
+impl SnapshotNames {
+    /// Returns the name of a hash that is being written. It has the hash tag of the others.
+    pub(crate) fn draft(&self, unique: u64) -> String {
+        format!("{}:draft:{unique}", self.fields)
+    }
+}
+
 impl KeyNames {
     pub(crate) fn new(secret: [u8; 32], prefix: &str, namespace: &str, server: &str) -> Self {
         let (prefix, namespace, server) = (prefix.to_owned(), namespace.to_owned(), server.to_owned());

@@ -136,10 +136,12 @@ impl SnapshotStore for RedisStore {
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let shared = Arc::clone(&self.shared);
         self.spawn(write_ended, async move {
-            let written = timeout(WRITE_TIMEOUT, shared.put(key, fields)).await;
+            let Some(names) = shared.names.first().map(|names| names.snapshot(key)) else { return Ok(()) };
+            let draft = names.draft(use_time());
+            let written = timeout(WRITE_TIMEOUT, shared.put(&names, &draft, fields)).await;
             let written = written.unwrap_or(Err(Failure::TimedOut));
             if written.is_err() {
-                shared.remove_part(key).await;
+                shared.remove_draft(&draft).await;
             }
             Ok(written?)
         })
@@ -212,46 +214,62 @@ impl Shared {
         millis(self.ttl + HEADER_TTL)
     }
 
-    /// Writes content first, and the header with the meta last: until then nobody finds the snapshot.
-    async fn put(&self, key: SnapshotKey, fields: Vec<(FieldName, Vec<u8>)>) -> Result<(), Failure> {
-        let Some(names) = self.names.first() else { return Ok(()) };
-        let names = names.snapshot(key);
-        let (content, head): (Vec<_>, Vec<_>) = fields
-            .into_iter()
-            .partition(|(name, _)| matches!(name, FieldName::Block(_) | FieldName::IndexPiece(_)));
+    /// Writes a hash aside, and puts it in place with the header at last: until then nobody finds the snapshot. A growing
+    /// list is written again under the same id, and keeps the views that were added.
+    async fn put(
+        &self,
+        names: &SnapshotNames,
+        draft: &str,
+        fields: Vec<(FieldName, Vec<u8>)>,
+    ) -> Result<(), Failure> {
         let mut commands = pipe();
-        // Ids are random, so what exists can only be a repeated write.
-        commands.atomic().cmd("UNLINK").arg(&names.fields).arg(&names.views);
-        let mut bytes = 0;
-        for (name, field) in content {
+        commands.atomic();
+        let (mut bytes, mut header) = (0, None);
+        for (name, field) in fields {
             bytes += field.len();
-            commands.cmd("HSET").arg(&names.fields).arg(name.to_string()).arg(field);
+            commands.cmd("HSET").arg(draft).arg(name.to_string()).arg(&field);
+            if name == FieldName::Header {
+                header = Some(field);
+            }
             if bytes >= WRITE_BATCH_BYTES {
-                self.expire(&mut commands, &names.fields);
+                self.expire(&mut commands, draft);
                 self.keeper.run(&commands).await?;
                 commands = pipe();
                 commands.atomic();
                 bytes = 0;
             }
         }
-        for (name, field) in head {
-            if name == FieldName::Header {
-                commands.cmd("SET").arg(&names.header).arg(&field).arg("PX").arg(self.outliving_ms());
-            }
-            commands.cmd("HSET").arg(&names.fields).arg(name.to_string()).arg(field);
+        for (name, field) in self.added_views(names).await? {
+            commands.cmd("HSETNX").arg(draft).arg(name).arg(field);
         }
+        if let Some(header) = header {
+            commands.cmd("SET").arg(&names.header).arg(header).arg("PX").arg(self.outliving_ms());
+        }
+        commands.cmd("RENAME").arg(draft).arg(&names.fields);
         self.expire(&mut commands, &names.fields);
         self.keeper.run(&commands).await?;
         Ok(())
     }
 
-    /// Removes what was written of a snapshot, if the store still answers. Otherwise it expires.
-    async fn remove_part(&self, key: SnapshotKey) {
-        if let Some(names) = self.names.first() {
-            let mut commands = pipe();
-            commands.cmd("UNLINK").arg(names.snapshot(key).fields);
-            let _ = self.keeper.run(&commands).await;
+    /// Returns the fields of views that were added to a snapshot.
+    async fn added_views(&self, names: &SnapshotNames) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+        let mut commands = pipe();
+        commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1);
+        let added: Vec<String> = read(self.keeper.run(&commands).await?.into_iter().last())?;
+        if added.is_empty() {
+            return Ok(Vec::new());
         }
+        let mut commands = pipe();
+        commands.cmd("HMGET").arg(&names.fields).arg(&added);
+        let fields: Vec<Option<Vec<u8>>> = read(self.keeper.run(&commands).await?.into_iter().last())?;
+        Ok(added.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))).collect())
+    }
+
+    /// Removes what was written of a snapshot, if the store still answers. Otherwise it expires.
+    async fn remove_draft(&self, draft: &str) {
+        let mut commands = pipe();
+        commands.cmd("UNLINK").arg(draft);
+        let _ = self.keeper.run(&commands).await;
     }
 
     fn expire(&self, commands: &mut Pipeline, key: &str) {

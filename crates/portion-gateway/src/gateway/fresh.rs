@@ -60,7 +60,8 @@ impl Gateway {
                     redaction: None,
                     origin_snapshot: origin,
                 };
-                let kept = fetch.is_some().then(|| deposit.clone());
+                // An equal, later call may have taken over the reuse key when the fetch ends.
+                let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..deposit.clone() });
                 let stored = is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await);
                 if let (Some(fetch), Some(snapshot), true) = (&fetch, kept, stored) {
                     let (scope, policy) = (job.caller.scope, Arc::clone(&job.caller.effective_policy));

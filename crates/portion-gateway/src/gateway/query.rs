@@ -55,6 +55,8 @@ impl Gateway {
             form: ReplyForm::TextOnly,
         });
         let (query_job, arguments) = (Arc::clone(&about), ask.argument_names());
+        let extents: Vec<_> =
+            joined.iter().map(|other| (other.name.clone(), Arc::clone(&other.snapshot))).collect();
         let session = Arc::clone(&context.caller.session);
         let Some(place) = session.query_limiter().acquire().await else {
             let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
@@ -73,7 +75,10 @@ impl Gateway {
         let request = &about.request;
         match answer {
             Ok(mut payload) => {
-                note_extent(&about.snapshot, &mut payload);
+                note_extent(None, &about.snapshot, &mut payload);
+                for (name, snapshot) in &extents {
+                    note_extent(Some(name), snapshot, &mut payload);
+                }
                 let matches = payload
                     .query_answer
                     .as_ref()
@@ -113,20 +118,22 @@ impl Gateway {
                 let (endpoint, origin_snapshot) = (held.endpoint.clone(), Some(held.origin_snapshot));
                 return Err(UnresolvedCursor { fault, endpoint, origin_snapshot });
             }
-            let held = self.with_needed_items(caller, held, Need::All).await;
+            let held = self.with_needed_items(&own, held, Need::All).await;
             joined.push(JoinedSnapshot { name: name.clone(), snapshot: held.snapshot, view: held.view });
         }
         Ok(joined)
     }
 }
 
-/// Reports in an answer that the queried list was not fetched completely, or has changed meanwhile.
-fn note_extent(snapshot: &Snapshot, answer: &mut Payload) {
+/// Reports in an answer that a queried list was not fetched completely, or has changed meanwhile. `name`: that of another
+/// result of the query.
+fn note_extent(name: Option<&str>, snapshot: &Snapshot, answer: &mut Payload) {
     let (Some(list), Some(facts)) = (snapshot.upstream_list(), &mut answer.query_answer) else { return };
+    let key = |fact: &str| name.map_or_else(|| fact.to_owned(), |name| format!("{fact} of {name}"));
     if let Some(gap) = list.describe_gap() {
-        facts.extra_meta.insert("upstream".into(), gap.into());
+        facts.extra_meta.insert(key("upstream"), gap.into());
     }
     if list.has_changed {
-        facts.extra_meta.insert("changed".into(), true.into());
+        facts.extra_meta.insert(key("changed"), true.into());
     }
 }

@@ -13,6 +13,14 @@ const MAX_EMPTY_PAGES: usize = 3;
 impl PagedList {
     /// Decides what to request after a page with `received` items.
     pub(super) fn advance(&mut self, facts: &PageFacts, received: usize, last_id: Option<String>) {
+        // Some upstreams give the size of the page as the total, beside a link to the next page.
+        if self.page_count == 1
+            && matches!(facts.next, NextPage::Value(_))
+            && facts.has_more != Some(false)
+            && self.total == Some(received)
+        {
+            self.total = None;
+        }
         let is_last = facts.has_more == Some(false)
             || (facts.next == NextPage::End && facts.has_more != Some(true))
             || (self.total.is_some_and(|total| self.received_count >= total) && facts.has_more != Some(true));
@@ -112,7 +120,9 @@ impl PagedList {
     pub(super) fn end_at_repetition(&mut self, facts: &PageFacts) {
         let promises_more = facts.has_more == Some(true) || matches!(facts.next, NextPage::Value(_));
         let is_all = self.total.is_none_or(|total| self.item_count >= total);
-        self.end = Some(if self.productive_pages > 1 && is_all && !promises_more {
+        // Without ids, two pages with equal items are no proof.
+        let is_same = self.seen_ids.is_some() || self.total.is_some();
+        self.end = Some(if self.productive_pages > 1 && is_all && is_same && !promises_more {
             ListEnd::Complete
         } else {
             ListEnd::Stuck("the upstream returns the same page again".into())

@@ -36,7 +36,7 @@ pub(crate) struct PagedList {
     pub(super) items: String,
     pub(super) item_count: usize,
     /// Hashes of the ids of all items, or `None` if the items have no unique ids.
-    seen_ids: Option<HashSet<u64>>,
+    pub(super) seen_ids: Option<HashSet<u64>>,
     /// Items received, duplicates included.
     pub(super) received_count: usize,
     pub(super) total: Option<usize>,

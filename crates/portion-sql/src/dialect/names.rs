@@ -50,7 +50,11 @@ const RENAMED: [(&str, &str); 41] = [
 
 /// Renames the function at a position.
 pub(super) fn rename(edits: &mut Edits<'_>, name: usize) {
-    if edits.call_end(name).is_none() || name > 0 && edits.is_sign(name - 1, ".") {
+    let Some(end) = edits.call_end(name).filter(|_| name == 0 || !edits.is_sign(name - 1, ".")) else {
+        return;
+    };
+    // `WITH list(a, b) AS (…)` names a table.
+    if edits.is_word(end + 1, "as") && edits.is_sign(end + 2, "(") {
         return;
     }
     // `x ISNULL` is an operator of SQLite.

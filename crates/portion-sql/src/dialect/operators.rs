@@ -77,7 +77,9 @@ pub(super) fn interval(edits: &mut Edits<'_>, at: usize) {
         _ => return,
     };
     let unit = if has_unit { edits.text(amount + 1) } else { "" };
-    if value.contains('\'') {
+    // A multiple of an interval stays as it is, which is a syntax error: `date - text * 30` would be a number.
+    let is_multiplied = edits.is_sign(last + 1, "*") || edits.is_sign(last + 1, "/");
+    if value.contains('\'') || is_multiplied {
         return;
     }
     let minus = if negative { "-" } else { "" };

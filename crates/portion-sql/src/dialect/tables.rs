@@ -68,19 +68,20 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
 /// Returns the first token of each table in the FROM clauses.
 fn targets(edits: &Edits<'_>) -> Vec<usize> {
     let (mut found, mut in_from, mut outside) = (Vec::new(), false, Vec::new());
+    let begins_clause = |at: usize| edits.is_word(at, "join") || is_from_clause(edits, at);
     for at in 0..edits.len() {
         let is_name =
             matches!(edits.kind(at), Some(TokenKind::Word | TokenKind::QuotedName | TokenKind::Text));
         let before = at.checked_sub(1);
         let begins = before.is_some_and(|before| {
-            edits.is_word_of(before, "from join") || edits.is_sign(before, ",") || edits.is_sign(before, "(")
+            begins_clause(before) || edits.is_sign(before, ",") || edits.is_sign(before, "(")
         });
         if edits.is_sign(at, "(") {
             outside.push(in_from);
             in_from = in_from && begins;
         } else if edits.is_sign(at, ")") {
             in_from = outside.pop().unwrap_or(false);
-        } else if edits.is_word_of(at, "from join") {
+        } else if begins_clause(at) {
             in_from = true;
         } else if edits.is_word_of(at, FROM_ENDS) {
             in_from = false;
@@ -89,6 +90,24 @@ fn targets(edits: &Edits<'_>) -> Vec<usize> {
         }
     }
     found
+}
+
+/// Returns true if `FROM` begins a clause: not in `EXTRACT(year FROM x)`, and not in `x IS DISTINCT FROM y`.
+fn is_from_clause(edits: &Edits<'_>, at: usize) -> bool {
+    if !edits.is_word(at, "from") {
+        return false;
+    }
+    let is_comparison = at > 1 && edits.is_word(at - 1, "distinct") && edits.is_word_of(at - 2, "is not");
+    // The call around this word begins at the last parenthesis that is still open.
+    let opened = (0..at)
+        .rev()
+        .find(|open| edits.is_sign(*open, "(") && edits.partner(*open).is_some_and(|end| end > at));
+    let is_argument = opened.is_some_and(|open| {
+        open > 0
+            && edits.is_word_of(open - 1, "extract substring substr trim ltrim rtrim overlay position")
+            && !edits.is_word_of(open + 1, "select with")
+    });
+    !is_comparison && !is_argument
 }
 
 /// Returns the path of `items('/a')`, `'/a'` or `"/a"`, and its last token.

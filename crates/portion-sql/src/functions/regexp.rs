@@ -36,10 +36,9 @@ pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>, most
         })?;
     }
     connection.create_scalar_function("regexp_full_match", 2, PURE, |context| {
-        let whole = |(text, pattern): Subject<'_>| {
-            pattern.regex.find(&text).is_some_and(|found| found.start() == 0 && found.end() == text.len())
-        };
-        Ok(search(context, 0, 2)?.map(whole))
+        // Anchored, because the first match of `a|ab` in `ab` is not the longest.
+        let found = search_for(context, 0, 2, |pattern| format!(r"\A(?:{pattern})\z"))?;
+        Ok(found.map(|(text, pattern)| pattern.regex.is_match(&text)))
     })?;
     for name in ["regexp_extract", "regexp_substr", "regexp_match"] {
         for arguments in [2, 3] {
@@ -71,6 +70,16 @@ type Subject<'a> = (Cow<'a, str>, Arc<CompiledPattern>);
 /// Returns the text of one argument and the compiled pattern that follows it; `None` if either is NULL.
 /// `flags_at` is the index of the flags, if there are so many arguments.
 fn search<'a>(context: &'a Context<'_>, text_at: usize, flags_at: usize) -> Result<Option<Subject<'a>>> {
+    search_for(context, text_at, flags_at, str::to_owned)
+}
+
+/// Like [`search`], for a pattern made from that of the statement.
+fn search_for<'a>(
+    context: &'a Context<'_>,
+    text_at: usize,
+    flags_at: usize,
+    form: impl Fn(&str) -> String,
+) -> Result<Option<Subject<'a>>> {
     let pattern_at = 1 - text_at;
     let (Some(pattern), Some(text)) =
         (text_value(context.get_raw(pattern_at)), text_value(context.get_raw(text_at)))
@@ -84,6 +93,7 @@ fn search<'a>(context: &'a Context<'_>, text_at: usize, flags_at: usize) -> Resu
     };
     let flags: String = flags.chars().filter(|flag| matches!(flag, 'i' | 'm' | 's' | 'x')).collect();
     let compiled: Arc<CompiledPattern> = context.get_or_create_aux(pattern_at as i32, |_| {
+        let pattern = form(&pattern);
         if flags.is_empty() { compile(&pattern) } else { compile(&format!("(?{flags}){pattern}")) }
     })?;
     if text.len().saturating_mul(compiled.size) > MAX_MATCH_WORK {
@@ -108,16 +118,19 @@ fn replace(context: &Context<'_>, clock: &QueryDeadline, most: usize) -> Result<
     let Some((text, pattern)) = search(context, 0, 3)? else { return Ok(None) };
     let Some(by) = text_value(context.get_raw(2)) else { return Ok(None) };
     let by = GROUP.replace_all(&by, "$${$1}").into_owned();
+    let groups = by.matches('$').count();
     let (mut out, mut end) = (String::new(), 0);
     for (count, found) in pattern.regex.captures_iter(&text).enumerate() {
         let Some(whole) = found.get(0) else { break };
         out.push_str(&text[end..whole.start()]);
+        // A group is at most as long as the match. Checked before, because one expansion can exceed all memory.
+        let bound = groups.saturating_mul(whole.len()).saturating_add(by.len());
+        if out.len().saturating_add(bound) > most {
+            return Err(too_big_error());
+        }
         found.expand(&by, &mut out);
         end = whole.end();
         check_deadline(count + 1, clock)?;
-        if out.len() > most {
-            return Err(too_big_error());
-        }
     }
     out.push_str(&text[end..]);
     Ok(Some(out))

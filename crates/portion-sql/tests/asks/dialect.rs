@@ -38,6 +38,25 @@ fn conditions() {
 }
 
 #[test]
+fn words_of_other_clauses_are_no_tables() {
+    one("EXTRACT(YEAR FROM date('2024-05-01'))", "2024");
+    one("'/api' IS DISTINCT FROM '/api'", "0");
+    one("'/api' IS NOT DISTINCT FROM '/api'", "1");
+    one("SUBSTRING('harbour' FROM 2 FOR 3)", "\"arb\"");
+    one("regexp_full_match('ab', 'a|ab')", "1");
+    check(
+        TRIPS,
+        "WITH list(trip) AS (SELECT id FROM items WHERE id < 3) SELECT trip FROM list",
+        r#"[{"trip":1},{"trip":2}]"#,
+    );
+    check(
+        TRIPS,
+        "SELECT i.id FROM items i JOIN (SELECT max(id) AS top FROM items) m ON i.id = m.top",
+        r#"[{"id":4}]"#,
+    );
+}
+
+#[test]
 fn aggregates() {
     let ask = |sql: &str, expect: &str| {
         check(TRIPS, &format!("SELECT {sql} AS x FROM items"), &format!(r#"[{{"x":{expect}}}]"#));

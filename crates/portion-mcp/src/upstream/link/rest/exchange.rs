@@ -134,7 +134,8 @@ impl RestApi {
                 _ => return outcome,
             };
             let delay = retry_delay(headers, attempt);
-            if !tool.is_read || attempt >= MAX_RETRIES || Instant::now() + delay >= deadline {
+            let is_late = Instant::now().checked_add(delay).is_none_or(|at| at >= deadline);
+            if !tool.is_read || attempt >= MAX_RETRIES || is_late {
                 return outcome;
             }
             tracing::debug!(tool = tool.name, attempt, ms = delay.as_millis(), "repeats the request");

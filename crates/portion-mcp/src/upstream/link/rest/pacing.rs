@@ -7,6 +7,8 @@ use hyper::header::{HeaderMap, RETRY_AFTER};
 
 /// First delay before a retry without `Retry-After`; it doubles.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_millis(300);
+/// Longest delay that is taken from a response.
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 /// Numbers above this are points in time, not seconds from now.
 const MIN_EPOCH_SECONDS: u64 = 1_000_000_000;
 /// Numbers above this are points in time in milliseconds.
@@ -37,7 +39,7 @@ impl Pacer {
     /// Reads the rate limits of a response.
     pub(super) fn observe(&self, headers: &HeaderMap) {
         if let Some(delay) = quota_delay(headers, SystemTime::now()) {
-            let until = Instant::now() + delay;
+            let until = Instant::now() + delay.min(MAX_RETRY_AFTER);
             *self.not_before.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
         }
     }
@@ -53,10 +55,11 @@ pub(super) fn retry_delay(headers: Option<&HeaderMap>, attempt: u32) -> Duration
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds.max(0.0)).ok();
+        // Longer delays end any request; the limit keeps times in range.
+        return Duration::try_from_secs_f64(seconds.clamp(0.0, MAX_RETRY_AFTER.as_secs_f64())).ok();
     }
     let date = httpdate::parse_http_date(value).ok()?;
-    Some(date.duration_since(now).unwrap_or_default())
+    Some(date.duration_since(now).unwrap_or_default().min(MAX_RETRY_AFTER))
 }
 
 /// Returns the time until the quota of an API starts anew, if it is used up.
@@ -119,7 +122,8 @@ mod tests {
         check("Tue, 14 Nov 2023 22:13:30 GMT", Some(10));
         check("Tue, 14 Nov 2000 22:13:30 GMT", Some(0));
         check("soon", None);
-        check("1e300", None);
+        check("10000000000000000000", Some(86_400));
+        check("nan", None);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use portion_policy::upstream::UpstreamTarget;
 
 use super::ClientCredentials;
 
-/// Words in names of headers that carry credentials.
-const CREDENTIAL_WORDS: [&str; 6] = ["auth", "token", "key", "secret", "cookie", "password"];
+/// Words in names of headers and parameters that carry credentials.
+const CREDENTIAL_WORDS: [&str; 9] =
+    ["auth", "token", "key", "secret", "cookie", "pass", "sig", "session", "credential"];
 /// Shorter values are not replaced, because they occur in other texts.
 const MIN_SECRET_BYTES: usize = 6;
 /// Text in place of a credential.
@@ -23,8 +24,7 @@ impl Secrets {
     pub(super) fn new(target: &UpstreamTarget, oauth: Option<&ClientCredentials>) -> Self {
         let mut secrets = Self::default();
         for (name, value) in target.headers() {
-            let is_credential = CREDENTIAL_WORDS.iter().any(|word| name.as_str().contains(word));
-            let Some(value) = value.to_str().ok().filter(|_| is_credential) else { continue };
+            let Some(value) = value.to_str().ok().filter(|_| is_credential(name.as_str())) else { continue };
             secrets.add(value);
             if let Some((_, credential)) = value.split_once(' ').filter(|_| name == AUTHORIZATION) {
                 secrets.add(credential);
@@ -32,9 +32,12 @@ impl Secrets {
             }
         }
         for part in target.url().query().unwrap_or_default().split('&') {
-            let (_, value) = part.split_once('=').unwrap_or(("", part));
-            secrets.add(value);
-            secrets.add(&percent::decode(value));
+            // A part without a name may be a key.
+            let (name, value) = part.split_once('=').unwrap_or(("key", part));
+            if is_credential(&name.to_ascii_lowercase()) {
+                secrets.add(value);
+                secrets.add(&percent::decode(value));
+            }
         }
         if let Some(oauth) = oauth {
             secrets.add(&oauth.client_secret);
@@ -72,6 +75,11 @@ impl Secrets {
     }
 }
 
+/// Returns true if a header or parameter with this name, in lower case, carries a credential.
+fn is_credential(name: &str) -> bool {
+    CREDENTIAL_WORDS.iter().any(|word| name.contains(word))
+}
+
 #[cfg(test)]
 mod tests {
     use portion_policy::upstream::UpstreamTarget;
@@ -80,7 +88,7 @@ mod tests {
 
     #[test]
     fn credentials_are_removed() {
-        let target = UpstreamTarget::new("http://x/?api_key=k%2Fey123&v=2")
+        let target = UpstreamTarget::new("http://x/?api_key=k%2Fey123&units=metric&v=2")
             .and_then(|target| target.with_header("Authorization: Basic YWRhOnNlY3JldC1wYXNz"))
             .and_then(|target| target.with_header("X-Api-Key: header-key"))
             .and_then(|target| target.with_header("Accept-Language: german"))
@@ -92,6 +100,6 @@ mod tests {
         {
             assert_eq!(removed(&format!("a {secret} b")), "a [credential removed] b");
         }
-        assert_eq!(removed("german v=2"), "german v=2");
+        assert_eq!(removed("german metric v=2"), "german metric v=2");
     }
 }
