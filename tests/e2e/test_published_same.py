@@ -115,7 +115,7 @@ def check_ours(read, query):
         "cursor", "limit", "fields", "section", "path", "startLine", "endLine",
         "page", "offset", "sort", "raw", "maxTokens",
     }  # fmt: skip
-    assert set(query["inputSchema"]["properties"]) == {"cursor", "sql", "find", "limit"}
+    assert set(query["inputSchema"]["properties"]) == {"cursor", "sql", "find", "with", "limit"}
     assert sum(tokens.count(json.dumps(tool, separators=(",", ":"))) for tool in (read, query)) <= 350
 
 
