@@ -1,6 +1,7 @@
 //! Every reply obeys the laws, whatever the payload, the limits and the request.
 #![no_main]
 
+#[allow(dead_code)]
 #[path = "../../crates/portion-core/tests/laws/dice.rs"]
 mod dice;
 #[allow(dead_code, unused_imports, unused_macros)]
@@ -32,6 +33,12 @@ mod table;
 #[allow(dead_code)]
 fn cases(_: u32) -> proptest::prelude::ProptestConfig {
     proptest::prelude::ProptestConfig::default()
+}
+
+/// Rejects a case that does not concern a property.
+#[allow(dead_code)]
+fn reject(why: &'static str) -> proptest::test_runner::TestCaseResult {
+    Err(proptest::test_runner::TestCaseError::reject(why))
 }
 
 use libfuzzer_sys::fuzz_target;
