@@ -1,6 +1,6 @@
 //! Edits of a file, and the check that they do what is reported.
 
-use crate::document::{Entry, Launch, servers};
+use crate::document::{Entry, Launch, ParseError, servers};
 use crate::format::Format;
 use crate::splice::{Splice, apply};
 
@@ -13,7 +13,7 @@ pub struct Edited {
     pub changes: Vec<Change>,
 }
 
-/// What happened to a server.
+/// Record of the change of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Project of the server, where a file has several.
@@ -22,7 +22,7 @@ pub struct Change {
     pub name: String,
     /// Line of its name in the old text, from 1.
     pub line: usize,
-    /// What was done.
+    /// Outcome of the edit.
     pub outcome: Outcome,
     /// Old command line; the URL of a server that has one.
     pub before: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Change {
     pub after: Vec<String>,
 }
 
-/// What was done with a server.
+/// Outcome of the edit of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Portion was put in front of it.
@@ -63,9 +63,32 @@ pub(crate) struct Edit {
 
 const OTHER_FORM: &str = "its form is not supported: write it as an object or a table of its own";
 
+/// Edits the selected servers of a file. `edit` gets a server and the words that start it, and returns the outcome, the
+/// splices and the words afterwards.
+///
+/// # Errors
+/// Returns the place where the text is not valid.
+pub(crate) fn edit_servers(
+    text: &str,
+    format: Format,
+    is_selected: &dyn Fn(&str) -> bool,
+    edit: impl Fn(&Entry, &[String]) -> (Outcome, Vec<Splice>, Vec<String>),
+) -> Result<Edited, ParseError> {
+    let entries = servers(text, format)?;
+    let count = entries.len();
+    let selected = entries.into_iter().enumerate().filter(|(_, entry)| is_selected(&entry.name));
+    let edits = selected.map(|(index, entry)| {
+        let before = words(&entry);
+        let (outcome, splices, after) = edit(&entry, &before);
+        let Entry { scope, name, line, .. } = entry;
+        Edit { index, change: Change { scope, name, line, outcome, before, after }, splices }
+    });
+    Ok(apply_checked(text, format, count, edits.collect()))
+}
+
 /// Applies the edits of a file with `count` servers, and reads the result again. An edit after which a server starts
 /// anything else than planned is not made.
-pub(crate) fn apply_checked(text: &str, format: Format, count: usize, mut edits: Vec<Edit>) -> Edited {
+fn apply_checked(text: &str, format: Format, count: usize, mut edits: Vec<Edit>) -> Edited {
     let apply_all =
         |edits: &[Edit]| apply(text, edits.iter().flat_map(|edit| edit.splices.clone()).collect());
     let mut edited = apply_all(&edits);

@@ -11,7 +11,7 @@ pub enum Syntax {
     Toml,
 }
 
-/// Where a file has its servers.
+/// Place of the servers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Syntax of the file.

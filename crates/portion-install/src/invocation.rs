@@ -11,7 +11,7 @@ const SEPARATOR: &str = "--";
 /// Option with the URL of a server over HTTP.
 const URL: &str = "--url";
 
-/// How an entry starts its server.
+/// Form in which an entry starts its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invocation {
     /// Without Portion.

@@ -11,7 +11,7 @@ use crate::file::{FileError, Replacement, Snapshot, State, write_all};
 use crate::wrap::Target;
 use crate::{diff, install, uninstall};
 
-/// What is to be done.
+/// Action of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action<'a> {
     /// Put Portion in front of servers.
@@ -33,7 +33,7 @@ pub struct Plan {
 pub struct FilePlan {
     /// The file.
     pub file: ConfigFile,
-    /// What happens to its servers.
+    /// Changes of its servers.
     pub changes: Vec<Change>,
     old: Snapshot,
     new: Vec<u8>,
@@ -43,7 +43,7 @@ pub struct FilePlan {
     wrapped: Vec<String>,
 }
 
-/// Why nothing is written.
+/// Reason that nothing is written.
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// A file cannot be read or written.
@@ -57,7 +57,7 @@ pub enum PlanError {
     Invalid {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// Place and reason.
         error: ParseError,
     },
 }

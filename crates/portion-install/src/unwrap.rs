@@ -1,7 +1,7 @@
 //! Takes Portion out of the servers of a file.
 
-use crate::document::{Args, CommandLine, Entry, Launch, ParseError, servers};
-use crate::edit::{Change, Edit, Edited, Outcome, apply_checked, words};
+use crate::document::{Args, CommandLine, Entry, Launch, ParseError};
+use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::Format;
 use crate::invocation::{Installed, Invocation, recognise};
 use crate::remote;
@@ -21,20 +21,13 @@ pub fn uninstall(
     format: Format,
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
-    let mut edits = Vec::new();
-    let entries = servers(text, format)?;
-    let count = entries.len();
-    for (index, entry) in entries.into_iter().enumerate().filter(|(_, entry)| is_selected(&entry.name)) {
-        let before = words(&entry);
-        let restored = match &entry.launch {
-            Launch::Command(command) => unwrap_command(text, &entry, command, format),
-            _ => Restored::unchanged(&before),
+    edit_servers(text, format, is_selected, |entry, before| {
+        let Restored { outcome, edits, after } = match &entry.launch {
+            Launch::Command(command) => unwrap_command(text, entry, command, format),
+            _ => Restored::unchanged(before),
         };
-        let Restored { outcome, edits: splices, after } = restored;
-        let Entry { scope, name, line, .. } = entry;
-        edits.push(Edit { index, change: Change { scope, name, line, outcome, before, after }, splices });
-    }
-    Ok(apply_checked(text, format, count, edits))
+        (outcome, edits, after)
+    })
 }
 
 /// The result for one server.

@@ -1,14 +1,14 @@
 //! Puts Portion in front of the servers of a file.
 
-use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError, servers};
-use crate::edit::{Change, Edit, Edited, Outcome, apply_checked, words};
+use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
+use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
 use crate::invocation::{Invocation, recognise, wrap_args};
 use crate::quote::quote;
 use crate::remote;
 use crate::splice::Splice;
 
-/// What entries are to start.
+/// Program that the entries are to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
     /// Absolute path of Portion.
@@ -31,25 +31,16 @@ pub fn install(
     target: &Target<'_>,
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
-    let mut edits = Vec::new();
-    let entries = servers(text, format)?;
-    let count = entries.len();
-    for (index, entry) in entries.into_iter().enumerate().filter(|(_, entry)| is_selected(&entry.name)) {
-        let before = words(&entry);
-        let (outcome, splices, after) = match &entry.launch {
-            _ if entry.name.starts_with('-') => (Outcome::Skipped(HYPHEN), Vec::new(), before.clone()),
-            Launch::Command(command) => wrap_command(text, &entry, command, target, format.syntax),
-            Launch::Remote(remote) if target.include_http => {
-                let (splices, after) = remote::wrap(&entry, remote, target.program, format.syntax);
-                (Outcome::Wrapped, splices, after)
-            }
-            Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.clone()),
-            Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
-        };
-        let Entry { scope, name, line, .. } = entry;
-        edits.push(Edit { index, change: Change { scope, name, line, outcome, before, after }, splices });
-    }
-    Ok(apply_checked(text, format, count, edits))
+    edit_servers(text, format, is_selected, |entry, before| match &entry.launch {
+        _ if entry.name.starts_with('-') => (Outcome::Skipped(HYPHEN), Vec::new(), before.to_vec()),
+        Launch::Command(command) => wrap_command(text, entry, command, target, format.syntax),
+        Launch::Remote(remote) if target.include_http => {
+            let (splices, after) = remote::wrap(entry, remote, target.program, format.syntax);
+            (Outcome::Wrapped, splices, after)
+        }
+        Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.to_vec()),
+        Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
+    })
 }
 
 fn wrap_command(

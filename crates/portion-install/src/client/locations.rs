@@ -1,4 +1,4 @@
-//! Where the clients keep their files, by operating system.
+//! Paths of the clients' files, by operating system.
 
 use std::path::{Path, PathBuf};
 

@@ -43,7 +43,7 @@ pub struct ConfigFile {
     pub path: PathBuf,
     /// True if the file belongs to a project, and may be shared with others.
     pub is_project: bool,
-    /// Where the servers are.
+    /// Place of the servers.
     pub format: Format,
 }
 

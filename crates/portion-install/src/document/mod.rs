@@ -24,11 +24,11 @@ pub struct Entry {
     pub cwd: Option<String>,
     /// Value of `type`.
     pub(crate) kind: Option<Literal>,
-    /// How the client reaches the server.
+    /// Command or URL of the server.
     pub launch: Launch,
 }
 
-/// How a client reaches a server.
+/// Command or URL by which a client reaches a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Launch {
     /// It starts a program.
@@ -102,7 +102,7 @@ pub struct ParseError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 

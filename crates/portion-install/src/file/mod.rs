@@ -26,7 +26,7 @@ pub struct Snapshot {
     pub bytes: Vec<u8>,
 }
 
-/// Why a file is not read or not written.
+/// Reason that a file is not read or not written.
 #[derive(Debug, Error)]
 pub enum FileError {
     /// It cannot be read.

@@ -21,7 +21,7 @@ const RECORD: &str = "record.json";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State(pub PathBuf);
 
-/// What is known about an edited file.
+/// State of an edited file, for its restoration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The file.

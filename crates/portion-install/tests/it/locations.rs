@@ -1,4 +1,4 @@
-//! Where the files of the clients are.
+//! Tests the paths of the clients' files.
 
 use std::path::{Path, PathBuf};
 
