@@ -11,7 +11,7 @@ use crate::select::{Fill, select};
 /// Default of [`FetchRequest::max_context_tokens`].
 pub const MAX_CONTEXT_TOKENS: usize = 8192;
 
-/// What to fetch.
+/// Names a tool, its arguments and the budget of its chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchRequest {
     /// Name of the tool.
@@ -24,7 +24,7 @@ pub struct FetchRequest {
     pub max_context_tokens: usize,
     /// Counter of the budget.
     pub tokenizer: Tokenizer,
-    /// What happens after a chunk that does not fit.
+    /// Treatment of the chunks after one that does not fit.
     pub fill: Fill,
 }
 

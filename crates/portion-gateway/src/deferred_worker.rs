@@ -50,7 +50,7 @@ struct DeferredJob {
     log_dispatch: Dispatch,
 }
 
-/// What the jobs use, beside their places in the queue.
+/// Bytes and CPU time of the jobs, which are limited like their number.
 #[derive(Default)]
 struct JobLimits {
     pending_bytes: usize,

@@ -25,7 +25,7 @@ const FLAT_KEYWORDS: [&str; 13] = [
     "$schema",
 ];
 
-/// How a body is written.
+/// Encoding of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Json,

@@ -34,7 +34,7 @@ pub(crate) enum Place {
     Cookie,
 }
 
-/// How a value that is not a scalar is written.
+/// Notation of a value that is not a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Separated by commas.

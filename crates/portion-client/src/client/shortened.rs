@@ -17,7 +17,7 @@ const READ_TOOL: &str = "portion_read";
 /// Tokens asked for per page: the default of the largest reply. A smaller limit is learned from the error.
 const PAGE_TOKENS: u64 = 12_000;
 
-/// What a notice says.
+/// Facts of a notice.
 #[derive(Debug, PartialEq, Eq)]
 struct Notice {
     /// Handle at the beginning of the reply.

@@ -102,22 +102,13 @@ impl RequestContext {
     }
 
     fn request_info(&self) -> RequestInfo<'_> {
-        let Self {
-            caller,
-            endpoint,
-            is_follow_up: follow_up,
-            is_upstream_error: failed,
-            origin_snapshot: origin,
-            started_at: begun,
-        } = self;
-        let endpoint = endpoint.as_deref();
         RequestInfo {
-            caller,
-            endpoint,
-            is_follow_up: *follow_up,
-            is_upstream_error: *failed,
-            origin_snapshot: *origin,
-            started_at: *begun,
+            caller: &self.caller,
+            endpoint: self.endpoint.as_deref(),
+            is_follow_up: self.is_follow_up,
+            is_upstream_error: self.is_upstream_error,
+            origin_snapshot: self.origin_snapshot,
+            started_at: self.started_at,
         }
     }
 }

@@ -105,7 +105,7 @@ pub trait SnapshotStore: Send + Sync {
 pub struct BackendStatus {
     /// True if it can be read and written.
     pub is_available: bool,
-    /// What is wrong with it.
+    /// Error of the store.
     pub problem: Option<String>,
     /// Operations that failed.
     pub failure_count: u64,

@@ -82,7 +82,7 @@ fn flush(store: &CachedStore) {
     assert!(store.flush(Duration::from_mins(1)), "the store is not written");
 }
 
-/// What one instance stored, another one finds, and the other way round.
+/// Two instances find each other's snapshots.
 #[tokio::test]
 async fn instances_share_what_they_store() {
     let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(200)));

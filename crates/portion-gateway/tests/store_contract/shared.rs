@@ -130,7 +130,7 @@ async fn instances_share_what_they_store() {
     assert!(names.contains("portion:{") && !names.contains("0101"), "names reveal no ids: {names}");
 }
 
-/// What was evicted there, but is still in memory, is stored again when it is used.
+/// A snapshot that the store evicted, but that is still in memory, is stored again when it is used.
 #[tokio::test]
 async fn what_is_lost_there_is_stored_again() {
     let (server, scope, snapshot) =

@@ -1,4 +1,4 @@
-//! What the directory of a store holds, and what has to go.
+//! Measures the directory of a store, and selects the snapshots to remove.
 
 use std::fs;
 use std::path::{Path, PathBuf};

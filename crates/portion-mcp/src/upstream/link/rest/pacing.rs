@@ -1,4 +1,4 @@
-//! When a request may be sent: `Retry-After`, and the rate limits that APIs report.
+//! Delays requests by `Retry-After` and by the rate limits that APIs report.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};

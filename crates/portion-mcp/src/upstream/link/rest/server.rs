@@ -21,7 +21,7 @@ use crate::upstream::link::{LinkEvent, LinkTransport};
 const STATEFUL_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// Revisions in which each request names its revision.
 const STATELESS_VERSIONS: [&str; 1] = ["2026-07-28"];
-/// How long clients may keep the list of tools, in milliseconds. It changes only with a restart.
+/// Time in milliseconds for which clients may keep the list of tools. The list changes only with a restart.
 const LIST_TTL_MS: u64 = 300_000;
 
 /// Running requests by id.
