@@ -54,11 +54,11 @@ impl Outcome {
 
 /// The edit of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edit {
+struct Edit {
     /// Place of the server among those of the file.
-    pub(crate) index: usize,
-    pub(crate) change: Change,
-    pub(crate) splices: Vec<Splice>,
+    index: usize,
+    change: Change,
+    splices: Vec<Splice>,
 }
 
 const OTHER_FORM: &str = "its form is not supported: write it as an object or a table of its own";
@@ -128,7 +128,7 @@ fn is_as_planned(edited: &str, format: Format, count: usize, edits: &[Edit]) -> 
 }
 
 /// Returns the command line of a server, or its URL.
-pub(crate) fn words(entry: &Entry) -> Vec<String> {
+fn words(entry: &Entry) -> Vec<String> {
     match &entry.launch {
         Launch::Command(command) => command.words(),
         Launch::Remote(remote) => vec![remote.url.clone()],
