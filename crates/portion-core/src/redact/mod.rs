@@ -11,6 +11,7 @@ use std::ops::Range;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+mod delimited;
 mod fragment;
 mod json;
 mod pattern;
@@ -138,18 +139,22 @@ impl RedactionRules {
         self.redact_json_as(json, json, MAX_STRING_DEPTH)
     }
 
-    /// Redacts text: the members of JSON in it, the values of settings (`password=…`, `Authorization: …`)
-    /// and, if secrets are hidden, tokens that are recognizable by themselves. JSON that is cut off or
+    /// Redacts text: the members of JSON in it, the columns of its tables, the values of settings (`password=…`,
+    /// `Authorization: …`) and, if secrets are hidden, tokens that are recognizable by themselves. JSON that is cut off or
     /// faulty is read as far as possible. Returns `None` if nothing is hidden. The work is proportional to
     /// the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
         let mut found = json::collect_edits(self, text, MAX_STRING_DEPTH);
         let without_json = apply_edits(text, found.edits, &mut found.ranges);
-        let (edits, names) =
-            text::collect_edits(self, without_json.as_deref().unwrap_or(text), &found.ranges);
-        let applied = apply_edits(without_json.as_deref().unwrap_or(text), edits, &mut []);
+        let text = without_json.as_deref().unwrap_or(text);
+        let mut cells = Vec::new();
+        delimited::collect_edits(self, text, &mut cells, &mut found.names);
+        let without_cells = apply_edits(text, cells, &mut found.ranges);
+        let text = without_cells.as_deref().unwrap_or(text);
+        let (edits, names) = text::collect_edits(self, text, &found.ranges);
+        let applied = apply_edits(text, edits, &mut []);
         names.into_names().into_iter().for_each(|name| found.names.add(name));
-        Some((applied.or(without_json)?, found.names.into_names()))
+        Some((applied.or(without_cells).or(without_json)?, found.names.into_names()))
     }
 
     /// Redacts any text: JSON, JSON lines, or other text.

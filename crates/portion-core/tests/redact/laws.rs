@@ -1,6 +1,6 @@
 //! Properties of redaction for any payload: JSON stays JSON, no secret remains, everything else is unchanged.
 
-use portion_core::redact::RedactionRules;
+use portion_core::redact::{REDACTED, RedactionRules};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -136,6 +136,27 @@ proptest! {
             let secret = if name.is_empty() { "" } else { "[redacted]" };
             prop_assert_eq!(row, &serde_json::json!([null, name, secret]));
         }
+    }
+
+    #[test]
+    fn hidden_columns_of_delimited_text_show_no_value(
+        rows in prop::collection::vec(("[a-z \",\n]{0,6}", "[A-Z]{6,9}"), 1..12),
+        delimiter in prop::sample::select(vec![",", "\t", ";"]),
+        line_end in prop::sample::select(vec!["\n", "\r\n"]),
+        is_first in any::<bool>(),
+    ) {
+        let quoted = |cell: &str| format!("\"{}\"", cell.replace('"', "\"\""));
+        let line = |a: &str, b: &str| if is_first { [b, a].join(delimiter) } else { [a, b].join(delimiter) };
+        let mut text = line("note", "password") + line_end;
+        for (note, secret) in &rows {
+            text += &(line(&quoted(note), secret) + line_end);
+        }
+        let (shown, names) = RedactionRules::default_secrets().redact(&text).expect("it has secrets");
+        prop_assert_eq!(names, ["password"]);
+        prop_assert!(!shown.contains(char::is_uppercase), "{}", shown);
+        prop_assert_eq!(shown.matches(REDACTED).count(), rows.len());
+        // All else stays.
+        prop_assert_eq!(shown.replace(REDACTED, ""), text.replace(char::is_uppercase, ""));
     }
 
     #[test]

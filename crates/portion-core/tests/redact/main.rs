@@ -197,6 +197,48 @@ fn cells_of_tables() {
 }
 
 #[test]
+fn columns_of_delimited_text() {
+    let check = |text, expect, named: &[&str]| check("secrets,guest", text, expect, named);
+    check(
+        "id,password,Door Code,ok\n1,hunter2,4711,yes\n2,\"a,\"\"b\nc\",,no\n",
+        "id,password,Door Code,ok\n1,[redacted],[redacted],yes\n2,\"[redacted]\",,no\n",
+        &["password", "Door Code"],
+    );
+    check("id\tapi_key\r\n1\tk1\r\n2\tk2", "id\tapi_key\r\n1\t[redacted]\r\n2\t[redacted]", &["api_key"]);
+    check("\"id\";\"pin\"\n1;1234\n", "\"id\";\"pin\"\n1;[redacted]\n", &["pin"]);
+    check(
+        "# Users\n\n| name | secret |\n| --- | :-: |\n| Ann | s3 |\n\nname, secret and more.\n",
+        "# Users\n\n| name | secret |\n| --- | :-: |\n| Ann | [redacted] |\n\nname, secret and more.\n",
+        &["secret"],
+    );
+    check(
+        "name | token\n-----+------\nAnn  | t1\n",
+        "name | token\n-----+------\nAnn  | [redacted]\n",
+        &["token"],
+    );
+    check("guest,nights\ntrue,2\n", "guest,nights\n[redacted],2\n", &["guest"]);
+    // Values that say that there is no secret stay, also those of other columns.
+    check("id,password\n1,true\n2,null\n3,\n4,N/A\n", "-", &[]);
+    // A faulty row hides the column from both ends, and does not end the table.
+    check(
+        "id,token,name\n1,t1,a\n2,x,y,t2,b\n3,t3,c\n",
+        "id,token,name\n1,[redacted],a\n2,[redacted],y,[redacted],b\n3,[redacted],c\n",
+        &["token"],
+    );
+    // A quote that is not closed is a letter.
+    check("id,token\n1,\"t1\n2,t2\n", "id,token\n1,[redacted]\n2,[redacted]\n", &["token"]);
+    // A cell of JSON does not end the table.
+    check(
+        "id,meta,token\n1,\"{\"\"a\"\":1}\",t1\n2,{\"a\":1},t2\n3,,t3\n",
+        "id,meta,token\n1,\"{\"\"a\"\":1}\",[redacted]\n2,{\"a\":1},[redacted]\n3,,[redacted]\n",
+        &["token"],
+    );
+    // A sentence is not a header.
+    check("It asks for user, password, and so on.\nOne, two, three.\n", "-", &[]);
+    check("a,b\n1,2\n", "-", &[]);
+}
+
+#[test]
 fn lines_of_json_among_other_lines() {
     check(
         "secrets",

@@ -1,0 +1,196 @@
+//! Redacts tables in text: delimiter-separated values (CSV, TSV) and tables of Markdown. Their column names stand once,
+//! in a line above the rows.
+//!
+//! A line is a header if all its cells look like names, at least one of them is hidden, and the next row has as many
+//! cells. The table ends at a blank line, or at a row of one cell. Rules (`---+---`) do not count. In a faulty row, with
+//! another number of cells, the hidden columns are counted from both ends.
+
+use std::ops::Range;
+
+use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+
+const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
+/// Maximum bytes of a header line.
+const MAX_HEADER_BYTES: usize = 16 << 10;
+/// Maximum bytes of a column name, and maximum words.
+const MAX_NAME_BYTES: usize = 64;
+const MAX_NAME_WORDS: usize = 4;
+
+/// Adds the edits for the tables of a text. The work is proportional to the text.
+pub(super) fn collect_edits(
+    redact: &RedactionRules,
+    text: &str,
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) {
+    let mut reader = RowReader { text, quotes_enabled: true };
+    let mut at = 0;
+    while at < text.len() {
+        let line_end = line_end(text, at);
+        let header = Header::detect(redact, &text[at..line_end]);
+        at = line_end + 1;
+        let Some(header) = header else { continue };
+        let mut is_first = true;
+        while let Some((cells, next)) = reader.read_row(at, header.delimiter) {
+            if is_rule(&text[at..next.min(text.len())]) {
+                at = next;
+                continue;
+            }
+            let is_faulty = cells.len() != header.width;
+            if is_faulty && (is_first || cells.len() < 2) {
+                break;
+            }
+            (is_first, at) = (false, next);
+            for column in &header.hidden {
+                let from_end = (column.index + cells.len()).checked_sub(header.width).filter(|_| is_faulty);
+                for value in
+                    [Some(column.index), from_end].into_iter().flatten().filter_map(|at| cells.get(at))
+                {
+                    if holds_secret(&text[value.clone()], column.verdict) {
+                        let Range { start, end } = *value;
+                        edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+                        names.add(column.name.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A header with hidden columns.
+struct Header {
+    delimiter: char,
+    width: usize,
+    hidden: Vec<HiddenColumn>,
+}
+
+struct HiddenColumn {
+    index: usize,
+    name: String,
+    verdict: NameMatch,
+}
+
+impl Header {
+    /// Reads a line as a header; `None` if it is none, or if no column is hidden.
+    fn detect(redact: &RedactionRules, line: &str) -> Option<Self> {
+        if line.len() > MAX_HEADER_BYTES {
+            return None;
+        }
+        DELIMITERS.into_iter().filter(|delimiter| line.contains(*delimiter)).find_map(|delimiter| {
+            let (cells, _) = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter)?;
+            let names: Vec<&str> = cells.iter().map(|cell| &line[cell.clone()]).collect();
+            if names.len() < 2 || !names.iter().all(|name| is_column_name(name)) {
+                return None;
+            }
+            let hidden = names.iter().enumerate().filter_map(|(index, name)| {
+                // `Door Code` is the name `Door_Code`.
+                let verdict = redact.match_name(&name.replace(' ', "_"));
+                let is_hidden = verdict.is_secret || verdict.is_named;
+                is_hidden.then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
+            });
+            let hidden: Vec<_> = hidden.collect();
+            (!hidden.is_empty()).then_some(Self { delimiter, width: names.len(), hidden })
+        })
+    }
+}
+
+/// Returns true for a name of a few words; an empty one is that of an index column.
+fn is_column_name(name: &str) -> bool {
+    name.len() <= MAX_NAME_BYTES
+        && !name.ends_with('.')
+        && name.split(' ').count() <= MAX_NAME_WORDS
+        && name.chars().all(|c| c.is_alphanumeric() || " _-./()#%*".contains(c))
+        && (name.is_empty() || name.contains(|c: char| c.is_alphabetic()))
+}
+
+/// Returns true for a line between a header and its rows.
+fn is_rule(line: &str) -> bool {
+    line.contains("--") && line.chars().all(|c| "-+:=| \t\r\n".contains(c))
+}
+
+/// Returns true unless a cell is empty or a value that says that there is no secret.
+fn holds_secret(value: &str, verdict: NameMatch) -> bool {
+    let is_boolean = value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false");
+    let is_missing =
+        ["null", "none", "nil", "n/a", "nan", REDACTED].iter().any(|word| value.eq_ignore_ascii_case(word));
+    !value.is_empty() && !is_missing && (verdict.is_named || !is_boolean)
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |len| at + len)
+}
+
+/// Reads rows as of RFC 4180, with any delimiter. The outer delimiters of a row of Markdown are ignored.
+struct RowReader<'a> {
+    text: &'a str,
+    /// False once a quote is not closed: then quotes have no special meaning.
+    quotes_enabled: bool,
+}
+
+impl RowReader<'_> {
+    /// Returns the values of a row, without white space and quotes around them, and the offset after the row; `None` at a
+    /// blank line and at the end.
+    fn read_row(&mut self, start: usize, delimiter: char) -> Option<(Vec<Range<usize>>, usize)> {
+        self.text.get(start..)?;
+        let mut cells = Vec::new();
+        let mut at = start;
+        let end = loop {
+            let cell_start = at;
+            let content = at + leading_blanks(&self.text[at..], delimiter);
+            let quoted = self.quoted_end(content);
+            let from = quoted.map_or(content, |closing| closing + 1);
+            let len = self.text.get(from..)?.find([delimiter, '\n']).unwrap_or(self.text.len() - from);
+            let cell_end = from + len;
+            cells.push(match quoted {
+                Some(closing) => content + 1..closing,
+                None => trimmed(self.text, cell_start..cell_end),
+            });
+            if !self.text[cell_end..].starts_with(delimiter) {
+                break cell_end;
+            }
+            at = cell_end + 1;
+        };
+        if delimiter == '|' {
+            let row = self.text[start..end].trim();
+            if row.len() > 1 && row.ends_with('|') {
+                cells.pop();
+            }
+            if row.starts_with('|') && !cells.is_empty() {
+                cells.remove(0);
+            }
+        }
+        let is_blank = cells.iter().all(Range::is_empty);
+        (!is_blank).then_some((cells, end + 1))
+    }
+
+    /// Returns the offset of the quote that closes the cell at `start`, if the cell is quoted.
+    fn quoted_end(&mut self, start: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        if !self.quotes_enabled || bytes.get(start) != Some(&b'"') {
+            return None;
+        }
+        let mut at = start + 1;
+        loop {
+            let Some(len) = memchr::memchr(b'"', bytes.get(at..)?) else {
+                self.quotes_enabled = false;
+                return None;
+            };
+            at += len;
+            if bytes.get(at + 1) != Some(&b'"') {
+                return Some(at);
+            }
+            at += 2;
+        }
+    }
+}
+
+/// Returns the length of the white space before a value on its line.
+fn leading_blanks(text: &str, delimiter: char) -> usize {
+    text.len() - text.trim_start_matches(|c| matches!(c, ' ' | '\t') && c != delimiter).len()
+}
+
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let value = &text[range.clone()];
+    let start = range.start + (value.len() - value.trim_start().len());
+    start..start + value.trim().len()
+}
