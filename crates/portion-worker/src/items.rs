@@ -63,6 +63,8 @@ impl<T> Items<T> {
     }
 
     /// Waits for `duration`, or until the queue is closed. Flushes end meanwhile.
+    ///
+    /// The queue is polled again at once afterwards: a wake-up during the pause, such as that of the end, is not lost.
     pub fn pause(&self, duration: Duration) {
         let until = Instant::now() + duration;
         self.shared.pausing.store(true, SeqCst);
@@ -71,6 +73,7 @@ impl<T> Items<T> {
             thread::park_timeout(left);
         }
         self.shared.pausing.store(false, SeqCst);
+        thread::current().unpark();
     }
 }
 
