@@ -276,7 +276,10 @@ mod tests {
         assert!(!worker.flush(LONG), "it fails already");
         assert!(deadline.remaining() > LONG / 2, "it does not wait for the next attempt");
         worker.close();
-        assert!(worker.wait_for_end(Deadline::after(LONG / 2)), "it waits for neither the pause nor the next poll");
+        assert!(
+            worker.wait_for_end(Deadline::after(LONG / 2)),
+            "it waits for neither the pause nor the next poll"
+        );
         assert_eq!(worker.pending(), 0);
     }
 }
