@@ -9,6 +9,7 @@ import base64
 import hashlib
 import re
 import stat
+import sys
 import sysconfig
 import zipfile
 from pathlib import Path
@@ -22,6 +23,16 @@ def version():
     return re.search(r'^version = "([^"]+)"', manifest, re.MULTILINE).group(1)
 
 
+def platform_tag(binary):
+    """The platform on which the program runs: on Linux, with the least version of glibc that it needs."""
+    platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
+    needed = [(int(major), int(minor)) for major, minor in re.findall(rb"GLIBC_(\d+)\.(\d+)", binary.read_bytes())]
+    if sys.platform == "linux" and needed:
+        major, minor = max(needed)
+        return platform.replace("linux_", f"manylinux_{major}_{minor}_")
+    return platform
+
+
 def contents(binary, release, tag):
     """Yields name, bytes and whether it is a program."""
     for file in sorted((HERE / "src").rglob("*")):
@@ -31,18 +42,22 @@ def contents(binary, release, tag):
     yield f"{NAME}-{release}.data/scripts/{name}", binary.read_bytes(), True
     info = f"{NAME}-{release}.dist-info"
     metadata = (
-        f"Metadata-Version: 2.1\nName: portion-mcp\nVersion: {release}\nRequires-Python: >=3.9\n"
+        f"Metadata-Version: 2.4\nName: portion-mcp\nVersion: {release}\nRequires-Python: >=3.9\n"
         "Summary: Budgeted client for MCP retrieval tools, and the program portion\n"
-        "License: MIT OR Apache-2.0\nDescription-Content-Type: text/markdown\n\n"
+        "License-Expression: MIT OR Apache-2.0\nLicense-File: LICENSE-MIT\nLicense-File: LICENSE-APACHE\n"
+        "Description-Content-Type: text/markdown\n\n"
     ) + (HERE / "README.md").read_text()
     yield f"{info}/METADATA", metadata.encode(), False
     wheel = f"Wheel-Version: 1.0\nGenerator: build_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n"
     yield f"{info}/WHEEL", wheel.encode(), False
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+        yield f"{info}/licenses/{name}", (HERE.parent / name).read_bytes(), False
+    yield f"{info}/entry_points.txt", b"[console_scripts]\nportion-mcp = portion_client.__main__:main\n", False
 
 
 def build(binary, out):
     release = version()
-    tag = "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+    tag = "py3-none-" + platform_tag(binary)
     wheel = out / f"{NAME}-{release}-{tag}.whl"
     records = []
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
