@@ -9,6 +9,7 @@
 mod codec;
 pub mod cursor;
 pub mod describe;
+pub mod error_code;
 pub mod event;
 pub mod find;
 mod noise;

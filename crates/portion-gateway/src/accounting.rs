@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use portion_core::cursor::SnapshotId;
+use portion_core::error_code::ErrorCode;
 use portion_core::event::{Event, Observer, Outcome, RequestServed, ShadowResult};
 use portion_core::render::Portion;
 use portion_core::snapshot::{Part, Snapshot, Structure};
@@ -124,11 +125,12 @@ impl ReplyOutcome {
 
     /// A fault in place of a reply.
     pub(crate) fn from_fault(fault: &Fault, tokens: usize) -> Self {
-        let outcome = if fault.code == "cursor_expired" { Outcome::Expired } else { Outcome::Refused };
+        let outcome =
+            if fault.code == ErrorCode::CursorExpired { Outcome::Expired } else { Outcome::Refused };
         let bytes = fault.to_json().len();
         Self {
             outcome,
-            error: Some(fault.code),
+            error: Some(fault.code.name()),
             tokens: Some(tokens),
             response_bytes: bytes,
             ..Self::default()

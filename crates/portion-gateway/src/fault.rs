@@ -11,6 +11,7 @@
 //! ```
 
 use portion_core::cursor::{CursorToken, charged};
+use portion_core::error_code::ErrorCode;
 use portion_core::render::FollowUpCall;
 use portion_core::view::ViewError;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
@@ -23,8 +24,8 @@ const MAX_NAME_CHARS: usize = 128;
 /// An error, with advice for the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Code for programs: one of the codes of the contract, or `internal`.
-    pub code: &'static str,
+    /// Code for programs.
+    pub code: ErrorCode,
     /// Description of the problem.
     pub message: String,
     /// Advice for the next step.
@@ -49,7 +50,7 @@ impl Fault {
             Some(endpoint) => format!("{copy}, or {} without a cursor", retry_phrase(endpoint)),
             None => copy.to_owned(),
         };
-        Self::new("cursor_invalid", message.into(), advice)
+        Self::new(ErrorCode::CursorInvalid, message.into(), advice)
     }
 
     /// Cursor whose snapshot is gone. `endpoint`: source of the snapshot, if it is known.
@@ -72,7 +73,7 @@ impl Fault {
             ),
         };
         let lost = endpoint.cloned().map(Box::new);
-        Self { expired_endpoint: lost, ..Self::new("cursor_expired", message, advice) }
+        Self { expired_endpoint: lost, ..Self::new(ErrorCode::CursorExpired, message, advice) }
     }
 
     /// Cursor whose snapshot is stored, but whose view is not.
@@ -82,7 +83,7 @@ impl Fault {
             read.name()
         );
         let message = "the selection of this cursor has expired".into();
-        Self { cursor: Some(root), ..Self::new("cursor_expired", message, advice) }
+        Self { cursor: Some(root), ..Self::new(ErrorCode::CursorExpired, message, advice) }
     }
 
     /// Query on content for which queries are disabled.
@@ -90,25 +91,25 @@ impl Fault {
         let of = endpoint
             .map_or("this result".into(), |endpoint| format!("the result of {}", display_name(endpoint)));
         let advice = format!("use {}, which accepts limit, fields, path, section and sort", read.name());
-        Self::new("query_invalid", format!("queries on {of} are disabled"), advice)
+        Self::new(ErrorCode::QueryInvalid, format!("queries on {of} are disabled"), advice)
     }
 
     /// Too many queries in one session.
     pub fn too_many_queries(most: usize) -> Self {
         let message = format!("this session already has {most} pending queries");
-        Self::new("query_too_costly", message, "retry when some of them finish".into())
+        Self::new(ErrorCode::QueryTooCostly, message, "retry when some of them finish".into())
     }
 
     /// Client message over `limit` bytes. It was neither read nor forwarded.
     pub fn request_too_large(limit: usize) -> Self {
         let message = format!("the message exceeds {limit} bytes; it was not sent to the server");
-        Self::new("message_too_large", message, "send a smaller message".into())
+        Self::new(ErrorCode::MessageTooLarge, message, "send a smaller message".into())
     }
 
     /// Request of the server to its client over `limit` bytes.
     pub fn server_request_too_large(limit: usize) -> Self {
         let message = format!("the request exceeds {limit} bytes; it was not sent to the client");
-        Self::new("message_too_large", message, "send a smaller request".into())
+        Self::new(ErrorCode::MessageTooLarge, message, "send a smaller request".into())
     }
 
     /// Upstream response over `limit` bytes that cannot be shortened.
@@ -116,7 +117,7 @@ impl Fault {
         let name = endpoint.map_or("the upstream".into(), display_name);
         let message = format!("{name} returned over {limit} bytes that cannot be shortened");
         let advice = "it may have acted; check its outcome, or raise hardByteLimit".into();
-        Self::new("message_too_large", message, advice)
+        Self::new(ErrorCode::MessageTooLarge, message, advice)
     }
 
     /// Result that does not fit, at an endpoint where such results are refused. `size`: its bytes, and the tokens that
@@ -137,13 +138,13 @@ impl Fault {
         };
         let advice =
             format!("{narrower}; or read the result with {}", read_call.with("cursor, limit or fields"));
-        Self::new("result_too_large", message, advice)
+        Self::new(ErrorCode::ResultTooLarge, message, advice)
     }
 
     /// Upstream response that cannot be parsed.
     pub fn upstream_invalid(what: &str) -> Self {
         let advice = "the call may have acted; check its outcome with a read-only tool".into();
-        Self::new("upstream_invalid", format!("the server returned {what}"), advice)
+        Self::new(ErrorCode::UpstreamInvalid, format!("the server returned {what}"), advice)
     }
 
     /// The store does not answer.
@@ -154,7 +155,7 @@ impl Fault {
             }
             None => "retry in a moment".into(),
         };
-        Self::new("store_unavailable", "the snapshot store is not available".into(), advice)
+        Self::new(ErrorCode::StoreUnavailable, "the snapshot store is not available".into(), advice)
     }
 
     /// Upstream message over `limit` bytes. It was not read; the call may have had side effects.
@@ -171,14 +172,14 @@ impl Fault {
             Some(_) => "it may have acted; check its outcome with a read-only tool".into(),
             None => "use arguments that request less, or raise upstreamMessageLimit".into(),
         };
-        Self::new("message_too_large", message, advice)
+        Self::new(ErrorCode::MessageTooLarge, message, advice)
     }
 
     /// Client message over `limit` bytes. It was not read, so it had no side effects.
     pub fn client_message_too_large(limit: usize) -> Self {
         let message = format!("the message exceeds {limit} bytes and was not read");
         let advice = "send less, or raise clientMessageLimit".into();
-        Self::new("message_too_large", message, advice)
+        Self::new(ErrorCode::MessageTooLarge, message, advice)
     }
 
     /// Internal fault after the upstream has answered. `beginning`: the only part of `bytes` that can be
@@ -193,7 +194,7 @@ impl Fault {
         };
         let message =
             format!("{name} returned {bytes} bytes that could not be indexed; they begin:\n{beginning}");
-        Self::new("internal", message, advice)
+        Self::new(ErrorCode::Internal, message, advice)
     }
 
     /// Internal fault with a stored snapshot.
@@ -205,12 +206,12 @@ impl Fault {
         };
         Self {
             cursor,
-            ..Self::new("internal", "this part of the reply could not be rendered".into(), advice)
+            ..Self::new(ErrorCode::Internal, "this part of the reply could not be rendered".into(), advice)
         }
     }
 
     /// Creates a fault with one line of advice.
-    pub fn new(code: &'static str, message: String, advice: String) -> Self {
+    pub fn new(code: ErrorCode, message: String, advice: String) -> Self {
         Self { code, message, advice, cursor: None, expired_endpoint: None }
     }
 
@@ -256,10 +257,10 @@ impl Fault {
             cursor: Option<&'a str>,
         }
         let cursor = self.cursor.as_ref().map(CursorToken::as_str);
-        let error = Inner { code: self.code, message: &self.message, advice: &self.advice, cursor };
+        let error = Inner { code: self.code.name(), message: &self.message, advice: &self.advice, cursor };
         // Serializing strings cannot fail; if it did, the code would still be reported.
         serde_json::to_string(&Outer { error })
-            .unwrap_or_else(|_| format!("{{\"error\":{{\"code\":\"{}\"}}}}", self.code))
+            .unwrap_or_else(|_| format!("{{\"error\":{{\"code\":\"{}\"}}}}", self.code.name()))
     }
 }
 

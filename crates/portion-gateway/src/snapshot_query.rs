@@ -5,6 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use portion_core::error_code::ErrorCode;
 use portion_core::find::{self, FindError};
 use portion_core::payload::{Block, Content, Payload, QueryAnswer, Redact};
 use portion_core::redact::RedactionRules;
@@ -129,7 +130,11 @@ impl SnapshotQuery {
         }));
         answered.unwrap_or_else(|_| {
             tracing::error!("answering a query panicked");
-            Err(Fault::new("internal", "the query failed internally".into(), "rephrase the query".into()))
+            Err(Fault::new(
+                ErrorCode::Internal,
+                "the query failed internally".into(),
+                "rephrase the query".into(),
+            ))
         })
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
+use portion_core::error_code::ErrorCode;
 use portion_core::policy::Policy;
 use portion_core::view::{Request, ViewError};
 use portion_gateway::call::{Fault, Reply, ReuseKey};
@@ -146,7 +147,7 @@ async fn forged_foreign_and_mangled_cursors_get_the_same_error() {
     faults.push(fault(trial.follow_as(Scope::from_principal("bob"), request).await));
     for fault in &faults {
         assert_eq!(fault, &faults[0]);
-        assert_eq!(fault.code, "cursor_invalid");
+        assert_eq!(fault.code.name(), "cursor_invalid");
     }
     portion(trial.follow(cursor).await);
 }
@@ -154,7 +155,7 @@ async fn forged_foreign_and_mangled_cursors_get_the_same_error() {
 #[tokio::test]
 async fn a_request_without_a_cursor_cannot_be_followed() {
     let trial = Trial::new();
-    assert_eq!(fault(trial.follow_as(ada(), Request::default()).await).code, "cursor_invalid");
+    assert_eq!(fault(trial.follow_as(ada(), Request::default()).await).code.name(), "cursor_invalid");
 }
 
 #[tokio::test]
@@ -168,7 +169,7 @@ async fn cursors_live_ten_minutes_from_the_last_one_issued() {
     }
     trial.pass(Duration::from_mins(10));
     let fault = fault(trial.follow(&cursor).await);
-    assert_eq!(fault.code, "cursor_expired");
+    assert_eq!(fault.code.name(), "cursor_expired");
     assert_eq!(fault.advice, "call list_bookings again without a cursor");
     assert_eq!(fault.cursor, None);
     assert_eq!(trial.stats().bytes, 0);
@@ -180,7 +181,7 @@ async fn repeating_calls_with_side_effects_is_never_advised() {
     let first = portion(trial.fresh(create_order(), bookings(2_000), Request::default()).await);
     trial.pass(Duration::from_mins(10));
     let fault = fault(trial.follow(next_cursor(&first).expect("there is more")).await);
-    assert_eq!(fault.code, "cursor_expired");
+    assert_eq!(fault.code.name(), "cursor_expired");
     assert!(fault.message.contains("create_order"), "{}", fault.message);
     assert!(!fault.advice.contains("call create_order again"), "{}", fault.advice);
 }
@@ -190,7 +191,7 @@ async fn a_cursor_of_an_earlier_process_has_expired() {
     let (before, after) = (Trial::new(), Trial::new());
     let first = portion(before.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let fault = fault(after.follow(next_cursor(&first).expect("there is more")).await);
-    assert_eq!(fault.code, "cursor_expired");
+    assert_eq!(fault.code.name(), "cursor_expired");
 }
 
 #[tokio::test]
@@ -223,7 +224,7 @@ async fn an_unreachable_store_is_reported() {
     let (kept, lost) = (Trial::new(), Trial::of(&Quarters, unreachable(0)));
     let first = portion(kept.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let fault = fault(lost.follow(next_cursor(&first).expect("there is more")).await);
-    assert_eq!(fault.code, "store_unavailable");
+    assert_eq!(fault.code.name(), "store_unavailable");
 }
 
 #[tokio::test]
@@ -247,7 +248,7 @@ async fn a_broken_counter_makes_replies_smaller() {
     let second = portion(trial.follow(next_cursor(&first).expect("there is more")).await);
     assert!(shown(&second).len() <= Policy::default().fallback_byte_limit);
     let foreign = trial.follow_as(Scope::from_principal("bob"), Request::default()).await;
-    assert_eq!(fault(foreign).code, "cursor_invalid");
+    assert_eq!(fault(foreign).code.name(), "cursor_invalid");
 }
 
 #[tokio::test]
@@ -255,12 +256,14 @@ async fn an_invalid_request_keeps_the_payload() {
     let trial = Trial::new();
     let wrong = Request { path: Some("/missing/part".into()), ..Request::default() };
     let fault = fault(trial.fresh(create_order(), bookings(2_000), wrong.clone()).await);
-    assert_eq!(fault.code, "path_unknown");
+    assert_eq!(fault.code.name(), "path_unknown");
     let cursor = fault.cursor.expect("the payload is kept");
     portion(trial.follow(&cursor).await);
     let again = trial.follow_as(ada(), Request { cursor: Some(cursor.to_string()), ..wrong }).await;
     match again {
-        Reply::Fault(Fault { code: "path_unknown", cursor: kept, .. }) => assert_eq!(kept, Some(cursor)),
+        Reply::Fault(Fault { code: ErrorCode::PathUnknown, cursor: kept, .. }) => {
+            assert_eq!(kept, Some(cursor))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -334,7 +337,7 @@ async fn an_expired_view_leads_back_to_the_whole() {
         first = first.or_else(|| next_cursor(&part));
     }
     let fault = fault(trial.follow(first.expect("a part is larger than a portion")).await);
-    assert_eq!(fault.code, "cursor_expired");
+    assert_eq!(fault.code.name(), "cursor_expired");
     portion(trial.follow(fault.cursor.expect("the whole is kept")).await);
 }
 
@@ -364,7 +367,7 @@ fn faults_follow_the_contract() {
         r#"{"error":{"code":"cursor_expired","message":"the result of list_bookings has expired","advice":"call list_bookings again without a cursor"}}"#
     );
     let too_large = Fault::message_too_large(256 << 20, Some(&create_order()));
-    assert_eq!(too_large.code, "message_too_large");
+    assert_eq!(too_large.code.name(), "message_too_large");
     assert!(!too_large.advice.contains("again"), "{}", too_large.advice);
 }
 

@@ -92,11 +92,11 @@ async fn an_invalid_follow_up_is_recorded_with_its_origin() {
         trial.gateway.fault_reply_for_cursor(wrong(), caller, endpoint, cursor).await;
         trial.records().remove(0)
     };
-    check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
-    check(&refuse(None, None).await, "", None, "controls_conflict");
-    check(&refuse(Some(list_bookings()), Some("mangled")).await, "list_bookings", None, "controls_conflict");
+    check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "argument_unknown");
+    check(&refuse(None, None).await, "", None, "argument_unknown");
+    check(&refuse(Some(list_bookings()), Some("mangled")).await, "list_bookings", None, "argument_unknown");
     trial.pass(TTL);
-    check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
+    check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "argument_unknown");
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ mod tests {
     fn invalid_controls_are_errors() {
         let code = |query: &str| {
             let split = SplitQuery::new(query, |_| false);
-            split.parse(&Policy::default()).map_err(|error| error.code())
+            split.parse(&Policy::default()).map_err(|error| error.code().name())
         };
         assert_eq!(code("limit=0"), Err("limit_invalid"));
         assert_eq!(code("limit=5000"), Err("limit_too_large"));

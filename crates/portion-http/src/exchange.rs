@@ -20,7 +20,7 @@ use portion_policy::policy_source::EndpointTarget;
 use crate::body::{self, Body, BoxError, ReadBodyError, full, streamed};
 use crate::controls::SplitQuery;
 use crate::options::{CallerIdentity, Shared};
-use crate::response::{RequestTarget, fault_response, fault_status, portion_response};
+use crate::response::{RequestTarget, fault_response, portion_response};
 use http_body::Body as HttpBody;
 
 /// Address of the body within a payload.
@@ -191,9 +191,9 @@ impl<'a> Exchange<'a> {
     fn local_response(&self, reply: Reply) -> Response<Body> {
         let mut response = match reply {
             Reply::Portion(portion) => portion_response(&portion, self.metadata_style(), &self.target, None),
-            Reply::Fault(fault) => fault_response(&fault, fault_status(&fault)),
+            Reply::Fault(fault) => fault_response(&fault),
             // Only a fresh payload can pass as received.
-            Reply::Untouched => fault_response(&Fault::upstream_invalid("nothing"), StatusCode::BAD_GATEWAY),
+            Reply::Untouched => fault_response(&Fault::upstream_invalid("nothing")),
         };
         self.shared.cors.apply(self.origin.as_ref(), response.headers_mut());
         if self.method == Method::HEAD {
@@ -211,7 +211,7 @@ impl<'a> Exchange<'a> {
         };
         let fault =
             self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
-        let mut response = fault_response(&fault, StatusCode::BAD_GATEWAY);
+        let mut response = fault_response(&fault);
         self.shared.cors.apply(self.origin.as_ref(), response.headers_mut());
         response
     }

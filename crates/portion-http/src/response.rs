@@ -100,27 +100,15 @@ pub(crate) fn portion_response(
     response
 }
 
-/// Returns the response with an error.
-pub(crate) fn fault_response(fault: &Fault, status: StatusCode) -> Response<Body> {
+/// Returns the response with an error, with the status of its code.
+pub(crate) fn fault_response(fault: &Fault) -> Response<Body> {
     let mut response = Response::new(full(fault.to_json()));
-    *response.status_mut() = status;
+    let status = StatusCode::from_u16(fault.code.info().http_status);
+    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     response
-}
-
-/// Returns the status of an error.
-pub(crate) fn fault_status(fault: &Fault) -> StatusCode {
-    match fault.code {
-        "cursor_expired" => StatusCode::GONE,
-        "path_unknown" | "section_unknown" => StatusCode::NOT_FOUND,
-        "store_unavailable" => StatusCode::SERVICE_UNAVAILABLE,
-        "message_too_large" | "upstream_invalid" => StatusCode::BAD_GATEWAY,
-        "query_too_costly" => StatusCode::TOO_MANY_REQUESTS,
-        "internal" => StatusCode::INTERNAL_SERVER_ERROR,
-        _ => StatusCode::BAD_REQUEST,
-    }
 }
 
 /// Removes the headers that describe other bytes.

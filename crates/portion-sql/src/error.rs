@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use portion_core::error_code::ErrorCode;
 use portion_core::path::UnresolvedPath;
 use thiserror::Error;
 
@@ -80,10 +81,10 @@ const MAX_ADVICE_CHARS: usize = 900;
 
 impl QueryError {
     /// Returns the code for programs.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Invalid { .. } | Self::Redacted { .. } => "query_invalid",
-            Self::TooCostly { .. } => "query_too_costly",
+            Self::Invalid { .. } | Self::Redacted { .. } => ErrorCode::QueryInvalid,
+            Self::TooCostly { .. } => ErrorCode::QueryTooCostly,
         }
     }
 

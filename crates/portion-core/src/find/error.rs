@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::error_code::ErrorCode;
 use crate::view::ViewError;
 
 /// A search that cannot be made.
@@ -38,11 +39,13 @@ pub enum FindError {
 }
 
 impl FindError {
-    /// Returns the code for programs. `docs/replies.md` lists all codes.
-    pub fn code(&self) -> &'static str {
+    /// Returns the code for programs.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Empty | Self::TooLong { .. } | Self::Regex { .. } | Self::Fields(_) => "query_invalid",
-            Self::TooLarge | Self::TooCostly => "query_too_costly",
+            Self::Empty | Self::TooLong { .. } | Self::Regex { .. } | Self::Fields(_) => {
+                ErrorCode::QueryInvalid
+            }
+            Self::TooLarge | Self::TooCostly => ErrorCode::QueryTooCostly,
         }
     }
 

@@ -7,6 +7,7 @@ use portion_json::scan::quote;
 use thiserror::Error;
 
 use super::request::CONTROLS;
+use crate::error_code::ErrorCode;
 
 /// A request that cannot be served.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -114,7 +115,7 @@ pub enum ViewError {
     #[error("{name} is {given}; it must be {wants}")]
     Malformed {
         /// Error code of the control.
-        code: &'static str,
+        code: ErrorCode,
         /// Name of the control.
         name: String,
         /// Value given.
@@ -147,31 +148,32 @@ impl ViewError {
 
     pub(super) fn malformed(name: &str, given: String, wants: &'static str) -> Self {
         let code = match name {
-            "cursor" => "cursor_invalid",
-            "fields" => "field_unknown",
-            "section" => "section_unknown",
-            "path" => "path_unknown",
-            "sort" => "sort_invalid",
-            _ => "controls_conflict",
+            "cursor" => ErrorCode::CursorInvalid,
+            "fields" => ErrorCode::FieldUnknown,
+            "section" => ErrorCode::SectionUnknown,
+            "path" => ErrorCode::PathUnknown,
+            "sort" => ErrorCode::SortInvalid,
+            _ => ErrorCode::ControlsConflict,
         };
         Self::Malformed { code, name: name.to_owned(), given, wants }
     }
 
-    /// Returns the code for programs. `docs/replies.md` lists all codes.
-    pub fn code(&self) -> &'static str {
+    /// Returns the code for programs.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Limit { .. } => "limit_invalid",
-            Self::LimitTooLarge { .. } => "limit_too_large",
-            Self::Page { .. } | Self::NoPages => "page_invalid",
-            Self::Offset(_) => "offset_invalid",
-            Self::Field { .. } | Self::NoFields(_) => "field_unknown",
-            Self::Path { .. } => "path_unknown",
-            Self::Section { .. } => "section_unknown",
-            Self::Range(_) => "range_invalid",
-            Self::Sort { .. } => "sort_invalid",
-            Self::MaxTokens { .. } => "max_tokens_invalid",
-            Self::Conflict { .. } | Self::UnknownArgument(_) => "controls_conflict",
-            Self::Malformed { code, .. } => code,
+            Self::Limit { .. } => ErrorCode::LimitInvalid,
+            Self::LimitTooLarge { .. } => ErrorCode::LimitTooLarge,
+            Self::Page { .. } | Self::NoPages => ErrorCode::PageInvalid,
+            Self::Offset(_) => ErrorCode::OffsetInvalid,
+            Self::Field { .. } | Self::NoFields(_) => ErrorCode::FieldUnknown,
+            Self::Path { .. } => ErrorCode::PathUnknown,
+            Self::Section { .. } => ErrorCode::SectionUnknown,
+            Self::Range(_) => ErrorCode::RangeInvalid,
+            Self::Sort { .. } => ErrorCode::SortInvalid,
+            Self::MaxTokens { .. } => ErrorCode::MaxTokensInvalid,
+            Self::Conflict { .. } => ErrorCode::ControlsConflict,
+            Self::UnknownArgument(_) => ErrorCode::ArgumentUnknown,
+            Self::Malformed { code, .. } => *code,
         }
     }
 

@@ -116,7 +116,7 @@ fn hostile_patterns_are_answered() {
                         "{pattern:.60}"
                     );
                 }
-                Err(error) => assert!(matches!(error.code(), "query_invalid" | "query_too_costly")),
+                Err(error) => assert!(matches!(error.code().name(), "query_invalid" | "query_too_costly")),
             }
         }
     }
@@ -128,7 +128,7 @@ fn patterns_that_expand_too_much_are_refused() {
     for pattern in ["/(a{1000}){1000}/", r"/\pL{500}/", r"/[\p{L}\p{N}\p{S}]{900}/", r"/\w{1000000}/"] {
         assert_eq!(refused(pattern), Err(FindError::TooLarge), "{pattern}");
     }
-    assert_eq!(refused(&"x".repeat(1 << 20)).map_err(|error| error.code()), Err("query_invalid"));
+    assert_eq!(refused(&"x".repeat(1 << 20)).map_err(|error| error.code().name()), Err("query_invalid"));
 }
 
 #[test]

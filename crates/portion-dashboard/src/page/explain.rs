@@ -1,5 +1,6 @@
 //! Explains outcomes, stages and error codes in a sentence each.
 
+use portion_core::error_code::ErrorCode;
 use portion_core::event::Outcome;
 
 /// Explains an outcome.
@@ -45,27 +46,10 @@ pub(super) fn step(name: &str) -> &'static str {
 }
 
 /// Explains an error code.
-pub(super) fn error(code: &str) -> &'static str {
-    match code {
-        "upstream" => "Upstream error, passed on.",
-        "cursor_expired" => "The result behind the cursor has expired, or the selection it was made from.",
-        "cursor_invalid" => "The cursor was not issued by this process, or was altered on the way.",
-        "query_invalid" => "The query could not run: its SQL is invalid, or queries are switched off.",
-        "limit_invalid" | "limit_too_large" => "The limit was not a number, or exceeded maxPageSize.",
-        "page_invalid" | "offset_invalid" | "range_invalid" => {
-            "The requested position does not exist in this result."
-        }
-        "field_unknown" => "No item has a field of that name.",
-        "path_unknown" => "The path does not exist in this result.",
-        "section_unknown" => "The summary has no section of that name.",
-        "sort_invalid" => "The result cannot be sorted in that order.",
-        "max_tokens_invalid" => "maxTokens was not a number, or outside the allowed range.",
-        "controls_conflict" => "Two controls contradict each other.",
-        "store_unavailable" => "The store of earlier replies could not be reached.",
-        "message_too_large" => "The server's answer exceeded upstreamMessageLimit and was not read.",
-        "upstream_gone" => "The server ended or could not be reached before it responded.",
-        "upstream_timeout" => "The server did not answer within requestTimeout.",
-        "internal" => "Portion failed; the reply to the model contains the next step.",
-        _ => "See the message that the model was sent.",
+pub(super) fn error(code: &str) -> String {
+    match ErrorCode::from_name(code) {
+        Some(code) => format!("Cause: {}.", code.info().cause.replace('`', "")),
+        None if code == "upstream" => "Upstream error, passed on.".into(),
+        None => "See the message that the model was sent.".into(),
     }
 }

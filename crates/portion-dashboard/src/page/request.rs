@@ -1,6 +1,7 @@
 //! Page of one request: sizes, processing steps, facts and follow-ups.
 
 use maud::{Markup, html};
+use portion_core::error_code::ErrorCode;
 use portion_core::event::{ConfigApplied, Outcome};
 use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
@@ -61,7 +62,7 @@ fn list_title(selection: &Selection) -> String {
 fn what_happened(record: &Record) -> Markup {
     html! {
         p.lead { (requests::outcome(&record.outcome)) " " (explain::outcome(&record.outcome)) }
-        @if let Some(error) = record.error.as_deref().filter(|error| *error != "cursor_expired") {
+        @if let Some(error) = record.error.as_deref().filter(|error| *error != ErrorCode::CursorExpired.name()) {
             p.lead.error { code { (error) } " " (explain::error(error)) }
         }
     }
@@ -186,7 +187,7 @@ fn follow_ups(record: &Record, related: &[Record], selection: &Selection) -> Mar
     let failed = related.iter().filter(|one| one.follow_up && one.error.is_some()).count() as u64;
     let made = related.iter().filter(|one| one.follow_up).count() as u64;
     let before = related.iter().take_while(|one| one.request != record.request).last();
-    let expired = record.error.as_deref() == Some("cursor_expired");
+    let expired = record.error.as_deref() == Some(ErrorCode::CursorExpired.name());
     html! {
         @if related.len() < 2 {
             p.quiet {

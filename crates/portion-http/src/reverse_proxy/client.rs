@@ -14,6 +14,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use portion_core::error_code::ErrorCode;
 use portion_gateway::call::Fault;
 use portion_net::hop_by_hop::remove_hop_by_hop;
 use portion_net::tls::{self, TlsError};
@@ -56,12 +57,7 @@ impl ReverseProxy {
         let uri = match uri::upstream_uri(&self.target, request.uri()) {
             Ok(uri) => uri,
             Err(error) => {
-                return error_response(
-                    StatusCode::BAD_REQUEST,
-                    "path_invalid",
-                    &error.to_string(),
-                    "send another path",
-                );
+                return error_response(ErrorCode::PathInvalid, &error.to_string(), "send another path");
             }
         };
         let protocol = upgrade::protocol(request.headers());
@@ -131,7 +127,7 @@ impl ReverseProxy {
                 "the request may have acted; look for its outcome before you repeat it",
             )
         };
-        error_response(StatusCode::BAD_GATEWAY, "upstream_unreachable", message, advice)
+        error_response(ErrorCode::UpstreamUnreachable, message, advice)
     }
 }
 
@@ -176,10 +172,10 @@ fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpCon
 /// Returns the response to a request from a host or an origin that is not allowed.
 pub fn rejected_response(reason: &str) -> Response<Body> {
     let advice = "send the request to the address that portion http printed";
-    error_response(StatusCode::FORBIDDEN, "origin_rejected", reason, advice)
+    error_response(ErrorCode::OriginRejected, reason, advice)
 }
 
 /// Returns an error in the form of the gateway's own.
-fn error_response(status: StatusCode, code: &'static str, message: &str, advice: &str) -> Response<Body> {
-    fault_response(&Fault::new(code, message.to_owned(), advice.to_owned()), status)
+fn error_response(code: ErrorCode, message: &str, advice: &str) -> Response<Body> {
+    fault_response(&Fault::new(code, message.to_owned(), advice.to_owned()))
 }

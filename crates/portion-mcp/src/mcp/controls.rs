@@ -1,6 +1,7 @@
 //! Parses the gateway's own parameters (controls) out of a call's arguments; the other arguments keep their
 //! bytes.
 
+use portion_core::error_code::ErrorCode;
 use portion_core::policy::Policy;
 use portion_core::view::{CONTROLS, Request, ViewError};
 use portion_gateway::call::{Fault, SnapshotQuery};
@@ -170,7 +171,7 @@ const MAX_CONTEXT_LINES: u32 = 100;
 fn invalid_query(reason: &str) -> Fault {
     let advice = "set cursor and either sql, a SELECT over items (or lines, of text), or find, a text or \
                   /regex/; limit, fields, with, params, keys and context are optional";
-    Fault::new("query_invalid", reason.to_owned(), advice.to_owned())
+    Fault::new(ErrorCode::QueryInvalid, reason.to_owned(), advice.to_owned())
 }
 
 /// Returns the text of a scalar, quoted or not.
@@ -260,7 +261,7 @@ mod tests {
         let check = |arguments: &str, expect: &str| {
             let error = parse_read_arguments(arguments, walk::document_span(arguments), &Policy::default())
                 .expect_err("bad");
-            assert_eq!(error.code(), expect, "{arguments}: {error}");
+            assert_eq!(error.code().name(), expect, "{arguments}: {error}");
         };
         check(r#"{"cursor":"x","limit":0}"#, "limit_invalid");
         check(r#"{"cursor":"x","limit":100000}"#, "limit_too_large");
@@ -270,7 +271,7 @@ mod tests {
         check(r#"{"cursor":"x","sort":""}"#, "sort_invalid");
         check(r#"{"cursor":[7]}"#, "cursor_invalid");
         check(r#"{"cursor":"x","page":1,"offset":1}"#, "controls_conflict");
-        check(r#"{"cursor":"x","filter":"y"}"#, "controls_conflict");
+        check(r#"{"cursor":"x","filter":"y"}"#, "argument_unknown");
         let fine = r#"{"cursor":"x","raw":true}"#;
         let request =
             parse_read_arguments(fine, walk::document_span(fine), &Policy::default()).expect("good");

@@ -51,7 +51,7 @@ fn add(table: &mut table::Table, snapshot: &Snapshot, sql: &str, target: &str) {
     let took = measure::median_of(7, || query(snapshot, &View::root(), &question, &limits));
     let answered = match query(snapshot, &View::root(), &question, &limits) {
         Ok(answer) => format!("{} rows", answer.row_count),
-        Err(error) => error.code().to_owned(),
+        Err(error) => error.code().name().to_owned(),
     };
     let shown: String = sql.chars().take(50).collect();
     table.add(&shown, target, format!("{} ({answered})", measure::told(took)));

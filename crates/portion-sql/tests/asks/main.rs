@@ -264,7 +264,7 @@ fn errors_name_the_cause_and_a_suggestion() {
         refused(SHOP, sql, expect);
     }
     let error = answer(SHOP, "SELECT nam FROM items", &[]).expect_err("an error");
-    assert_eq!(error.code(), "query_invalid");
+    assert_eq!(error.code().name(), "query_invalid");
     assert_eq!(
         error.advice(),
         "use one SELECT over these tables (SQLite): items(id, name, \"price.total\", \"price.currency\", zip, \

@@ -37,7 +37,7 @@ fn denied(sql: &str) {
     let answered = asked(&snapshot(RECORDS), sql, &[], &QueryLimits::default());
     match answered {
         Ok(answer) => panic!("{sql}: {}", answer.json),
-        Err(error) => assert_eq!(error.code(), "query_invalid", "{sql}: {error}"),
+        Err(error) => assert_eq!(error.code().name(), "query_invalid", "{sql}: {error}"),
     }
 }
 

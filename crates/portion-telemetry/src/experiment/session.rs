@@ -1,6 +1,7 @@
 //! Sums of one session within an arm.
 
 use crate::read::Record;
+use portion_core::error_code::ErrorCode;
 
 /// Sums of one session within an arm.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +62,9 @@ impl Session {
             self.shadow.overhead.add(Some((without, without + making)));
         }
         self.last = self.last.max(Some((record.at, failed)));
-        let gone = matches!(record.error.as_deref(), Some("cursor_expired" | "cursor_invalid"));
+        let gone = [ErrorCode::CursorExpired, ErrorCode::CursorInvalid]
+            .iter()
+            .any(|code| record.error.as_deref() == Some(code.name()));
         self.lost_snapshot |= gone || record.outcome == "expired";
     }
 

@@ -1,14 +1,13 @@
 //! Lists in the pages name all there is, and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
-use std::fs;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use portion_config::key::{Key, SHORTHANDS};
+use portion_core::error_code::{ErrorCode, ErrorInfo};
 use portion_core::policy::Policy;
 
-use super::{Outcome, help, page, repository};
+use super::{Outcome, check, help, page};
 
 /// Options that are no limits: they say where the server is.
 const PLACES: [&str; 3] = ["--url", "--header", "--transport"];
@@ -98,20 +97,19 @@ fn options(help: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn replies_list_every_code() -> Outcome {
-    let replies = page("docs/replies.md")?;
-    let listed: BTreeSet<String> = replies
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
-        .map(|(code, _)| code.to_owned())
-        .filter(|code| is_code(code))
-        .collect();
-    let mut raised = BTreeSet::new();
-    for name in ["core", "sql", "gateway", "mcp", "http"] {
-        codes_under(&repository(&format!("crates/portion-{name}/src")), &mut raised)?;
+    let page = page("docs/replies.md")?;
+    let (begin, end) = ("<!-- codes: begin -->\n", "<!-- codes: end -->");
+    let (before, rest) = page.split_once(begin).ok_or("no beginning of the codes")?;
+    let (_, after) = rest.split_once(end).ok_or("no end of the codes")?;
+    let mut table = String::from("| code | cause | advice | repeat the call | HTTP | JSON-RPC |\n");
+    table += "| --- | --- | --- | --- | --- | --- |\n";
+    for ErrorInfo { name, json_rpc, http_status, retry, cause, advice, .. } in
+        ErrorCode::all().map(ErrorCode::info)
+    {
+        let retry = retry.phrase();
+        writeln!(table, "| `{name}` | {cause} | {advice} | {retry} | {http_status} | {json_rpc} |")?;
     }
-    assert!(raised.len() > 10, "{raised:?}");
-    assert_eq!(listed, raised, "left: docs/replies.md, right: the source");
-    Ok(())
+    check("docs/replies.md", &[before, begin, &table, end, after].concat())
 }
 
 #[test]
@@ -122,34 +120,6 @@ fn endpoints_list_the_usual_noise() -> Outcome {
     let listed: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
     let strip = portion_core::policy::StripRule::default_noise();
     assert_eq!(listed, strip.names(), "left: docs/endpoints.md, right: the source");
-    Ok(())
-}
-
-/// Endings by which a code is known in the source; the others are told by where they stand.
-const ENDINGS: [&str; 7] =
-    ["_invalid", "_expired", "_unknown", "_too_large", "_too_costly", "_conflict", "_unavailable"];
-
-fn is_code(word: &str) -> bool {
-    let is_name = word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    let ends = ENDINGS.iter().any(|ending| word.ends_with(ending));
-    is_name
-        && (ends
-            || ["internal", "origin_rejected", "upstream_gone", "upstream_timeout", "upstream_unreachable"]
-                .contains(&word))
-}
-
-/// The string literals in the source that are codes.
-fn codes_under(directory: &Path, codes: &mut BTreeSet<String>) -> Result<(), Box<dyn Error>> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            codes_under(&path, codes)?;
-        } else {
-            let source = fs::read_to_string(&path)?;
-            let literals = source.split('"').skip(1);
-            codes.extend(literals.filter(|text| is_code(text)).map(ToOwned::to_owned));
-        }
-    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use portion_core::error_code::ErrorCode;
 use portion_core::payload::{Block, Content, Payload, Redact};
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
@@ -92,14 +93,14 @@ fn is_json_array(text: &str) -> bool {
 }
 
 fn invalid_names(message: String) -> Fault {
-    Fault::new("names_invalid", message, "set names to a list of listed tool names".into())
+    Fault::new(ErrorCode::NamesInvalid, message, "set names to a list of listed tool names".into())
 }
 
 impl From<NoSuchTool> for Fault {
     fn from(missing: NoSuchTool) -> Self {
         let suggestion = missing.nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         let message = format!("there is no tool {}{suggestion}", truncate(&missing.name));
-        Self::new("tool_unknown", message, "use a name from the tool list".into())
+        Self::new(ErrorCode::ToolUnknown, message, "use a name from the tool list".into())
     }
 }
 

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use portion_core::error_code::ErrorCode;
 use portion_gateway::call::{Fault, Reply};
 use portion_json::scan::quote;
 
-use super::super::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use super::super::result;
 use super::pending::PendingRequest;
 
@@ -27,16 +27,7 @@ pub(super) fn error_response(id: &str, code: i32, message: &str, data: Option<&s
 
 /// Builds an error response from a fault, for methods other than `tools/call`.
 pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
-    let internal_codes = [
-        "store_unavailable",
-        "message_too_large",
-        "internal",
-        "upstream_gone",
-        "upstream_invalid",
-        "upstream_timeout",
-    ];
-    let code = if internal_codes.contains(&fault.code) { INTERNAL_ERROR } else { INVALID_PARAMS };
-    error_response(id, code, &fault.message, Some(&fault.to_json()))
+    error_response(id, fault.code.info().json_rpc, &fault.message, Some(&fault.to_json()))
 }
 
 /// Builds a response from a fault, in the form that the pending request expects.
@@ -67,7 +58,9 @@ pub(super) fn text_response(id: &str, text: &str, modern: bool) -> String {
 pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String {
     match reply {
         Reply::Portion(portion) => success_response(id, &result::resource_result(portion, modern)),
-        Reply::Fault(reason) if !modern && reason.code.starts_with("cursor_") => {
+        Reply::Fault(reason)
+            if !modern && matches!(reason.code, ErrorCode::CursorExpired | ErrorCode::CursorInvalid) =>
+        {
             error_response(id, RESOURCE_NOT_FOUND, &reason.message, Some(&reason.to_json()))
         }
         Reply::Fault(reason) => fault_response(id, reason),
@@ -83,13 +76,13 @@ pub(super) fn server_gone_fault(cause: &dyn Display) -> Fault {
     // The server's last output follows the first line.
     let cause = cause.to_string();
     let (sentence, rest) = cause.split_at(cause.find('\n').unwrap_or(cause.len()));
-    Fault::new("upstream_gone", format!("{sentence} before it responded{rest}"), advice)
+    Fault::new(ErrorCode::UpstreamGone, format!("{sentence} before it responded{rest}"), advice)
 }
 
 /// Returns the fault for a request that did not reach the server.
 pub(super) fn server_unreachable_fault(cause: &dyn Display) -> Fault {
     let advice = "the call did not reach the server; check that it runs, then call again".into();
-    Fault::new("upstream_gone", cause.to_string(), advice)
+    Fault::new(ErrorCode::UpstreamGone, cause.to_string(), advice)
 }
 
 /// Returns the fault for a request that timed out.
@@ -98,7 +91,7 @@ pub(super) fn timeout_fault(after: Duration) -> Fault {
     let advice = "the call may have acted; check its outcome before you call again, or raise requestTimeout \
                   for longer calls"
         .into();
-    Fault::new("upstream_timeout", message, advice)
+    Fault::new(ErrorCode::UpstreamTimeout, message, advice)
 }
 
 /// Returns the fault for a queued call that was not sent, because the server did not list its tools in time.
@@ -107,7 +100,7 @@ pub(super) fn unsent_call_fault(after: Duration) -> Fault {
     let advice = "the call was not sent to the server; check that it runs, then call again, or call without \
          limit, cursor and fields"
         .into();
-    Fault::new("upstream_timeout", message, advice)
+    Fault::new(ErrorCode::UpstreamTimeout, message, advice)
 }
 
 /// Builds the cancellation of a request.
@@ -119,5 +112,5 @@ pub(super) fn cancellation_notification(id: &str, reason: &str) -> String {
 /// Returns the fault for a reply without content where no upstream result exists.
 fn nothing_to_show_fault() -> Fault {
     let advice = "call the tool again without a cursor".into();
-    Fault::new("internal", "there is no content".into(), advice)
+    Fault::new(ErrorCode::Internal, "there is no content".into(), advice)
 }

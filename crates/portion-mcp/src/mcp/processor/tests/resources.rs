@@ -206,7 +206,7 @@ fn an_invalid_read_uri_is_an_error_with_advice() {
         (&format!("portion://read/{other}"), true, -32602, "cursor_invalid"),
         (&format!("portion://read/{cursor}?path=/contents/9"), false, -32602, "path_unknown"),
         (&format!("portion://read/{cursor}?maxTokens=9"), false, -32602, "max_tokens_invalid"),
-        (&format!("portion://read/{cursor}?q=9"), true, -32602, "controls_conflict"),
+        (&format!("portion://read/{cursor}?q=9"), true, -32602, "argument_unknown"),
     ] {
         let mut params = json!({ "uri": uri });
         if modern {
