@@ -39,6 +39,16 @@ fn of_fetches_are_real() -> Outcome {
     run("docs/fetch.md")
 }
 
+#[test]
+fn of_errors_are_real() -> Outcome {
+    run("docs/errors.md")
+}
+
+#[test]
+fn of_the_rules_client_are_real() -> Outcome {
+    run("docs/guide/rules-client.md")
+}
+
 fn run(file: &str) -> Outcome {
     let directory = samples(file)?;
     let mut expect = String::new();

@@ -113,6 +113,23 @@ fn replies_list_every_code() -> Outcome {
 }
 
 #[test]
+fn errors_have_a_section_for_every_code() -> Outcome {
+    let page = page("docs/errors.md")?;
+    let sections: Vec<(&str, &str)> =
+        page.split("\n## ").skip(1).filter_map(|section| section.split_once('\n')).collect();
+    let listed: Vec<&str> = sections.iter().map(|(code, _)| *code).collect();
+    let codes: Vec<&str> = ErrorCode::all().map(ErrorCode::name).collect();
+    assert_eq!(listed, codes, "left: docs/errors.md, right: the source");
+    for (code, text) in sections {
+        let example = text.split("```console").nth(1).unwrap_or_default();
+        let output = example.lines().skip(2).collect::<String>();
+        let is_of_code = output.contains(&format!("{code}: "));
+        assert!(output.is_empty() || is_of_code, "the example of {code} has another code");
+    }
+    Ok(())
+}
+
+#[test]
 fn endpoints_list_the_usual_noise() -> Outcome {
     let endpoints = page("docs/endpoints.md")?;
     let (_, rest) = endpoints.split_once("these are noise:").ok_or("no list of noise")?;

@@ -3,9 +3,12 @@
 //! `UPDATE_DOCS=1 cargo test -p portion --test docs` writes outputs and the command reference anew;
 //! look at the difference before it is committed.
 mod arrows;
+mod book;
 mod clients;
 mod examples;
 mod facts;
+mod lines;
+mod metrics;
 mod picture;
 mod reference;
 

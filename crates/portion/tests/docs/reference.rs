@@ -8,6 +8,17 @@ const HEAD: &str = "\
 # Commands
 
 The `--help` of each command, written by a test: see `CONTRIBUTING.md`.
+
+Colours are used on a terminal only, and never with `NO_COLOR` set. Lines are folded at the width of the terminal. Results go to stdout,
+everything else to stderr.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done; also if the reader of stdout has gone |
+| 1 | failed, with one message on stderr; also a finding that is an error (`doctor`, `config check`), no comparison (`try`), a refused question (`install`) |
+| 2 | wrong command line or configuration |
+| 128 + signal | ended by a signal: 143 after SIGTERM, 130 after SIGINT |
+| the server's own | `wrap`: the server ended by itself with this code; 128 + signal if a signal ended it |
 ";
 
 /// Returns the subcommands that a help text lists, without `help` itself.
