@@ -2,8 +2,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    calibrate, completions, config, dashboard, demo, doctor, fetch, http, install, man, serve, shape, stats,
-    top, try_tools, wrap,
+    calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, man, serve, shape,
+    stats, top, try_tools, wrap,
 };
 use crate::tips::with_tips;
 
@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Uninstall(install::UninstallOptions),
     /// Call read-only tools of a server with and without Portion, and compare
     Try(try_tools::Options),
+    /// Call what only reads of a server or an API, and propose a configuration for it
+    Check(Box<check::Options>),
     /// Check the configuration, the clients, their servers and recent results
     Doctor(doctor::Options),
     /// Serve one or several MCP servers over HTTP

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Install(install) => command::install::install(&install),
         Command::Uninstall(uninstall) => command::install::uninstall(&uninstall),
         Command::Try(options) => command::try_tools::run(&options),
+        Command::Check(check) => command::check::run(&check),
         Command::Doctor(doctor) => command::doctor::run(&doctor),
         Command::Http(http) => command::http::run(&http),
         Command::Fetch(fetch) => command::fetch::run(&fetch),

@@ -32,8 +32,13 @@ use connection::Connection;
 pub use error::ClientError;
 use portion_json::scan::quote;
 
+use crate::read::json;
+
 /// Time to tell the server that its result is not awaited any more.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Most pages of a list of tools.
+const MAX_TOOL_PAGES: usize = 1000;
 
 /// Connection to a server.
 #[derive(Debug)]
@@ -76,6 +81,37 @@ impl Client {
         }
         let _ = timeout(CANCEL_TIMEOUT, self.connection.cancel()).await;
         Err(ClientError::Timeout { during: format!("the tool `{name}`"), time_limit: self.time_limit })
+    }
+
+    /// Returns all tools of the server, as listed, each a JSON object.
+    ///
+    /// # Errors
+    /// Returns [`ClientError`] if the server refuses, ends, or does not answer in time.
+    pub async fn list_tools(&mut self) -> Result<Vec<String>, ClientError> {
+        let (mut tools, mut cursor) = (Vec::new(), None::<String>);
+        for _ in 0..MAX_TOOL_PAGES {
+            let params =
+                cursor.take().map_or_else(|| "{}".to_owned(), |json| format!(r#"{{"cursor":{json}}}"#));
+            let listed = timeout_at(self.deadline, self.connection.request("tools/list", &params)).await;
+            let timed_out = |_| ClientError::Timeout {
+                during: "the list of tools".to_owned(),
+                time_limit: self.time_limit,
+            };
+            let result = listed.map_err(timed_out)??;
+            let members = json::members(&result).unwrap_or_default();
+            let page = json::member(&members, "tools").and_then(json::items).unwrap_or_default();
+            tools.extend(page.into_iter().map(str::to_owned));
+            match json::member(&members, "nextCursor") {
+                Some(next) if next != "null" => cursor = Some(next.to_owned()),
+                _ => break,
+            }
+        }
+        Ok(tools)
+    }
+
+    /// Restarts the time limit, for another call.
+    pub fn renew_deadline(&mut self) {
+        self.deadline = Instant::now() + self.time_limit;
     }
 
     /// Ends the session and waits up to `grace` for the server to end.

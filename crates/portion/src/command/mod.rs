@@ -1,5 +1,6 @@
 //! The commands: a file each, with its options and what it does.
 pub(crate) mod calibrate;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod dashboard;

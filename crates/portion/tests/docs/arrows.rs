@@ -30,9 +30,11 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-http", &["core", "gateway", "json", "net", "openapi", "policy", "text", "tokens"]),
     ("portion-mcp", &["core", "gateway", "json", "net", "openapi", "policy", "text", "tokens", "worker"]),
     ("portion-client", &["core", "json", "mcp", "text", "tokens"]),
+    ("portion-check", &["core", "policy", "text", "tokens"]),
     (
         "portion",
         &[
+            "check",
             "client",
             "config",
             "core",

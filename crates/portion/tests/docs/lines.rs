@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Outcome, help, page};
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/start.md",
@@ -16,6 +16,7 @@ const PAGES: [&str; 12] = [
     "docs/telemetry.md",
     "docs/configuration.md",
     "docs/fetch.md",
+    "docs/check.md",
     "docs/guide/rules-client.md",
 ];
 

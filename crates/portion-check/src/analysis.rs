@@ -1,0 +1,163 @@
+//! Collects what a result shows.
+
+use portion_core::redact::RedactionRules;
+use portion_core::snapshot::{FieldRank, ListProfile, Structure, capture};
+use serde_json::Value;
+
+use crate::estimate::Estimate;
+use crate::observation::Observation;
+use crate::page_facts::PageFacts;
+use crate::paging::Paging;
+use crate::proposal::Proposal;
+use crate::tool::{ReadEvidence, Tool};
+use crate::truncation::Truncation;
+
+/// Fields that are proposed for summaries.
+const MAX_SUMMARY_FIELDS: usize = 8;
+/// Records with at most this number of fields need no summary.
+const MIN_FIELDS: usize = 10;
+/// Tokens of a result below which no summary fields are proposed.
+const MIN_TOKENS: usize = 2_000;
+
+/// What the result of a tool shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Name of the tool.
+    pub tool: String,
+    /// Number of items of the list and its JSON Pointer, if there is a list.
+    pub list: Option<(usize, String)>,
+    /// Names of the members beside the list.
+    pub envelope: Vec<String>,
+    /// How the tool pages its results.
+    pub paging: Option<Paging>,
+    /// True if there are more items, but no argument that reaches them is known.
+    pub is_rest_unreachable: bool,
+    /// Sign that the server has cut the result.
+    pub truncation: Option<Truncation>,
+    /// Paths of secrets in the result, without their values.
+    pub secrets: Vec<String>,
+    /// Tokens.
+    pub estimate: Estimate,
+    /// Proposed settings.
+    pub proposal: Proposal,
+}
+
+/// Collects what the first result of a tool shows. `paging`: the outcome of the check of its paging.
+pub fn analyze(tool: &Tool, first: &Observation, paging: Option<Paging>) -> Finding {
+    let estimate = Estimate::of(first);
+    let (truncation, secrets) = (Truncation::find(first.data(), first.json()), find_secrets(first));
+    let facts = PageFacts::read(first);
+    let summary_fields =
+        if estimate.direct < MIN_TOKENS { Vec::new() } else { summary_fields(first, &secrets) };
+    let proposal = Proposal {
+        tool: tool.name.clone(),
+        // Without it, Portion does not call the tool again.
+        read: paging.is_some() && tool.reads != Ok(ReadEvidence::Annotation),
+        pushdown: paging.as_ref().map(|paging| paging.settings.clone()).unwrap_or_default(),
+        redact_secrets: !secrets.is_empty(),
+        summary_fields,
+    };
+    Finding {
+        tool: tool.name.clone(),
+        list: first.list_pointer().map(|pointer| (first.items().len(), pointer.to_owned())),
+        envelope: envelope(first),
+        is_rest_unreachable: paging.is_none() && facts.has_more_than(first.items().len()),
+        paging,
+        truncation,
+        secrets,
+        estimate,
+        proposal,
+    }
+}
+
+/// Returns the names of the members beside the list.
+fn envelope(observation: &Observation) -> Vec<String> {
+    let Some(pointer) = observation.list_pointer().filter(|pointer| !pointer.is_empty()) else {
+        return Vec::new();
+    };
+    let parent = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let members = observation.json().and_then(|json| json.pointer(parent)).and_then(Value::as_object);
+    members.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+}
+
+fn find_secrets(observation: &Observation) -> Vec<String> {
+    RedactionRules::default_secrets().redact(observation.data()).map_or_else(Vec::new, |(_, names)| names)
+}
+
+/// Returns the fields that tell most about a record.
+fn summary_fields(observation: &Observation, secrets: &[String]) -> Vec<String> {
+    let snapshot = capture(observation.payload());
+    let Some(part) = snapshot.main_part().and_then(|at| snapshot.parts().get(at)) else { return Vec::new() };
+    let Some(indexed) = part.indexed_text() else { return Vec::new() };
+    let fields = match &indexed.structure {
+        Structure::List(list) => list.profile.fields.clone(),
+        Structure::Object(_) => ListProfile::record_fields(indexed.span().slice(&indexed.text)),
+        Structure::Text(_) => return Vec::new(),
+    };
+    if fields.len() < MIN_FIELDS {
+        return Vec::new();
+    }
+    let is_secret =
+        |path: &str| secrets.iter().any(|secret| secret == path || secret.ends_with(&format!(".{path}")));
+    let telling =
+        fields.into_iter().filter(|field| field.rank <= FieldRank::Important && !is_secret(&field.path));
+    telling.take(MAX_SUMMARY_FIELDS).map(|field| field.path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::analyze;
+    use crate::observation::Observation;
+    use crate::paging::{PagingCheck, Step};
+    use crate::tool::Tool;
+
+    fn tool() -> Tool {
+        Tool::parse(&json!({"name": "search_bookings"})).expect("a tool")
+    }
+
+    fn bookings(count: usize) -> Value {
+        let rows = (0..count).map(|number| {
+            json!({
+                "id": number, "status": "confirmed", "guestName": format!("Guest {number}"), "arrivalDate": "2026-01-02",
+                "departureDate": "2026-01-05", "totalPrice": 300 + number, "listingName": "Villa", "doorCode": "1234",
+                "hostNote": null, "comment": "Late arrival, please leave the key.", "nights": 3, "currency": "EUR",
+            })
+        });
+        json!({"status": "success", "result": rows.collect::<Vec<_>>(), "count": 500})
+    }
+
+    #[test]
+    fn a_long_list_is_described() {
+        let first = Observation::from_body(&bookings(100).to_string(), None);
+        let finding = analyze(&tool(), &first, None);
+        assert_eq!(finding.list, Some((100, "/result".to_owned())));
+        assert_eq!(finding.envelope, ["status", "result", "count"]);
+        assert!(finding.is_rest_unreachable);
+        assert_eq!(finding.secrets, ["result.doorCode"]);
+        assert!(finding.proposal.redact_secrets && !finding.proposal.read);
+        let fields = &finding.proposal.summary_fields;
+        assert!(fields.contains(&"id".to_owned()) && !fields.iter().any(|name| name.contains("doorCode")));
+        assert!(finding.estimate.portion < finding.estimate.direct / 2, "{:?}", finding.estimate);
+    }
+
+    #[test]
+    fn small_results_need_nothing() {
+        let first = Observation::from_body("{\"ok\":true}", None);
+        let finding = analyze(&tool(), &first, None);
+        assert!(finding.proposal.is_empty() && finding.list.is_none() && finding.envelope.is_empty());
+        assert_eq!(finding.estimate.saved_percent(), 0);
+    }
+
+    #[test]
+    fn a_tool_that_reads_by_its_name_is_declared_to() {
+        let listed = json!({"name": "search_bookings", "inputSchema": {"properties": {"offset": {}}}});
+        let tool = Tool::parse(&listed).expect("a tool");
+        let first = Observation::from_body("{\"result\":[{\"id\":1}],\"count\":9,\"offset\":0}", None);
+        let Step::Found(paging) = PagingCheck::new(&tool, Map::new(), first.clone()).step() else {
+            panic!("no paging");
+        };
+        assert!(analyze(&tool, &first, Some(paging)).proposal.read);
+    }
+}

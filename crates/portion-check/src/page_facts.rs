@@ -1,0 +1,179 @@
+//! Facts about a page beside its list: the total, and what leads to the next page.
+
+use serde_json::{Map, Value};
+
+use crate::observation::Observation;
+
+/// Names as the gateway finds them, the most specific first.
+const TOTAL_NAMES: &[&str] = &[
+    "totalCount",
+    "total_count",
+    "totalResults",
+    "total_results",
+    "totalItems",
+    "total_items",
+    "totalElements",
+    "total_elements",
+    "total",
+    "numFound",
+    "count",
+];
+const HAS_MORE_NAMES: &[&str] =
+    &["hasMore", "has_more", "hasNextPage", "has_next_page", "hasNext", "has_next", "more"];
+const NEXT_NAMES: &[&str] = &[
+    "nextCursor",
+    "next_cursor",
+    "nextPageToken",
+    "next_page_token",
+    "nextToken",
+    "next_token",
+    "endCursor",
+    "end_cursor",
+    "next",
+    "nextPage",
+    "next_page",
+    "nextOffset",
+    "next_offset",
+    "nextLink",
+    "next_link",
+];
+/// Objects around a list that hold facts about the page.
+const PAGE_OBJECTS: &[&str] =
+    &["pagination", "meta", "paging", "page", "pageInfo", "page_info", "metadata", "_meta"];
+/// Name of a total that may also be the number of items of the page.
+const AMBIGUOUS_TOTAL: &str = "count";
+/// Members beside such a total that show that it is one.
+const POSITION_NAMES: &[&str] = &["offset", "next", "previous", "page", "skip"];
+
+/// Facts about a page, each with its JSON Pointer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageFacts {
+    /// Number of items of the whole list.
+    pub total: Option<(String, u64)>,
+    /// True if more items follow.
+    pub has_more: Option<(String, bool)>,
+    /// Member that leads to the next page.
+    pub next: Option<(String, Next)>,
+}
+
+/// Value that leads to the next page.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// There is no next page.
+    End,
+    /// A cursor or a number.
+    Cursor(Value),
+    /// A URL.
+    Url(String),
+}
+
+impl PageFacts {
+    /// Reads the facts beside the list of a result.
+    pub fn read(observation: &Observation) -> Self {
+        let Some(root) = observation.json().and_then(Value::as_object) else {
+            let next = observation.link().map(|url| (String::new(), Next::Url(url.to_owned())));
+            return Self { next, ..Self::default() };
+        };
+        let items = observation.items().len() as u64;
+        let is_total = |level: &Map<String, Value>, name: &str, count: u64| {
+            name != AMBIGUOUS_TOTAL
+                || count > items
+                || POSITION_NAMES.iter().any(|own| level.contains_key(*own))
+        };
+        let total = named(root, TOTAL_NAMES, |level, name, value| {
+            count_of(value).filter(|count| is_total(level, name, *count))
+        });
+        let has_more = named(root, HAS_MORE_NAMES, |_, _, value| value.as_bool());
+        let next = named(root, NEXT_NAMES, |_, _, value| Next::of(value));
+        let link = || observation.link().map(|url| (String::new(), Next::Url(url.to_owned())));
+        Self { total, has_more, next: next.or_else(link) }
+    }
+
+    /// Returns true if more items follow a page with this number of items.
+    pub fn has_more_than(&self, items: usize) -> bool {
+        let by_next = matches!(&self.next, Some((_, Next::Cursor(_) | Next::Url(_))));
+        let by_total = self.total.as_ref().is_some_and(|(_, total)| *total > items as u64);
+        self.has_more.as_ref().map_or(by_next || by_total, |(_, more)| *more)
+    }
+}
+
+impl Next {
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Null | Value::Bool(false) => Some(Self::End),
+            Value::String(text) if text.is_empty() => Some(Self::End),
+            Value::String(text) if text.contains("://") || text.starts_with('/') || text.contains('?') => {
+                Some(Self::Url(text.clone()))
+            }
+            Value::String(_) | Value::Number(_) => Some(Self::Cursor(value.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the first of these members that `read` accepts, at the root or in an object about the page.
+fn named<T>(
+    root: &Map<String, Value>,
+    names: &[&str],
+    read: impl Fn(&Map<String, Value>, &str, &Value) -> Option<T>,
+) -> Option<(String, T)> {
+    let inner =
+        PAGE_OBJECTS.iter().filter_map(|name| Some((format!("/{name}"), root.get(*name)?.as_object()?)));
+    let mut levels = std::iter::once((String::new(), root)).chain(inner);
+    levels.find_map(|(place, level)| {
+        names.iter().find_map(|name| Some((format!("{place}/{name}"), read(level, name, level.get(*name)?)?)))
+    })
+}
+
+/// Reads a count: a number, or a string of digits.
+fn count_of(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Next, PageFacts};
+    use crate::observation::Observation;
+
+    fn check(result: Value, total: Option<(&str, u64)>, more: Option<&str>, next: Option<(&str, Next)>) {
+        let facts = PageFacts::read(&Observation::from_body(&result.to_string(), None));
+        let named = |place: &str| place.to_owned();
+        assert_eq!(facts.total, total.map(|(place, total)| (named(place), total)), "{result}");
+        assert_eq!(facts.has_more.map(|(place, _)| place).as_deref(), more, "{result}");
+        assert_eq!(facts.next, next.map(|(place, next)| (named(place), next)), "{result}");
+    }
+
+    #[test]
+    fn facts_of_known_shapes_are_read() {
+        check(
+            json!({"status": "success", "result": [1, 2], "count": 2, "limit": 2, "offset": 0}),
+            Some(("/count", 2)),
+            None,
+            None,
+        );
+        let url = "https://educationdata.urban.org/api?page=2";
+        check(
+            json!({"count": 25000, "next": url, "previous": null, "results": [1]}),
+            Some(("/count", 25000)),
+            None,
+            Some(("/next", Next::Url(url.into()))),
+        );
+        check(
+            json!({"data": [1], "has_more": true, "next_cursor": "at:1"}),
+            None,
+            Some("/has_more"),
+            Some(("/next_cursor", Next::Cursor(json!("at:1")))),
+        );
+        check(
+            json!({"items": [1], "pagination": {"total": "9", "next_page": null}}),
+            Some(("/pagination/total", 9)),
+            None,
+            Some(("/pagination/next_page", Next::End)),
+        );
+        // This may be the number of items of the page.
+        check(json!({"items": [1, 2], "count": 2}), None, None, None);
+        check(json!([1]), None, None, None);
+    }
+}

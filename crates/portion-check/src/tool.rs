@@ -1,0 +1,111 @@
+//! A tool as its server lists it.
+
+use portion_text::name_words::split_name;
+use serde_json::{Map, Value};
+
+/// First words of tools that only read.
+const READ_WORDS: &[&str] = &[
+    "browse", "count", "describe", "fetch", "find", "get", "list", "lookup", "query", "read", "retrieve",
+    "search", "show", "view",
+];
+/// Words of tools that may write, wherever they are in the name.
+const WRITE_WORDS: &[&str] = &[
+    "accept", "add", "apply", "approve", "archive", "assign", "book", "cancel", "clear", "close", "commit",
+    "copy", "create", "delete", "deploy", "disable", "drop", "edit", "enable", "execute", "insert",
+    "install", "invite", "kill", "lock", "mark", "merge", "modify", "move", "notify", "open", "patch", "pay",
+    "post", "publish", "push", "put", "refund", "reject", "remove", "rename", "reset", "restart", "revoke",
+    "run", "save", "send", "set", "start", "stop", "submit", "sync", "trigger", "unlock", "update", "upload",
+    "upsert", "write",
+];
+/// Words before the verb: `hostaway_list_bookings`.
+const MAX_PREFIX_WORDS: usize = 2;
+
+/// A tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Name.
+    pub name: String,
+    /// Schemas of its arguments, in order.
+    pub arguments: Map<String, Value>,
+    /// Names of the arguments that it requires.
+    pub required: Vec<String>,
+    /// Evidence that it only reads; the reason for doubt if there is none.
+    pub reads: Result<ReadEvidence, &'static str>,
+}
+
+/// Evidence that a tool only reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadEvidence {
+    /// Its annotations say so.
+    Annotation,
+    /// Its name says so, and its annotations do not contradict.
+    Name,
+}
+
+impl Tool {
+    /// Reads a tool of a list of tools. Returns `None` if it has no name.
+    pub fn parse(listed: &Value) -> Option<Self> {
+        let name = listed.get("name")?.as_str()?.to_owned();
+        let schema = listed.get("inputSchema");
+        let member = |key: &str| schema.and_then(|schema| schema.get(key));
+        let arguments = member("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let required = member("required").and_then(Value::as_array).into_iter().flatten();
+        let required = required.filter_map(Value::as_str).map(str::to_owned).collect();
+        let reads = read_evidence(&name, listed.get("annotations"));
+        Some(Self { name, arguments, required, reads })
+    }
+
+    /// Returns true if it has an argument of this name.
+    pub fn has(&self, argument: &str) -> bool {
+        self.arguments.contains_key(argument)
+    }
+}
+
+fn read_evidence(name: &str, annotations: Option<&Value>) -> Result<ReadEvidence, &'static str> {
+    let hint = |key: &str| annotations.and_then(|hints| hints.get(key)).and_then(Value::as_bool);
+    if hint("readOnlyHint") == Some(true) {
+        return Ok(ReadEvidence::Annotation);
+    }
+    if hint("readOnlyHint") == Some(false) || hint("destructiveHint") == Some(true) {
+        return Err("its annotations say that it may write");
+    }
+    let words = split_name(name);
+    let is = |known: &[&str], word: &String| known.contains(&word.as_str());
+    if words.iter().any(|word| is(WRITE_WORDS, word)) {
+        return Err("its name says that it may write");
+    }
+    let reads = words.iter().take(1 + MAX_PREFIX_WORDS).any(|word| is(READ_WORDS, word));
+    if reads { Ok(ReadEvidence::Name) } else { Err("nothing says that it only reads") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{ReadEvidence, Tool};
+
+    fn check(name: &str, annotations: Value, expect: Result<ReadEvidence, &str>) {
+        let listed = json!({"name": name, "annotations": annotations});
+        let tool = Tool::parse(&listed).expect("a tool");
+        match (tool.reads, expect) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{name}"),
+            (Err(found), Err(part)) => assert!(found.contains(part), "{name}: {found}"),
+            (found, _) => panic!("{name}: {found:?}"),
+        }
+    }
+
+    #[test]
+    fn only_tools_that_read_are_called() {
+        check("anything", json!({"readOnlyHint": true}), Ok(ReadEvidence::Annotation));
+        check("list_bookings", json!({}), Ok(ReadEvidence::Name));
+        check("hostaway_search_bookings", json!(null), Ok(ReadEvidence::Name));
+        check("getListing", json!({"openWorldHint": true}), Ok(ReadEvidence::Name));
+        check("list_bookings", json!({"readOnlyHint": false}), Err("annotations"));
+        check("get_and_delete", json!({}), Err("may write"));
+        check("search_and_replace_all", json!({"destructiveHint": true}), Err("annotations"));
+        check("get_or_create_user", json!({}), Err("may write"));
+        check("echo", json!({}), Err("nothing says"));
+        check("", json!({}), Err("nothing says"));
+        assert_eq!(Tool::parse(&json!({"title": "x"})), None);
+    }
+}

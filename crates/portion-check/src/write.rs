@@ -1,0 +1,165 @@
+//! Adds proposals to a configuration file. All other bytes of the file stay.
+
+use std::fmt;
+
+use crate::proposal::Proposal;
+
+/// Indentation of endpoints in a file that has none.
+const INDENT: usize = 2;
+const SECTION: &str = "endpoints:";
+
+/// A changed configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The text of the file.
+    pub text: String,
+    /// Tools that were added.
+    pub added: Vec<String>,
+    /// Tools that the file has already; they stay as they are.
+    pub kept: Vec<String>,
+}
+
+/// Why a file cannot be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteError {
+    /// The endpoints are in one line, or have no indentation.
+    UnknownLayout,
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownLayout => f.write_str(
+                "its endpoints are not written one per line below `endpoints:`; add the proposals by hand",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+/// Adds proposals to the text of a YAML file, which may be empty. Each comes with a comment line.
+///
+/// # Errors
+/// Returns [`WriteError`] if the endpoints of the file are written in a way that this does not read.
+///
+/// ```
+/// use portion_check::{Proposal, write::add_to_yaml};
+///
+/// let proposal = Proposal { tool: "list".into(), redact_secrets: true, ..Proposal::default() };
+/// let written = add_to_yaml("logLevel: info\n", &[(proposal, "12 items".into())])?;
+/// assert_eq!(written.text, "logLevel: info\nendpoints:\n  # 12 items\n  list:\n    redact: secrets\n");
+/// # Ok::<(), portion_check::write::WriteError>(())
+/// ```
+pub fn add_to_yaml(file: &str, proposals: &[(Proposal, String)]) -> Result<Written, WriteError> {
+    let lines: Vec<&str> = file.lines().collect();
+    let section = lines.iter().position(|line| line.starts_with(SECTION));
+    let (mut indent, mut known) = (INDENT, Vec::new());
+    if let Some(at) = section {
+        let rest = lines[at][SECTION.len()..].trim();
+        if !rest.is_empty() && !rest.starts_with('#') {
+            return Err(WriteError::UnknownLayout);
+        }
+        let block = lines[at + 1..].iter().take_while(|line| is_inside(line));
+        let block: Vec<&&str> = block.filter(|line| !is_blank(line)).collect();
+        if let Some(first) = block.first() {
+            indent = leading_spaces(first);
+        }
+        if block.iter().any(|line| leading_spaces(line) < indent || line.trim_start().starts_with(['{', '?']))
+        {
+            return Err(WriteError::UnknownLayout);
+        }
+        known = block.iter().filter(|line| leading_spaces(line) == indent).map(|line| key_of(line)).collect();
+    }
+    let (mut added, mut kept, mut new_lines) = (Vec::new(), Vec::new(), Vec::new());
+    for (proposal, comment) in proposals.iter().filter(|(proposal, _)| !proposal.is_empty()) {
+        if known.contains(&proposal.tool) {
+            kept.push(proposal.tool.clone());
+            continue;
+        }
+        new_lines.push(format!("{}# {}", " ".repeat(indent), comment.replace(['\n', '\r'], " ")));
+        new_lines.extend(proposal.to_yaml(indent));
+        added.push(proposal.tool.clone());
+    }
+    if added.is_empty() {
+        return Ok(Written { text: file.to_owned(), added, kept });
+    }
+    let (before, after) = match section {
+        Some(at) => (lines[..=at].to_vec(), lines[at + 1..].to_vec()),
+        None => (lines.iter().copied().chain([SECTION]).collect(), Vec::new()),
+    };
+    let new_lines = new_lines.iter().map(String::as_str);
+    let text = before.into_iter().chain(new_lines).chain(after).collect::<Vec<_>>().join("\n") + "\n";
+    Ok(Written { text, added, kept })
+}
+
+/// Returns true for a line of the section: indented, or without content.
+fn is_inside(line: &str) -> bool {
+    line.starts_with(' ') || is_blank(line)
+}
+
+fn is_blank(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty() || line.starts_with('#')
+}
+
+fn leading_spaces(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// Returns the key of a line, without quotes.
+fn key_of(line: &str) -> String {
+    let line = line.trim_start();
+    match line.chars().next() {
+        Some(quote @ ('"' | '\'')) => line[1..].split(quote).next().unwrap_or_default().to_owned(),
+        _ => line.split(": ").next().unwrap_or_default().trim_end().trim_end_matches(':').to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WriteError, add_to_yaml};
+    use crate::proposal::Proposal;
+
+    fn check(file: &str, expect: Result<(&str, &[&str]), WriteError>) {
+        let proposal = |tool: &str| {
+            let proposal = Proposal { tool: tool.into(), redact_secrets: true, ..Proposal::default() };
+            (proposal, format!("about {tool}"))
+        };
+        let written = add_to_yaml(file, &[proposal("a"), proposal("b c")]);
+        let written = written.as_ref().map(|written| {
+            (written.text.as_str(), written.kept.iter().map(String::as_str).collect::<Vec<_>>())
+        });
+        let expect = expect.map(|(text, kept)| (text, kept.to_vec()));
+        assert_eq!(written, expect.as_ref().map(|(text, kept)| (*text, kept.clone())), "{file}");
+    }
+
+    #[test]
+    fn proposals_are_added_and_all_else_stays() {
+        check(
+            "",
+            Ok((
+                "endpoints:\n  # about a\n  a:\n    redact: secrets\n  # about b c\n  \"b c\":\n    redact: secrets\n",
+                &[],
+            )),
+        );
+        check(
+            "# mine\nendpoints: # all\n\n    a: {read: true}\n    x:\n        read: true\nlogLevel: info\n",
+            Ok((
+                "# mine\nendpoints: # all\n    # about b c\n    \"b c\":\n      redact: secrets\n\n    a: {read: true}\n    \
+                 x:\n        read: true\nlogLevel: info\n",
+                &["a"],
+            )),
+        );
+        check(
+            "endpoints:\n  a:\n    read: true\n  'b c': {}\n",
+            Ok(("endpoints:\n  a:\n    read: true\n  'b c': {}\n", &["a", "b c"])),
+        );
+    }
+
+    #[test]
+    fn unknown_layouts_are_refused() {
+        check("endpoints: {a: {}}\n", Err(WriteError::UnknownLayout));
+        check("endpoints:\n  {a: {}}\n", Err(WriteError::UnknownLayout));
+    }
+}

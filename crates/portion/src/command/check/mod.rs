@@ -1,0 +1,140 @@
+//! `portion check`: calls the tools of a server that only read, and proposes their settings.
+
+mod session;
+mod show;
+mod write;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use portion_client::client::Client;
+use portion_mcp::upstream::link::{ChildConnector, Connector};
+use serde_json::{Map, Value};
+
+use super::CommandResult;
+use crate::remote::RemoteArgs;
+use crate::rest::{OTHER_SERVERS, RestArgs};
+use crate::server::Server;
+use crate::{log, watchdog};
+
+/// Largest message of the server, in bytes: the default of `upstreamMessageLimit`.
+const MESSAGE_LIMIT: usize = 256 << 20;
+/// Time for the server to end after its results were printed.
+const EXIT_GRACE: Duration = Duration::from_millis(700);
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion check -- npx -y @modelcontextprotocol/server-everything
+  portion check --write portion.yaml -- uvx my-server
+  portion check --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
+  portion check --openapi openapi.yaml --upstream https://api.example.com/v1
+  portion check --args 'search={\"query\":\"villa\"}' -- my-server
+
+It calls what only reads: tools with readOnlyHint, GET operations, and tools whose name says so (list, get, search …) \
+unless their annotations contradict. Required arguments are filled from schemas and from earlier results; a tool with \
+others is skipped, and named. Up to four calls per tool show how it pages its results.
+
+It reports each tool's list, envelope, paging, secrets by their names, results that the server has cut, and the tokens \
+of a result (o200k) as it is and through Portion. The proposals are YAML for `endpoints`. With --write they are added to \
+a file; endpoints that it has stay as they are.
+
+Exit codes: 0 if a tool was checked, 1 if none was, 2 for wrong usage.";
+
+/// Options of `portion check`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+#[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi"]))]
+pub(crate) struct Options {
+    /// Tool to check, in place of all that only read; may be repeated
+    #[arg(long = "tool", value_name = "NAME")]
+    tools: Vec<String>,
+    /// Arguments of a tool, a JSON object; may be repeated
+    #[arg(long = "args", value_name = "TOOL=JSON", value_parser = parse_tool_arguments)]
+    arguments: Vec<(String, Map<String, Value>)>,
+    /// Most calls
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    max_calls: usize,
+    /// Time limit of each response, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    timeout: u64,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Configuration file to add the proposals to, YAML; made if it does not exist
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+    /// URL of an HTTP server, instead of a command
+    #[arg(id = "server_url", long = "url", value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    remote: RemoteArgs,
+    #[command(flatten)]
+    rest: RestArgs,
+    /// Base URL of the REST API (default: the document's server)
+    #[arg(long, value_name = "URL", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
+    upstream: Option<String>,
+    /// Command that starts the server, with its arguments
+    #[arg(trailing_var_arg = true, conflicts_with = "server_url", value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// Checks, prints, and writes the proposals.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    log::init_stderr(None, options.json);
+    let connector = options.connector()?;
+    let timeout = Duration::from_secs(options.timeout);
+    let plan = session::Plan {
+        tools: options.tools.clone(),
+        arguments: options.arguments.iter().cloned().collect::<BTreeMap<_, _>>(),
+        max_calls: options.max_calls,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(async {
+        let mut client = Client::connect(&*connector, timeout).await?;
+        let report = session::check(&mut client, &plan).await;
+        client.close(EXIT_GRACE).await;
+        report
+    });
+    runtime.shutdown_background();
+    let report = report?;
+    let written = options.write.as_deref().map(|file| write::add(file, &report)).transpose()?;
+    show::print(&report, written.as_ref(), options.json)?;
+    let is_checked = report.checked.iter().any(|checked| checked.outcome.is_ok());
+    Ok(if is_checked { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Options {
+    fn connector(&self) -> Result<Box<dyn Connector>, Box<dyn std::error::Error>> {
+        let rest = self.rest.resolve(self.upstream.as_deref(), self.remote.headers()?)?;
+        let server = match rest {
+            Some(rest) => Some(Server::Rest(Box::new(rest))),
+            None => Server::from_args(self.url.as_deref(), &self.remote, &self.command)?,
+        };
+        let server = server.ok_or(
+            "give the command of a server after `--`, its URL with --url, or the document of an API with --openapi",
+        )?;
+        server.check_program()?;
+        Ok(match server {
+            Server::Remote(remote) => Box::new(remote.to_link_remote(MESSAGE_LIMIT)?),
+            Server::Command(program) => {
+                watchdog::register();
+                Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
+            }
+            Server::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
+        })
+    }
+}
+
+/// Parses `TOOL=JSON`.
+fn parse_tool_arguments(text: &str) -> Result<(String, Map<String, Value>), String> {
+    let (tool, json) = text.split_once('=').ok_or("write it as TOOL={\"name\": value}")?;
+    match serde_json::from_str(json) {
+        Ok(Value::Object(arguments)) => Ok((tool.to_owned(), arguments)),
+        Ok(_) => Err("the part after = is JSON, but not an object".to_owned()),
+        Err(error) => Err(format!("the part after = is not JSON: {error}")),
+    }
+}

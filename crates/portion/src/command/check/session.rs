@@ -1,0 +1,168 @@
+//! Calls the tools of a server, and collects what their results show.
+
+use std::collections::BTreeMap;
+
+use portion_check::{
+    Finding, KnownValues, Observation, Paging, PagingCheck, Step, Tool, analyze, fill_arguments,
+};
+use portion_client::client::{Client, ClientError};
+use serde_json::{Map, Value};
+
+/// Longest error message that is reported, in characters.
+const MAX_MESSAGE: usize = 200;
+/// Further calls of a tool that test its paging.
+const MAX_PAGING_CALLS: usize = 4;
+
+/// What is to be checked.
+pub(super) struct Plan {
+    /// Tools to check; empty: all.
+    pub(super) tools: Vec<String>,
+    /// Arguments by tool.
+    pub(super) arguments: BTreeMap<String, Map<String, Value>>,
+    pub(super) max_calls: usize,
+}
+
+/// What a server's tools show.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) checked: Vec<CheckedTool>,
+    pub(super) skipped: Vec<SkippedTool>,
+    pub(super) calls: usize,
+}
+
+/// A tool that was called.
+#[derive(Debug)]
+pub(super) struct CheckedTool {
+    pub(super) tool: Tool,
+    /// Names of the arguments of the first call.
+    pub(super) arguments: Vec<String>,
+    /// What it shows, or why there is no result.
+    pub(super) outcome: Result<Finding, String>,
+}
+
+/// A tool that was not called.
+#[derive(Debug)]
+pub(super) struct SkippedTool {
+    pub(super) name: String,
+    pub(super) reason: String,
+}
+
+/// Calls what only reads.
+///
+/// # Errors
+/// Returns an error if the tools cannot be listed, or a tool of the plan does not exist.
+pub(super) async fn check(client: &mut Client, plan: &Plan) -> Result<Report, Box<dyn std::error::Error>> {
+    let listed = client.list_tools().await?;
+    let parse = |json: &String| serde_json::from_str(json).ok().and_then(|listed| Tool::parse(&listed));
+    let tools: Vec<Tool> = listed.iter().filter_map(parse).collect();
+    for name in plan.tools.iter().chain(plan.arguments.keys()) {
+        if !tools.iter().any(|tool| tool.name == *name) {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            return Err(format!("the server has no tool {name}, but {}", names.join(", ")).into());
+        }
+    }
+    let mut report = Report::default();
+    let is_chosen = |tool: &Tool| plan.tools.is_empty() || plan.tools.contains(&tool.name);
+    let mut waiting = Vec::new();
+    for tool in tools.into_iter().filter(is_chosen) {
+        match tool.reads {
+            Ok(_) => waiting.push(tool),
+            Err(reason) => {
+                report.skipped.push(SkippedTool { name: tool.name, reason: reason.to_owned() });
+            }
+        }
+    }
+    let mut known = KnownValues::default();
+    // Results of a round fill the arguments of the next one.
+    loop {
+        let mut later = Vec::new();
+        let mut has_called = false;
+        for tool in std::mem::take(&mut waiting) {
+            let given = plan.arguments.get(&tool.name).cloned().map(Ok);
+            match given.unwrap_or_else(|| fill_arguments(&tool, &known)) {
+                Ok(_) if report.calls >= plan.max_calls => {
+                    report
+                        .skipped
+                        .push(SkippedTool { name: tool.name, reason: "--max-calls is reached".into() });
+                }
+                Ok(arguments) => {
+                    has_called = true;
+                    let checked = check_tool(client, tool, arguments, &mut known, &mut report.calls).await;
+                    report.checked.push(checked);
+                }
+                Err(missing) => later.push((tool, missing)),
+            }
+        }
+        if !has_called {
+            report.skipped.extend(later.into_iter().map(|(tool, missing)| SkippedTool {
+                reason: format!("it requires {}: give them with --args", missing.join(", ")),
+                name: tool.name,
+            }));
+            return Ok(report);
+        }
+        waiting = later.into_iter().map(|(tool, _)| tool).collect();
+    }
+}
+
+async fn check_tool(
+    client: &mut Client,
+    tool: Tool,
+    arguments: Map<String, Value>,
+    known: &mut KnownValues,
+    calls: &mut usize,
+) -> CheckedTool {
+    let names = arguments.keys().cloned().collect();
+    *calls += 1;
+    let outcome = match call(client, &tool, &arguments).await {
+        Ok(first) if first.is_error() => Err(shortened(first.data())),
+        Ok(first) => {
+            known.learn(&tool, &first);
+            let paging = find_paging(client, &tool, arguments, first.clone(), calls).await;
+            Ok(analyze(&tool, &first, paging))
+        }
+        Err(error) => Err(shortened(&error.to_string())),
+    };
+    CheckedTool { tool, arguments: names, outcome }
+}
+
+async fn find_paging(
+    client: &mut Client,
+    tool: &Tool,
+    arguments: Map<String, Value>,
+    first: Observation,
+    calls: &mut usize,
+) -> Option<Paging> {
+    let mut check = PagingCheck::new(tool, arguments, first);
+    for _ in 0..=MAX_PAGING_CALLS {
+        match check.step() {
+            Step::Call(arguments) => {
+                *calls += 1;
+                check.learn(&call(client, tool, &arguments).await.ok()?);
+            }
+            Step::Found(paging) => return Some(paging),
+            Step::NotFound => return None,
+        }
+    }
+    None
+}
+
+async fn call(
+    client: &mut Client,
+    tool: &Tool,
+    arguments: &Map<String, Value>,
+) -> Result<Observation, ClientError> {
+    client.renew_deadline();
+    let arguments = serde_json::to_string(arguments).unwrap_or_else(|_| "{}".to_owned());
+    let result = client.call_tool(&tool.name, &arguments).await?;
+    let result: Value = serde_json::from_str(&result).unwrap_or_default();
+    Ok(Observation::from_result(&result))
+}
+
+fn shortened(message: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None if line.is_empty() => "an error without a message".to_owned(),
+        None => line,
+    }
+}

@@ -1,0 +1,262 @@
+//! Prints the report, for people in 80 columns and as JSON.
+
+use std::io::{self, Write as _};
+
+use anstyle::Style;
+use portion_check::{Estimate, Evidence, Finding, Proposal};
+use portion_telemetry::show::grouped;
+use serde_json::{Map, Value, json};
+
+use super::session::{CheckedTool, Report};
+use super::write::WrittenFile;
+
+const BOLD: Style = Style::new().bold();
+/// Columns of the report.
+const WIDTH: usize = 80;
+/// Column at which texts begin.
+const TEXT_COLUMN: usize = 14;
+const INDENT: usize = 2;
+
+pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return writeln!(io::stdout().lock(), "{:#}", to_json(report, written));
+    }
+    let mut out = anstream::stdout().lock();
+    for checked in &report.checked {
+        writeln!(out, "{BOLD}{}{BOLD:#}", checked.tool.name)?;
+        let facts = match &checked.outcome {
+            Ok(finding) => describe(finding),
+            Err(error) => vec![("failed", error.clone())],
+        };
+        for (name, text) in facts {
+            for (at, line) in wrapped(&text, WIDTH - TEXT_COLUMN).iter().enumerate() {
+                let name = if at == 0 { name } else { "" };
+                writeln!(out, "  {name:<width$}{line}", width = TEXT_COLUMN - 2)?;
+            }
+        }
+        writeln!(out)?;
+    }
+    for skipped in &report.skipped {
+        for line in wrapped(&format!("{}: not called; {}", skipped.name, skipped.reason), WIDTH) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    if !report.skipped.is_empty() {
+        writeln!(out)?;
+    }
+    write_proposals(&mut out, report, written)?;
+    out.flush()
+}
+
+fn write_proposals(
+    out: &mut impl io::Write,
+    report: &Report,
+    written: Option<&WrittenFile>,
+) -> io::Result<()> {
+    let proposals: Vec<(&Proposal, String)> = findings(report)
+        .filter(|finding| !finding.proposal.is_empty())
+        .map(|finding| (&finding.proposal, comment(finding)))
+        .collect();
+    if proposals.is_empty() {
+        return writeln!(out, "Nothing to configure: the defaults fit these results.");
+    }
+    let Some(WrittenFile { file, written }) = written else {
+        writeln!(out, "Proposed configuration (add it with --write portion.yaml):\n\nendpoints:")?;
+        for (proposal, comment) in proposals {
+            writeln!(out, "  # {comment}")?;
+            for line in proposal.to_yaml(INDENT) {
+                writeln!(out, "{line}")?;
+            }
+        }
+        return Ok(());
+    };
+    if !written.added.is_empty() {
+        writeln!(out, "Added to {}: {}", file.display(), written.added.join(", "))?;
+    }
+    if !written.kept.is_empty() {
+        writeln!(out, "Kept as they are in {}: {}", file.display(), written.kept.join(", "))?;
+    }
+    Ok(())
+}
+
+fn findings(report: &Report) -> impl Iterator<Item = &Finding> {
+    report.checked.iter().filter_map(|checked| checked.outcome.as_ref().ok())
+}
+
+/// Returns the comment of an endpoint in the configuration.
+pub(super) fn comment(finding: &Finding) -> String {
+    let mut parts = Vec::new();
+    if let Some(paging) = &finding.paging {
+        parts.push(match (paging.total, paging.evidence) {
+            (Some(total), Evidence::Checked) => format!("{} items in pages, checked", grouped(total)),
+            (None, Evidence::Checked) => "a list in pages, checked".to_owned(),
+            (_, Evidence::Unchecked) => "a list in pages, not checked".to_owned(),
+        });
+    }
+    parts.push(tokens(finding.estimate));
+    parts.join("; ")
+}
+
+fn tokens(estimate: Estimate) -> String {
+    let Estimate { direct, portion } = estimate;
+    let (served, direct) = (grouped(portion as u64), grouped(direct as u64));
+    match estimate.saved_percent() {
+        0 => format!("{direct} tokens a call, passed on as they are"),
+        percent => format!("{served} of {direct} tokens a call, {percent} % less"),
+    }
+}
+
+/// Returns the facts about a tool, each with its name.
+fn describe(finding: &Finding) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("tokens", tokens(finding.estimate))];
+    if let Some((count, pointer)) = &finding.list {
+        let place = if pointer.is_empty() { "the root" } else { pointer };
+        facts.push(("list", format!("{} items at {place}", grouped(*count as u64))));
+    }
+    if !finding.envelope.is_empty() {
+        facts.push(("envelope", finding.envelope.join(", ")));
+    }
+    if let Some(paging) = &finding.paging {
+        let settings: Vec<String> =
+            paging.settings.iter().map(|(key, text)| format!("{key} {text}")).collect();
+        let evidence = match paging.evidence {
+            Evidence::Checked => "further calls returned the expected items",
+            Evidence::Unchecked => "by names only: no further call could test it",
+        };
+        facts.push(("paging", format!("{} ({evidence})", settings.join(", "))));
+    }
+    if finding.is_rest_unreachable {
+        facts.push((
+            "paging",
+            "the result says that there are more items, but no argument of the tool reaches them".to_owned(),
+        ));
+    }
+    if let Some(truncation) = &finding.truncation {
+        facts.push((
+            "cut off",
+            format!(
+                "{truncation}. The server has cut this result, and nothing behind it can restore the rest: raise its \
+                 limit, or ask for less"
+            ),
+        ));
+    }
+    if !finding.secrets.is_empty() {
+        facts.push(("secrets", format!("{} (redact: secrets hides them)", finding.secrets.join(", "))));
+    }
+    if !finding.proposal.summary_fields.is_empty() {
+        facts.push(("summary", finding.proposal.summary_fields.join(", ")));
+    }
+    facts
+}
+
+/// Breaks a text into lines of at most `width` characters, at spaces where possible.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word = word;
+        let length = |line: &str| line.chars().count();
+        let line = lines.last().map_or(0, |line| length(line));
+        if line > 0 && line + 1 + length(word) > width {
+            lines.push(String::new());
+        }
+        while let Some((end, _)) = word.char_indices().nth(width) {
+            let (head, rest) = word.split_at(end);
+            if let Some(line) = lines.last_mut() {
+                line.push_str(head);
+            }
+            lines.push(String::new());
+            word = rest;
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+fn to_json(report: &Report, written: Option<&WrittenFile>) -> Value {
+    let tools: Vec<Value> = report.checked.iter().map(tool_to_json).collect();
+    let skipped: Vec<Value> = report
+        .skipped
+        .iter()
+        .map(|skipped| json!({"tool": skipped.name, "reason": skipped.reason}))
+        .collect();
+    let proposals = findings(report).map(|finding| &finding.proposal).filter(|proposal| !proposal.is_empty());
+    let endpoints: Map<String, Value> =
+        proposals.map(|proposal| (proposal.tool.clone(), proposal_to_json(proposal))).collect();
+    let mut all = json!({
+        "tokenizer": "o200k", "calls": report.calls, "tools": tools, "skipped": skipped, "endpoints": endpoints,
+    });
+    if let Some(WrittenFile { file, written }) = written {
+        all["written"] = json!({"file": file, "added": written.added, "kept": written.kept});
+    }
+    all
+}
+
+fn tool_to_json(checked: &CheckedTool) -> Value {
+    let (name, arguments) = (&checked.tool.name, &checked.arguments);
+    let finding = match &checked.outcome {
+        Ok(finding) => finding,
+        Err(error) => return json!({"tool": name, "arguments": arguments, "error": error}),
+    };
+    let list = finding.list.as_ref().map(|(count, pointer)| json!({"items": count, "pointer": pointer}));
+    let paging = finding.paging.as_ref().map(|paging| {
+        let settings: Map<String, Value> = paging
+            .settings
+            .iter()
+            .map(|(key, text)| ((*key).to_owned(), Value::from(text.as_str())))
+            .collect();
+        json!({"settings": settings, "total": paging.total, "checked": paging.evidence == Evidence::Checked})
+    });
+    json!({
+        "tool": name,
+        "arguments": arguments,
+        "tokens": finding.estimate.direct,
+        "tokensThroughPortion": finding.estimate.portion,
+        "list": list,
+        "envelope": finding.envelope,
+        "paging": paging,
+        "restUnreachable": finding.is_rest_unreachable,
+        "cutOff": finding.truncation.as_ref().map(ToString::to_string),
+        "secrets": finding.secrets,
+    })
+}
+
+fn proposal_to_json(proposal: &Proposal) -> Value {
+    let mut settings = Map::new();
+    if proposal.read {
+        settings.insert("read".into(), true.into());
+    }
+    if !proposal.pushdown.is_empty() {
+        let pushdown = proposal.pushdown.iter();
+        let pushdown: Map<String, Value> = pushdown
+            .map(|(key, text)| {
+                let number = text.parse::<u64>().ok().filter(|_| matches!(*key, "pageSize" | "pageStart"));
+                ((*key).to_owned(), number.map_or_else(|| Value::from(text.as_str()), Value::from))
+            })
+            .collect();
+        settings.insert("pushdown".into(), pushdown.into());
+    }
+    if proposal.redact_secrets {
+        settings.insert("redact".into(), "secrets".into());
+    }
+    if !proposal.summary_fields.is_empty() {
+        settings.insert("summaryFields".into(), proposal.summary_fields.clone().into());
+    }
+    settings.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn lines_are_within_the_width() {
+        assert_eq!(wrapped("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(wrapped("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
+        assert_eq!(wrapped("", 4), [""]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Writes the proposals to a configuration file.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use portion_check::write::{Written, add_to_yaml};
+use portion_config::reference::ProcessEnvironment;
+use portion_config::{Config, Errors, Sources, find};
+
+use super::session::Report;
+use super::show::comment;
+
+/// A changed file.
+#[derive(Debug)]
+pub(super) struct WrittenFile {
+    pub(super) file: PathBuf,
+    pub(super) written: Written,
+}
+
+/// Adds the proposals to a file. The file is replaced only if the new text is a valid configuration.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, changed or written.
+pub(super) fn add(file: &Path, report: &Report) -> Result<WrittenFile, Box<dyn Error>> {
+    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        return Err(format!("{}: --write adds YAML; name a file that ends with .yaml", file.display()).into());
+    }
+    // A link stays a link.
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let before = if file.exists() { find::read_file(&file)? } else { String::new() };
+    let findings = report.checked.iter().filter_map(|checked| checked.outcome.as_ref().ok());
+    let proposals: Vec<_> = findings.map(|finding| (finding.proposal.clone(), comment(finding))).collect();
+    let written = add_to_yaml(&before, &proposals).map_err(|error| named(&error))?;
+    if !written.added.is_empty() {
+        check(&file, &written.text)?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let draft = file.with_file_name(format!(".{name}.{}", std::process::id()));
+        let replaced = replace(&file, &draft, &written.text);
+        if replaced.is_err() {
+            // The draft may not exist; the error of the attempt is the one to report.
+            let _ = fs::remove_file(&draft);
+        }
+        replaced.map_err(|error| named(&error))?;
+    }
+    Ok(WrittenFile { file, written })
+}
+
+/// Checks a text as the content of a configuration file, without variables.
+fn check(file: &Path, text: &str) -> Result<(), Errors> {
+    let sources = Sources {
+        file: Some((file.to_owned(), text.to_owned())),
+        secret_resolver: Some(Arc::new(ProcessEnvironment)),
+        ..Sources::default()
+    };
+    Config::load(&sources, 0).map(drop)
+}
+
+/// Replaces a file by a draft with this text, with the permissions of the file.
+fn replace(file: &Path, draft: &Path, text: &str) -> io::Result<()> {
+    fs::write(draft, text)?;
+    if let Ok(metadata) = fs::metadata(file) {
+        fs::set_permissions(draft, metadata.permissions())?;
+    }
+    fs::rename(draft, file)
+}
