@@ -7,7 +7,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, TE};
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+    TE,
+};
 use http::uri::Scheme;
 use http::{Request, Response, StatusCode, Version};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -20,8 +23,9 @@ use portion_net::hop_by_hop::remove_hop_by_hop;
 use portion_net::tls::{self, TlsError};
 use portion_policy::upstream::UpstreamTarget;
 
+use super::request_body::{SlowBody, timed};
 use super::{upgrade, uri};
-use crate::body::{Body, BoxError, streamed};
+use crate::body::{Body, BoxError, full, streamed};
 use crate::response::fault_response;
 use http_body::Body as HttpBody;
 use tower_service::Service;
@@ -51,7 +55,7 @@ impl ReverseProxy {
 
     async fn forward<B>(self, mut request: Request<B>) -> Response<Body>
     where
-        B: HttpBody<Data = Bytes> + Send + 'static,
+        B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
         let uri = match uri::upstream_uri(&self.target, request.uri()) {
@@ -70,8 +74,10 @@ impl ReverseProxy {
         if let Some(protocol) = &protocol {
             upgrade::set_protocol(&mut head.headers, protocol.clone());
         }
+        let (body, progress) = timed(body);
         let mut response = match self.client.request(Request::from_parts(head, streamed(body))).await {
             Ok(response) => response,
+            Err(_) if progress.is_slow() => return slow_body_response(),
             Err(error) => return self.unreachable_response(&error),
         };
         let switched = (response.status() == StatusCode::SWITCHING_PROTOCOLS)
@@ -133,7 +139,7 @@ impl ReverseProxy {
 
 impl<B> Service<Request<B>> for ReverseProxy
 where
-    B: HttpBody<Data = Bytes> + Send + 'static,
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
     type Response = Response<Body>;
@@ -173,6 +179,41 @@ fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpCon
 pub fn rejected_response(reason: &str) -> Response<Body> {
     let advice = "send the request to the address that portion http printed";
     error_response(ErrorCode::OriginRejected, reason, advice)
+}
+
+/// Returns the response to a caller that may not call, or cannot be verified at the moment.
+pub fn denied_response(status: StatusCode, reason: &str) -> Response<Body> {
+    let (code, advice) = match status {
+        StatusCode::FORBIDDEN => ("forbidden", "use a token with that scope"),
+        StatusCode::SERVICE_UNAVAILABLE => ("unavailable", "send the request again in a moment"),
+        _ => ("unauthorized", "send a valid token as Authorization: Bearer TOKEN"),
+    };
+    error_response(status, code, reason, advice)
+}
+
+/// Returns a response with a JSON document of this program.
+pub fn document_response(json: String) -> Response<Body> {
+    let mut response = Response::new(full(json));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Returns the response to a request that is rejected because too many others are in progress.
+pub(super) fn busy_response() -> Response<Body> {
+    let (message, advice) = ("too many requests are in progress", "send the request again in a moment");
+    let mut response = error_response(StatusCode::SERVICE_UNAVAILABLE, "busy", message, advice);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// Returns the response to a request whose body arrived too slowly.
+fn slow_body_response() -> Response<Body> {
+    let advice = "send the body without pauses; the request may have acted in part";
+    let mut response =
+        error_response(StatusCode::REQUEST_TIMEOUT, "body_too_slow", &SlowBody.to_string(), advice);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// Returns an error in the form of the gateway's own.

@@ -7,10 +7,12 @@
 //!
 //! Redirects are passed to the client, and never followed. One that points to the upstream itself becomes relative.
 
+mod activity;
 mod client;
+mod request_body;
 mod server;
 mod upgrade;
 mod uri;
 
-pub use client::{ReverseProxy, rejected_response};
+pub use client::{ReverseProxy, denied_response, document_response, rejected_response};
 pub use server::{ServerLimits, serve};

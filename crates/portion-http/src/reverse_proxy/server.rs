@@ -1,7 +1,10 @@
 //! Serves connections of clients, over HTTP/1.1 and HTTP/2.
 
 use std::convert::Infallible;
+use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -15,6 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
+use super::activity::ConnectionActivity;
+use super::client::busy_response;
 use crate::body::Body;
 
 /// Limits of a server.
@@ -22,7 +27,9 @@ use crate::body::Body;
 pub struct ServerLimits {
     /// Largest number of connections; further ones get status 503.
     pub max_connections: usize,
-    /// Longest time that a client may take to send the head of a request, and that a connection may be idle.
+    /// Largest number of requests in progress on all connections; further ones get status 503.
+    pub max_requests: usize,
+    /// Longest time that a client may take to send the head of a request, and that a connection of HTTP/1.1 may be idle.
     pub head_timeout: Duration,
     /// Longest time that open requests may take once the server shuts down.
     pub drain_timeout: Duration,
@@ -30,6 +37,8 @@ pub struct ServerLimits {
 
 /// Interval between pings on an HTTP/2 connection, and the time to answer one.
 const HTTP2_PING: Duration = Duration::from_secs(20);
+/// Longest time without a request on a connection of HTTP/2.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Pause after an error of the listener, such as a lack of file descriptors.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 /// Largest head of an HTTP/1 request, in bytes.
@@ -39,11 +48,12 @@ const OVERLOADED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 impl Default for ServerLimits {
-    /// 4,096 connections, 15 s for a head, 30 s to drain.
+    /// 4,096 connections and requests, 10 s for a head, 30 s to drain.
     fn default() -> Self {
         Self {
             max_connections: 4096,
-            head_timeout: Duration::from_secs(15),
+            max_requests: 4096,
+            head_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(30),
         }
     }
@@ -60,6 +70,7 @@ pub async fn serve<S>(
     S::Future: Send,
 {
     let (permits, connections) = (Arc::new(Semaphore::new(limits.max_connections)), GracefulShutdown::new());
+    let requests = Arc::new(Semaphore::new(limits.max_requests));
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
@@ -79,19 +90,59 @@ pub async fn serve<S>(
             continue;
         };
         let _ = stream.set_nodelay(true);
+        let activity = ConnectionActivity::new();
+        let limited = LimitedService {
+            inner: service.clone(),
+            activity: activity.clone(),
+            requests: Arc::clone(&requests),
+        };
         let connection = builder(limits)
-            .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service.clone()))
+            .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(limited))
             .into_owned();
         let watched = connections.watch(connection);
         tokio::spawn(async move {
-            // A client that breaks off is no error here.
-            let _ = watched.await;
+            // A client that breaks off is no error here. The detection of the HTTP version has no timeout of its own.
+            tokio::select! {
+                _ = watched => {}
+                () = activity.wait_idle(limits.head_timeout, IDLE_TIMEOUT) => {}
+            }
             drop(permit);
         });
     }
     drop(listener);
     if tokio::time::timeout(limits.drain_timeout, connections.shutdown()).await.is_err() {
         tracing::warn!("requests were still open at the end of the drain timeout");
+    }
+}
+
+/// Counts the requests of a connection, and rejects those above the limit of all connections.
+#[derive(Clone)]
+struct LimitedService<S> {
+    inner: S,
+    activity: ConnectionActivity,
+    requests: Arc<Semaphore>,
+}
+
+impl<S> Service<Request<Incoming>> for LimitedService<S>
+where
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
+            return Box::pin(ready(Ok(busy_response())));
+        };
+        let active = self.activity.begin(permit);
+        let response = self.inner.call(request);
+        Box::pin(async move { response.await.map(|response| response.map(|body| active.guard(body))) })
     }
 }
 

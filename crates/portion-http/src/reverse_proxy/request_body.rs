@@ -1,0 +1,130 @@
+//! Ends requests whose bodies arrive too slowly.
+//!
+//! Only the time in which this program waits for the client counts: an upstream that reads slowly is not the client's
+//! fault.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use thiserror::Error;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::body::BoxError;
+
+/// Longest wait for the next bytes of a body.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Lowest transfer rate of a body in bytes per second, after the stall timeout.
+const MIN_BYTES_PER_SECOND: u32 = 8 << 10;
+
+/// The body arrives too slowly.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("the body of the request arrives too slowly")]
+pub(super) struct SlowBody;
+
+/// A body that ends with [`SlowBody`] if it arrives too slowly.
+pub(super) struct TimedBody<B> {
+    inner: B,
+    bytes: u64,
+    /// Time in which nothing was available, until the last frame.
+    waited: Duration,
+    waiting_since: Option<Instant>,
+    timer: Pin<Box<Sleep>>,
+    is_slow: Arc<AtomicBool>,
+}
+
+/// Tells if a body was too slow.
+pub(super) struct BodyProgress(Arc<AtomicBool>);
+
+/// Returns the body with a time limit.
+pub(super) fn timed<B>(body: B) -> (TimedBody<B>, BodyProgress) {
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let progress = BodyProgress(Arc::clone(&is_slow));
+    let timer = Box::pin(sleep_until(Instant::now()));
+    (
+        TimedBody { inner: body, bytes: 0, waited: Duration::ZERO, waiting_since: None, timer, is_slow },
+        progress,
+    )
+}
+
+impl BodyProgress {
+    /// Returns true if the body was too slow.
+    pub(super) fn is_slow(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl<B> TimedBody<B> {
+    /// Returns how much longer this body may wait.
+    fn remaining(&self) -> Duration {
+        let at_slowest = Duration::from_secs(self.bytes) / MIN_BYTES_PER_SECOND;
+        (STALL_TIMEOUT + at_slowest).saturating_sub(self.waited).min(STALL_TIMEOUT)
+    }
+}
+
+impl<B> HttpBody for TimedBody<B>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) {
+            this.waited += this.waiting_since.take().map(|since| since.elapsed()).unwrap_or_default();
+            let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+            this.bytes += data.map_or(0, Bytes::len) as u64;
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        if this.waiting_since.is_none() {
+            let now = Instant::now();
+            this.waiting_since = Some(now);
+            let deadline = now + this.remaining();
+            this.timer.as_mut().reset(deadline);
+        }
+        ready!(this.timer.as_mut().poll(cx));
+        this.is_slow.store(true, Ordering::Release);
+        Poll::Ready(Some(Err(SlowBody.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_may_wait_as_long_as_its_rate_allows() {
+        let check = |kibibytes: u64, waited: u64, expect: u64| {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+            let _entered = runtime.enter();
+            let (mut body, _) = timed(());
+            (body.bytes, body.waited) = (kibibytes << 10, Duration::from_secs(waited));
+            assert_eq!(body.remaining().as_secs(), expect, "{kibibytes} KiB after {waited} s");
+        };
+        check(0, 0, 10);
+        check(0, 8, 2);
+        check(0, 12, 0);
+        check(8, 10, 1);
+        check(800, 10, 10);
+        check(800, 109, 1);
+        check(1 << 20, 100, 10);
+    }
+}
