@@ -1,8 +1,14 @@
 //! Addresses at the upstream.
 
 use http::uri::{PathAndQuery, Uri};
+use percent_encoding::percent_decode_str;
 use portion_policy::upstream::UpstreamTarget;
 use thiserror::Error;
+
+/// A dot, a slash and a backslash in overlong UTF-8, which lenient servers decode.
+const OVERLONG: [&str; 5] = ["%c0%ae", "%e0%80%ae", "%c0%af", "%e0%80%af", "%c1%9c"];
+/// Levels of percent-encoding that are decoded; a path with more is rejected.
+const MAX_ESCAPE_LEVELS: usize = 4;
 
 /// A path with a segment `.` or `..`, which may lead out of the upstream's own path.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -16,7 +22,7 @@ pub(super) struct DotSegment;
 /// Returns [`DotSegment`] if the path may lead out of the upstream's own.
 pub(super) fn upstream_uri(target: &UpstreamTarget, request: &Uri) -> Result<Uri, DotSegment> {
     let path = request.path();
-    if path.split('/').any(is_dot_segment) {
+    if has_dot_segment(path) {
         return Err(DotSegment);
     }
     let prefix = target.url().path().trim_end_matches('/');
@@ -35,15 +41,33 @@ pub(super) fn client_location(base: &Uri, location: &str) -> Option<String> {
     }
     let prefix = base.path().trim_end_matches('/');
     let rest = target.path_and_query().map_or("/", PathAndQuery::as_str).strip_prefix(prefix)?;
-    let slash = if rest.starts_with('/') { "" } else { "/" };
-    Some(format!("{slash}{rest}"))
+    match rest.as_bytes().first() {
+        None | Some(b'?') => Some(format!("/{rest}")),
+        Some(b'/') => Some(rest.to_owned()),
+        // Another path, of which that of the upstream is only the beginning.
+        Some(_) => None,
+    }
 }
 
-/// Returns true for `.` and `..`, escaped or not, as the most lenient server reads them.
-fn is_dot_segment(segment: &str) -> bool {
-    let plain = segment.split(';').next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
-    plain.replace("%5c", "\\").split(['\\']).any(|part| matches!(part, "." | ".."))
-        || plain.replace("%2f", "/").split('/').any(|part| matches!(part, "." | ".."))
+/// Returns true if a path has a segment `.` or `..` as any server reads it: escaped once or several times, after a
+/// backslash, with parameters, or in overlong UTF-8.
+fn has_dot_segment(path: &str) -> bool {
+    let mut path = path.to_ascii_lowercase();
+    if OVERLONG.iter().any(|overlong| path.contains(overlong)) {
+        return true;
+    }
+    for _ in 0..MAX_ESCAPE_LEVELS {
+        let is_dots = |segment: &str| matches!(segment.split(';').next(), Some("." | ".."));
+        if path.split(['/', '\\']).any(is_dots) {
+            return true;
+        }
+        let decoded = percent_decode_str(&path).decode_utf8_lossy().to_ascii_lowercase();
+        if decoded == path {
+            return false;
+        }
+        path = decoded;
+    }
+    true
 }
 
 #[cfg(test)]
@@ -78,6 +102,36 @@ mod tests {
         }
     }
 
+    /// Each way to write a dot segment, between each pair of separators.
+    #[test]
+    fn no_spelling_of_a_dot_segment_passes() {
+        let dots = [".", "%2e", "%2E", "%252e", "%25252E", "%c0%ae", "%E0%80%AE"];
+        let segments = dots.iter().flat_map(|one| {
+            let doubled = dots.iter().map(move |other| format!("{one}{other}"));
+            std::iter::once((*one).to_owned()).chain(doubled)
+        });
+        let target = UpstreamTarget::new("https://api.example/v1").expect("a URL");
+        let mut count = 0;
+        for segment in segments {
+            for (before, after) in [
+                ("/", ""),
+                ("/", "/b"),
+                ("/a/", "/b"),
+                ("/a%2f", "%2Fb"),
+                ("/a%5c", "%5Cb"),
+                ("/a%252f", ";x=1/b"),
+            ] {
+                let path = format!("{before}{segment}{after}");
+                let request: Uri = path.parse().expect("a URI");
+                assert_eq!(upstream_uri(&target, &request), Err(DotSegment), "{path}");
+                count += 1;
+            }
+        }
+        assert!(count >= 300, "{count}");
+        let deep = format!("/%{}2e%2e/", "25".repeat(30_000));
+        assert_eq!(upstream_uri(&target, &deep.parse().expect("a URI")), Err(DotSegment));
+    }
+
     #[test]
     fn redirects_to_the_upstream_become_relative() {
         let base: Uri = "https://api.example/v1".parse().expect("a URI");
@@ -86,7 +140,9 @@ mod tests {
         };
         check("https://api.example/v1/a?b=1", Some("/a?b=1"));
         check("https://api.example/v1", Some("/"));
+        check("https://api.example/v1?b=1", Some("/?b=1"));
         check("https://api.example/other", None);
+        check("https://api.example/v12/a", None);
         check("http://api.example/v1/a", None);
         check("https://evil.example/v1/a", None);
         check("/v1/a", None);

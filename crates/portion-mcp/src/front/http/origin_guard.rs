@@ -149,6 +149,9 @@ fn printable_name(name: &str) -> String {
 }
 
 #[cfg(test)]
+mod table;
+
+#[cfg(test)]
 mod tests {
     use super::OriginGuard;
     use hyper::HeaderMap;
