@@ -11,6 +11,10 @@ const SIZE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB]?)?|[bB])?
 /// Pattern for a duration: numbers with units.
 const DURATION_PATTERN: &str = r"^([0-9]+ ?(ns|us|ms|s|sec|m|min|h|hr|d|day|w|week|M|y|year)s? ?)+$";
 
+/// Pattern for names with hashes of tokens.
+const TOKEN_HASHES_PATTERN: &str =
+    r"^[a-zA-Z0-9_.@-]{1,64}=sha256:[0-9a-fA-F]{64}(, ?[a-zA-Z0-9_.@-]{1,64}=sha256:[0-9a-fA-F]{64})*$";
+
 /// Returns the schema, draft 2020-12.
 pub fn schema() -> Json {
     let mut top = properties(SettingsLevel::Top);
@@ -105,6 +109,10 @@ fn value_schema(kind: ValueKind) -> Json {
         ValueKind::Text => json!({ "$ref": "#/$defs/name" }),
         ValueKind::ToolName => json!({ "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$" }),
         ValueKind::Names | ValueKind::Redact => json!({ "$ref": "#/$defs/names" }),
+        ValueKind::TokenHashes => {
+            let entry = json!({ "type": "string", "pattern": TOKEN_HASHES_PATTERN });
+            json!({ "anyOf": [entry, { "type": "array", "items": entry }] })
+        }
         ValueKind::Sections => json!({
             "type": "object",
             "additionalProperties": {

@@ -47,6 +47,10 @@ pub enum ErrorCode {
     UpstreamUnreachable,
     PathInvalid,
     OriginRejected,
+    Unauthorized,
+    ScopeInsufficient,
+    BodyTooSlow,
+    Busy,
     Internal,
 }
 
@@ -145,7 +149,7 @@ const fn behind(
 }
 
 /// The rows, in the order of the enum.
-static TABLE: [ErrorInfo; 28] = {
+static TABLE: [ErrorInfo; 32] = {
     use ErrorCode as Code;
     use Retry::{AfterCheck, Corrected, Later, WithoutCursor};
     [
@@ -313,6 +317,38 @@ static TABLE: [ErrorInfo; 28] = {
                 "the option that allows it",
             )
         },
+        ErrorInfo {
+            http_status: 401,
+            ..in_call(
+                Code::Unauthorized,
+                "unauthorized",
+                "`portion http`: the request has no valid token",
+                "to send a valid token",
+            )
+        },
+        ErrorInfo {
+            http_status: 403,
+            ..in_call(
+                Code::ScopeInsufficient,
+                "scope_insufficient",
+                "`portion http`: the token lacks a scope of `jwtScopes`",
+                "to use another token",
+            )
+        },
+        behind(
+            Code::BodyTooSlow,
+            "body_too_slow",
+            (408, AfterCheck),
+            "`portion http`: the body of the request paused for 10 s, or came slower than 8 KiB/s",
+            "to send it without pauses",
+        ),
+        behind(
+            Code::Busy,
+            "busy",
+            (503, Later),
+            "`portion http`: too many requests are in progress, or tokens cannot be verified at the moment",
+            "to send the request again",
+        ),
         behind(
             Code::Internal,
             "internal",

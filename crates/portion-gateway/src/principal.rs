@@ -4,7 +4,8 @@
 //! credential it also includes the session. With neither, nothing is reused without a cursor, and a cursor is a bearer
 //! secret of the caller that received it.
 //!
-//! The credentials are not verified here; that is the task of the server. They only distinguish callers.
+//! Credentials are not verified here; they only distinguish callers. A caller whose credential the program has verified
+//! is identified by that identity in place of `Authorization`, and keeps what it owns when its token is refreshed.
 
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ pub struct Principal {
     /// Hash of the path, which is not secret.
     path_scope: Scope,
     has_credential: bool,
+    is_verified: bool,
     session_id: Option<Box<str>>,
 }
 
@@ -58,13 +60,8 @@ impl PrincipalResolver {
 
     /// Returns the caller of a request with this path, query and headers.
     pub fn identify(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Principal {
-        let credentials: Vec<(&HeaderName, &[u8])> = self
-            .credential_headers
-            .iter()
-            .flat_map(|name| headers.get_all(name).iter().map(move |value| (name, value.as_bytes())))
-            .filter(|(name, value)| is_credential(name, value))
-            .collect();
         let request = [path.as_bytes(), query.unwrap_or_default().as_bytes()];
+        let credentials: Vec<_> = self.credentials(headers).collect();
         let credential_parts = credentials.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
         let credential_scope = Scope::from_parts(&self.key, request.into_iter().chain(credential_parts));
         let mut parts: Vec<Vec<u8>> = vec![b"owner".to_vec()];
@@ -77,17 +74,47 @@ impl PrincipalResolver {
                 None => parts.push([b"=", *value].concat()),
             }
         }
-        let owner_scope = Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice));
-        let session_id =
-            headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
-        let (has_credential, session_id) = (!credentials.is_empty(), session_id.map(Into::into));
         Principal {
             credential_scope,
-            owner_scope,
+            owner_scope: Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice)),
             path_scope: Scope::from_principal(path),
-            has_credential,
-            session_id,
+            has_credential: !credentials.is_empty(),
+            is_verified: false,
+            session_id: session_id(headers),
         }
+    }
+
+    /// Returns the caller of a request whose identity was verified; the parts of `identity` distinguish it from all
+    /// others. `Authorization`, which proved it, does not count.
+    pub fn identify_verified(
+        &self,
+        identity: &[&str],
+        path: &str,
+        query: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Principal {
+        let count = identity.len().to_string();
+        let identity = identity.iter().map(|part| part.as_bytes());
+        let request = [b"verified", path.as_bytes(), query.unwrap_or_default().as_bytes(), count.as_bytes()];
+        let others = self.credentials(headers).filter(|(name, _)| *name != AUTHORIZATION);
+        let others = others.flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
+        let scope = Scope::from_parts(&self.key, request.into_iter().chain(identity).chain(others));
+        Principal {
+            credential_scope: scope,
+            owner_scope: scope,
+            path_scope: Scope::from_principal(path),
+            has_credential: true,
+            is_verified: true,
+            session_id: session_id(headers),
+        }
+    }
+
+    /// Yields the header fields that carry credentials, in the order of the configured names.
+    fn credentials<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = (&'a HeaderName, &'a [u8])> {
+        self.credential_headers
+            .iter()
+            .flat_map(|name| headers.get_all(name).iter().map(move |value| (name, value.as_bytes())))
+            .filter(|(name, value)| is_credential(name, value))
     }
 }
 
@@ -126,11 +153,21 @@ impl Principal {
         self.has_credential
     }
 
+    /// Returns true if the program has verified the identity of the caller. The server does not see its credential then.
+    pub fn is_verified(&self) -> bool {
+        self.is_verified
+    }
+
     /// Returns the scope that owns a session with a secret id. It stays the same when a JSON Web Token is refreshed, as
     /// long as issuer and subject do. These are not verified: without the session id they must grant no access.
     pub fn owner_scope(&self) -> Scope {
         self.owner_scope
     }
+}
+
+fn session_id(headers: &HeaderMap) -> Option<Box<str>> {
+    let id = headers.get(SESSION_ID_HEADER)?.to_str().ok().filter(|id| !id.is_empty())?;
+    Some(id.into())
 }
 
 /// Returns true if a header identifies a caller: empty values and schemes without a credential do not.
@@ -256,6 +293,46 @@ mod tests {
         }
         assert!(of("/mcp", &[("authorization", "raw-key")]).has_credential());
         assert!(of("/mcp", &[("cookie", "a=; b=c")]).has_credential());
+    }
+
+    #[test]
+    fn a_verified_identity_takes_the_place_of_the_token() {
+        let headers = ["authorization", "cookie"].map(HeaderName::from_static).to_vec();
+        let principals = PrincipalResolver::new([7; 32], headers);
+        let with = |identity: &[&str], path: &str, fields: &[(&'static str, &'static str)]| {
+            let map: HeaderMap = fields
+                .iter()
+                .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+                .collect();
+            principals.identify_verified(identity, path, None, &map)
+        };
+        let ada = with(&["subject", "i", "ada"], "/mcp", &[("authorization", "Bearer 1")]);
+        let refreshed = with(&["subject", "i", "ada"], "/mcp", &[("authorization", "Bearer 2")]);
+        assert_eq!(ada, refreshed);
+        assert!(ada.is_verified() && ada.has_credential() && ada.owner_scope() == ada.scope());
+        let plain = HeaderMap::from_iter([(
+            HeaderName::from_static("authorization"),
+            HeaderValue::from_static("Bearer 1"),
+        )]);
+        let all = [
+            ada,
+            with(&["subject", "i", "bob"], "/mcp", &[]),
+            with(&["subject", "ia", "da"], "/mcp", &[]),
+            with(&["subject", "i"], "/mcp", &[]),
+            with(&["token", "ada"], "/mcp", &[]),
+            with(&["token", "ada", "cookie"], "/mcp", &[]),
+            with(&["token", "ada", "cookie", "a=b"], "/mcp", &[]),
+            with(&["token", "ada"], "/mcp", &[("cookie", "a=b")]),
+            with(&["token", "ada"], "/other", &[]),
+            principals.identify("/mcp", None, &plain),
+            principals.identify("/mcp", None, &HeaderMap::new()),
+        ];
+        for (i, one) in all.iter().enumerate() {
+            for (j, other) in all.iter().enumerate() {
+                assert_eq!(one.scope() == other.scope(), i == j, "{i} {j}");
+                assert_eq!(one.owner_scope() == other.owner_scope(), i == j, "{i} {j}");
+            }
+        }
     }
 
     #[test]

@@ -49,7 +49,9 @@ impl<'a> Exchange<'a> {
             kind: EndpointKind::Tool,
             name: &route.endpoint_name,
         });
-        let CallerIdentity { scope, is_authenticated } = (shared.options.identify)(&head.headers);
+        let identified = head.extensions.get::<CallerIdentity>().copied();
+        let CallerIdentity { scope, is_authenticated } =
+            identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
         let session = ClientSession::with_id(scope, "");
         let mut caller = Caller::new(scope, session, rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);

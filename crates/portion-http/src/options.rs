@@ -14,7 +14,8 @@ use crate::route::RouteTable;
 /// Largest response of the service by default, in bytes.
 const DEFAULT_MAX_RESPONSE_BYTES: usize = 256 << 20;
 
-/// Caller of a request.
+/// Caller of a request. A service in front of the layer that authenticates callers inserts it into the extensions of a
+/// request; other callers are identified by [`HttpOptions::identify`].
 #[derive(Clone, Copy, Debug)]
 pub struct CallerIdentity {
     /// Scope that owns the snapshots of the caller.

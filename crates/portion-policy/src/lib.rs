@@ -1,9 +1,10 @@
 //! Decisions of the operator as typed data: the configuration of endpoints, presets of clients, options of tool lists,
-//! and addresses of servers.
+//! addresses of servers, and who may call.
 //!
 //! `portion-config` produces these values and `portion-gateway` and `portion-mcp` use them, so that none of them needs
 //! the configuration, and the configuration needs none of them. Nothing here does IO.
 
+pub mod access;
 pub mod client;
 pub mod endpoint;
 pub mod listing;

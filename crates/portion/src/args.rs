@@ -3,7 +3,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, man, serve, shape,
-    stats, top, try_tools, wrap,
+    stats, token, top, try_tools, wrap,
 };
 use crate::tips::with_tips;
 
@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Stats(Box<stats::Options>),
     /// Show current traffic in the terminal
     Top(top::Options),
+    /// Make a bearer token for a caller of serve or http
+    Token(token::Options),
     /// Show recorded requests in a browser
     Dashboard(dashboard::Options),
     /// Fit token counts to the usage that a model charged, from its API log

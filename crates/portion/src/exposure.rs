@@ -1,48 +1,73 @@
 //! Decides if Portion may listen where other machines can connect.
 //!
-//! Callers are not authenticated. Every program that can connect to a listener can use its servers, with the operator's
+//! If callers are not authenticated, every program that can connect to a listener can use its servers, with the operator's
 //! credentials.
 
 use std::net::SocketAddr;
 
-/// Rejects an address that other machines can reach, unless `insecure` is set; then it prints a warning on stderr. `what`
-/// is served at the address, `option` sets it.
-///
-/// # Errors
-/// Returns the problem and the option that fixes it.
-pub(crate) fn check(at: SocketAddr, insecure: bool, what: &str, option: &str) -> Result<(), String> {
-    if at.ip().to_canonical().is_loopback() {
-        return Ok(());
+/// A listener, as far as it matters for its exposure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listener {
+    /// Address.
+    pub(crate) at: SocketAddr,
+    /// Served there, for messages.
+    pub(crate) subject: &'static str,
+    /// Option that sets the address.
+    pub(crate) option: &'static str,
+    /// Option that authenticates callers, if there is one.
+    pub(crate) auth_option: Option<&'static str>,
+}
+
+impl Listener {
+    /// Rejects an address that other machines can reach, unless callers are authenticated, or `insecure` is set; then it
+    /// prints a warning on stderr.
+    ///
+    /// # Errors
+    /// Returns the problem and the options that fix it.
+    pub(crate) fn check(self, is_authenticated: bool, insecure: bool) -> Result<(), String> {
+        let Self { at, subject, option, auth_option } = self;
+        if is_authenticated || at.ip().to_canonical().is_loopback() {
+            return Ok(());
+        }
+        if insecure {
+            anstream::eprintln!(
+                "portion: warning: every machine that reaches {at} can use {subject}: callers are not authenticated \
+                 (--insecure)"
+            );
+            return Ok(());
+        }
+        let port = at.port();
+        let authenticate =
+            auth_option.map(|option| format!("authenticate them with {option}, ")).unwrap_or_default();
+        Err(format!(
+            "other machines can reach {at}, and callers of {subject} are not authenticated: {authenticate}use {option} \
+             127.0.0.1:{port}, or add --insecure (insecure: true) if something in front authenticates them"
+        ))
     }
-    if insecure {
-        anstream::eprintln!(
-            "portion: warning: every machine that reaches {at} can use {what}: callers are not authenticated (--insecure)"
-        );
-        return Ok(());
-    }
-    let port = at.port();
-    Err(format!(
-        "other machines can reach {at}, and callers of {what} are not authenticated: use {option} 127.0.0.1:{port}, \
-         or add --insecure (insecure: true) if something in front authenticates them"
-    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::Listener;
 
     #[test]
     fn only_loopback_is_allowed_without_being_told() {
-        let asked = |at: &str, insecure| check(at.parse().expect("an address"), insecure, "MCP", "--listen");
+        let asked = |at: &str, is_authenticated, insecure| {
+            let at = at.parse().expect("an address");
+            let listener =
+                Listener { at, subject: "MCP", option: "--listen", auth_option: Some("--auth bearer") };
+            listener.check(is_authenticated, insecure)
+        };
         for at in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(asked(at, false), Ok(()), "{at}");
+            assert_eq!(asked(at, false, false), Ok(()), "{at}");
         }
         for at in ["0.0.0.0:8765", "[::]:8765", "192.0.2.1:8765", "[::ffff:192.0.2.1]:8765", "10.0.0.1:8765"]
         {
-            let refused = asked(at, false).expect_err(at);
-            assert!(refused.contains(at.trim_end()) && refused.contains("--insecure"), "{refused}");
-            assert!(refused.contains("--listen 127.0.0.1:8765"), "{refused}");
-            assert_eq!(asked(at, true), Ok(()), "{at}");
+            let refused = asked(at, false, false).expect_err(at);
+            assert!(refused.contains(at) && refused.contains("--insecure"), "{refused}");
+            assert!(refused.contains("--listen 127.0.0.1:8765") && refused.contains("--auth"), "{refused}");
+            assert_eq!(asked(at, false, true), Ok(()), "{at}");
+            assert_eq!(asked(at, true, false), Ok(()), "{at}");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! `portion`: stands in front of an MCP server and keeps its results within a token budget.
 //!
 //! Parses the command line, runs the command and sets the exit code. Everything else is in `command`.
+mod access;
 mod admin;
 mod alerts;
 mod allocator;
+mod api_callers;
 mod args;
 mod command;
 mod cursor_keys;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Config(config) => command::config::run(&config),
         Command::Dashboard(dashboard) => command::dashboard::run(&dashboard),
         Command::Stats(stats) => command::stats::run(&stats),
+        Command::Token(token) => command::token::run(&token),
         Command::Top(top) => command::top::run(&top),
         Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
         Command::Completions(options) => command::completions::run(&options, Args::command()),

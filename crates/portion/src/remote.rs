@@ -7,7 +7,7 @@ use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
 use portion_mcp::upstream::http::HttpClient;
 use portion_mcp::upstream::link::remote;
-use portion_policy::upstream::UpstreamTarget;
+use portion_policy::upstream::{Transport, UpstreamTarget};
 
 const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is replaced from \
                            the environment, ${file:/path} from a file; $$ is a dollar sign";
@@ -36,7 +36,7 @@ pub(crate) struct RemoteServer {
     pub(crate) url: String,
     /// Headers of each request, with references resolved.
     pub(crate) headers: Vec<String>,
-    pub(crate) transport: portion_policy::upstream::Transport,
+    pub(crate) transport: Transport,
 }
 
 impl RemoteArgs {
@@ -60,11 +60,11 @@ impl RemoteArgs {
     }
 
     /// Returns the transport, if it was given.
-    pub(crate) fn transport(&self) -> Option<portion_policy::upstream::Transport> {
+    pub(crate) fn transport(&self) -> Option<Transport> {
         self.transport.map(|transport| match transport {
-            TransportArg::Auto => portion_policy::upstream::Transport::Auto,
-            TransportArg::Http => portion_policy::upstream::Transport::Http,
-            TransportArg::Sse => portion_policy::upstream::Transport::Sse,
+            TransportArg::Auto => Transport::Auto,
+            TransportArg::Http => Transport::Http,
+            TransportArg::Sse => Transport::Sse,
         })
     }
 
@@ -83,6 +83,18 @@ impl RemoteArgs {
 }
 
 impl RemoteServer {
+    /// Returns true if `serve` has a connection of its own to it, which does not carry the credentials of callers: it
+    /// speaks the older transport. That cannot be probed, because only the clients may have credentials for it.
+    pub(crate) fn has_own_connection(&self) -> bool {
+        match self.transport {
+            Transport::Auto => {
+                UpstreamTarget::new(&self.url).is_ok_and(|target| target.url().path().ends_with("/sse"))
+            }
+            Transport::Http => false,
+            Transport::Sse => true,
+        }
+    }
+
     /// Returns the connector, for messages of at most `message_limit` bytes.
     ///
     /// # Errors

@@ -147,15 +147,10 @@ impl Server {
         let limits = bridge::BridgeLimits::default();
         match self {
             Self::Remote(remote) => {
-                let remote::RemoteConnector { target, client, message_limit, transport } =
+                let has_own_connection = remote.has_own_connection();
+                let remote::RemoteConnector { target, client, message_limit, .. } =
                     remote.to_link_remote(lanes.max_server_message_bytes)?;
-                // The older transport cannot be probed: that may need credentials that only the clients have.
-                let is_older = match transport {
-                    portion_policy::upstream::Transport::Auto => target.url().path().ends_with("/sse"),
-                    portion_policy::upstream::Transport::Http => false,
-                    portion_policy::upstream::Transport::Sse => true,
-                };
-                if !is_older {
+                if !has_own_connection {
                     return Ok(Arc::new(Proxy::new(target, client, lanes)));
                 }
                 let dial = SseConnector { target, client, message_limit };

@@ -23,12 +23,12 @@ MODERN = ["typescript 2", "python 2"]
 
 
 class Driven:
-    """One session of the SDK client `name` with `target`: `{"command": […]}` or `{"url": "…"}`."""
+    """One session of the SDK client `name` with `target`: `{"command": […]}` or `{"url": "…"}`, with `headers` for each request."""
 
     def __init__(self, name, target, *, modern=False):
         self.name = name
         self.modern = modern
-        target = {key: target[key] for key in ("command", "url") if key in target}
+        target = {key: target[key] for key in ("command", "url", "headers") if key in target}
         self._stderr = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             [*SDKS[name], json.dumps(target | {"modern": modern})],

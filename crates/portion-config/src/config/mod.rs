@@ -1,5 +1,6 @@
 //! One version of the configuration: checked as a whole, immutable.
 
+mod access;
 mod alerts;
 mod cascade;
 mod check;
@@ -75,6 +76,7 @@ impl Config {
         };
         config.check(&mut reader);
         config.check_alerts(&mut reader);
+        config.check_access(&mut reader);
         let ConfigReader { mut problems, mut warnings, secret_ranges: hidden, is_file_parsed: is_whole } =
             reader;
         if let Some((_, text)) = sources.file.as_ref().filter(|_| is_whole) {

@@ -122,7 +122,7 @@ impl Key {
 
     /// Returns true if its option may be repeated, each one adding to the list.
     pub fn is_repeatable(&self) -> bool {
-        matches!(self.kind, ValueKind::Names | ValueKind::Redact)
+        matches!(self.kind, ValueKind::Names | ValueKind::Redact | ValueKind::TokenHashes)
     }
 
     /// Returns the help text: its effect and its default.

@@ -184,11 +184,11 @@ pub fn rejected_response(reason: &str) -> Response<Body> {
 /// Returns the response to a caller that may not call, or cannot be verified at the moment.
 pub fn denied_response(status: StatusCode, reason: &str) -> Response<Body> {
     let (code, advice) = match status {
-        StatusCode::FORBIDDEN => ("forbidden", "use a token with that scope"),
-        StatusCode::SERVICE_UNAVAILABLE => ("unavailable", "send the request again in a moment"),
-        _ => ("unauthorized", "send a valid token as Authorization: Bearer TOKEN"),
+        StatusCode::FORBIDDEN => (ErrorCode::ScopeInsufficient, "use a token with that scope"),
+        StatusCode::SERVICE_UNAVAILABLE => (ErrorCode::Busy, "send the request again in a moment"),
+        _ => (ErrorCode::Unauthorized, "send a valid token as Authorization: Bearer TOKEN"),
     };
-    error_response(status, code, reason, advice)
+    error_response(code, reason, advice)
 }
 
 /// Returns a response with a JSON document of this program.
@@ -202,7 +202,7 @@ pub fn document_response(json: String) -> Response<Body> {
 /// Returns the response to a request that is rejected because too many others are in progress.
 pub(super) fn busy_response() -> Response<Body> {
     let (message, advice) = ("too many requests are in progress", "send the request again in a moment");
-    let mut response = error_response(StatusCode::SERVICE_UNAVAILABLE, "busy", message, advice);
+    let mut response = error_response(ErrorCode::Busy, message, advice);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
@@ -210,8 +210,7 @@ pub(super) fn busy_response() -> Response<Body> {
 /// Returns the response to a request whose body arrived too slowly.
 fn slow_body_response() -> Response<Body> {
     let advice = "send the body without pauses; the request may have acted in part";
-    let mut response =
-        error_response(StatusCode::REQUEST_TIMEOUT, "body_too_slow", &SlowBody.to_string(), advice);
+    let mut response = error_response(ErrorCode::BodyTooSlow, &SlowBody.to_string(), advice);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -16,7 +16,7 @@ use super::session::{ProxySession, ReservedIds};
 use super::session_cache::session_id;
 use super::upstream_call::PostCaller;
 use super::upstream_client::{self, ForwardError, ForwardedParts, is_event_stream, is_json};
-use super::{ProxyShared, response_with_body, stream};
+use super::{ProxyShared, response_with_body, session_not_found, stream};
 use crate::frame::Frame;
 use crate::front::http::InboundRequest;
 use crate::front::http::batch::join_responses;
@@ -64,6 +64,9 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
         // `HttpServer` rejects all other posts.
         return HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is not a message").into();
     };
+    if !shared.sessions.is_own(&principal) {
+        return session_not_found();
+    }
     let session = if summary.is_initialize {
         Arc::new(ProxySession::without_id(&principal, &shared.processor_factory))
     } else {

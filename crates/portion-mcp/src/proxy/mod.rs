@@ -35,6 +35,9 @@ use crate::upstream::http::HttpClient;
 use session_cache::SessionCache;
 use upstream_client::{ForwardedParts, UpstreamClient};
 
+/// Header by which a client resumes a stream.
+const LAST_EVENT_ID_HEADER: &str = "last-event-id";
+
 /// Backend in front of a server that speaks streamable HTTP.
 pub struct Proxy {
     shared: Arc<ProxyShared>,
@@ -66,7 +69,14 @@ impl Proxy {
     /// Forwards requests other than posts: the stream of a session, its end, and methods of later revisions.
     async fn forward_other(&self, request: InboundRequest) -> Response<Body> {
         let ProxyShared { upstream, sessions, processor_factory, .. } = &*self.shared;
-        let InboundRequest { method, headers, query, body, principal, .. } = request;
+        let InboundRequest { method, mut headers, query, body, principal, .. } = request;
+        if !sessions.is_own(&principal) {
+            return session_not_found();
+        }
+        if principal.is_verified() && principal.session_id().is_none() {
+            // Without a session, the server could not tell whose stream is resumed.
+            headers.remove(LAST_EVENT_ID_HEADER);
+        }
         let session = (method == Method::GET).then(|| sessions.get_or_insert(&principal, processor_factory));
         let stream_request = session.as_ref().map(|session| session.opening.begin_stream_request());
         let forwarded = ForwardedParts { headers, query };
@@ -125,6 +135,13 @@ impl Backend for Proxy {
 /// Returns true for methods that make a server echo the request, and thus the operator's credentials.
 fn echoes_request(method: &Method) -> bool {
     ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
+}
+
+/// Returns the response to a request in a session that does not exist, or belongs to another caller.
+fn session_not_found() -> Response<Body> {
+    let message =
+        "this session does not exist, has ended, or belongs to another caller; send initialize again";
+    HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
 }
 
 fn method_not_allowed() -> Response<Body> {

@@ -83,6 +83,14 @@ impl SessionCache {
         session
     }
 
+    /// Returns true if a verified caller may use the session of its request. The server does not see the credentials of
+    /// such callers, so it cannot refuse the sessions of others: only a session that the caller has begun here is its
+    /// own.
+    pub(super) fn is_own(&self, principal: &Principal) -> bool {
+        let Some(id) = principal.session_id().filter(|_| principal.is_verified()) else { return true };
+        self.lock().by_key.contains_key(&(principal.scope(), id.into()))
+    }
+
     /// Adds a session that has begun, or replaces that of a caller without session id.
     pub(super) fn insert_started(
         &self,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use hyper::{Method, Response, StatusCode};
+use portion_auth::Authenticator;
 use portion_config::user_dirs;
 use portion_mcp::front::http::{
     Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument,
@@ -20,7 +21,6 @@ use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 
 use crate::dashboard::DashboardBackend;
-use crate::exposure;
 use crate::setup::Setup;
 pub(crate) use metrics::export_metrics;
 
@@ -34,17 +34,9 @@ const MAX_CONNECTIONS: usize = 64;
 /// File descriptors reserved for health checks, if clients have used up all others.
 const RESERVED_FDS: usize = 8;
 
-/// Rejects an address that other machines can reach, unless `insecure` is set.
-///
-/// # Errors
-/// Returns the problem and the option that fixes it.
-pub(crate) fn check(at: Option<SocketAddr>, insecure: bool) -> Result<(), String> {
-    at.map_or(Ok(()), |at| exposure::check(at, insecure, "health, metrics and records", "--admin"))
-}
-
 /// Serves until the program ends. If the address is taken, perhaps by another process of Portion, it logs that, and the
 /// program continues without.
-pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
+pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authenticator: Arc<Authenticator>) {
     let Some(at) = at else { return };
     let listener = match TcpListener::bind(at).await {
         Ok(listener) => listener,
@@ -79,7 +71,8 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
         setup.principals.clone(),
         limits.with_max_body_bytes(MAX_REQUEST_BYTES),
         pages,
-    );
+    )
+    .with_authenticator(authenticator);
     tokio::spawn(Arc::new(door).serve(listener, Arc::new(OneShotFlag::default())));
 }
 

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use super::CommandResult;
 use crate::admin::MAX_REQUEST_BYTES;
 use crate::dashboard::DashboardBackend;
-use crate::exposure;
+use crate::exposure::Listener;
 use crate::options::FILE_HELP;
 
 /// Default address, one port after the admin listener.
@@ -63,7 +63,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> CommandResult {
     let mut signals = ShutdownSignals::listen()?;
     let listen = options.listen;
-    exposure::check(listen, options.insecure || config.insecure(), "the dashboard", "--listen")?;
+    Listener { at: listen, subject: "the dashboard", option: "--listen", auth_option: None }
+        .check(false, options.insecure || config.insecure())?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;

@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
 use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
-use portion_http::{CallerIdentity, HttpOptions, PortionLayer, Route, RouteTable, openapi};
+use portion_http::{HttpOptions, PortionLayer, Route, RouteTable, openapi};
 use portion_mcp::front::http::OriginGuard;
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
@@ -21,8 +21,10 @@ use portion_policy::upstream::{Transport, UpstreamTarget};
 use tokio::net::TcpListener;
 
 use super::CommandResult;
+use crate::access::{self, Upstreams};
 use crate::admin;
-use crate::exposure;
+use crate::api_callers::ApiCallers;
+use crate::exposure::Listener;
 use crate::options::{ApiKeys, ConfigOptions as Keys};
 use crate::remote::RemoteServer;
 use crate::server::{Server, ServerIds};
@@ -78,10 +80,13 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 
 async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadline) -> CommandResult {
     let mut signals = ShutdownSignals::listen()?;
-    let (listen, insecure) = (loaded.config.listen_or(DEFAULT_ADDRESS), loaded.config.insecure());
-    exposure::check(listen, insecure, "the API", "--listen")?;
-    admin::check(loaded.config.admin(), insecure)?;
+    let listen = loaded.config.listen_or(DEFAULT_ADDRESS);
     let target = options.target()?;
+    let listener =
+        Listener { at: listen, subject: "the API", option: "--listen", auth_option: Some("--auth bearer") };
+    let authenticator =
+        access::authenticator(&loaded.config, listener, &Upstreams::OneRemote(&options.headers))?;
+    let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
     let proxy = ReverseProxy::new(target.clone())?;
     let routes = options.routes()?;
     let headers = target.headers().iter();
@@ -99,17 +104,18 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     })?;
     let address = listener.local_addr()?;
     anstream::eprintln!("portion: listening on http://{address} in front of {}", target.url());
-    admin::serve(setup.config.admin(), &setup).await;
+    admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();
-    let guard = Arc::new(OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins()));
+    let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
+    let callers = Arc::new(ApiCallers { guard, authenticator, principals: setup.principals.clone() });
     let shaped = layer.layer(proxy);
     let service = tower::service_fn(move |request: Request<Incoming>| {
-        let (guard, mut shaped) = (Arc::clone(&guard), shaped.clone());
+        let (callers, mut shaped) = (Arc::clone(&callers), shaped.clone());
         async move {
-            if let Err(rejected) = guard.check(request.uri(), request.headers()) {
-                return Ok::<_, Infallible>(reverse_proxy::rejected_response(&rejected.to_string()));
+            match callers.admit(request).await {
+                Ok(request) => tower_service::Service::call(&mut shaped, request).await,
+                Err(response) => Ok::<_, Infallible>(response),
             }
-            tower_service::Service::call(&mut shaped, request).await
         }
     });
     let limits = ServerLimits { drain_timeout: setup.config.drain_timeout(), ..ServerLimits::default() };
@@ -153,12 +159,11 @@ impl Options {
     }
 
     fn layer_options(&self, setup: &Arc<Setup>, routes: Vec<Route>) -> HttpOptions {
-        let principals = setup.principals.clone();
         HttpOptions {
             routes: RouteTable::new(routes, self.api_parameters.clone()),
             max_response_bytes: setup.config.upstream_message_limit(),
             upstream: None,
-            identify: Arc::new(move |headers| CallerIdentity::from(&principals.identify("", None, headers))),
+            ..HttpOptions::default()
         }
     }
 }

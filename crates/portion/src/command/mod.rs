@@ -15,6 +15,7 @@ mod rule_lookup;
 pub(crate) mod serve;
 pub(crate) mod shape;
 pub(crate) mod stats;
+pub(crate) mod token;
 pub(crate) mod top;
 pub(crate) mod try_tools;
 pub(crate) mod wrap;

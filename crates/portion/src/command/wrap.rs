@@ -14,6 +14,7 @@ use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_mcp::upstream::stdio::Child;
 
 use super::CommandResult;
+use crate::access;
 use crate::admin;
 use crate::allocator;
 use crate::options::{ConfigOptions as Keys, ServerKeys};
@@ -83,7 +84,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         None => configured_server(options, &loaded)?,
     };
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
-    admin::check(at, options.insecure || loaded.config.insecure())?;
+    let admin_callers = access::admin_authenticator(&loaded.config, at, options.insecure)?;
     let ids = ServerIds::new([(name.as_deref().unwrap_or_default(), &server)]).with_own_calls()?;
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         anstream::eprintln!("{}", on_terminal(name.as_deref(), &options.command));
@@ -106,7 +107,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         // Signals are handled before the child starts, so that none can orphan it.
         let mut front = StdioFront::open(setup.config.client_message_limit())?;
         parting.set_deadline(&front.shutdown_deadline);
-        admin::serve(at, &setup).await;
+        admin::serve(at, &setup, admin_callers).await;
         setup.spawn_expiry_task();
         if let Some(rest) = rest {
             let (link, task) = rest.connect_with_task();

@@ -19,6 +19,7 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-text", &["json", "tokens"]),
     ("portion-core", &["json", "text", "tokens"]),
     ("portion-policy", &["core", "json", "text", "tokens"]),
+    ("portion-auth", &["core", "json", "policy", "text", "tokens"]),
     ("portion-openapi", &["text"]),
     ("portion-sql", &["core", "json", "text", "tokens"]),
     ("portion-telemetry", &["core", "json", "text", "tokens", "worker"]),
@@ -28,12 +29,16 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-gateway", &["core", "json", "policy", "sql", "text", "tokens", "worker"]),
     ("portion-redis", &["core", "gateway"]),
     ("portion-http", &["core", "gateway", "json", "net", "openapi", "policy", "text", "tokens"]),
-    ("portion-mcp", &["core", "gateway", "json", "net", "openapi", "policy", "text", "tokens", "worker"]),
+    (
+        "portion-mcp",
+        &["auth", "core", "gateway", "json", "net", "openapi", "policy", "text", "tokens", "worker"],
+    ),
     ("portion-client", &["core", "json", "mcp", "text", "tokens"]),
     ("portion-check", &["core", "policy", "text", "tokens"]),
     (
         "portion",
         &[
+            "auth",
             "check",
             "client",
             "config",
@@ -69,7 +74,7 @@ const FORBIDDEN_PACKAGES: &[(&[&str], &[&str])] = &[
         ],
         &["getrandom", "hyper", "rusqlite", "rustix", "rustls", "tokio", "tracing"],
     ),
-    (&["portion-gateway"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls"]),
+    (&["portion-auth", "portion-gateway"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls"]),
     (&["portion-config"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls", "tokio"]),
 ];
 

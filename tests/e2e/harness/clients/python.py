@@ -15,6 +15,7 @@ import anyio
 from mcp import types
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 try:
     from mcp import Client, MCPError
@@ -56,7 +57,8 @@ CALLBACKS = {
 
 async def connected(stack, target):
     if "url" in target:
-        transport = streamable_http_client(target["url"])
+        client = create_mcp_http_client(headers=target.get("headers"))
+        transport = streamable_http_client(target["url"], http_client=client)
     else:
         command, *arguments = target["command"]
         # The SDK passes on few variables; these keep the records of a test out of the user's file.

@@ -5,7 +5,7 @@
 import { createInterface } from "node:readline";
 
 const [, , generation, target] = process.argv;
-const { command, url, modern } = JSON.parse(target);
+const { command, url, headers, modern } = JSON.parse(target);
 const sdk = generation === "v1" ? await first() : await second();
 
 async function first() {
@@ -86,7 +86,7 @@ const requests = {
 };
 
 const transport = url
-  ? new sdk.StreamableHTTPClientTransport(new URL(url))
+  ? new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } })
   : new sdk.StdioClientTransport({ command: command[0], args: command.slice(1), env: scratchRecords() });
 await client.connect(transport);
 console.log("{}");

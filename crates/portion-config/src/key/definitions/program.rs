@@ -50,6 +50,76 @@ pub(super) static KEYS: &[Key] = &[
         ..LISTENERS
     },
     Key {
+        name: "auth",
+        kind: ValueKind::Choice(&["none", "bearer", "jwt", "passthrough"]),
+        default: "none",
+        value_name: "METHOD",
+        doc: "Authentication of callers: none, bearer (tokens of tokenHashes), jwt (JSON Web Tokens of an \
+              issuer) or passthrough (the only upstream checks the credentials of each request)",
+        ..LISTENERS
+    },
+    Key {
+        name: "tokenHashes",
+        kind: ValueKind::TokenHashes,
+        keywords: &["none"],
+        default: "none",
+        value_name: "NAME=HASH",
+        doc: "Tokens of callers with auth bearer, by name and hash, as `portion token NAME` prints them; \
+              tokens of one name belong to one caller",
+        flag: CliFlag::Renamed("token-hash"),
+        ..LISTENERS
+    },
+    Key {
+        name: "jwtIssuer",
+        kind: ValueKind::Text,
+        value_name: "ISSUER",
+        doc: "Issuer of JSON Web Tokens, the exact value of iss",
+        ..LISTENERS
+    },
+    Key {
+        name: "jwtAudience",
+        kind: ValueKind::Text,
+        value_name: "AUDIENCE",
+        doc: "Audience of JSON Web Tokens, the exact value of aud or one of its values",
+        ..LISTENERS
+    },
+    Key {
+        name: "jwksUrl",
+        kind: ValueKind::Url,
+        value_name: "URL",
+        doc: "URL of the issuer's keys, a JSON Web Key Set: https, or http on this machine",
+        ..LISTENERS
+    },
+    Key {
+        name: "jwtScopes",
+        kind: ValueKind::Names,
+        keywords: &["none"],
+        default: "none",
+        value_name: "SCOPES",
+        doc: "Scopes that a JSON Web Token must have",
+        flag: CliFlag::Renamed("jwt-scope"),
+        ..LISTENERS
+    },
+    Key {
+        name: "publicUrl",
+        kind: ValueKind::Url,
+        value_name: "URL",
+        doc: "URL under which clients reach the listener, such as https://mcp.example.com, for the metadata \
+              that leads them to the issuer (default: http and the host of the request)",
+        ..LISTENERS
+    },
+    Key {
+        name: "adminTokenHashes",
+        kind: ValueKind::TokenHashes,
+        keywords: &["none"],
+        default: "none",
+        value_name: "NAME=HASH",
+        doc: "Tokens for the admin address, by name and hash, as `portion token NAME` prints them; other \
+              machines can reach it only with one",
+        flag: CliFlag::Renamed("admin-token-hash"),
+        ..LISTENERS
+    },
+    Key {
         name: "insecure",
         kind: ValueKind::Boolean,
         default: "false",

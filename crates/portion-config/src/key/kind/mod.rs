@@ -15,7 +15,7 @@ pub use invalid_value::InvalidValue;
 use pushdown::parse_pushdown;
 use scalar::{
     parse_address, parse_choice, parse_command_line, parse_cursor_keys, parse_duration, parse_size,
-    parse_store, parse_tool_name, parse_url,
+    parse_store, parse_token_hashes, parse_tool_name, parse_url,
 };
 
 /// Maximum above which a limit is not mentioned in a description.
@@ -48,6 +48,8 @@ pub enum ValueKind {
     Names,
     /// Names of fields whose values are hidden.
     Redact,
+    /// Names of tokens, each with the hash of the token. A token written here by mistake is not shown.
+    TokenHashes,
     /// Names of sections, each with the names of its fields.
     Sections,
     /// The name of a preset, or settings of a pushdown by name.
@@ -81,6 +83,7 @@ impl ValueKind {
             self,
             Self::Names
                 | Self::Redact
+                | Self::TokenHashes
                 | Self::Sections
                 | Self::Pushdown
                 | Self::Experiment
@@ -93,7 +96,7 @@ impl ValueKind {
 
     /// Returns true if its values may contain secrets, which messages must not show.
     pub fn may_be_secret(self) -> bool {
-        matches!(self, Self::Url | Self::Webhook | Self::StoreUrl | Self::CursorKeys)
+        matches!(self, Self::Url | Self::Webhook | Self::StoreUrl | Self::CursorKeys | Self::TokenHashes)
     }
 
     /// Describes the kind in a few words.
@@ -115,6 +118,7 @@ impl ValueKind {
             Self::Text => "text".into(),
             Self::ToolName => "1 to 64 letters, digits, `_` or `-`".into(),
             Self::Names | Self::Redact => "a list of names".into(),
+            Self::TokenHashes => "a list of NAME=sha256:HEX".into(),
             Self::Sections => "a map of field lists".into(),
             Self::Pushdown => "a preset, or a map of settings".into(),
             Self::Experiment => "{split: PERCENT}".into(),
@@ -175,6 +179,7 @@ impl ValueKind {
                 }
                 self.parse_names(node, text.split(',').map(|name| (name.trim(), node)))
             }
+            Self::TokenHashes => one(parse_token_hashes(text.split(',').map(|entry| (entry, node)))),
             Self::Address => one(parse_address(node, text)),
             Self::Url => one(parse_url(node, Secret::in_url(text))),
             Self::Webhook => one(parse_url(node, Secret::in_webhook(text))),

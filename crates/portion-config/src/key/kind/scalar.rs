@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use portion_policy::access::TokenHash;
 use portion_text::spelling::closest_name;
 use portion_tokens::Factor;
 
@@ -123,6 +124,21 @@ pub(super) fn parse_tool_name(node: &Node, text: &str) -> Result<Value, InvalidV
         return Ok(Value::Text(text.to_owned()));
     }
     Err(InvalidValue::new(node, "is not a tool name", "write 1 to 64 letters, digits, `_` or `-`"))
+}
+
+/// Parses hashes of tokens. An entry may be a token by mistake and is never part of a message.
+pub(super) fn parse_token_hashes<'a>(
+    entries: impl Iterator<Item = (&'a str, &'a Node)>,
+) -> Result<Value, InvalidValue> {
+    let parse = |(entry, node): (&str, &Node)| {
+        let fix = "make a token and its entry by: portion token NAME";
+        let parsed = entry.parse::<TokenHash>().map(|entry| entry.to_string());
+        parsed.map_err(|error| InvalidValue {
+            raw_value: None,
+            ..InvalidValue::new(node, error.to_string(), fix)
+        })
+    };
+    entries.map(parse).collect::<Result<Vec<_>, _>>().map(Value::Names)
 }
 
 pub(super) fn parse_address(node: &Node, text: &str) -> Result<Value, InvalidValue> {

@@ -3,7 +3,7 @@
 use portion_core::redact::RedactionRules;
 
 use super::pushdown::parse_pushdown_map;
-use super::scalar::parse_command;
+use super::scalar::{parse_command, parse_token_hashes};
 use super::{InvalidValue, ValueKind, join_choices};
 use crate::document::{Node, NodeValue};
 use crate::reference::Secret;
@@ -14,6 +14,10 @@ impl ValueKind {
         match (self, &node.value) {
             (Self::Names | Self::Redact, NodeValue::List(items)) => {
                 self.parse_names(node, items.iter().map(|item| (scalar_text(item), item)))
+            }
+            (Self::TokenHashes, NodeValue::List(items)) => {
+                parse_token_hashes(items.iter().map(|item| (scalar_text(item), item)))
+                    .map_err(|wrong| vec![wrong])
             }
             (Self::Command, NodeValue::List(items)) => {
                 match Self::Names.parse_names(node, items.iter().map(|item| (scalar_text(item), item)))? {

@@ -1,10 +1,11 @@
 //! HTTP server for clients.
 //!
-//! A request that reaches a [`Backend`] is complete, within the limits, from an allowed host and origin, and, if it was
-//! posted, JSON-RPC. All other requests are rejected here with an error for programs and people, before a server sees
+//! A request that reaches a [`Backend`] is complete, within the limits, from an allowed host and origin, by a
+//! caller that may call, and, if it was posted, JSON-RPC. All other requests are rejected here with an error for programs and people, before a server sees
 //! them.
 //!
 //! - `origin_guard`: checks `Host` and `Origin`
+//! - `caller`: authenticates and identifies callers
 //! - `well_known`: paths of OAuth discovery
 //! - `server`: from a connection to a backend
 //! - `limits`: limits of a listener
@@ -17,6 +18,7 @@
 mod active_requests;
 mod activity;
 pub(crate) mod batch;
+mod caller;
 mod connection_io;
 mod connection_limiter;
 pub mod http_error;

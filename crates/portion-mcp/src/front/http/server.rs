@@ -13,11 +13,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use portion_auth::{Authenticator, Identity};
 use portion_gateway::principal::PrincipalResolver;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use super::active_requests::{ActiveRequest, ActiveRequests};
+use super::caller::CallerResolver;
 use super::connection_io::{ConnectionIo, ResponsePending};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::http_error::HttpError;
@@ -44,7 +46,7 @@ const WHOLE_HEADER: &str = "x-portion-whole";
 /// HTTP server of one listener: backends by path, access rules and limits.
 pub struct HttpServer {
     guard: OriginGuard,
-    principal_resolver: PrincipalResolver,
+    callers: CallerResolver,
     limits: HttpLimits,
     /// Backends by path; a path that ends in `/` includes all paths below it.
     backends: Vec<(String, Arc<dyn Backend>)>,
@@ -77,7 +79,7 @@ impl HttpServer {
             (ActiveRequests::default(), OneShotFlag::default(), OneShotFlag::default());
         Self {
             guard,
-            principal_resolver,
+            callers: CallerResolver::new(principal_resolver),
             limits,
             backends,
             body_budget,
@@ -85,6 +87,12 @@ impl HttpServer {
             draining,
             connections_closing,
         }
+    }
+
+    /// Sets the authenticator of callers; without one, everyone may call.
+    #[must_use]
+    pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
+        Self { callers: self.callers.with_authenticator(authenticator), ..self }
     }
 
     /// Serves until `shutdown` is set. Then it rejects new requests, waits up to [`HttpLimits::drain_timeout`] for
@@ -204,17 +212,27 @@ impl HttpServer {
             return HttpError::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
         }
         if let Some(backend) = self.backend_for(request.uri().path()) {
-            return match self.admit(request, backend.accepts_json_rpc()).await {
+            let identity = match self.callers.authenticate(&request).await {
+                Ok(identity) => identity,
+                Err(denied) => return *denied,
+            };
+            return match self.admit(request, identity, backend.accepts_json_rpc()).await {
                 Ok(admitted) => {
                     self.response_or_unavailable(admitted, |asked| Some(backend.handle(asked))).await
                 }
                 Err(refusal) => refusal.into(),
             };
         }
+        if self.callers.verifies() {
+            // The documents of the server are for its own credentials, which its clients do not need here.
+            let paths = self.backends.iter().map(|(path, _)| path.as_str());
+            let metadata = self.callers.resource_metadata(request.uri(), request.headers(), paths);
+            return metadata.unwrap_or_else(|| self.not_found());
+        }
         if let Some((backend, question)) = self.find_well_known(request.uri().path())
             && matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
         {
-            return match self.admit(request, false).await {
+            return match self.admit(request, None, false).await {
                 Ok(admitted) => {
                     self.response_or_unavailable(admitted, |asked| backend.well_known(asked, question)).await
                 }
@@ -262,7 +280,12 @@ impl HttpServer {
         backend.map(|(_, backend)| &**backend)
     }
 
-    async fn admit(&self, request: Request<Incoming>, is_rpc: bool) -> Result<AdmittedRequest, HttpError> {
+    async fn admit(
+        &self,
+        request: Request<Incoming>,
+        identity: Option<Identity>,
+        is_rpc: bool,
+    ) -> Result<AdmittedRequest, HttpError> {
         let (mut head, body) = request.into_parts();
         check_head(&head.headers, is_rpc && head.method == Method::POST)?;
         if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
@@ -294,7 +317,7 @@ impl HttpServer {
                 .retry_after(RETRY_AFTER_SECONDS));
         }
         let active_request = (post_kind == Some(PostKind::Request)).then(|| self.active_requests.begin());
-        let principal = self.principal_resolver.identify(head.uri.path(), head.uri.query(), &head.headers);
+        let principal = self.callers.identify(&mut head, identity.as_ref());
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
         let request =
             InboundRequest { method: head.method, path, query, headers: head.headers, body, principal };
@@ -456,7 +479,11 @@ mod tests {
                         query: None,
                         headers: HeaderMap::new(),
                         body: Vec::new(),
-                        principal: server.principal_resolver.identify(path, None, &HeaderMap::new()),
+                        principal: PrincipalResolver::new([7; 32], Vec::new()).identify(
+                            path,
+                            None,
+                            &HeaderMap::new(),
+                        ),
                     };
                     Some(backend.handle(request).await.headers()["x-name"].to_str().map(str::to_owned))
                 }

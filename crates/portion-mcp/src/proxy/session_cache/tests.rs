@@ -118,3 +118,27 @@ fn a_session_with_a_request_stays_active() {
     assert_eq!(scene.dormant_after(DORMANT_AFTER), 0, "a post may be resumed");
     assert_eq!(scene.dormant_after(UNANSWERED_POSTS_TTL), 1);
 }
+
+#[test]
+fn a_verified_caller_uses_its_own_sessions_only() {
+    let (scene, resolver) = (Scene::new(), PrincipalResolver::new([7; 32], Vec::new()));
+    let of = |name: &str, id: &'static str| {
+        let headers =
+            HeaderMap::from_iter([(HeaderName::from_static("mcp-session-id"), HeaderValue::from_static(id))]);
+        resolver.identify_verified(&["token", name], "/mcp", None, &headers)
+    };
+    let processor = ProxySession::without_id(&of("ada", ""), &scene.factory).post_processor();
+    scene.cache.insert_started(&of("ada", ""), Some("1"), &processor, scene.factory.gateway.now());
+    let check = |name: &str, id: &'static str, expect: bool| {
+        assert_eq!(scene.cache.is_own(&of(name, id)), expect, "{name} {id}");
+    };
+    check("ada", "1", true);
+    check("bob", "1", false);
+    check("ada", "2", false);
+    check("bob", "", true);
+    scene.cache.remove(&of("bob", "1"));
+    check("ada", "1", true);
+    scene.cache.remove(&of("ada", "1"));
+    check("ada", "1", false);
+    assert!(scene.cache.is_own(&principal("unknown")), "servers refuse sessions of callers that they see");
+}

@@ -16,8 +16,9 @@ use tokio::net::TcpListener;
 
 use self::upstream_arg::UpstreamArg;
 use super::CommandResult;
+use crate::access::{self, Upstreams};
 use crate::admin;
-use crate::exposure;
+use crate::exposure::Listener;
 use crate::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
@@ -81,9 +82,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadline) -> CommandResult {
     let mut signals = ShutdownSignals::listen()?;
     let servers = servers(options, &loaded)?;
-    let (listen, insecure) = (loaded.config.listen_or(DEFAULT_ADDRESS), loaded.config.insecure());
-    exposure::check(listen, insecure, "MCP", "--listen")?;
-    admin::check(loaded.config.admin(), insecure)?;
+    let listen = loaded.config.listen_or(DEFAULT_ADDRESS);
+    let listener =
+        Listener { at: listen, subject: "MCP", option: "--listen", auth_option: Some("--auth bearer") };
+    let callers = access::authenticator(&loaded.config, listener, &auth_upstreams(&servers))?;
+    let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
     for (_, _, server) in &servers {
         server.check_program()?;
     }
@@ -105,12 +108,13 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     for (path, _) in &backends {
         anstream::eprintln!("portion: listening on http://{address}{path}");
     }
-    admin::serve(setup.config.admin(), &setup).await;
+    admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
     let limits = HttpLimits { drain_timeout: setup.config.drain_timeout(), ..HttpLimits::default() };
     let limits = limits.with_max_body_bytes(setup.config.client_message_limit());
-    let door = Arc::new(HttpServer::new(guard, setup.principals.clone(), limits, backends));
+    let server = HttpServer::new(guard, setup.principals.clone(), limits, backends);
+    let door = Arc::new(server.with_authenticator(callers));
     let mut serving = tokio::spawn(door.serve(listener, setup.drain_flag()));
     let code = tokio::select! {
         signal = signals.next() => 128 + signal,
@@ -126,6 +130,17 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
         _ = signals.next() => {}
     }
     Ok(ExitCode::from(code))
+}
+
+/// Returns the server that gets the credentials of callers, if there is only one. A server may have several paths.
+fn auth_upstreams(servers: &[MountedServer]) -> Upstreams<'_> {
+    match servers {
+        [(_, _, first), others @ ..] if others.iter().all(|(_, _, other)| other == first) => match first {
+            Server::Remote(remote) if !remote.has_own_connection() => Upstreams::OneRemote(&remote.headers),
+            _ => Upstreams::Other,
+        },
+        _ => Upstreams::Other,
+    }
 }
 
 /// Returns the servers with their paths.

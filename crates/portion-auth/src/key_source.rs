@@ -1,0 +1,153 @@
+//! Keys of an issuer: fetched when they are needed, cached, and fetched again for an unknown key.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
+
+use crate::jwt::KeySet;
+
+/// Age from which keys are fetched again.
+const REFRESH_AGE: Duration = Duration::from_mins(10);
+/// Age from which keys are no longer used, if no others can be fetched.
+const MAX_AGE: Duration = Duration::from_hours(24);
+/// Shortest time between two fetches, so that tokens with unknown keys cannot cause many.
+const FETCH_INTERVAL: Duration = Duration::from_secs(30);
+/// Shortest time between two fetches as long as there are no keys.
+const FIRST_FETCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Document with the keys, or the reason that it could not be fetched.
+pub type FetchedKeys = Result<Vec<u8>, String>;
+/// Fetches the document with the keys.
+pub type FetchKeys = Box<dyn Fn() -> Pin<Box<dyn Future<Output = FetchedKeys> + Send>> + Send + Sync>;
+
+/// Cache of an issuer's keys.
+pub(crate) struct KeySource {
+    fetch: FetchKeys,
+    current: Mutex<Option<Arc<LoadedKeys>>>,
+    /// Time of the last fetch. Held during a fetch, so that there is one at a time.
+    fetched_at: AsyncMutex<Option<Instant>>,
+}
+
+struct LoadedKeys {
+    keys: Arc<KeySet>,
+    loaded_at: Instant,
+}
+
+impl KeySource {
+    pub(crate) fn new(fetch: FetchKeys) -> Self {
+        Self { fetch, current: Mutex::default(), fetched_at: AsyncMutex::default() }
+    }
+
+    /// Returns the keys for a token with this key id; `None` if there are none. Fetches them if they are old or lack the
+    /// id.
+    pub(crate) async fn keys_for(&self, key_id: Option<&str>, now: Instant) -> Option<Arc<KeySet>> {
+        let current = self.current(now);
+        let has_key = current.as_ref().is_some_and(|loaded| loaded.keys.has(key_id));
+        match &current {
+            Some(loaded) if has_key && loaded.age(now) < REFRESH_AGE => {
+                return Some(Arc::clone(&loaded.keys));
+            }
+            // Old keys are used while another request fetches new ones.
+            Some(loaded) if has_key => match self.fetched_at.try_lock() {
+                Ok(fetched_at) => self.refresh(fetched_at, current.is_some(), now).await,
+                Err(_) => return Some(Arc::clone(&loaded.keys)),
+            },
+            _ => self.refresh(self.fetched_at.lock().await, current.is_some(), now).await,
+        }
+        self.current(now).map(|loaded| Arc::clone(&loaded.keys))
+    }
+
+    async fn refresh(&self, mut fetched_at: MutexGuard<'_, Option<Instant>>, has_keys: bool, now: Instant) {
+        let interval = if has_keys { FETCH_INTERVAL } else { FIRST_FETCH_INTERVAL };
+        if fetched_at.is_some_and(|at| now.saturating_duration_since(at) < interval) {
+            return;
+        }
+        *fetched_at = Some(now);
+        let fetched = (self.fetch)().await.and_then(|document| KeySet::parse(&document).map_err(Into::into));
+        match fetched {
+            Ok(keys) => {
+                let loaded = LoadedKeys { keys: Arc::new(keys), loaded_at: now };
+                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(loaded));
+            }
+            Err(error) => tracing::warn!(error, "the keys of the token issuer could not be fetched"),
+        }
+    }
+
+    /// Returns the keys that may be used now.
+    fn current(&self, now: Instant) -> Option<Arc<LoadedKeys>> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.as_ref().filter(|loaded| loaded.age(now) < MAX_AGE).map(Arc::clone)
+    }
+}
+
+impl LoadedKeys {
+    fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.loaded_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+    use crate::jwt::tests::{public_keys, signer};
+
+    /// Issuer whose keys have the ids of `ids`; without any, it is unreachable.
+    struct Issuer {
+        ids: Mutex<Vec<&'static str>>,
+        fetch_count: AtomicUsize,
+    }
+
+    fn source(ids: &[&'static str]) -> (Arc<Issuer>, KeySource) {
+        let issuer = Arc::new(Issuer { ids: Mutex::new(ids.to_vec()), fetch_count: AtomicUsize::new(0) });
+        let fetched = Arc::clone(&issuer);
+        let fetch: FetchKeys = Box::new(move || {
+            fetched.fetch_count.fetch_add(1, Relaxed);
+            let ids = fetched.ids.lock().expect("no panic").clone();
+            let keys = public_keys(&ids.iter().map(|id| (*id, signer())).collect::<Vec<_>>());
+            Box::pin(
+                async move { if ids.is_empty() { Err("unreachable".into()) } else { Ok(keys.into_bytes()) } },
+            )
+        });
+        (issuer, KeySource::new(fetch))
+    }
+
+    #[tokio::test]
+    async fn keys_are_cached_and_fetched_again_at_a_limited_rate() {
+        let (issuer, source) = source(&["a"]);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let check = async |id: &str, seconds: u64, is_found: bool, fetch_count: usize| {
+            let keys = source.keys_for(Some(id), at(seconds)).await;
+            assert_eq!(keys.is_some_and(|keys| keys.has(Some(id))), is_found, "{id} at {seconds}");
+            assert_eq!(issuer.fetch_count.load(Relaxed), fetch_count, "{id} at {seconds}");
+        };
+        check("a", 0, true, 1).await;
+        check("a", 599, true, 1).await;
+        for _ in 0..1000 {
+            check("unknown", 599, false, 2).await;
+        }
+        *issuer.ids.lock().expect("no panic") = vec!["b"];
+        check("b", 628, false, 2).await;
+        check("b", 629, true, 3).await;
+        check("a", 630, false, 3).await;
+        issuer.ids.lock().expect("no panic").clear();
+        check("b", 1300, true, 4).await;
+        check("b", 1301, true, 4).await;
+        check("b", 629 + 24 * 3600, false, 5).await;
+    }
+
+    #[tokio::test]
+    async fn a_first_fetch_that_fails_is_tried_again_soon() {
+        let (issuer, source) = source(&[]);
+        let start = Instant::now();
+        assert!(source.keys_for(Some("a"), start).await.is_none());
+        assert!(source.keys_for(Some("a"), start + Duration::from_millis(999)).await.is_none());
+        assert_eq!(issuer.fetch_count.load(Relaxed), 1);
+        *issuer.ids.lock().expect("no panic") = vec!["a"];
+        assert!(source.keys_for(Some("a"), start + Duration::from_secs(1)).await.is_some());
+    }
+}

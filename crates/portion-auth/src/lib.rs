@@ -1,0 +1,37 @@
+//! Authentication of callers over HTTP.
+//!
+//! An [`Authenticator`] checks the `Authorization` header of a request by an
+//! [`AccessPolicy`](portion_policy::access::AccessPolicy) and returns the [`Identity`] of the caller. A [`Denial`] becomes
+//! a response with a challenge (RFC 6750) that names the metadata of the resource (RFC 9728), as MCP clients need it.
+//!
+//! ```
+//! use http::HeaderMap;
+//! use portion_auth::{Authenticator, Identity, new_token, token_entry};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let token = new_token()?;
+//! let authenticator = Authenticator::bearer(vec![token_entry("ci", &token)]);
+//! let mut headers = HeaderMap::new();
+//! assert!(authenticator.authenticate(&headers).await.is_err());
+//! headers.insert("authorization", format!("Bearer {token}").parse()?);
+//! let caller = authenticator.authenticate(&headers).await?;
+//! assert_eq!(caller, Some(Identity::Token { name: "ci".into() }));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+
+mod authenticator;
+mod denial;
+mod identity;
+mod jwt;
+mod key_source;
+mod resource;
+mod token;
+
+pub use authenticator::Authenticator;
+pub use denial::Denial;
+pub use identity::Identity;
+pub use jwt::JwtError;
+pub use key_source::{FetchKeys, FetchedKeys};
+pub use resource::{PROTECTED_RESOURCE_PATH, ResourceMetadata};
+pub use token::{new_token, token_entry};

@@ -1,0 +1,143 @@
+//! Settings of the authentication of callers.
+
+use http::Uri;
+use portion_policy::access::{AccessPolicy, JwtPolicy, TokenHash};
+
+use super::Config;
+use crate::problem::Problem;
+use crate::read::ConfigReader;
+use crate::value::Value;
+
+/// Keys that `auth: jwt` needs.
+const JWT_KEYS: [&str; 3] = ["jwtIssuer", "jwtAudience", "jwksUrl"];
+/// Keys that only have an effect with a value of `auth`. A forgotten `auth` would leave the listener open.
+const KEYS_BY_METHOD: [(&str, &str); 5] = [
+    ("tokenHashes", "bearer"),
+    ("jwtIssuer", "jwt"),
+    ("jwtAudience", "jwt"),
+    ("jwksUrl", "jwt"),
+    ("jwtScopes", "jwt"),
+];
+
+impl Config {
+    /// Returns who may call the listener of clients.
+    ///
+    /// # Errors
+    /// Returns the problem if a required key is missing or invalid.
+    pub fn access(&self) -> Result<AccessPolicy, String> {
+        Ok(match self.choice("auth") {
+            Some("bearer") => AccessPolicy::Bearer(self.token_hashes("tokenHashes")),
+            Some("jwt") => {
+                let (Some(issuer), Some(audience)) = (self.text("jwtIssuer"), self.text("jwtAudience"))
+                else {
+                    return Err("auth jwt needs jwtIssuer and jwtAudience".into());
+                };
+                AccessPolicy::Jwt(JwtPolicy {
+                    issuer: issuer.to_owned(),
+                    audience: audience.to_owned(),
+                    jwks_url: parse_jwks_url(self.url_text("jwksUrl").unwrap_or_default())?,
+                    scopes: self.names("jwtScopes"),
+                })
+            }
+            Some("passthrough") => AccessPolicy::Passthrough,
+            _ => AccessPolicy::Anyone,
+        })
+    }
+
+    /// Returns the tokens for the admin address.
+    pub fn admin_tokens(&self) -> Vec<TokenHash> {
+        self.token_hashes("adminTokenHashes")
+    }
+
+    /// Returns the URL under which clients reach the listener.
+    pub fn public_url(&self) -> Option<Uri> {
+        self.url_text("publicUrl")?.parse().ok()
+    }
+
+    /// Checks that the keys of authentication fit together.
+    pub(super) fn check_access(&self, reader: &mut ConfigReader) {
+        reader.problems.extend(self.missing_access_keys());
+        reader.problems.extend(self.unused_access_keys());
+        reader.problems.extend(self.invalid_access_url("jwksUrl", |url| parse_jwks_url(url).map(drop)));
+        reader.problems.extend(self.invalid_access_url("publicUrl", |url| {
+            let parsed: Option<Uri> = url.parse().ok();
+            let is_base = |url: &Uri| {
+                matches!(url.scheme_str(), Some("http" | "https"))
+                    && url.path() == "/"
+                    && url.query().is_none()
+            };
+            let problem = "publicUrl is not a URL of a host, such as https://mcp.example.com";
+            parsed.filter(is_base).map(drop).ok_or(problem.to_owned())
+        }));
+    }
+
+    fn missing_access_keys(&self) -> Option<Problem> {
+        let auth = self.top.get("auth")?;
+        let (missing, fix): (Vec<&str>, _) = match self.choice("auth") {
+            Some("bearer") if self.token_hashes("tokenHashes").is_empty() => {
+                (vec!["tokenHashes"], "make a token and its entry by: portion token NAME")
+            }
+            Some("jwt") => (
+                JWT_KEYS.into_iter().filter(|key| self.value(key).is_none()).collect(),
+                "write them as the issuer publishes them, often at /.well-known/openid-configuration",
+            ),
+            _ => return None,
+        };
+        let message = format!("auth {} needs {}", self.choice("auth")?, missing.join(", "));
+        (!missing.is_empty()).then(|| Problem::new(auth.origin.clone(), message, fix))
+    }
+
+    fn unused_access_keys(&self) -> Option<Problem> {
+        let method = self.choice("auth").unwrap_or("none");
+        let is_unused = |(key, needs): &&(&str, &str)| {
+            *needs != method && self.value(key).is_some_and(|value| !matches!(value, Value::Choice(_)))
+        };
+        let (key, needs) = KEYS_BY_METHOD.iter().find(is_unused)?;
+        let set = self.top.get(key)?;
+        let message = format!("{key} has no effect with auth {method}");
+        Some(Problem::new(set.origin.clone(), message, format!("set auth to {needs}, or remove {key}")))
+    }
+
+    /// Finds an invalid URL. A URL with references that were not followed cannot be checked.
+    fn invalid_access_url(&self, key: &str, check: impl Fn(&str) -> Result<(), String>) -> Option<Problem> {
+        let url = self.url_text(key).filter(|url| !url.contains('$'))?;
+        let problem = check(url).err()?;
+        let set = self.top.get(key)?;
+        Some(Problem::new(set.origin.clone(), problem, "write the whole URL"))
+    }
+
+    fn token_hashes(&self, key: &str) -> Vec<TokenHash> {
+        // The entries were checked when they were read.
+        self.names(key).iter().filter_map(|entry| entry.parse().ok()).collect()
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        match self.value(key) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn url_text(&self, key: &str) -> Option<&str> {
+        match self.value(key) {
+            Some(Value::Reference(url)) => Some(url.reveal()),
+            _ => None,
+        }
+    }
+}
+
+/// Parses the URL of keys. Over plain HTTP another machine could replace the keys.
+fn parse_jwks_url(url: &str) -> Result<Uri, String> {
+    let parsed: Uri = url.parse().map_err(|_| "jwksUrl is not a URL".to_owned())?;
+    let host = parsed.host().unwrap_or_default();
+    let is_local = host == "localhost"
+        || host
+            .trim_matches(['[', ']'])
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    match parsed.scheme_str() {
+        Some("https") if !host.is_empty() => Ok(parsed),
+        Some("http") if is_local => Ok(parsed),
+        _ => Err("jwksUrl is neither https:// nor http:// on this machine".to_owned()),
+    }
+}

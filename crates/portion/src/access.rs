@@ -1,0 +1,114 @@
+//! Authentication of callers, as configured.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Request, Uri};
+use portion_auth::{Authenticator, FetchKeys, FetchedKeys};
+use portion_config::Config;
+use portion_gateway::principal::DEFAULT_PRINCIPAL_HEADERS;
+use portion_mcp::http::{body, encoding};
+use portion_mcp::upstream::http::HttpClient;
+use portion_policy::access::AccessPolicy;
+use tokio::time::timeout;
+
+use crate::exposure::Listener;
+
+/// Timeout of a request for the keys of an issuer.
+const KEYS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Largest document with keys, in bytes.
+const MAX_KEYS_BYTES: usize = 256 << 10;
+
+/// Upstreams of a listener, as far as `auth: passthrough` depends on them.
+#[derive(Debug)]
+pub(crate) enum Upstreams<'a> {
+    /// One server over HTTP, which gets the credentials of callers, and these headers of the operator.
+    OneRemote(&'a [String]),
+    /// Anything else.
+    Other,
+}
+
+/// Checks that the callers of a listener may reach it, and returns their authenticator.
+///
+/// # Errors
+/// Returns the problem and the options that fix it.
+pub(crate) fn authenticator(
+    config: &Config,
+    listener: Listener,
+    upstreams: &Upstreams<'_>,
+) -> Result<Arc<Authenticator>, Box<dyn Error>> {
+    let policy = config.access()?;
+    if policy == AccessPolicy::Passthrough {
+        check_passthrough(config, upstreams)?;
+    }
+    listener.check(policy.is_checked(), config.insecure())?;
+    Ok(Arc::new(Authenticator::new(policy, config.public_url(), keys_at)?))
+}
+
+/// Checks the admin listener, and returns the authenticator of its callers.
+///
+/// # Errors
+/// Returns the problem and the options that fix it.
+pub(crate) fn admin_authenticator(
+    config: &Config,
+    at: Option<SocketAddr>,
+    insecure: bool,
+) -> Result<Arc<Authenticator>, String> {
+    let tokens = config.admin_tokens();
+    if let Some(at) = at {
+        let (subject, auth_option) = ("health, metrics and records", Some("--admin-token-hash"));
+        Listener { at, subject, option: "--admin", auth_option }
+            .check(!tokens.is_empty(), insecure || config.insecure())?;
+    }
+    Ok(Arc::new(if tokens.is_empty() { Authenticator::unchecked() } else { Authenticator::bearer(tokens) }))
+}
+
+/// Checks that there is an upstream that checks the credentials of callers, and gets them unchanged.
+fn check_passthrough(config: &Config, upstreams: &Upstreams<'_>) -> Result<(), String> {
+    let Upstreams::OneRemote(headers) = upstreams else {
+        return Err("auth passthrough needs exactly one upstream, with a URL, that checks the credentials of callers; \
+                    use bearer or jwt in front of commands and of several servers"
+            .into());
+    };
+    let configured: Option<Vec<HeaderName>> =
+        config.principal_headers().map(|names| names.iter().filter_map(|name| name.parse().ok()).collect());
+    let credentials = configured.unwrap_or_else(|| DEFAULT_PRINCIPAL_HEADERS.to_vec());
+    let names = headers.iter().filter_map(|line| line.split_once(':')?.0.trim().parse::<HeaderName>().ok());
+    match names.into_iter().find(|name| credentials.contains(name)) {
+        Some(name) => Err(format!(
+            "auth passthrough forwards the credentials of callers, but the header {name} of the configuration would \
+             replace them: remove it, or use bearer or jwt"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Returns the function that fetches the keys at a URL.
+fn keys_at(url: &Uri) -> Result<FetchKeys, Box<dyn Error>> {
+    let client = HttpClient::new(url.scheme_str() == Some("https"))?;
+    let url = url.clone();
+    Ok(Box::new(move || Box::pin(fetch_keys(client.clone(), url.clone()))))
+}
+
+async fn fetch_keys(client: HttpClient, url: Uri) -> FetchedKeys {
+    let fetch = async {
+        let mut request = Request::new(body::empty());
+        *request.uri_mut() = url;
+        let headers: &mut HeaderMap = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, application/jwk-set+json"));
+        let response = client.send(request).await.map_err(|error| error.to_string())?;
+        // A redirect is no success: it leads to a server that the operator has not named.
+        if !response.status().is_success() {
+            return Err(format!("the response status was {}", response.status()));
+        }
+        let (mut head, content) = response.into_parts();
+        let content = encoding::decode_body(&mut head.headers, content).map_err(|error| error.to_string())?;
+        body::read_all(content, MAX_KEYS_BYTES).await.map_err(|error| error.to_string())
+    };
+    timeout(KEYS_TIMEOUT, fetch)
+        .await
+        .unwrap_or_else(|_| Err(format!("no response within {} s", KEYS_TIMEOUT.as_secs())))
+}

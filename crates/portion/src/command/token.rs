@@ -1,0 +1,48 @@
+//! `portion token`: makes a bearer token, and its entry for the configuration.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Args;
+use portion_auth::{new_token, token_entry};
+use portion_policy::access::TokenHash;
+use serde_json::json;
+
+use super::CommandResult;
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion token ci
+  portion serve --auth bearer --token-hash ci=sha256:… -- npx -y SERVER
+
+The client sends the token as Authorization: Bearer TOKEN. Portion needs only the entry, and cannot show the token again.
+To replace a token, add a second entry of the same name, and remove the first when no client uses it: tokens of one name
+belong to one caller.";
+
+/// Options of `portion token`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// Name of the caller: letters, digits, `_`, `-`, `.` and `@`
+    name: String,
+    /// Print JSON: name, token and entry
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints a new token with its entry.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let name = &options.name;
+    let token = new_token()?;
+    let entry = token_entry(name, &token).to_string();
+    entry.parse::<TokenHash>().map_err(|error| format!("the name `{}` {error}", name.escape_debug()))?;
+    let text = if options.json {
+        json!({ "name": name, "token": token, "entry": entry }).to_string()
+    } else {
+        format!(
+            "Token for the client, shown only now:\n  {token}\n\nEntry for tokenHashes, or --token-hash:\n  {entry}"
+        )
+    };
+    writeln!(io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
