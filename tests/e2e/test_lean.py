@@ -6,6 +6,7 @@ import pytest
 
 from fixture import corpus
 from harness.command import FIXTURE, SDK_FIXTURE, wrapped
+from harness.dense import records
 from harness.peer import Peer
 from harness.reply import Reply, again, exact, lawful, walk
 
@@ -25,36 +26,6 @@ def sdk():
     with Peer(wrapped(SDK_FIXTURE, "--lean")) as peer:
         peer.tools()
         yield peer
-
-
-def records(reply, *path, read=json.loads):
-    """A page's records, out of the table that they may be written as."""
-    value = read(reply.text)
-    for name in path:
-        value = value[name]
-    if reply.meta.get("rows") != "dense":
-        return value
-    return list(expanded(dict(value)))
-
-
-def expanded(table):
-    columns, absent_if_null = table.get("columns", []), set(table.get("nullIsAbsent", []))
-    absent_at = dict(table.get("absentAt", {}))
-    for number, cells in enumerate(table["rows"]):
-        record = {}
-        for name, value in dict(table.get("constants", {})).items():
-            put(record, name, value)
-        for name, value in zip(columns, cells, strict=False):
-            if not (value is None and name in absent_if_null) and str(number) not in map(str, absent_at.get(name, [])):
-                put(record, name, value)
-        yield record
-
-
-def put(record, name, value):
-    *steps, last = name.split(".")
-    for step in steps:
-        record = record.setdefault(step, {})
-    record[last] = value
 
 
 def spelled(value):

@@ -17,6 +17,7 @@ pub mod manual;
 pub mod origin;
 pub mod pattern;
 pub mod problem;
+pub mod profile;
 mod read;
 pub mod reference;
 pub mod schema;

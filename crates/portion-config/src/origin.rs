@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::document::TextPosition;
 
 /// The origin of a value, in order of increasing priority.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Origin {
     /// The built-in default.
+    #[default]
     Default,
     /// This profile.
     Profile(&'static str),

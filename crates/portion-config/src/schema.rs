@@ -5,6 +5,7 @@ use portion_tokens::Factor;
 use serde_json::{Map, Value as Json, json};
 
 use crate::key::{Key, SettingsLevel, ValueKind};
+use crate::profile::PROFILES;
 
 /// Pattern for a size with a unit.
 const SIZE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB]?)?|[bB])?$";
@@ -19,6 +20,15 @@ const TOKEN_HASHES_PATTERN: &str =
 pub fn schema() -> Json {
     let mut top = properties(SettingsLevel::Top);
     top.insert("$schema".into(), json!({ "type": "string" }));
+    let section = "The same settings as another server writes them: output_token_threshold, hard_output_token_cap, \
+                   default_page_size, max_page_size, enable_summarization, enable_pagination, endpoints";
+    top.insert("context_protection".into(), json!({ "type": "object", "description": section }));
+    let profiles: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    let api_of_profile = json!({
+        "required": ["profile"],
+        "properties": { "profile": { "enum": profiles } },
+        "not": { "required": ["command"] }
+    });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of Portion",
@@ -30,7 +40,7 @@ pub fn schema() -> Json {
                 "type": "object",
                 "properties": properties(SettingsLevel::Upstream),
                 "oneOf": [
-                    { "anyOf": [{ "required": ["url"] }, { "required": ["openapi"] }] },
+                    { "anyOf": [{ "required": ["url"] }, { "required": ["openapi"] }, api_of_profile] },
                     { "required": ["command"] }
                 ],
                 "additionalProperties": false
@@ -93,6 +103,37 @@ fn pushdown_schema() -> Json {
     ] })
 }
 
+fn tools_schema() -> Json {
+    let parameter = json!({
+        "type": ["object", "null"],
+        "properties": {
+            "in": { "enum": ["path", "query", "body", "control"] },
+            "name": { "type": "string", "minLength": 1 },
+            "required": { "type": "boolean" },
+            "list": { "type": "boolean" }
+        }
+    });
+    let tool = json!({
+        "type": "object",
+        "properties": {
+            "description": { "type": "string", "minLength": 1 },
+            "request": { "type": "string", "pattern": "^[A-Z]+ /" },
+            "parameters": { "type": "object", "additionalProperties": parameter },
+            "query": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } },
+            "body": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } },
+            "bodyEncoding": { "enum": ["json", "form"] },
+            "read": { "type": "boolean" }
+        },
+        "required": ["description", "request"],
+        "additionalProperties": false
+    });
+    json!({
+        "type": "object",
+        "patternProperties": { "^[a-zA-Z0-9_-]{1,64}$": tool },
+        "additionalProperties": false
+    })
+}
+
 fn value_schema(kind: ValueKind) -> Json {
     match kind {
         ValueKind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
@@ -137,6 +178,7 @@ fn value_schema(kind: ValueKind) -> Json {
             { "type": "string", "minLength": 1 },
             { "type": "array", "items": { "type": ["string", "number"] }, "minItems": 1 }
         ] }),
+        ValueKind::Tools => tools_schema(),
         ValueKind::Secrets => json!({ "$ref": "#/$defs/secrets" }),
         ValueKind::Endpoints => json!({
             "type": "object",

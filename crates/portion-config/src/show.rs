@@ -9,7 +9,7 @@ use crate::config::{Cascade, Config};
 use crate::key::{Key, KeyGroup, SettingsLevel, ValueKind};
 use crate::origin::Origin;
 use crate::settings::{Setting, Settings};
-use crate::value::yaml_scalar;
+use crate::value::{Value, yaml_scalar};
 
 /// Returns the configuration as YAML, with defaults as comments. With `origin`, each line names the
 /// origin of its value. With `endpoint`, it shows the values in force for that endpoint. Secrets are
@@ -76,6 +76,16 @@ impl YamlWriter {
     }
 
     fn write_setting(&mut self, level: usize, set: &Setting) {
+        if let Value::Tools(tools) = &set.value {
+            self.write_heading(level, set.key.name);
+            for (name, tool) in &tools.written {
+                self.write_line(
+                    &format!("{}{}: {tool}", "  ".repeat(level + 1), yaml_scalar(name)),
+                    &set.origin,
+                );
+            }
+            return;
+        }
         self.write_line(&format!("{}{}: {}", "  ".repeat(level), set.key.name, set.value), &set.origin);
     }
 

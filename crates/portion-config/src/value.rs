@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use portion_openapi::ToolDescription;
 use serde_json::{Map, Value as Json};
 
 use crate::reference::Secret;
@@ -31,6 +32,8 @@ pub enum Value {
     Sections(Vec<(String, Vec<String>)>),
     /// Settings of a pushdown, each with its text.
     Pushdown(Vec<(String, String)>),
+    /// Descriptions of tools.
+    Tools(Box<DescribedTools>),
     /// A split experiment between this percentage of sessions and the rest.
     Split(f64),
     /// A text with references to secrets.
@@ -39,6 +42,15 @@ pub enum Value {
     Command(Vec<Secret>),
     /// Names, each with a text with references.
     Secrets(Vec<(String, Secret)>),
+}
+
+/// Tools of a REST API that are described in the configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DescribedTools {
+    /// The tools.
+    pub tools: Vec<ToolDescription>,
+    /// The tools as written, by name.
+    pub written: Map<String, Json>,
 }
 
 impl Value {
@@ -62,6 +74,7 @@ impl Value {
                 };
                 Json::Object(settings.iter().map(|(name, text)| (name.clone(), json(text))).collect())
             }
+            Self::Tools(tools) => Json::Object(tools.written.clone()),
             Self::Split(percent) => Json::Object(Map::from_iter([("split".into(), number_json(*percent))])),
             Self::Reference(secret) => Json::String(secret.masked_text().to_owned()),
             Self::Command(words) => words.iter().map(|word| Json::from(word.masked_text())).collect(),

@@ -16,11 +16,13 @@
 mod annotations;
 mod arguments;
 mod body;
+mod described;
 mod description;
 mod document;
 mod name;
 mod operation;
 mod parameter;
+mod path_pattern;
 pub mod percent;
 mod request;
 mod schema;
@@ -29,8 +31,13 @@ mod tool;
 mod tool_set;
 
 pub use arguments::ArgumentError;
+pub use described::{
+    ArgumentDescription, ArgumentPlace, BodyEncoding, CONTROL_MARK, DescriptionError, METHODS,
+    ToolDescription,
+};
 pub use document::{Document, DocumentError};
 pub use operation::Operation;
+pub use path_pattern::InvalidPath;
 pub use request::{RequestBody, RestRequest};
 pub use tool::Tool;
 pub use tool_set::{ToolOptions, ToolSet, ToolSetError};

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::annotations::{annotations, is_safe};
 use crate::body::{Body, BodyKind, BodyShape, DeclaredBody, declared_body};
+use crate::described::{DescriptionError, RequestTemplate, ToolDescription};
 use crate::description::{schema_description, tool_description};
 use crate::document::reference;
 use crate::name::{argument_name, unique};
@@ -39,6 +40,8 @@ pub struct Tool {
     /// Query parameters that the operator sets.
     pub(crate) reserved_query: Vec<String>,
     pub(crate) accept: String,
+    /// Set for a tool that an operator described: then its request is made from that.
+    pub(crate) described: Option<Box<RequestTemplate>>,
 }
 
 /// What the operator sets in each request, so that no argument may.
@@ -79,6 +82,33 @@ impl Tool {
         properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
     }
 
+    /// Creates the tool of a description. `reserved_query` names query parameters that the operator sets in each request.
+    ///
+    /// # Errors
+    /// Returns [`DescriptionError`] if the path does not agree with the arguments.
+    pub fn from_description(
+        description: &ToolDescription,
+        reserved_query: &[String],
+    ) -> Result<Self, DescriptionError> {
+        let template = RequestTemplate::new(description, reserved_query)?;
+        Ok(Self {
+            name: description.name.clone(),
+            description: description.description.clone(),
+            method: description.method,
+            path: description.path.clone(),
+            input_schema: description.input_schema(),
+            is_read: description.only_reads(),
+            parameters: Vec::new(),
+            body: None,
+            required: description.required(),
+            path_template: String::new(),
+            fixed_query: None,
+            reserved_query: Vec::new(),
+            accept: String::new(),
+            described: Some(Box::new(template)),
+        })
+    }
+
     pub(crate) fn build(operation: &Operation<'_>, name: String, reserved: Reserved<'_>) -> (Self, Findings) {
         let mut findings = findings(operation);
         let mut schema = InputSchema::new(operation);
@@ -111,6 +141,7 @@ impl Tool {
             fixed_query: query,
             reserved_query: reserved.query.to_vec(),
             accept: accept(operation),
+            described: None,
         };
         (tool, findings)
     }

@@ -38,6 +38,8 @@ pub struct Pushdown {
     pub id: Arc<str>,
     /// Argument with the order.
     pub sort: Option<Arc<str>>,
+    /// True if a limit above the largest page is refused instead of reduced.
+    pub refuses_large_limit: bool,
     /// Number of items that are fetched ahead.
     pub max_fetch: usize,
     /// Number of bytes of items that are fetched.
@@ -148,6 +150,7 @@ pub const SETTINGS: &[PushdownSetting] = &[
     setting("hasMore", "Place of a boolean that is true if there is more", false),
     setting("id", "Field that identifies an item", false),
     setting("sort", "Argument with the order", false),
+    setting("largeLimit", "Treatment of a limit above maxPageSize: reduce it, or refuse the call", false),
     setting("maxFetch", "Number of items that are fetched ahead", true),
     setting("maxFetchBytes", "Number of bytes of items that are fetched", true),
     setting("requestsPerSecond", "Largest number of requests per second to the server", true),
@@ -217,6 +220,7 @@ impl Default for Pushdown {
             has_more: None,
             id: Arc::from("id"),
             sort: None,
+            refuses_large_limit: false,
             max_fetch: 10_000,
             max_fetch_bytes: 64 << 20,
             requests_per_second: None,
@@ -308,6 +312,13 @@ impl Pushdown {
             "hasMore" => self.has_more = place(),
             "id" => self.id = Arc::from(text),
             "sort" => self.sort = place(),
+            "largeLimit" => {
+                self.refuses_large_limit = match text {
+                    "reduce" => false,
+                    "refuse" => true,
+                    _ => return Err(invalid(key, "is not known", "write reduce or refuse".into())),
+                }
+            }
             "maxFetch" => self.max_fetch = number(key, text, 1, 10_000_000)?,
             "maxFetchBytes" => self.max_fetch_bytes = bytes(key, text)?,
             "requestsPerSecond" => {

@@ -8,7 +8,7 @@ use clap::Args;
 use portion_config::reference::{ProcessEnvironment, expand};
 use portion_config::{OAuthConfig, RestConfig};
 use portion_mcp::upstream::link::rest::{ClientCredentials, RestConnector, RestOptions};
-use portion_openapi::{Document, ToolOptions, ToolSet, percent};
+use portion_openapi::{Document, Tool, ToolOptions, ToolSet, percent};
 use portion_policy::upstream::UpstreamTarget;
 
 const HEADING: &str = "REST API";
@@ -110,7 +110,9 @@ impl RestArgs {
             _ => None,
         };
         let config = RestConfig {
-            document: document.to_string_lossy().into_owned(),
+            document: Some(document.to_string_lossy().into_owned()),
+            tools: Vec::new(),
+            unresolved: Vec::new(),
             url: url.map(str::to_owned),
             headers,
             query: query.collect::<Result<_, String>>()?,
@@ -138,11 +140,26 @@ impl RestServer {
     /// Returns everything that distinguishes it from other servers of the user.
     pub(crate) fn identity(&self) -> Vec<String> {
         let RestConfig { document, url, headers, query, basic, oauth, .. } = self.config.clone();
-        let mut parts = vec!["openapi".to_owned(), document, url.unwrap_or_default()];
+        let mut parts = vec!["openapi".to_owned(), document.unwrap_or_default(), url.unwrap_or_default()];
         parts.extend(headers);
         parts.extend(query.into_iter().chain(basic).flat_map(|(name, value)| [name, value]));
         parts.extend(oauth.into_iter().flat_map(|oauth| [oauth.url, oauth.client_id, oauth.client_secret]));
         parts
+    }
+
+    /// Replaces the base URL, and adds headers to each request. With credentials of its own, the API needs no others.
+    #[must_use]
+    pub(crate) fn with_target(mut self, url: Option<&str>, headers: Vec<String>) -> Self {
+        let is_authorization = |line: &String| {
+            line.split(':').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("authorization"))
+        };
+        if headers.iter().any(is_authorization) {
+            self.config.oauth = None;
+            self.config.unresolved.clear();
+        }
+        self.config.url = url.map(str::to_owned).or(self.config.url);
+        self.config.headers.extend(headers);
+        self
     }
 
     /// Reads the document and builds the tools. `config_file` is the configuration file, `is_read` names further tools that
@@ -156,21 +173,21 @@ impl RestServer {
         config_file: Option<&Path>,
         is_read: impl Fn(&str) -> bool,
     ) -> Result<RestTools, Box<dyn Error>> {
-        let file = &self.config.document;
-        let named = |error: &dyn std::fmt::Display| format!("OpenAPI document {file}: {error}");
-        let folder = config_file.and_then(Path::parent).filter(|_| self.is_configured);
-        let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
-        let document = Document::parse(&read_document(&path).map_err(|error| named(&error))?)
-            .map_err(|error| named(&error))?;
-        let target = self.target(&document)?;
-        let set = ToolSet::build(&document, &self.tool_options(&target)).map_err(|error| named(&error))?;
-        for pattern in &set.unmatched_patterns {
-            tracing::warn!(pattern, "include or exclude matches no operation of the OpenAPI document");
+        if let Some(problem) = self.config.unresolved.first() {
+            return Err(problem.to_string().into());
         }
-        for fault in set.faults.iter().take(MAX_LOGGED_FAULTS) {
-            tracing::warn!(fault, "the OpenAPI document has a fault");
+        let document = self.config.document.as_deref().map(|file| self.read_document(file, config_file));
+        let document = document.transpose()?;
+        let target = self.target(document.as_ref())?;
+        let options = self.tool_options(&target);
+        let mut tools = match (&document, &self.config.document) {
+            (Some(document), Some(file)) => operation_tools(document, &options, file)?,
+            _ => Vec::new(),
+        };
+        for description in &self.config.tools {
+            tools.retain(|tool| tool.name != description.name);
+            tools.push(Tool::from_description(description, &options.reserved_query)?);
         }
-        let (mut tools, operations) = (set.tools, set.operations);
         for tool in &mut tools {
             let is_named = self.reads.iter().any(|pattern| portion_text::glob::matches(pattern, &tool.name));
             if is_named || is_read(&tool.name) {
@@ -179,21 +196,29 @@ impl RestServer {
         }
         let chosen = tools.len();
         let is_large = chosen > MAX_FULL_TOOLS;
-        tracing::info!(tools = chosen, operations, file, "tools of the OpenAPI document");
+        tracing::info!(tools = chosen, "tools of the REST API");
+        let oauth = self.client_credentials(&target)?;
         let connector = RestConnector::new(RestOptions {
             target,
             tools,
-            oauth: self.client_credentials()?,
+            oauth,
             timeout: self.config.timeout,
             max_response_bytes: message_limit,
-            title: document.title().unwrap_or("REST API").to_owned(),
-            version: document.api_version().unwrap_or("0").to_owned(),
+            title: document.as_ref().and_then(Document::title).unwrap_or("REST API").to_owned(),
+            version: document.as_ref().and_then(Document::api_version).unwrap_or("0").to_owned(),
         })?;
         Ok(RestTools { connector, is_large })
     }
 
-    fn target(&self, document: &Document) -> Result<UpstreamTarget, Box<dyn Error>> {
-        let url = self.config.url.clone().or_else(|| document.server_url());
+    fn read_document(&self, file: &str, config_file: Option<&Path>) -> Result<Document, Box<dyn Error>> {
+        let folder = config_file.and_then(Path::parent).filter(|_| self.is_configured);
+        let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
+        let text = read_document(&path).map_err(|error| in_document(file, &error))?;
+        Ok(Document::parse(&text).map_err(|error| in_document(file, &error))?)
+    }
+
+    fn target(&self, document: Option<&Document>) -> Result<UpstreamTarget, Box<dyn Error>> {
+        let url = self.config.url.clone().or_else(|| document?.server_url());
         let url = url.ok_or(
             "the OpenAPI document names no absolute server URL; give the base URL of the API with --upstream URL, \
              or url in the configuration",
@@ -229,11 +254,42 @@ impl RestServer {
         }
     }
 
-    fn client_credentials(&self) -> Result<Option<ClientCredentials>, Box<dyn Error>> {
+    /// Returns the credentials. The URL of the token endpoint may be a path below the base URL.
+    fn client_credentials(
+        &self,
+        target: &UpstreamTarget,
+    ) -> Result<Option<ClientCredentials>, Box<dyn Error>> {
         let Some(oauth) = &self.config.oauth else { return Ok(None) };
-        let OAuthConfig { url, client_id, client_secret, scope } = oauth.clone();
+        let OAuthConfig { mut url, client_id, client_secret, scope } = oauth.clone();
+        if url.starts_with('/') {
+            let base = target.url().to_string();
+            let base = base.split('?').next().unwrap_or_default();
+            url = format!("{}{url}", base.trim_end_matches('/'));
+        }
         Ok(Some(ClientCredentials { token_url: UpstreamTarget::new(&url)?, client_id, client_secret, scope }))
     }
+}
+
+/// Returns the tools of the operations of a document.
+fn operation_tools(document: &Document, options: &ToolOptions, file: &str) -> Result<Vec<Tool>, String> {
+    let set = ToolSet::build(document, options).map_err(|error| in_document(file, &error))?;
+    for pattern in &set.unmatched_patterns {
+        tracing::warn!(pattern, "include or exclude matches no operation of the OpenAPI document");
+    }
+    for fault in set.faults.iter().take(MAX_LOGGED_FAULTS) {
+        tracing::warn!(fault, "the OpenAPI document has a fault");
+    }
+    tracing::info!(
+        tools = set.tools.len(),
+        operations = set.operations,
+        file,
+        "tools of the OpenAPI document"
+    );
+    Ok(set.tools)
+}
+
+fn in_document(file: &str, error: &dyn std::fmt::Display) -> String {
+    format!("OpenAPI document {file}: {error}")
 }
 
 /// Warns that a list of tools is long, and says how to shorten it.

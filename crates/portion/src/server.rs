@@ -99,6 +99,18 @@ impl Server {
         Ok(Some(Self::Command(Program::new(program, args))))
     }
 
+    /// Replaces the base URL of a configured REST API, and adds headers to each request.
+    ///
+    /// # Errors
+    /// Returns an error if the server is none.
+    pub(crate) fn with_rest_target(self, url: Option<&str>, headers: Vec<String>) -> Result<Self, String> {
+        match self {
+            Self::Rest(rest) => Ok(Self::Rest(Box::new(rest.with_target(url, headers)))),
+            _ if url.is_none() && headers.is_empty() => Ok(self),
+            _ => Err(NO_REST_API.to_owned()),
+        }
+    }
+
     /// Appends everything that distinguishes it from other servers.
     fn write_identity(&self, has_directory: bool, out: &mut Vec<Vec<u8>>) {
         let mut add = |bytes: &[u8]| out.push(bytes.to_vec());
@@ -189,6 +201,10 @@ pub(crate) fn connect_rest(
     }
     Ok(tools.connector)
 }
+
+/// Error for `--upstream URL` without a REST API.
+pub(crate) const NO_REST_API: &str = "--upstream URL is the base URL of a REST API: give its document with --openapi, or its \
+                                      tools with --profile or in the configuration";
 
 impl NamedServer {
     /// Sets the transport of a server at a URL.

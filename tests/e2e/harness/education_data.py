@@ -5,6 +5,7 @@ It ignores `limit`, as the real one does. Numbers below zero are codes: -1 missi
 
 from urllib.parse import urlencode, urlsplit
 
+from .record_fields import SCHOOL, filled
 from .rest_stub import Response, RestStub, operation
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
@@ -71,23 +72,33 @@ def school(number, year=2020):
 
 
 class EducationData(RestStub):
-    """`rows` schools, in pages of `page_rows` (the real API: 10,000)."""
+    """`rows` schools, in pages of `page_rows` (the real API: 10,000). With `full`, records have all 52 fields."""
 
-    def __init__(self, rows=25_000, page_rows=10_000):
-        self.rows, self.page_rows = rows, page_rows
+    def __init__(self, rows=25_000, page_rows=10_000, full=False):
+        self.rows, self.page_rows, self.full = rows, page_rows, full
         super().__init__({
             "GET /api/v1/schools/ccd/directory/summaries": self._summary,
             "GET /api/v1/schools/ccd/directory/{year}/": self._directory,
             "GET /api/v1/schools/ccd/enrollment/{year}/{grade}/": self._enrollment,
+            "GET /api/v1/api-endpoints/": self._endpoints,
         })
 
+    def schools(self, year=2020):
+        records = (school(number, year) for number in range(self.rows))
+        return [filled(record, SCHOOL, number) for number, record in enumerate(records)] if self.full else list(records)
+
     def _directory(self, request):
-        return self._page(request, [school(number, int(request.path["year"])) for number in range(self.rows)])
+        return self._page(request, self.schools(int(request.path["year"])))
 
     def _enrollment(self, request):
         year, grade = int(request.path["year"]), request.path["grade"]
         rows = ({"year": year, "ncessch": f"06{number:010}", "grade": grade, "fips": [6, 36, 48][number % 3], "enrollment": number % 300} for number in range(self.rows))
         return self._page(request, list(rows))
+
+    def _endpoints(self, request):
+        topics = ["directory", "enrollment", "finance"]
+        results = [{"endpoint_id": number, "endpoint_url": f"/api/v1/schools/ccd/{topic}/{{year}}/", "years_available": "1986-2022"} for number, topic in enumerate(topics)]
+        return {"count": len(results), "next": None, "previous": None, "results": results}
 
     def _summary(self, request):
         query = request.query

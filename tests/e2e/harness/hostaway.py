@@ -5,7 +5,9 @@ requests with columns and rows. A request without a valid token gets 403.
 """
 
 import datetime
+from urllib.parse import parse_qsl
 
+from .record_fields import LISTING, RESERVATION, filled
 from .rest_stub import Response, RestStub, operation
 
 CLIENT_ID, CLIENT_SECRET = "31337", "hostaway-client-secret-7f3a"
@@ -116,12 +118,48 @@ def reservation(number):
     }
 
 
-class Hostaway(RestStub):
-    """`tokens` are valid; an empty set makes clients authenticate again. `refusals` requests get 429 first."""
+def full_listing(number):
+    """A listing with all fields, of about 8 KB."""
+    images = [{"id": each, "url": f"https://img.example/{number}/{each}.jpg", "caption": f"View {each}"} for each in range(24)]
+    long = {
+        "description": " ".join(f"Room {each} of villa {number} has a window to the garden." for each in range(40)),
+        "houseRules": "No parties. No smoking. Quiet after ten.",
+        "keyPickup": f"The key is in box {number:04}.",
+        "contactEmail": f"owner{number}@example.com",
+        "contactPhone1": f"+34 600 {number:06}",
+        "listingImages": images,
+    }
+    return filled(listing(number) | long, LISTING, number)
 
-    def __init__(self, listings=60, reservations=500):
-        self.listings = [listing(number) for number in range(listings)]
-        self.reservations = [reservation(number) for number in range(reservations)]
+
+def full_reservation(number):
+    """A reservation with all fields, and more than 2,000 tokens."""
+    fees = [
+        {"id": number * 100 + each, "units": 1, "type": "price", "name": name, "title": name, "alias": None, "value": 10 + each, "isIncludedInTotalPrice": 1, "isDeleted": 0, "total": 10 + each}
+        for each, name in enumerate(["baseRate", "cleaningFee", "cityTax", "petFee", "resortFee", "serviceFee", "linenFee", "bookingFee"])
+    ]
+    messages = [{"id": each, "date": f"2026-01-{1 + each:02}", "isIncoming": each % 2, "body": f"Message {each}: we arrive at {each + 8} and ask for a cot."} for each in range(20)]
+    own = {
+        "listingName": f"Garden Villa {number % 60}",
+        "phone": f"+34 611 {number:06}",
+        "doorCodeInstruction": f"Turn left, then press {number:04}.",
+        "guestNote": f"A note of guest {number}.",
+        "financeField": fees,
+        "conversationMessages": messages,
+    }
+    return filled(reservation(number) | own, RESERVATION, number)
+
+
+class Hostaway(RestStub):
+    """`tokens` are valid; an empty set makes clients authenticate again. `refusals` requests get 429 first.
+
+    With `full`, records have all fields of the real API.
+    """
+
+    def __init__(self, listings=60, reservations=500, full=False):
+        listing_of, reservation_of = (full_listing, full_reservation) if full else (listing, reservation)
+        self.listings = [listing_of(number) for number in range(listings)]
+        self.reservations = [reservation_of(number) for number in range(reservations)]
         self.tokens, self.issued, self.refusals = set(), 0, 0
         super().__init__({
             "POST /v1/accessTokens": self._token,
@@ -165,8 +203,10 @@ class Hostaway(RestStub):
         return page(found, request)
 
     def _calendar(self, request):
-        start = datetime.date.fromisoformat(request.query.get("startDate", "2026-01-01"))
-        end = datetime.date.fromisoformat(request.query.get("endDate", "2026-01-31"))
+        return self.calendar(request.query.get("startDate", "2026-01-01"), request.query.get("endDate", "2026-01-31"))
+
+    def calendar(self, start, end):
+        start, end = datetime.date.fromisoformat(start), datetime.date.fromisoformat(end)
         days = [start + datetime.timedelta(days=each) for each in range((end - start).days + 1)]
         result = [
             {"id": number, "date": str(day), "isAvailable": number % 3 and 1, "price": 100 + number, "minimumStay": 2, "note": None}
@@ -175,11 +215,13 @@ class Hostaway(RestStub):
         return {"status": "success", "result": result}
 
     def _report(self, request):
+        asked = request.json if request.body.startswith(b"{") else dict(parse_qsl(request.body.decode()))
         names = ["id", "channelName", "status", "arrivalDate", "baseRate", "cleaningFeeValue", "ownerPayout"]
         rows = [
             [one["id"], one["channelName"], one["status"], one["arrivalDate"], one["totalPrice"], 45, one["totalPrice"] * 0.8]
             for one in self.reservations
-            if request.json["fromDate"] <= one["arrivalDate"] <= request.json["toDate"]
+            if asked["fromDate"] <= one["arrivalDate"] <= asked["toDate"]
+            and asked.get("listingMapIds[]", str(one["listingMapId"])) == str(one["listingMapId"])
         ]
         totals = [None, None, None, None, *(sum(row[at] for row in rows) for at in (4, 5, 6))]
         columns = [{"name": name, "title": name, "valueType": "string"} for name in names]

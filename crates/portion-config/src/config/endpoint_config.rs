@@ -100,6 +100,7 @@ impl Cascade<'_> {
                 chunking: on("chunking"),
                 query: on("query"),
             },
+            is_compact: self.choice("compact") == Some("always"),
             metadata: if self.choice("metadata") == Some("always") {
                 MetadataMode::Always
             } else {
@@ -116,6 +117,7 @@ impl Cascade<'_> {
             },
             list_path: self.text("items").map(Arc::from),
             summary_fields: self.names("summaryFields").unwrap_or_default().into(),
+            summary_only: self.boolean("summaryOnly") == Some(true),
             sections: self.sections(),
             default_sort: self.text("sort").map(Arc::from),
             strip_rule: self.strip_rule(),

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use portion_openapi::ToolDescription;
 use portion_policy::endpoint::EndpointKind;
 use portion_policy::policy_source::EndpointTarget;
 
 use super::Config;
+use crate::problem::Problem;
 use crate::read::{ConfigReader, UpstreamLayer};
 use crate::reference::Secret;
 use crate::settings::Settings;
@@ -13,15 +15,19 @@ use crate::value::Value;
 
 /// Default of `callTimeout`.
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_mins(1);
-/// Keys that need `openapi`.
+/// Keys that need `openapi` or `tools`.
 pub(super) const REST_KEYS: [&str; 6] =
     ["include", "exclude", "queryParameters", "basicAuth", "oauth", "callTimeout"];
 
 /// A REST API whose operations become tools. References are followed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RestConfig {
-    /// Path of the `OpenAPI` document.
-    pub document: String,
+    /// Path of the `OpenAPI` document, if there is one.
+    pub document: Option<String>,
+    /// Tools that are described in the configuration.
+    pub tools: Vec<ToolDescription>,
+    /// Problems with references of a profile. They matter only if the API is used.
+    pub unresolved: Vec<Problem>,
     /// Base URL; `None`: that of the document.
     pub url: Option<String>,
     /// Headers of each request, `Name: value`.
@@ -54,8 +60,8 @@ pub struct OAuthConfig {
 }
 
 impl ConfigReader {
-    /// Builds the REST API of an upstream with `openapi`.
-    pub(super) fn resolve_rest(&mut self, name: &str, document: &str, served: &UpstreamLayer) -> RestConfig {
+    /// Builds the REST API of an upstream with `openapi` or `tools`.
+    pub(super) fn resolve_rest(&mut self, name: &str, served: &UpstreamLayer) -> RestConfig {
         let settings = &served.settings;
         self.reject_unused_keys(name, settings, &["env", "transport"], "command, or url without openapi");
         let lines =
@@ -64,7 +70,15 @@ impl ConfigReader {
         let basic = self.members(name, settings, "basicAuth", ["user", "password"], []);
         let oauth = self.members(name, settings, "oauth", ["url", "clientId", "clientSecret"], ["scope"]);
         RestConfig {
-            document: document.to_owned(),
+            document: match settings.get("openapi").map(|set| &set.value) {
+                Some(Value::Text(document)) => Some(document.clone()),
+                _ => None,
+            },
+            tools: match settings.get("tools").map(|set| &set.value) {
+                Some(Value::Tools(tools)) => tools.tools.clone(),
+                _ => Vec::new(),
+            },
+            unresolved: Vec::new(),
             url: match settings.get("url").map(|set| &set.value) {
                 Some(Value::Reference(url)) => Some(url.reveal().to_owned()),
                 _ => None,

@@ -80,10 +80,19 @@ impl ConfigReader {
     ) -> Vec<Upstream> {
         let mut upstreams = Vec::new();
         for (name, mut served) in named {
+            let known = self.problems.len();
             if let Some(resolver) = resolver {
                 self.expand_references(&mut served.settings, resolver);
             }
-            let Some(server) = self.resolve_server(&name, &served) else { continue };
+            // A profile names variables that are needed only if its API is used.
+            let found = self.problems.split_off(known);
+            let (unresolved, found): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|problem| matches!(problem.origin, Origin::Profile(_)));
+            self.problems.extend(found);
+            let Some(mut server) = self.resolve_server(&name, &served) else { continue };
+            if let ServerConfig::Rest(rest) = &mut server {
+                rest.unresolved = unresolved;
+            }
             let rules = cascade::rules_by_specificity(any, Some(&served.rules));
             let UpstreamLayer { settings, rules: PatternSettings(own), .. } = served;
             upstreams.push(Upstream { name: name.into(), server, settings, rules, declared_rules: own });
@@ -118,15 +127,21 @@ impl ConfigReader {
             Some(Value::Secrets(secrets)) => secrets.as_slice(),
             _ => &[],
         };
-        if let (Some(Value::Text(document)), None) = (value("openapi"), value("command")) {
-            let rest = self.resolve_rest(name, document, served);
+        let is_rest = value("openapi").is_some() || value("tools").is_some();
+        if is_rest && value("command").is_none() {
+            let rest = self.resolve_rest(name, served);
+            if rest.document.is_none() && rest.url.is_none() {
+                let message = format!("the upstream {name} has tools and no url");
+                self.report(origin.clone(), message, "set url to the base URL of the API");
+            }
             self.check_target(name, rest.url.as_deref(), &rest.headers, settings);
             return Some(ServerConfig::Rest(Box::new(rest)));
         }
-        self.reject_unused_keys(name, settings, &REST_KEYS, "openapi");
+        self.reject_unused_keys(name, settings, &REST_KEYS, "openapi or tools");
         match (value("url"), value("command")) {
-            (_, Some(_)) if value("openapi").is_some() => {
-                let message = format!("the upstream {name} has both openapi and command");
+            (_, Some(_)) if is_rest => {
+                let key = if value("openapi").is_some() { "openapi" } else { "tools" };
+                let message = format!("the upstream {name} has both {key} and command");
                 self.report(origin.clone(), message, "remove one of the two");
                 None
             }

@@ -43,7 +43,7 @@ impl Layer {
 }
 
 impl PatternSettings {
-    fn overlay(&mut self, above: Self) {
+    pub(super) fn overlay(&mut self, above: Self) {
         for (pattern, settings) in above.0 {
             match self.0.iter_mut().find(|(known, _)| *known == pattern) {
                 Some((_, known)) => known.overlay(settings),

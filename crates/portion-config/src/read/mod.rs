@@ -1,7 +1,9 @@
 //! Reads the sources into settings and collects all errors.
 
+mod context_protection;
 mod layer;
 mod lines;
+mod profile;
 mod variables;
 
 use std::sync::Arc;
@@ -41,6 +43,7 @@ pub(super) enum DocumentSource {
     File(Arc<str>),
     Variable(Arc<str>),
     Option(Arc<str>),
+    Profile(&'static str),
 }
 
 impl DocumentSource {
@@ -49,6 +52,7 @@ impl DocumentSource {
             Self::File(file) => Origin::File(Arc::clone(file), spot.into()),
             Self::Variable(name) => Origin::Variable(Arc::clone(name)),
             Self::Option(name) => Origin::Option(Arc::clone(name)),
+            Self::Profile(name) => Origin::Profile(name),
         }
     }
 }
@@ -64,7 +68,7 @@ impl ConfigReader {
         for above in [self.read_variables(&sources.variables), self.read_options(&sources.options)] {
             layer.overlay(above);
         }
-        layer
+        self.apply_profiles(layer)
     }
 
     fn read_file(&mut self, path: &str, text: &str) -> Layer {
@@ -93,7 +97,7 @@ impl ConfigReader {
 
     fn read_root(&mut self, from: &DocumentSource, root: &Node) -> Layer {
         match &root.value {
-            NodeValue::Map(entries) => self.read_layer(from, entries),
+            NodeValue::Map(entries) => self.read_layer(from, &context_protection::translate(entries)),
             NodeValue::Null => {
                 let fix = "write {} to mean that";
                 self.warnings.push(Problem::new(from.origin(root.position), EMPTY_MESSAGE, fix));

@@ -5,6 +5,7 @@ mod differences;
 mod docs;
 mod errors;
 mod laws;
+mod profiles;
 mod schemas;
 mod secrets;
 mod shown;

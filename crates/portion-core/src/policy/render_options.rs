@@ -10,6 +10,8 @@ use super::StripRule;
 pub struct RenderOptions {
     /// Techniques that may be applied to payloads.
     pub techniques: Techniques,
+    /// True if JSON that passes whole is minified.
+    pub is_compact: bool,
     /// Condition for adding a notice.
     pub metadata: MetadataMode,
     /// Style of the keys of a notice.
@@ -20,6 +22,8 @@ pub struct RenderOptions {
     pub list_path: Option<Arc<str>>,
     /// Dotted paths of the fields that summaries and condensed records keep first.
     pub summary_fields: Arc<[String]>,
+    /// True if summaries and condensed records have no other fields than `summary_fields`.
+    pub summary_only: bool,
     /// Named parts of an object that can be requested.
     pub sections: Arc<[NamedSection]>,
     /// Order of a list when the request asks for none, in the syntax of the control `sort`.

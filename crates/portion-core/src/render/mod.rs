@@ -115,7 +115,8 @@ pub enum FirstReply {
 /// Renders the first reply to a call: the payload as received if it is small and the request is plain,
 /// otherwise a portion in every form that the payload has.
 pub fn first_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
-    let always = cx.policy.render_options.metadata == MetadataMode::Always;
+    let always = cx.policy.render_options.metadata == MetadataMode::Always
+        || cx.policy.render_options.is_compact && pass_through::has_white_space(snapshot);
     if (always || pass_through::needs_no_notice(snapshot))
         && let Some(pass_through::PassThroughCost { tokens }) =
             pass_through::pass_through_cost(snapshot, asked, cx)

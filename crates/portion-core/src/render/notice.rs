@@ -199,7 +199,7 @@ impl Notice<'_> {
             }
         }
         for (key, value) in self.page_numbers() {
-            say(key, value.into());
+            say(key, value);
         }
         if let Some(cut) = &self.structured_gap {
             say("structuredContent", cut.clone());
@@ -294,8 +294,8 @@ impl Notice<'_> {
     }
 
     /// Returns the page number, in the style with numbered pages, and the number of the next page if this
-    /// page is complete.
-    fn page_numbers(&self) -> Vec<(&'static str, usize)> {
+    /// page is complete, or null at the end.
+    fn page_numbers(&self) -> Vec<(&'static str, Value)> {
         let number = |key: &str| usize::try_from(self.rendering.meta.get(key)?.as_u64()?).ok();
         let page = || {
             let size = number("pageSize").filter(|size| *size > 0)?;
@@ -304,8 +304,13 @@ impl Notice<'_> {
         let numbered = self.key_style == MetadataStyle::Snake && self.kind() == "page";
         let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
         let end = offset.saturating_add(served);
-        let next = (end < total && end % size == 0).then_some(("nextPage", end / size + 1));
-        [("totalCount", total), ("currentPage", offset / size + 1)].into_iter().chain(next).collect()
+        let next = match (end < total, end % size) {
+            (true, 0) => Some((end / size + 1).into()),
+            (true, _) => None,
+            (false, _) => Some(Value::Null),
+        };
+        let numbers = [("totalCount", total.into()), ("currentPage", (offset / size + 1).into())];
+        numbers.into_iter().chain(next.map(|next| ("nextPage", next))).collect()
     }
 
     /// Returns a call that reads a section of a summary, and the available sections.

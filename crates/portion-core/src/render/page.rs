@@ -1,6 +1,6 @@
 //! Renders a page of a list.
 
-use portion_json::projection::OmittedFields;
+use portion_json::projection::{FieldSelection, OmittedFields, is_path_within};
 use portion_json::scan::minify;
 use serde_json::{Map, Value};
 
@@ -183,21 +183,36 @@ impl PageBuilder<'_> {
         // Follow-up pages keep the fields that the first page was condensed to.
         let before =
             self.target.pagination.and_then(|pace| pace.kept_fields.as_ref()).filter(|_| self.may_condense());
+        let summary = self.summary_selection().filter(|_| before.is_none());
+        let is_condensed = before.is_some() || summary.is_some();
         let keep = match &self.target.view.field_selection {
             RequestedFields::Only(fields) => Some(fields.clone()),
-            RequestedFields::Auto => before.cloned(),
+            RequestedFields::Auto => before.cloned().or(summary),
             RequestedFields::All => None,
         };
         let minified = keep.is_some() || self.target.allows_table || self.is_ranked();
-        let stages = if before.is_some() { vec!["condense"] } else { Vec::new() };
+        let stages = if is_condensed { vec!["condense"] } else { Vec::new() };
         RowFormat {
             is_minified: minified,
             kept_fields: keep,
-            is_condensed: before.is_some(),
+            is_condensed,
             noise: self.noise.clone(),
             stages,
             ..RowFormat::default()
         }
+    }
+
+    /// Returns the summary fields that the records have, if they are to have no others.
+    fn summary_selection(&self) -> Option<FieldSelection> {
+        let options = &self.target.policy.render_options;
+        if !options.summary_only || !self.may_condense() {
+            return None;
+        }
+        let paths = || self.rows.list.profile.fields.iter().map(|field| &field.path);
+        let named = options.summary_fields.iter();
+        let kept = named.flat_map(|name| paths().filter(move |path| is_path_within(path, name)).cloned());
+        let kept: Vec<String> = kept.collect();
+        (!kept.is_empty()).then(|| kept.into_iter().collect())
     }
 
     /// Returns true if fields may be omitted. Answers and ranked records keep all fields; fewer of them are
@@ -383,8 +398,8 @@ impl PageBuilder<'_> {
         // An answer keeps all fields, with shorter strings.
         let whole =
             if self.target.is_answer { summary::shorten_strings(value, &pointer, &left) } else { None };
-        let first = &self.target.policy.render_options.summary_fields;
-        let record = whole.or_else(|| summary::fit_record(value, &pointer, left.tokens, &left, first));
+        let options = &self.target.policy.render_options;
+        let record = whole.or_else(|| summary::fit_record(value, &pointer, left.tokens, &left, options));
         let FittedRecord { body, omitted_fields: left_out, elided_count: elided } = record?;
         let key = item.key.map_or_else(String::new, |key| format!("{}:", key.slice(self.rows.text)));
         let items = format!("{key}{body}");

@@ -1,6 +1,6 @@
 //! Decides which payloads pass as received.
 
-use portion_json::scan::escaped_len;
+use portion_json::scan::{escaped_len, minify};
 
 use super::block::block_cost;
 use super::exempt::is_exempt;
@@ -14,6 +14,17 @@ use crate::view::ResolvedRequest;
 pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
     let list_needs_notice = snapshot.upstream_list().is_some_and(|list| list.is_partial || list.has_changed);
     snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty() && !list_needs_notice
+}
+
+/// Returns true if a JSON part has white space between its tokens.
+pub(super) fn has_white_space(snapshot: &Snapshot) -> bool {
+    let mut texts =
+        snapshot.parts().iter().filter_map(Part::indexed_text).filter(|subject| subject.is_json());
+    texts.any(|subject| {
+        let mut minified = String::new();
+        minify(&subject.text, &mut minified);
+        minified.len() != subject.text.len()
+    })
 }
 
 /// Cost of a payload that passes whole.

@@ -10,6 +10,7 @@ use crate::policy::{EnvelopeMode, Policy, StripRule};
 use crate::snapshot::{IndexedText, Layout, List, OrderedList, Structure};
 use crate::stage::RowFormat;
 use crate::view::{Pagination, RequestedFields, SortOrder, View, list_field_names};
+use portion_json::scan::minify;
 
 /// A part to render, and how.
 #[derive(Clone, Copy)]
@@ -181,6 +182,10 @@ impl Rendering {
         let subject = spot.subject;
         let mut drawn = Self::new("whole", subject.text.to_string());
         drawn.is_json = subject.is_json();
+        if drawn.is_json && spot.policy.render_options.is_compact {
+            drawn.body.clear();
+            minify(&subject.text, &mut drawn.body);
+        }
         // A custom section is one object, even if it contains a list.
         if let Structure::List(list) = &subject.structure
             && !spot.view.is_custom_section()

@@ -14,6 +14,7 @@ use super::raw;
 use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars, name_list};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
+use crate::policy::RenderOptions;
 use crate::snapshot::{
     Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
 };
@@ -129,9 +130,8 @@ fn render_summary(
     let text: &str = &spot.subject.text;
     // A summary costs at most half of the threshold up to which an object is shown whole.
     let aim = room.tokens.min((spot.policy.summarize_above / 2).max(200));
-    let first = &spot.policy.render_options.summary_fields;
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
-        fit_record(text, spot.pointer, aim, room, first)?;
+        fit_record(text, spot.pointer, aim, room, &spot.policy.render_options)?;
     let (pointer, core) = core_object(text, members);
     let mut drawn = Rendering::new("summary", body);
     drawn.is_json = true;
@@ -241,8 +241,8 @@ pub(super) struct FittedRecord {
     pub elided_count: usize,
 }
 
-/// Reduces a record to `aim` tokens: fields wanted `first`, then the highest-ranked ones, with long strings
-/// shortened.
+/// Reduces a record to `aim` tokens: the summary fields, then the highest-ranked ones unless the operator wants
+/// no others, with long strings shortened.
 ///
 /// Returns `None` if not even the essential fields fit the budget.
 pub(super) fn fit_record(
@@ -250,8 +250,9 @@ pub(super) fn fit_record(
     pointer: &str,
     aim: usize,
     room: &RemainingBudget<'_>,
-    first: &[String],
+    options: &RenderOptions,
 ) -> Option<FittedRecord> {
+    let first = &options.summary_fields;
     if JsonKind::of_value(text) != JsonKind::Object {
         let mut written = String::new();
         minify(text, &mut written);
@@ -270,9 +271,13 @@ pub(super) fn fit_record(
             .iter()
             .position(|name| is_path_within(path, name) || own.is_some_and(|own| is_path_within(own, name)))
     };
-    let (mut first, rest): (Vec<Field>, Vec<Field>) =
+    let (mut first, mut rest): (Vec<Field>, Vec<Field>) =
         candidates.into_iter().partition(|field| rank(&field.path).is_some());
     first.sort_by_key(|field| rank(&field.path));
+    if options.summary_only && !first.is_empty() {
+        // Fields around the core object are no part of the record.
+        rest.retain(|field| !inside.is_empty() && !is_path_within(&field.path, &inside));
+    }
     let costs = field_costs(text, room, &|path| rank(path).is_some());
     let mut spend = aim;
     loop {

@@ -1,5 +1,6 @@
 //! Turns the arguments of a call into an HTTP request.
 
+mod described;
 mod form;
 mod multipart;
 mod path;
@@ -46,6 +47,9 @@ impl Tool {
     pub fn request(&self, arguments: &str) -> Result<RestRequest, ArgumentError> {
         let members = Members::parse(arguments)?;
         self.check_names(&members)?;
+        if let Some(described) = &self.described {
+            return described.write(&members);
+        }
         let mut query: Vec<String> = Vec::new();
         query.extend(self.fixed_query.clone());
         let (mut headers, mut cookies) = (vec![("Accept".to_owned(), self.accept.clone())], Vec::new());

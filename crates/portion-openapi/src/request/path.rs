@@ -65,7 +65,7 @@ fn plain_texts(parameter: &Parameter, shape: Shape) -> Result<Vec<String>, Argum
 }
 
 /// Rejects a value that a server could read as another path, even if it decodes escapes before it splits.
-fn check(argument: &str, text: &str) -> Result<(), ArgumentError> {
+pub(super) fn check(argument: &str, text: &str) -> Result<(), ArgumentError> {
     let invalid = |why| Err(ArgumentError::InvalidPath(format!("`{argument}`"), why));
     if text.is_empty() {
         return invalid("is empty");

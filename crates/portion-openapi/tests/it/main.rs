@@ -2,6 +2,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "tables read better with values")]
 
 mod attack;
+mod described;
 mod requests;
 mod tools;
 

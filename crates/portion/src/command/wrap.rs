@@ -33,6 +33,7 @@ Examples:
   portion wrap --lean -- uvx mcp-server-git
   portion wrap --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
   portion wrap --openapi openapi.yaml --upstream https://api.example.com/v1 --header 'Authorization: Bearer ${TOKEN}'
+  portion wrap --profile hostaway
   portion wrap --config portion.yaml -- npx -y SERVER
 
 Without a command or a URL, the single server of the configuration is wrapped.
@@ -42,7 +43,7 @@ The exit code is that of the command. With --url it is 0 if the client disconnec
 /// Options of `portion wrap`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
-#[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi"]))]
+#[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi", "upstream"]).multiple(true))]
 pub(crate) struct Options {
     /// Command that starts the server, with its arguments. Write `--` before it if an option without its value would
     /// take it
@@ -58,8 +59,8 @@ pub(crate) struct Options {
     remote: RemoteArgs,
     #[command(flatten)]
     rest: RestArgs,
-    /// Base URL of the REST API (default: the document's server)
-    #[arg(long, value_name = "URL", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
+    /// Base URL of the REST API (default: that of the document or the configuration)
+    #[arg(long, value_name = "URL", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
     upstream: Option<String>,
     /// Serve health, metrics and the dashboard at this address
     #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS)]
@@ -81,7 +82,10 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let (name, server) = match given {
         Some(server) => (options.server_name.clone().filter(|name| !name.is_empty()), server),
-        None => configured_server(options, &loaded)?,
+        None => {
+            let (name, server) = configured_server(options, &loaded)?;
+            (name, server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?)
+        }
     };
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
     let admin_callers = access::admin_authenticator(&loaded.config, at, options.insecure)?;

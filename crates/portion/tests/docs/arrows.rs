@@ -23,7 +23,7 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-openapi", &["text"]),
     ("portion-sql", &["core", "json", "text", "tokens"]),
     ("portion-telemetry", &["core", "json", "text", "tokens", "worker"]),
-    ("portion-config", &["core", "json", "policy", "text", "tokens"]),
+    ("portion-config", &["core", "json", "openapi", "policy", "text", "tokens"]),
     ("portion-dashboard", &["core", "json", "telemetry", "text", "tokens"]),
     ("portion-otlp", &["core", "json", "net", "telemetry", "text", "tokens", "worker"]),
     ("portion-gateway", &["core", "json", "policy", "sql", "text", "tokens", "worker"]),

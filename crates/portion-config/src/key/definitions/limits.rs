@@ -27,12 +27,13 @@ const PRESETS: &[&str] = &[
 pub(super) static KEYS: &[Key] = &[
     Key {
         name: "profile",
-        kind: ValueKind::Choice(&["default", "lean", "soft"]),
+        kind: ValueKind::Choice(&["default", "lean", "soft", "hostaway", "education-data"]),
         default: "default",
         value_name: "NAME",
         doc: "Defaults for keys that are not set: default; lean, smaller replies (replyTarget 1200, \
-              hardCap 4000, rows auto, redact secrets); or soft, pages so large that few lists are paged \
-              (defaultPageSize 200)",
+              hardCap 4000, rows auto, redact secrets); soft, pages so large that few lists are paged \
+              (defaultPageSize 200); or a whole configuration for an API: hostaway, education-data (see \
+              [profiles](profiles.md))",
         ..LIMITS
     },
     Key {

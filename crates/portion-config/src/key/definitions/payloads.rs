@@ -71,6 +71,14 @@ pub(super) static KEYS: &[Key] = &[
         ..PAYLOADS
     },
     Key {
+        name: "summaryOnly",
+        kind: ValueKind::Boolean,
+        default: "false",
+        value_name: "BOOL",
+        doc: "Summaries, and records of lists that do not pass whole, have the summaryFields and no others",
+        ..PAYLOADS
+    },
+    Key {
         name: "sections",
         kind: ValueKind::Sections,
         keywords: &["none"],

@@ -16,6 +16,15 @@ pub(super) static KEYS: &[Key] = &[
         ..REPLIES
     },
     Key {
+        name: "compact",
+        kind: ValueKind::Choice(&["when-shaped", "always"]),
+        default: "when-shaped",
+        value_name: "WHEN",
+        doc: "JSON without white space: when-shaped, in replies with something left out; or always, in those that pass whole, \
+              too",
+        ..REPLIES
+    },
+    Key {
         name: "metadataStyle",
         kind: ValueKind::Choice(&["camel", "snake"]),
         default: "camel",

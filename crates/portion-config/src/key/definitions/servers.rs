@@ -115,6 +115,14 @@ pub(super) static KEYS: &[Key] = &[
         ..SERVERS
     },
     Key {
+        name: "tools",
+        kind: ValueKind::Tools,
+        value_name: "MAP",
+        doc: "Tools of a REST API, described here: {NAME: {description: TEXT, request: GET /path, parameters: MAP}}; url is \
+              then the base URL of the API (see [REST](rest.md))",
+        ..SERVERS
+    },
+    Key {
         name: "include",
         kind: ValueKind::Names,
         value_name: "PATTERNS",

@@ -4,6 +4,7 @@ mod invalid_value;
 mod pushdown;
 mod scalar;
 mod structured;
+mod tools;
 
 use portion_text::spelling::find_misspelled;
 use portion_tokens::Factor;
@@ -70,6 +71,8 @@ pub enum ValueKind {
     Command,
     /// Texts by name, with secrets as references.
     Secrets,
+    /// Descriptions of tools by name.
+    Tools,
     /// Settings by pattern.
     Endpoints,
     /// Servers by name.
@@ -89,6 +92,7 @@ impl ValueKind {
                 | Self::Experiment
                 | Self::Command
                 | Self::Secrets
+                | Self::Tools
                 | Self::Endpoints
                 | Self::Upstreams
         )
@@ -127,6 +131,7 @@ impl ValueKind {
             Self::CursorKeys => "a file, or keys in base64".into(),
             Self::Command => "a command line or a list of its words".into(),
             Self::Secrets => "a map of texts".into(),
+            Self::Tools => "a map of tools".into(),
             Self::Endpoints => "a map of settings by pattern".into(),
             Self::Upstreams => "a map of servers".into(),
         }
@@ -192,7 +197,7 @@ impl ValueKind {
                 "is not an experiment",
                 "write none, shadow or {split: 50}",
             )]),
-            Self::Sections | Self::Secrets | Self::Endpoints | Self::Upstreams => {
+            Self::Sections | Self::Secrets | Self::Tools | Self::Endpoints | Self::Upstreams => {
                 Err(vec![InvalidValue::new(node, "is text", format!("write {}", self.description()))])
             }
         }

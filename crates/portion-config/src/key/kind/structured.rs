@@ -38,6 +38,7 @@ impl ValueKind {
                 }));
                 if wrong.is_empty() { Ok(Value::Sections(sections)) } else { Err(wrong) }
             }
+            (Self::Tools, NodeValue::Map(entries)) => super::tools::parse_tools(entries),
             (Self::Pushdown, NodeValue::Map(entries)) => parse_pushdown_map(node, entries),
             (Self::Experiment, NodeValue::Map(entries)) => match entries.as_slice() {
                 [(name, percent)] if name.text == "split" => match Self::Percent.parse(percent, &[], "50")? {

@@ -87,7 +87,7 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max
         Some(properties) => splice.append(properties, &added),
         None => splice.append(&input.schema, &[format!("\"properties\":{{{}}}", added.join(","))]),
     }
-    tool.advertised_controls = names;
+    tool.advertised_controls.extend(names);
 }
 
 #[cfg(test)]

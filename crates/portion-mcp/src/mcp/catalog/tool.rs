@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use portion_core::paging::is_paging_argument;
+use portion_core::view::CONTROLS;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 use portion_policy::client::TOOL_LIMIT_META_KEY;
@@ -25,6 +26,8 @@ const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
     "dependentSchemas",
     "dependencies",
 ];
+/// Member of a property's schema that marks it as a control of the gateway.
+const CONTROL_MARK: &str = "x-portion-control";
 /// First words of tool names that suggest a list.
 const LIST_NAME_PREFIXES: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
 
@@ -152,6 +155,12 @@ impl UpstreamTool {
         let properties = properties.map(|whole| {
             let listed = walk::members(text, whole);
             self.properties = listed.iter().map(|member| unescape(member.key.slice(text))).collect();
+            let is_marked = |control: &&'static str| {
+                let property = walk::find_member(text, &listed, control);
+                let mark = property.and_then(|own| walk::member_value(text, own.value, CONTROL_MARK));
+                mark.is_some_and(|mark| mark.slice(text) == "true")
+            };
+            self.advertised_controls = CONTROLS.into_iter().filter(is_marked).collect();
             Sequence { span: whole, items: listed.iter().map(|member| member.span()).collect() }
         });
         let items = members.iter().map(|member| member.span()).collect();

@@ -26,7 +26,8 @@ pub(super) fn translate_arguments(
         let number = || value.trim_matches('"').parse::<u64>().ok();
         let control = if is(&names.limit) {
             // The tool's own limit may be larger than a page.
-            let limit = number().map(|limit| limit.min(policy.max_page_size as u64).to_string());
+            let limit = number().filter(|_| !pushdown.refuses_large_limit);
+            let limit = limit.map(|limit| limit.min(policy.max_page_size as u64).to_string());
             Some(("limit", limit.unwrap_or_else(|| value.to_owned())))
         } else if is(&names.page) {
             match &pushdown.style {

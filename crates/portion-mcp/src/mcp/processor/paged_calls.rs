@@ -157,7 +157,7 @@ impl McpProcessor {
             None => tool.is_gateway_control(control),
         };
         let ours = CONTROLS.into_iter().filter(is_ours).collect();
-        Some((PagingNames::resolve(pushdown, |name| tool.has_property(name)), ours))
+        Some((PagingNames::resolve(pushdown, |name| tool.has_property(name) && !tool.advertises(name)), ours))
     }
 
     /// Refuses a call with an invalid control.

@@ -14,6 +14,9 @@ pub(super) struct Options {
     /// Show the origin of each value
     #[arg(long)]
     origin: bool,
+    /// Show the configuration with this profile, such as hostaway or education-data
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
     /// Show the settings of an endpoint: the name of a tool or prompt, or the URI of a resource
     #[arg(long, value_name = "NAME")]
     endpoint: Option<String>,
@@ -23,7 +26,9 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
-    let (config, _) = Config::load(&super::sources(named)?, 0)?;
+    let mut sources = super::sources(named)?;
+    sources.options.extend(options.profile.iter().map(|name| ("profile".to_owned(), name.clone())));
+    let (config, _) = Config::load(&sources, 0)?;
     let upstream = options.upstream.as_deref();
     let target = options
         .endpoint

@@ -22,7 +22,7 @@ use crate::exposure::Listener;
 use crate::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
-use crate::server::{NamedServer, Server, ServerIds};
+use crate::server::{NO_REST_API, NamedServer, Server, ServerIds};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
 
@@ -32,6 +32,7 @@ Examples:
   portion serve --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
   portion serve --upstream git='uvx mcp-server-git' --upstream docs=https://docs.example.com/mcp
   portion serve --openapi openapi.yaml --upstream https://api.example.com/v1 --header 'Authorization: Bearer ${TOKEN}'
+  portion serve --profile hostaway
   portion serve --config portion.yaml
 
 One server is served at /mcp, several at /NAME/mcp. Without servers on the command line, those of the configuration are
@@ -42,7 +43,7 @@ PORTION_LOG=info logs the decision about each reply on stderr.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("server").args(["command", "server_url", "upstream"]))]
-#[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi"]))]
+#[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi", "upstream"]).multiple(true))]
 pub(crate) struct Options {
     /// Command that starts the server, with its arguments. Write `--` before it if an option without its value would
     /// take it
@@ -148,8 +149,8 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
     if options.rest.is_given() {
         return rest_server(options).map(|server| vec![server]);
     }
-    if options.upstreams.iter().any(|UpstreamArg(named)| named.name.is_empty()) {
-        return Err("--upstream: write it as NAME=URL or NAME='CMD ARGS'; a URL alone needs --openapi".into());
+    if let Some(url) = bare_url(options) {
+        return configured_api(url, options, loaded);
     }
     if let Some(server) = Server::from_args(options.url.as_deref(), &options.remote, &options.command)? {
         return Ok(vec![("/mcp".to_owned(), None, server)]);
@@ -184,6 +185,30 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
             Ok(vec![plain, placed(one)])
         }
         (several, _) => Ok(several.iter().map(placed).collect()),
+    }
+}
+
+/// Returns the URL of `--upstream URL`, which is that of a configured REST API.
+fn bare_url(options: &Options) -> Option<&str> {
+    options.upstreams.iter().find_map(|UpstreamArg(named)| match &named.server {
+        Server::Remote(remote) if named.name.is_empty() => Some(remote.url.as_str()),
+        _ => None,
+    })
+}
+
+/// Returns the only REST API of the configuration, at another URL.
+fn configured_api(url: &str, options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, String> {
+    let mut named = NamedServer::from_upstreams(loaded.config.upstreams());
+    named.retain(|one| matches!(one.server, Server::Rest(_)));
+    match (<[NamedServer; 1]>::try_from(named), options.upstreams.len()) {
+        (Ok([NamedServer { name, server }]), 1) => {
+            let server = server.with_rest_target(Some(url), options.remote.headers()?)?;
+            Ok(vec![
+                ("/mcp".to_owned(), Some(name.clone()), server.clone()),
+                (format!("/{name}/mcp"), Some(name), server),
+            ])
+        }
+        _ => Err(format!("--upstream: write it as NAME=URL or NAME='CMD ARGS'; {NO_REST_API}")),
     }
 }
 

@@ -1,0 +1,96 @@
+//! Puts the configuration of a profile below the settings that name it.
+
+use super::layer::PatternSettings;
+use super::{ConfigReader, DocumentSource, Layer, UpstreamLayer};
+use crate::document::{NodeValue, yaml};
+use crate::key::SettingsLevel;
+use crate::profile::Profile;
+use crate::settings::Settings;
+use crate::value::Value;
+
+/// Keys that say what a server is.
+const SERVER_KEYS: [&str; 4] = ["url", "command", "openapi", "tools"];
+
+impl ConfigReader {
+    /// Adds the settings of the profiles that the layer names, below its own.
+    pub(super) fn apply_profiles(&mut self, mut layer: Layer) -> Layer {
+        for (pattern, settings) in &layer.rules.0 {
+            self.reject_profile(pattern, settings);
+        }
+        for (name, upstream) in &mut layer.upstreams {
+            for (pattern, settings) in &upstream.rules.0 {
+                self.reject_profile(pattern, settings);
+            }
+            if let Some(profile) = profile_of(&upstream.settings) {
+                let base = self.read_profile(profile);
+                apply_to_upstream(base, name, upstream);
+            }
+        }
+        let Some(profile) = profile_of(&layer.top) else { return layer };
+        let mut base = self.read_profile(profile);
+        // A configuration with servers of its own does not serve the API of the profile.
+        let is_same = |name: &str| {
+            let own = layer.upstreams.iter().find(|(own, _)| own == name);
+            own.is_some_and(|(_, own)| {
+                !["command", "openapi"].iter().any(|key| own.settings.get(key).is_some())
+            })
+        };
+        if !layer.upstreams.is_empty() {
+            base.upstreams.retain(|(name, _)| is_same(name));
+        }
+        base.overlay(layer);
+        base
+    }
+
+    fn read_profile(&mut self, profile: &'static Profile) -> Layer {
+        let from = DocumentSource::Profile(profile.name);
+        let hidden = self.secret_ranges.len();
+        let layer = match yaml::parse(profile.text) {
+            Ok(document) => match &document.root.value {
+                NodeValue::Map(entries) => self.read_layer(&from, entries),
+                _ => Layer::default(),
+            },
+            Err(error) => {
+                self.report_document_error(&from, error);
+                Layer::default()
+            }
+        };
+        // Lines of a profile are not lines of the file.
+        self.secret_ranges.truncate(hidden);
+        layer
+    }
+
+    fn reject_profile(&mut self, pattern: &str, settings: &Settings) {
+        if let Some(profile) = profile_of(settings) {
+            let origin = settings.get("profile").map(|set| set.origin.clone()).unwrap_or_default();
+            let message = format!("the profile {} is not allowed at an endpoint ({pattern})", profile.name);
+            self.report(origin, message, "write it at the top or at an upstream");
+        }
+    }
+}
+
+/// Puts a profile below the settings of one server. A server without a URL and a command is that of the profile.
+fn apply_to_upstream(base: Layer, name: &str, upstream: &mut UpstreamLayer) {
+    let mut settings = Settings::default();
+    for (_, set) in base.top.iter().filter(|(_, set)| set.key.is_allowed_at(SettingsLevel::Upstream)) {
+        settings.insert(set.clone());
+    }
+    let is_open = SERVER_KEYS.iter().all(|key| upstream.settings.get(key).is_none());
+    let is_api = |own: &str| is_open || own == name && upstream.settings.get("command").is_none();
+    if let Some((_, api)) = base.upstreams.into_iter().find(|(own, _)| is_api(own)) {
+        settings.overlay(api.settings);
+    }
+    settings.overlay(std::mem::take(&mut upstream.settings));
+    upstream.settings = settings;
+    let mut rules = base.rules;
+    rules.overlay(std::mem::replace(&mut upstream.rules, PatternSettings::default()));
+    upstream.rules = rules;
+}
+
+/// Returns the profile that settings name, if it is one with a configuration.
+fn profile_of(settings: &Settings) -> Option<&'static Profile> {
+    match settings.get("profile")?.value {
+        Value::Choice(name) => Profile::by_name(name),
+        _ => None,
+    }
+}

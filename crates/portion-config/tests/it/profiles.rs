@@ -1,0 +1,167 @@
+//! Tests profiles that are whole configurations, and the section of another server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use portion_config::profile::PROFILES;
+use portion_config::{Config, ServerConfig, Sources, show};
+use portion_core::policy::MetadataStyle;
+use portion_policy::policy_source::{EndpointConfig, PolicySource};
+
+use super::{loaded, refused, tool, with_options, yaml};
+
+fn config(text: &str) -> Config {
+    loaded(&yaml(text))
+}
+
+fn endpoint(config: &Config, name: &str) -> EndpointConfig {
+    config.endpoint_config(tool(name))
+}
+
+fn server(config: &Config) -> &ServerConfig {
+    let [upstream] = config.upstreams() else { panic!("{:?}", config.upstreams()) };
+    &upstream.server
+}
+
+#[test]
+fn each_profile_is_valid_and_lists_tools() {
+    for profile in &PROFILES {
+        let config = config(&format!("profile: {}", profile.name));
+        let ServerConfig::Rest(rest) = server(&config) else { panic!("{}", profile.name) };
+        assert!(rest.tools.len() >= 3 && rest.url.is_some(), "{}", profile.name);
+        assert!(show(&config, true, None).contains(&format!("# profile {}", profile.name)));
+    }
+}
+
+#[test]
+fn rules_hold_with_and_without_a_prefix() {
+    let config = config("profile: hostaway");
+    for name in ["search_bookings", "hostaway_search_bookings", "GET /v1/reservations"] {
+        let rule = endpoint(&config, name);
+        assert!(rule.read && rule.pushdown.is_some(), "{name}");
+        assert!(rule.limits.render_options.summary_only, "{name}");
+        assert_eq!(rule.limits.render_options.summary_fields[1], "status", "{name}");
+    }
+    let rule = endpoint(&config, "hostaway_get_booking_details");
+    let sections: Vec<&str> =
+        rule.limits.render_options.sections.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(sections, ["guest", "financial", "property", "messages"]);
+    assert!(endpoint(&config, "other").redact.is_some());
+}
+
+#[test]
+fn a_file_overrides_a_profile() {
+    let config = config(
+        "profile: education-data\ntokenBudgetThreshold: 5000\nredact: [phone]\nendpoints:\n  \
+         '*get_education_data': {pushdown: none}\n",
+    );
+    let rule = endpoint(&config, "get_education_data");
+    assert_eq!(rule.limits.token_budget_threshold, Some(5000));
+    assert_eq!(rule.limits.default_page_size, Some(20));
+    assert_eq!(rule.limits.render_options.metadata_style, MetadataStyle::Snake);
+    assert!(rule.pushdown.is_none() && rule.read);
+    let redacted = with_options(yaml("{}"), &[("profile", "hostaway"), ("redact", "none")]);
+    assert!(endpoint(&loaded(&redacted), "get_guest_info").redact.is_none());
+}
+
+#[test]
+fn servers_of_a_file_replace_that_of_the_profile() {
+    let own = config("profile: hostaway\nupstreams: {mine: {command: my-server}}");
+    assert!(matches!(server(&own), ServerConfig::Command { .. }));
+    let moved = config("profile: hostaway\nupstreams: {hostaway: {url: 'http://127.0.0.1:1'}}");
+    let ServerConfig::Rest(rest) = server(&moved) else { panic!("{:?}", server(&moved)) };
+    assert!(rest.url.as_deref() == Some("http://127.0.0.1:1") && !rest.tools.is_empty());
+    let several = config(
+        "upstreams:\n  a: {profile: hostaway}\n  b: {command: my-server, profile: education-data}\n  c: {command: other}",
+    );
+    let kinds: Vec<String> = several.upstreams().iter().map(|one| format!("{:?}", one.server)).collect();
+    assert_eq!(kinds, ["Rest", "Command", "Command"]);
+    let page_size = |upstream| {
+        let target = portion_policy::policy_source::EndpointTarget {
+            upstream: Some(upstream),
+            ..tool("x").expect("a tool")
+        };
+        several.endpoint_config(Some(target)).limits.default_page_size
+    };
+    assert_eq!((page_size("a"), page_size("b"), page_size("c")), (None, Some(20), None));
+}
+
+#[test]
+fn credentials_are_needed_only_by_who_uses_the_api() {
+    let sources = |variables: &[(&str, &str)]| {
+        let resolver: BTreeMap<String, String> =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Sources { secret_resolver: Some(Arc::new(resolver)), ..yaml("profile: hostaway") }
+    };
+    let rest = |sources: &Sources| match server(&loaded(sources)) {
+        ServerConfig::Rest(rest) => (**rest).clone(),
+        other => panic!("{other:?}"),
+    };
+    let missing = rest(&sources(&[("HOSTAWAY_CLIENT_ID", "1")]));
+    assert_eq!(missing.unresolved.len(), 1);
+    assert!(missing.unresolved[0].to_string().contains("HOSTAWAY_CLIENT_SECRET, which is not set"));
+    let complete = rest(&sources(&[("HOSTAWAY_CLIENT_ID", "1"), ("HOSTAWAY_CLIENT_SECRET", "s")]));
+    assert!(complete.unresolved.is_empty());
+    assert_eq!(complete.oauth.map(|oauth| oauth.client_secret).as_deref(), Some("s"));
+}
+
+#[test]
+fn a_profile_is_not_for_an_endpoint() {
+    let found = refused(&yaml("endpoints: {x: {profile: hostaway}}")).to_string();
+    assert!(found.contains("the profile hostaway is not allowed at an endpoint (x)"), "{found}");
+}
+
+#[test]
+fn descriptions_of_tools_are_checked() {
+    let check = |tools: &str, expect: &str| {
+        let found =
+            refused(&yaml(&format!("upstreams: {{a: {{url: 'http://x/', tools: {tools}}}}}"))).to_string();
+        assert!(found.contains(expect), "{tools}: {found}");
+    };
+    check("{a b: {description: d, request: GET /}}", "has the tool name `a b`");
+    check("{t: {description: d}}", "needs a request and a description");
+    check("{t: {description: d, request: FETCH /x}}", "has an invalid request");
+    check(
+        "{t: {description: d, request: 'GET /{x}'}}",
+        "has `x` in its path, which is none of its arguments",
+    );
+    check("{t: {description: d, request: GET /, colour: red}}", "has the unknown key `colour`");
+    check("{t: {description: d, request: GET /, parameters: {p: {in: head}}}}", "has an unknown place");
+    check("{t: 5}", "is not a map");
+    let found = refused(&yaml("upstreams: {a: {tools: {t: {description: d, request: GET /}}}}")).to_string();
+    assert!(found.contains("the upstream a has tools and no url"), "{found}");
+}
+
+#[test]
+fn the_section_of_another_server_is_read_as_it_is() {
+    let section = "
+context_protection:
+  output_token_threshold: 5000
+  hard_output_token_cap: 11000
+  default_page_size: 40
+  max_page_size: 150
+  enable_summarization: true
+  enable_pagination: true
+  endpoints:
+    /api/v1/bookings:
+      page_size: 25
+      pagination_enabled: true
+      summarization_enabled: false
+      threshold: 3000
+      hard_cap: 6000
+";
+    let config = config(section);
+    let limits = endpoint(&config, "other").limits;
+    let numbers =
+        (limits.token_budget_threshold, limits.hard_cap, limits.default_page_size, limits.max_page_size);
+    assert_eq!(numbers, (Some(5000), Some(11_000), Some(40), Some(150)));
+    let limits = endpoint(&config, "GET /api/v1/bookings").limits;
+    let numbers = (limits.token_budget_threshold, limits.hard_cap, limits.default_page_size);
+    assert_eq!(numbers, (Some(3000), Some(6000), Some(25)));
+    assert!(!limits.render_options.techniques.summarization && limits.render_options.techniques.pagination);
+    let found = refused(&yaml("context_protection: {default_page_sise: 5}\nhardCap: 700\n")).to_string();
+    assert!(found.contains("unknown key `default_page_sise`"), "{found}");
+    let found =
+        refused(&yaml("context_protection: {default_page_size: 5}\ndefaultPageSize: 7\n")).to_string();
+    assert!(found.contains("defaultPageSize repeats"), "{found}");
+}

@@ -1,0 +1,113 @@
+//! Paths of described tools: `/{level}/{topic}[/{filters.year}]/`.
+
+use thiserror::Error;
+
+/// Reason that a path cannot be read.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum InvalidPath {
+    /// A brace or bracket has no counterpart.
+    #[error("has a path with an unmatched brace or bracket")]
+    UnmatchedBracket,
+    /// It does not begin with a slash.
+    #[error("has a path that does not begin with a slash")]
+    NoSlash,
+}
+
+/// A path with places for arguments. A part in brackets is left out if one of its arguments is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathPattern {
+    pub(crate) groups: Vec<PathGroup>,
+}
+
+/// A part of a path that is written as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathGroup {
+    pub(crate) is_optional: bool,
+    pub(crate) pieces: Vec<PathPiece>,
+}
+
+/// Text, or the place of an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PathPiece {
+    Text(String),
+    Argument {
+        name: String,
+        /// Member of the argument, an object.
+        member: Option<String>,
+    },
+}
+
+impl PathPattern {
+    /// Parses a path.
+    pub(crate) fn parse(path: &str) -> Result<Self, InvalidPath> {
+        if !path.starts_with('/') {
+            return Err(InvalidPath::NoSlash);
+        }
+        let mut groups = Vec::new();
+        let mut rest = path;
+        while !rest.is_empty() {
+            let (text, is_optional, after) = match rest.strip_prefix('[') {
+                Some(inner) => {
+                    let (text, after) = inner.split_once(']').ok_or(InvalidPath::UnmatchedBracket)?;
+                    (text, true, after)
+                }
+                None => {
+                    let end = rest.find('[').unwrap_or(rest.len());
+                    (&rest[..end], false, &rest[end..])
+                }
+            };
+            if text.contains(['[', ']']) {
+                return Err(InvalidPath::UnmatchedBracket);
+            }
+            groups.push(PathGroup { is_optional, pieces: pieces(text)? });
+            rest = after;
+        }
+        Ok(Self { groups })
+    }
+
+    /// Yields the names of its arguments.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.pieces().filter_map(|piece| match piece {
+            PathPiece::Argument { name, .. } => Some(name.as_str()),
+            PathPiece::Text(_) => None,
+        })
+    }
+
+    /// Returns true if a member of an argument is in the path.
+    pub(crate) fn has_member(&self, argument: &str, wanted: &str) -> bool {
+        self.pieces().any(|piece| {
+            matches!(piece, PathPiece::Argument { name, member: Some(member) } if name == argument && member == wanted)
+        })
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &PathPiece> {
+        self.groups.iter().flat_map(|group| &group.pieces)
+    }
+}
+
+fn pieces(text: &str) -> Result<Vec<PathPiece>, InvalidPath> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (inside, after) = after.split_once('}').ok_or(InvalidPath::UnmatchedBracket)?;
+        if before.contains('}') || inside.is_empty() || inside.contains('{') {
+            return Err(InvalidPath::UnmatchedBracket);
+        }
+        if !before.is_empty() {
+            pieces.push(PathPiece::Text(before.to_owned()));
+        }
+        let (name, member) = match inside.split_once('.') {
+            Some((name, member)) => (name, Some(member.to_owned())),
+            None => (inside, None),
+        };
+        pieces.push(PathPiece::Argument { name: name.to_owned(), member });
+        rest = after;
+    }
+    if rest.contains('}') {
+        return Err(InvalidPath::UnmatchedBracket);
+    }
+    if !rest.is_empty() {
+        pieces.push(PathPiece::Text(rest.to_owned()));
+    }
+    Ok(pieces)
+}

@@ -1,0 +1,107 @@
+//! Requests of tools that an operator describes.
+
+use portion_openapi::{ArgumentDescription, ArgumentPlace, BodyEncoding, Tool, ToolDescription};
+use serde_json::json;
+
+fn argument(name: &str, place: ArgumentPlace) -> ArgumentDescription {
+    ArgumentDescription::new(name, place)
+}
+
+fn rows() -> ToolDescription {
+    ToolDescription {
+        name: "get_rows".into(),
+        path: "/api/{level}/{topic}[/{filters.year}][/grade-{filters.grade}][/{subtopic}]/".into(),
+        query: vec![("mode".into(), "a b".into())],
+        arguments: vec![
+            ArgumentDescription { is_required: true, ..argument("level", ArgumentPlace::Path) },
+            argument("topic", ArgumentPlace::Path),
+            argument("subtopic", ArgumentPlace::Path),
+            argument("filters", ArgumentPlace::Query),
+            ArgumentDescription { sent_as: "pageNumber".into(), ..argument("page", ArgumentPlace::Query) },
+            argument("limit", ArgumentPlace::Control),
+        ],
+        ..ToolDescription::default()
+    }
+}
+
+/// `expect`: path and query, or a part of the error.
+fn check(arguments: &str, expect: Result<(&str, &str), &str>) {
+    let tool = Tool::from_description(&rows(), &["key".to_owned()]).expect("a valid description");
+    match (tool.request(arguments), expect) {
+        (Ok(request), Ok(expect)) => {
+            assert_eq!((request.path.as_str(), request.query.as_str()), expect, "{arguments}");
+        }
+        (Err(error), Err(expect)) => assert!(error.to_string().contains(expect), "{arguments}: {error}"),
+        (request, _) => panic!("{arguments}: {request:?}"),
+    }
+}
+
+#[test]
+fn parts_of_the_path_are_left_out_with_their_arguments() {
+    check(r#"{"level":"a","topic":"b"}"#, Ok(("/api/a/b/", "mode=a%20b")));
+    check(
+        r#"{"level":"a","topic":"b","filters":{"year":2020,"grade":9,"fips":[6,36],"x":null}}"#,
+        Ok(("/api/a/b/2020/grade-9/", "mode=a%20b&fips=6,36")),
+    );
+    check(r#"{"level":"a","topic":"b","subtopic":["x","y/z"]}"#, Ok(("/api/a/b/x/y%2Fz/", "mode=a%20b")));
+    check(r#"{"level":"a","topic":"b","subtopic":[]}"#, Ok(("/api/a/b/", "mode=a%20b")));
+    check(r#"{"level":"a","topic":"b","page":3,"limit":20}"#, Ok(("/api/a/b/", "mode=a%20b&pageNumber=3")));
+}
+
+#[test]
+fn invalid_arguments_are_refused() {
+    check(r#"{"topic":"b"}"#, Err("`level` is missing"));
+    check(r#"{"level":"a"}"#, Err("`topic` is missing"));
+    check(r#"{"level":"..","topic":"b"}"#, Err("part `.` or `..`"));
+    check(r#"{"level":"a","topic":"b","filters":{"grade":[9,10]}}"#, Err("call once for each value"));
+    check(r#"{"level":"a","topic":"b","filters":7}"#, Err("must be an object"));
+    check(r#"{"level":"a","topic":"b","filters":{"key":1}}"#, Err("`key`, which is configured"));
+    check(r#"{"level":"a","topic":"b","filters":{"mode[]":1}}"#, Err("which is configured"));
+    check(r#"{"level":"a","topic":"b","filters":{"x":{"y":1}}}"#, Err("nested too deeply"));
+    check(r#"{"level":"a","topic":"b","none":1}"#, Err("unknown argument `none`"));
+}
+
+#[test]
+fn bodies_are_written_in_their_encoding() {
+    let body = |encoding| {
+        let id = ArgumentDescription {
+            sent_as: "ids[]".into(),
+            is_list: true,
+            ..argument("id", ArgumentPlace::Body)
+        };
+        let report = ToolDescription {
+            name: "report".into(),
+            method: "POST",
+            path: "/report".into(),
+            body: vec![("format".into(), "json".into())],
+            body_encoding: encoding,
+            arguments: vec![argument("from", ArgumentPlace::Body), id],
+            is_read: true,
+            ..ToolDescription::default()
+        };
+        let tool = Tool::from_description(&report, &[]).expect("valid");
+        assert_eq!(tool.listing()["annotations"]["readOnlyHint"], json!(true));
+        let body = tool.request(r#"{"from":"2026-01-01","id":7}"#).expect("valid").body.expect("a body");
+        String::from_utf8(body.bytes).expect("text")
+    };
+    assert_eq!(body(BodyEncoding::Json), r#"{"format":"json","from":"2026-01-01","ids[]":[7]}"#);
+    assert_eq!(body(BodyEncoding::Form), "format=json&from=2026-01-01&ids%5B%5D=7");
+}
+
+#[test]
+fn controls_are_marked_and_paths_are_checked() {
+    let tool = Tool::from_description(&rows(), &[]).expect("valid");
+    assert_eq!(tool.listing()["inputSchema"]["properties"]["limit"], json!({ "x-portion-control": true }));
+    assert_eq!(tool.listing()["inputSchema"]["required"], json!(["level"]));
+    let check = |path: &str, expect: &str| {
+        let error = Tool::from_description(&ToolDescription { path: path.into(), ..rows() }, &[]);
+        assert!(error.expect_err(path).to_string().contains(expect), "{path}");
+    };
+    check("x", "begin with a slash");
+    check("/{level", "unmatched");
+    check("/[{level}", "unmatched");
+    check("/}", "unmatched");
+    check("/]", "unmatched");
+    check("/{nobody}", "`nobody` in its path");
+    check("/{level}", "argument `topic`");
+}
