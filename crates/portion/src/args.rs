@@ -1,5 +1,5 @@
 //! The command line: one variant per command. The options of a command are in its own module.
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::command::{
     calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, man, serve, shape,
@@ -19,10 +19,19 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// Columns below which the help of an option starts on a line of its own.
+const NARROW: u16 = 60;
+
 impl Args {
     /// Parses the command line. An error ends the process with code 2 and a suggestion.
     pub(crate) fn read() -> Self {
-        Self::try_parse().unwrap_or_else(|error| {
+        let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
+        let mut command = Self::command().next_line_help(is_narrow);
+        let parsed = command.try_get_matches_from_mut(std::env::args_os());
+        let parsed = parsed.and_then(|mut matches| {
+            Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+        });
+        parsed.unwrap_or_else(|error| {
             let line: Vec<_> = std::env::args_os().collect();
             with_tips(error, &line).exit()
         })

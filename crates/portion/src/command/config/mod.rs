@@ -1,6 +1,7 @@
 //! `portion config`: checks, shows, compares and restores configurations.
 
 mod changes;
+mod check;
 mod diff;
 mod rollback;
 mod show;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use portion_config::{Config, Sources, Warnings, find, schema};
+use portion_config::{Sources, find, schema};
 
 use super::CommandResult;
 use crate::options::FILE_HELP;
@@ -37,10 +38,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// List all errors of the configuration, with their places and remedies
-    Check {
-        /// File to check, instead of --config
-        file: Option<PathBuf>,
-    },
+    Check(check::Options),
     /// Print the configuration in force
     Show(show::Options),
     /// Print the JSON Schema of the configuration, for editors
@@ -60,26 +58,13 @@ enum ConfigCommand {
 pub(crate) fn run(options: &Options) -> CommandResult {
     let named = options.config.as_deref();
     match &options.command {
-        ConfigCommand::Check { file } => check(file.as_deref().or(named)),
+        ConfigCommand::Check(check) => check::run(named, check),
         ConfigCommand::Show(show) => show::run(named, show),
         ConfigCommand::Schema => print(&format!("{:#}\n", schema())),
         ConfigCommand::Diff(diff) => diff::run(named, diff),
         ConfigCommand::History => rollback::list(named),
         ConfigCommand::Rollback { version } => rollback::run(named, *version),
     }
-}
-
-fn check(named: Option<&Path>) -> CommandResult {
-    let sources = sources(named)?;
-    let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
-    for warning in &warnings {
-        anstream::eprintln!("portion: {warning}");
-    }
-    let about = match config.file() {
-        Some(file) => file.display().to_string(),
-        None => "no file; environment variables only".into(),
-    };
-    print(&format!("{about}: valid, {} warnings\n", warnings.len()))
 }
 
 /// Returns the sources of a Portion started here, without options.

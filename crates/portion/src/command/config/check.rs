@@ -1,0 +1,55 @@
+//! `portion config check`: lists all errors and warnings of a configuration, as text or as JSON.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use portion_config::{Config, Errors, Problem, Warnings};
+use serde_json::{Value, json};
+
+use crate::WRONG_USAGE;
+use crate::command::CommandResult;
+
+/// Options of `portion config check`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// File to check, instead of --config
+    file: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
+    let sources = super::sources(options.file.as_deref().or(named))?;
+    match Config::load(&sources, 0) {
+        Ok((config, Warnings(warnings))) if options.json => {
+            let file = config.file().map(|file| file.display().to_string());
+            print_json(&json!({ "file": file, "errors": [], "warnings": list(&warnings) }))
+        }
+        Ok((config, Warnings(warnings))) => {
+            for warning in &warnings {
+                anstream::eprintln!("portion: {warning}");
+            }
+            let about = match config.file() {
+                Some(file) => file.display().to_string(),
+                None => "no file; environment variables only".into(),
+            };
+            super::print(&format!("{about}: valid, {} warnings\n", warnings.len()))
+        }
+        Err(Errors(errors)) if options.json => {
+            print_json(&json!({ "errors": list(&errors), "warnings": [] }))?;
+            Ok(ExitCode::from(WRONG_USAGE))
+        }
+        Err(errors) => Err(errors.into()),
+    }
+}
+
+fn list(problems: &[Problem]) -> Vec<Value> {
+    let object = |problem: &Problem| json!({ "place": problem.origin.to_string(), "message": problem.message, "fix": problem.fix });
+    problems.iter().map(object).collect()
+}
+
+fn print_json(value: &Value) -> CommandResult {
+    super::print(&format!("{value}\n"))
+}

@@ -1,0 +1,122 @@
+"""Manners on a terminal and in a pipe: colours, widths, exit codes, messages without stack traces."""
+
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import fcntl
+import termios
+
+import pytest
+
+from harness.command import FIXTURE, PORTION
+
+ESCAPE = re.compile(r"\x1b\[")
+COMMANDS = ["demo", "wrap", "install", "uninstall", "try", "doctor", "serve", "http", "fetch", "shape", "config", "stats",
+            "top", "dashboard", "calibrate", "completions", "man"]
+
+
+def environment(home, **more):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PORTION_", "XDG_"))}
+    for name in ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
+        kept.pop(name, None)
+    return {**kept, "HOME": str(home), "TERM": "xterm-256color", **more}
+
+
+def piped(home, *line, **more):
+    return subprocess.run([PORTION, *line], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
+                          cwd=home, env=environment(home, **more))
+
+
+def on_terminal(home, *line, columns=80, **more):
+    """The exit code and all output of a command on a terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([PORTION, *line], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=home,
+                               env=environment(home, **more), start_new_session=True)
+    os.close(theirs)
+    shown = b""
+    while select.select([ours], [], [], 60)[0]:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(ours)
+    return process.wait(timeout=60), shown.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A home directory with a client, a file and a configuration with errors."""
+    home = tmp_path_factory.mktemp("home")
+    rows = [{"id": i, "status": "confirmed", "note": "The guest arrives late. " * 6} for i in range(200)]
+    (home / "rows.json").write_text(json.dumps(rows))
+    (home / "wrong.yaml").write_text("pageSize: many\nnosuch: 1\n")
+    (home / ".cursor").mkdir()
+    servers = {"fixture": {"command": FIXTURE[0], "args": FIXTURE[1:]}}
+    (home / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": servers}, indent=2))
+    return home
+
+
+LINES = [
+    (["--version"], 0), (["--help"], 0), ([], 2), (["nosuch"], 2), (["shape"], 2),
+    (["shape", "rows.json"], 0), (["shape", "nosuch.json"], 1), (["shape", "rows.json", "--limit", "0"], 1),
+    (["shape", "rows.json", "--sql", "SELECT nosuch FROM items"], 1), (["shape", "rows.json", "--explain"], 0),
+    (["config", "check", "--config", "wrong.yaml"], 2), (["config", "show", "--config", "nosuch.yaml"], 2),
+    (["install", "--dry-run"], 0), (["install"], 2), (["uninstall"], 0), (["doctor", "--no-start"], 0),
+    (["stats"], 1), (["stats", "--since", "nonsense"], 2), (["wrap", "--", "no-such-command"], 1),
+    (["wrap", "--hard-cap", "x", "--", "cat"], 2), (["fetch", "--tool", "x", "--", "no-such-command"], 1),
+    (["try", "--", "no-such-command"], 1), (["calibrate", "nosuch.log"], 1), (["top"], 1), (["completions", "bash"], 0),
+]
+
+
+@pytest.mark.parametrize("line,code", LINES, ids=[" ".join(line) or "nothing" for line, _ in LINES])
+def test_a_pipe_gets_no_colour_and_a_failure_one_message(home, line, code):
+    done = piped(home, *line)
+    assert done.returncode == code, (done.returncode, done.stdout[-500:], done.stderr[-500:])
+    assert not ESCAPE.search(done.stdout + done.stderr)
+    for word in ("panicked", "RUST_BACKTRACE", "stack backtrace", "Error {", "Os {"):
+        assert word not in done.stdout + done.stderr
+    if code:
+        assert done.stderr.strip(), "a failure says why"
+
+
+@pytest.mark.parametrize("line", [["--help"], ["nosuch"], ["config", "check", "--config", "wrong.yaml"], ["install", "--dry-run"],
+                                  ["doctor", "--no-start"], ["demo"]], ids=" ".join)
+def test_no_color_is_heeded_on_a_terminal(home, line):
+    _, plain = on_terminal(home, *line, NO_COLOR="1")
+    colours = re.findall(r"\x1b\[[0-9;]*m", plain)
+    assert [colour for colour in colours if colour not in ("\x1b[m", "\x1b[0m")] == []
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_the_terminal(home, command, columns):
+    code, shown = on_terminal(home, command, "--help", columns=columns, NO_COLOR="1")
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in shown.splitlines()]
+    # The line of the usage is not folded.
+    wide = [line for line in lines if len(line) > columns and " " in line.strip()[:columns] and not line.startswith("Usage: ")]
+    assert code == 0 and len(lines) > 5
+    assert wide == [], "\n".join(wide[:5])
+
+
+def test_json_is_one_value_on_stdout(home):
+    for line in (["install", "--dry-run", "--json"], ["doctor", "--no-start", "--json"]):
+        done = piped(home, *line)
+        json.loads(done.stdout)
+    wrong = piped(home, "config", "check", "wrong.yaml", "--json")
+    assert wrong.returncode == 2 and wrong.stderr == ""
+    errors = json.loads(wrong.stdout)["errors"]
+    assert len(errors) == 2 and all(error["place"].startswith("wrong.yaml:") and error["fix"] for error in errors)
+
+
+def test_a_closed_pipe_is_no_failure(home):
+    done = subprocess.run(["sh", "-c", f"'{PORTION}' completions bash | head -n 1; exit 0"], capture_output=True, text=True,
+                          env=environment(home), timeout=60)
+    assert done.stderr == "" and done.stdout
