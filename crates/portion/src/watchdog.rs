@@ -10,8 +10,11 @@ const COMMAND: &str = "watch-groups";
 /// Path of this program, which stays valid if its file is replaced.
 const SELF_EXE: &str = "/proc/self/exe";
 
-/// Arranges that a watchdog is started together with the first server.
+/// Arranges that a watchdog is started together with the first server. Windows needs none: it ends the jobs of the servers.
 pub(crate) fn register() {
+    if cfg!(windows) {
+        return;
+    }
     let myself = if Path::new(SELF_EXE).exists() { Ok(SELF_EXE.into()) } else { std::env::current_exe() };
     match myself {
         Ok(myself) => {

@@ -3,6 +3,9 @@
 //! On Unix the child leads a process group of its own: `npx`, `uvx` and `sh` start the real server as a
 //! grandchild, which only a signal to the group reaches. The group's number is safe to signal as long as its
 //! leader has not been reaped, so waiting here does not reap the leader.
+//!
+//! On Windows the child is in a job object of its own. The system kills the processes of a job when its last handle is
+//! closed, so that none outlives this process.
 
 use std::process::{Child, Command};
 
@@ -16,10 +19,10 @@ pub(super) enum TerminationSignal {
 }
 
 #[cfg(unix)]
-pub(super) use unix::{ExitWatcher, kill_group, make_group_leader, set_pipe_capacity, signal_group};
+pub(super) use unix::{ExitWatcher, adopt, kill_group, make_group_leader, set_pipe_capacity, signal_group};
 
-#[cfg(not(unix))]
-pub(super) use other::{kill_group, make_group_leader, set_pipe_capacity, signal_group};
+#[cfg(windows)]
+pub(super) use windows::{adopt, kill_group, make_group_leader, set_pipe_capacity, signal_group};
 
 #[cfg(unix)]
 mod unix {
@@ -62,6 +65,9 @@ mod unix {
         command.process_group(0);
     }
 
+    /// Does nothing: the child has led its group from its start.
+    pub(in super::super) fn adopt(_: &Child) {}
+
     /// Sends a signal to the child and its group. Must not be called once the child is reaped.
     pub(in super::super) fn signal_group(child: &mut Child, signal: TerminationSignal) {
         let signal = match signal {
@@ -88,21 +94,50 @@ mod unix {
     }
 }
 
-#[cfg(not(unix))]
-mod other {
+#[cfg(windows)]
+mod windows {
+    use std::collections::BTreeMap;
+    use std::os::windows::io::AsRawHandle as _;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use win32job::{ExtendedLimitInfo, Job};
+
     use super::{Child, Command, TerminationSignal};
+
+    /// The jobs of running children, by process id.
+    static JOBS: Mutex<BTreeMap<u32, Job>> = Mutex::new(BTreeMap::new());
 
     pub(in super::super) fn make_group_leader(_: &mut Command) {}
 
-    /// Kills the child, and ignores `Terminate`: there is no such signal without a console. Its stdin is closed by then.
-    pub(in super::super) fn signal_group(child: &mut Child, signal: TerminationSignal) {
-        if let TerminationSignal::Kill = signal {
-            let _ = child.kill();
+    /// Puts a child that was just started into a job of its own; processes that it starts from now on belong to it, too. If
+    /// the system refuses, only the child itself can be killed.
+    pub(in super::super) fn adopt(child: &Child) {
+        let mut limits = ExtendedLimitInfo::new();
+        limits.limit_kill_on_job_close();
+        if let Ok(job) = Job::create_with_limit_info(&limits)
+            && job.assign_process(child.as_raw_handle() as isize).is_ok()
+        {
+            jobs().insert(child.id(), job);
         }
     }
 
-    /// Does nothing: this platform has no process groups.
-    pub(in super::super) fn kill_group(_: u32) {}
+    /// Kills the child and its job, and ignores `Terminate`: there is no such signal without a console. Its stdin is
+    /// closed by then.
+    pub(in super::super) fn signal_group(child: &mut Child, signal: TerminationSignal) {
+        if let TerminationSignal::Kill = signal {
+            let _ = child.kill();
+            kill_group(child.id());
+        }
+    }
+
+    /// Kills the job of this process id by closing it.
+    pub(in super::super) fn kill_group(group: u32) {
+        drop(jobs().remove(&group));
+    }
 
     pub(in super::super) fn set_pipe_capacity<T>(_: &T, _: usize) {}
+
+    fn jobs() -> MutexGuard<'static, BTreeMap<u32, Job>> {
+        JOBS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Programs that start the program named by their first argument, and options that may precede that argument.
 const LAUNCHERS: &[&str] = &["bun", "bunx", "deno", "node", "npx", "pipx", "python", "python3", "uvx"];
@@ -50,14 +50,31 @@ impl Program {
                 Err(error) => missing(error.kind()),
             };
         }
-        let set =
-            self.environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
-        let Some(places) = set.or_else(|| std::env::var_os("PATH")) else { return Ok(()) };
-        let names: Vec<OsString> = candidate_names(&self.name);
-        let found = std::env::split_paths(&places)
+        let Some(places) = self.search_path() else { return Ok(()) };
+        if self.find_in(&places).is_some() { Ok(()) } else { missing(io::ErrorKind::NotFound) }
+    }
+
+    /// Returns the name or path to start.
+    ///
+    /// Windows itself only finds `.exe` files by a bare name. Scripts such as `npx.cmd` are found here, and started by path.
+    pub fn executable(&self) -> OsString {
+        let is_bare = Path::new(&self.name).components().count() == 1;
+        let found = (cfg!(windows) && is_bare).then(|| self.find_in(&self.search_path()?)).flatten();
+        found.map_or_else(|| self.name.clone(), PathBuf::into_os_string)
+    }
+
+    /// The variable `PATH` of the program.
+    fn search_path(&self) -> Option<OsString> {
+        let set = self.environment.iter().rev().find(|(name, _)| name == "PATH");
+        set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os("PATH"))
+    }
+
+    /// Finds the program in directories.
+    fn find_in(&self, places: &OsStr) -> Option<PathBuf> {
+        let names = candidate_names(&self.name);
+        std::env::split_paths(places)
             .flat_map(|place| names.iter().map(move |name| place.join(name)))
-            .any(|path| path.metadata().is_ok_and(|file| is_executable(&file)));
-        if found { Ok(()) } else { missing(io::ErrorKind::NotFound) }
+            .find(|path| path.metadata().is_ok_and(|file| is_executable(&file)))
     }
 
     /// Returns the name for error messages: the program's name, and after a launcher the name of the launched program.
@@ -123,14 +140,22 @@ fn candidate_names(name: &OsStr) -> Vec<OsString> {
     vec![name.to_owned()]
 }
 
+/// Returns the file names that a program may have in a directory of PATH. A file without one of the extensions is not
+/// executable: beside `npx.cmd` there is a shell script `npx`.
 #[cfg(not(unix))]
 fn candidate_names(name: &OsStr) -> Vec<OsString> {
-    let with = |end: &str| {
+    const EXTENSIONS: [&str; 4] = ["exe", "com", "bat", "cmd"];
+    let extension = Path::new(name).extension().and_then(OsStr::to_str).unwrap_or_default();
+    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) {
+        return vec![name.to_owned()];
+    }
+    let with = |extension: &str| {
         let mut name = name.to_owned();
-        name.push(end);
+        name.push(".");
+        name.push(extension);
         name
     };
-    ["", ".exe", ".com", ".bat", ".cmd"].map(with).into()
+    EXTENSIONS.map(with).into()
 }
 
 #[cfg(test)]
@@ -165,5 +190,6 @@ mod tests {
         check("/etc/passwd", "not executable");
         let environment = vec![("PATH".into(), "/no/such/place".into())];
         assert!(Program { environment, ..Program::new("sh", [""; 0]) }.look_up().is_err());
+        assert_eq!(Program::new("sh", [""; 0]).executable(), "sh", "the system finds it");
     }
 }

@@ -71,8 +71,9 @@ impl Child {
     /// Panics outside of a tokio runtime with IO enabled.
     pub fn spawn(program: &Program, message_limit: usize) -> Result<Self, SpawnError> {
         let name = program.label();
+        let executable = program.executable();
         let Program { name: program, args, environment, withheld } = program;
-        let mut command = Command::new(program);
+        let mut command = Command::new(executable);
         withheld.iter().for_each(|name| {
             command.env_remove(name);
         });
@@ -80,6 +81,7 @@ impl Child {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         process_group::make_group_leader(&mut command);
         let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
+        process_group::adopt(&process);
         group_registry::register(process.id());
         let abort = |process: &mut std::process::Child, error| {
             process_group::signal_group(process, TerminationSignal::Kill);

@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
+use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};
 
 use self::comparison::{Comparison, Reply};
@@ -59,8 +60,9 @@ pub(crate) struct Options {
 /// Compares and prints.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let (program, args) = options.command.split_first().ok_or("give the command of a server")?;
+    let executable = Program::new(program, args).executable();
     let timeout = Duration::from_secs(options.timeout);
-    let mut direct = Client::start_as("portion-try", Command::new(program).args(args), timeout)?;
+    let mut direct = Client::start_as("portion-try", Command::new(executable).args(args), timeout)?;
     let selection = select(direct.tools(), options)?;
     let replies: Vec<Reply> = selection.calls.iter().map(|call| reply(&mut direct, call)).collect();
     drop(direct);
