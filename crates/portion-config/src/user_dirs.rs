@@ -25,6 +25,13 @@ pub fn snapshot_dir() -> Option<PathBuf> {
     Some(state.join(APP_DIR).join("snapshots"))
 }
 
+/// Returns the directory for the tokens of remote servers.
+pub fn oauth_dir() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
+    Some(state.join(APP_DIR).join("oauth"))
+}
+
 /// Returns the directory for the backups of edited client configurations.
 pub fn install_dir() -> Option<PathBuf> {
     let places = etcetera::choose_base_strategy().ok()?;

@@ -2,8 +2,8 @@
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::command::{
-    calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, man, serve, shape,
-    stats, token, top, try_tools, wrap,
+    calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, serve,
+    shape, stats, token, top, try_tools, wrap,
 };
 use crate::tips::with_tips;
 
@@ -59,6 +59,10 @@ pub(crate) enum Command {
     Serve(Box<serve::Options>),
     /// Run a reverse proxy for a JSON REST API and limit its responses to a token budget
     Http(Box<http::Options>),
+    /// Log in at a remote MCP server, or list the logins
+    Login(login::LoginOptions),
+    /// Remove the login at a remote MCP server
+    Logout(login::LogoutOptions),
     /// Call a retrieval tool and keep its best chunks within a token budget
     Fetch(Box<fetch::Options>),
     /// Show the reply that a model would get for a file

@@ -7,12 +7,14 @@ mod alerts;
 mod allocator;
 mod api_callers;
 mod args;
+mod browser;
 mod command;
 mod cursor_keys;
 mod dashboard;
 mod environment;
 mod exposure;
 mod log;
+mod oauth;
 mod observers;
 mod options;
 mod remote;
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Command::Check(check) => command::check::run(&check),
         Command::Doctor(doctor) => command::doctor::run(&doctor),
         Command::Http(http) => command::http::run(&http),
+        Command::Login(options) => command::login::login(&options),
+        Command::Logout(options) => command::login::logout(&options),
         Command::Fetch(fetch) => command::fetch::run(&fetch),
         Command::Shape(shape) => command::shape::run(&shape),
         Command::Config(config) => command::config::run(&config),

@@ -95,7 +95,7 @@ impl RemoteServer {
         }
     }
 
-    /// Returns the connector, for messages of at most `message_limit` bytes.
+    /// Returns the connector without logins, for messages of at most `message_limit` bytes.
     ///
     /// # Errors
     /// Returns an error if the URL or a header is invalid.
@@ -108,6 +108,12 @@ impl RemoteServer {
             target = target.with_header(line)?;
         }
         let client = HttpClient::new(target.url().scheme_str() == Some("https"))?;
-        Ok(remote::RemoteConnector { target, client, message_limit, transport: self.transport })
+        Ok(remote::RemoteConnector {
+            target,
+            client,
+            message_limit,
+            transport: self.transport,
+            authorizer: None,
+        })
     }
 }

@@ -11,7 +11,7 @@ use portion_gateway::gateway_parts::random_secret;
 use portion_mcp::bridge::{self, Bridge};
 use portion_mcp::front::http::Backend;
 use portion_mcp::mcp::McpProcessorFactory;
-use portion_mcp::proxy::Proxy;
+use portion_mcp::proxy::{Proxy, PublicResource};
 use portion_mcp::upstream::link::rest::RestConnector;
 use portion_mcp::upstream::link::sse::SseConnector;
 use portion_mcp::upstream::link::{ChildConnector, remote};
@@ -151,10 +151,12 @@ impl Server {
     }
 
     /// Returns the backend of the server. `config` has settings for the tools of a REST API.
+    /// `public` is the backend as a protected resource, if it has a public URL.
     pub(crate) fn into_backend(
         self,
         mut lanes: McpProcessorFactory,
         config: &Config,
+        public: Option<PublicResource>,
     ) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
         let limits = bridge::BridgeLimits::default();
         match self {
@@ -163,7 +165,7 @@ impl Server {
                 let remote::RemoteConnector { target, client, message_limit, .. } =
                     remote.to_link_remote(lanes.max_server_message_bytes)?;
                 if !has_own_connection {
-                    return Ok(Arc::new(Proxy::new(target, client, lanes)));
+                    return Ok(Arc::new(Proxy::new(target, client, lanes, public)));
                 }
                 let dial = SseConnector { target, client, message_limit };
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))

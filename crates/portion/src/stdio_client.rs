@@ -98,6 +98,8 @@ impl Client {
     ) -> Result<Self, ClientError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = command
+            // A measurement must not open a browser.
+            .env("PORTION_NO_LOGIN", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -13,7 +13,8 @@ use crate::problem::Problem;
 /// Prefix of all variables of Portion.
 const VARIABLE_PREFIX: &str = "PORTION_";
 /// Variables that are not keys: the path of the file, and those used only by the program or its tests.
-const NON_KEY_VARIABLES: &[&str] = &["PORTION_CONFIG", "PORTION_LOG", "PORTION_BIN"];
+const NON_KEY_VARIABLES: &[&str] =
+    &["PORTION_CONFIG", "PORTION_LOG", "PORTION_BIN", "PORTION_NO_BROWSER", "PORTION_NO_LOGIN"];
 
 impl ConfigReader {
     pub(super) fn read_variables(&mut self, variables: &[(String, String)]) -> Layer {

@@ -5,11 +5,13 @@
 //!
 //! - `upstream_client`: requests to the server
 //! - `exchange`: a post and its response
+//! - `public_resource`: this listener in the metadata and challenges of a server that requires a login
 //! - `stream`: a stream of events from the server to the client
 //! - `session`: a session and its state; `session_cache`: state kept between posts
 //! - `session_opening`: delays the first request until the listening stream is open
 
 mod exchange;
+mod public_resource;
 mod session;
 mod session_cache;
 mod session_opening;
@@ -32,6 +34,7 @@ use crate::mcp::McpProcessorFactory;
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::http::HttpClient;
+pub use public_resource::PublicResource;
 use session_cache::SessionCache;
 use upstream_client::{ForwardedParts, UpstreamClient};
 
@@ -53,9 +56,15 @@ struct ProxyShared {
 }
 
 impl Proxy {
-    /// Creates a proxy in front of the server at `target`.
-    pub fn new(target: UpstreamTarget, client: HttpClient, processor_factory: McpProcessorFactory) -> Self {
-        let upstream = UpstreamClient::new(target, client);
+    /// Creates a proxy in front of the server at `target`. `public` is this listener as a protected resource; without it,
+    /// the metadata of the server are forwarded as they are.
+    pub fn new(
+        target: UpstreamTarget,
+        client: HttpClient,
+        processor_factory: McpProcessorFactory,
+        public: Option<PublicResource>,
+    ) -> Self {
+        let upstream = UpstreamClient::new(target, client, public);
         Self {
             shared: Arc::new(ProxyShared {
                 upstream,
@@ -117,6 +126,9 @@ impl Backend for Proxy {
         let url = target.url_at(path);
         Some(Box::pin(async move {
             match self.shared.upstream.fetch_document(&request.method, &request.headers, &url).await {
+                Ok(response) if document.is_resource_metadata() => {
+                    self.shared.upstream.public_document(response).await
+                }
                 Ok(response) => upstream_client::pass_through(response),
                 Err(error) => {
                     HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into()

@@ -14,7 +14,10 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
+use super::public_resource::PublicResource;
+use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body};
+use crate::mcp::error_code::INTERNAL_ERROR;
 use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_net::hop_by_hop::remove_hop_by_hop;
 
@@ -23,6 +26,8 @@ use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse, resolve, same_o
 
 /// Timeout for a connection to be refused if nothing listens.
 const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
+/// Largest metadata document, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 256 << 10;
 /// Time in which a process that has closed one connection closes its listener as well.
 const RECHECK_DELAY: Duration = Duration::from_millis(100);
 
@@ -35,6 +40,7 @@ const OVERRIDE_HEADERS: [&str; 5] =
 pub(super) struct UpstreamClient {
     target: ArcSwap<UpstreamTarget>,
     client: HttpClient,
+    public: Option<PublicResource>,
 }
 
 /// Parts of a client request that are forwarded besides method and body.
@@ -63,8 +69,8 @@ impl ForwardError {
 
 impl UpstreamClient {
     /// Creates a client of this server.
-    pub(super) fn new(target: UpstreamTarget, client: HttpClient) -> Self {
-        Self { target: ArcSwap::from_pointee(target), client }
+    pub(super) fn new(target: UpstreamTarget, client: HttpClient, public: Option<PublicResource>) -> Self {
+        Self { target: ArcSwap::from_pointee(target), client, public }
     }
 
     /// Returns the target, after redirects.
@@ -91,10 +97,48 @@ impl UpstreamClient {
         target.apply_headers(&mut headers);
         let url = target.url_with_query(forwarded.query.as_deref());
         let response = self.send_once(method, &url, &headers, body.clone()).await?;
-        let Some(next) = slash_redirect(&url, &response) else { return reject_redirect(&url, response) };
-        self.target.store(Arc::new(target.with_path(next.path())));
-        let response = self.send_once(method, &next, &headers, body).await?;
-        reject_redirect(&next, response)
+        let response = match slash_redirect(&url, &response) {
+            Some(next) => {
+                self.target.store(Arc::new(target.with_path(next.path())));
+                let response = self.send_once(method, &next, &headers, body).await?;
+                reject_redirect(&next, response)
+            }
+            None => reject_redirect(&url, response),
+        };
+        response.map(|response| self.with_public_challenges(response))
+    }
+
+    fn with_public_challenges(&self, mut response: Response<Incoming>) -> Response<Incoming> {
+        let is_challenge = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if let Some(public) = self.public.as_ref().filter(|_| is_challenge) {
+            public.edit_challenges(response.headers_mut());
+        }
+        response
+    }
+
+    /// Returns metadata of the server with the public URL of this listener, if there is one.
+    pub(super) async fn public_document(&self, response: Response<Incoming>) -> Response<Body> {
+        let Some(public) = self.public.as_ref().filter(|_| response.status() == StatusCode::OK) else {
+            return pass_through(response);
+        };
+        let unusable = |reason: String| {
+            HttpError::new(
+                StatusCode::BAD_GATEWAY,
+                INTERNAL_ERROR,
+                format!("the metadata of the server {reason}"),
+            )
+        };
+        let (head, content) = match decode_response(response) {
+            Ok(decoded) => decoded,
+            Err(error) => return unusable(format!("cannot be read: {error}")).into(),
+        };
+        let content = body::read_all(content, MAX_DOCUMENT_BYTES).await;
+        match content.ok().map(|content| (public.document(&content), content)) {
+            Some((Some(document), _)) => Response::from_parts(head, body::full(document)),
+            // The response to HEAD, which has no content.
+            Some((None, content)) if content.is_empty() => Response::from_parts(head, body::empty()),
+            _ => unusable("are not a JSON object".into()).into(),
+        }
     }
 
     /// Fetches a public document, without the header fields of the operator.

@@ -108,7 +108,7 @@ impl Scene {
             target.with_header(line).expect("a header")
         });
         let backend: Arc<dyn Backend> =
-            Arc::new(Proxy::new(target, HttpClient::new(false).expect("no TLS"), processor_factory));
+            Arc::new(Proxy::new(target, HttpClient::new(false).expect("no TLS"), processor_factory, None));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");

@@ -54,7 +54,13 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutco
             };
             let target = UpstreamTarget::new(&url).expect("a URL");
             let client = HttpClient::new(false).expect("no TLS");
-            let remote = RemoteConnector { target, client, message_limit: LIMIT, transport: Transport::Auto };
+            let remote = RemoteConnector {
+                target,
+                client,
+                message_limit: LIMIT,
+                transport: Transport::Auto,
+                authorizer: None,
+            };
             let (link, link_task) = remote.connect_with_task().await.expect("a link");
             relay_link(processor, link, link_task, front).await
         });

@@ -44,7 +44,7 @@ impl Peer {
             target = target.with_header(header).expect("a header");
         }
         let client = HttpClient::new(false).expect("no TLS");
-        let remote = RemoteConnector { target, client, message_limit: LIMIT, transport };
+        let remote = RemoteConnector { target, client, message_limit: LIMIT, transport, authorizer: None };
         let (link, carried) = remote.connect_with_task().await.map_err(|error| error.to_string())?;
         Ok(Self { link, carried })
     }

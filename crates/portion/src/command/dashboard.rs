@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 
 use super::CommandResult;
 use crate::admin::MAX_REQUEST_BYTES;
+use crate::browser;
 use crate::dashboard::DashboardBackend;
 use crate::exposure::Listener;
 use crate::options::FILE_HELP;
@@ -77,7 +78,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     let serving = tokio::spawn(door.serve(listener, Arc::new(OneShotFlag::default())));
     anstream::eprintln!("portion: the dashboard is listening on http://{address}/");
     if options.open {
-        open_browser(&format!("http://{address}/"));
+        browser::open(&format!("http://{address}/"));
     }
     tokio::select! {
         signal = signals.next() => Ok(ExitCode::from(128 + signal)),
@@ -85,19 +86,5 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
             ended??;
             Ok(ExitCode::SUCCESS)
         }
-    }
-}
-
-/// Opens the browser. Without one, the printed address remains.
-fn open_browser(url: &str) {
-    let program = match std::env::consts::OS {
-        "macos" => "open",
-        "windows" => "explorer",
-        _ => "xdg-open",
-    };
-    let mut command = Command::new(program);
-    let started = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    if let Err(error) = started {
-        anstream::eprintln!("portion: no browser could be opened ({program}: {error})");
     }
 }

@@ -18,6 +18,7 @@ use portion_tokens::Tokenizer;
 
 use super::CommandResult;
 use crate::log;
+use crate::oauth;
 use crate::remote::RemoteArgs;
 use crate::server::Server;
 use crate::watchdog;
@@ -96,7 +97,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let server = server.ok_or("give the command of a server after `--`, or its URL with --url")?;
     server.check_program()?;
     let connector: Box<dyn Connector> = match server {
-        Server::Remote(remote) => Box::new(remote.to_link_remote(MESSAGE_LIMIT)?),
+        Server::Remote(remote) => {
+            let mut connector = remote.to_link_remote(MESSAGE_LIMIT)?;
+            connector.authorizer = oauth::stored_only(&connector.target)?;
+            Box::new(connector)
+        }
         Server::Command(program) => {
             watchdog::register();
             Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })

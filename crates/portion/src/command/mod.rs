@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod fetch;
 pub(crate) mod http;
 pub(crate) mod install;
+pub(crate) mod login;
 pub(crate) mod man;
 mod rule_lookup;
 pub(crate) mod serve;

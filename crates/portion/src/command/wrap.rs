@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use portion_core::cursor::Scope;
@@ -17,6 +18,7 @@ use super::CommandResult;
 use crate::access;
 use crate::admin;
 use crate::allocator;
+use crate::oauth::{self, LoginArgs};
 use crate::options::{ConfigOptions as Keys, ServerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
@@ -36,6 +38,7 @@ Examples:
   portion wrap --profile hostaway
   portion wrap --config portion.yaml -- npx -y SERVER
 
+A server that asks for a login gets one in the browser; portion login does it beforehand.
 Without a command or a URL, the single server of the configuration is wrapped.
 PORTION_LOG=info logs the decision about each reply on stderr, never its content.
 The exit code is that of the command. With --url it is 0 if the client disconnected and 1 if the server did.";
@@ -57,6 +60,11 @@ pub(crate) struct Options {
     server_name: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
+    #[command(flatten)]
+    login: LoginArgs,
+    /// Time that a request waits for a login before it gets an error (default: 55s)
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "Login")]
+    login_timeout: Option<Duration>,
     #[command(flatten)]
     rest: RestArgs,
     /// Base URL of the REST API (default: that of the document or the configuration)
@@ -87,6 +95,10 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             (name, server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?)
         }
     };
+    let has_login_options = options.login.is_given() || options.login_timeout.is_some();
+    if has_login_options && !matches!(server, Server::Remote(_)) {
+        return Err(LOGIN_NEEDS_URL.into());
+    }
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
     let admin_callers = access::admin_authenticator(&loaded.config, at, options.insecure)?;
     let ids = ServerIds::new([(name.as_deref().unwrap_or_default(), &server)]).with_own_calls()?;
@@ -120,7 +132,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         match server {
             Server::Rest(_) => Err("the REST API was not connected".into()),
             Server::Remote(remote) => {
-                let remote = remote.to_link_remote(message_limit)?;
+                let mut remote = remote.to_link_remote(message_limit)?;
+                let timeout = options.login_timeout.unwrap_or(oauth::REQUEST_TIMEOUT);
+                remote.authorizer = oauth::interactive(&remote.target, &options.login, timeout)?;
                 let (link, carried) = tokio::select! {
                     signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
                     started = remote.connect_with_task() => started?,
@@ -190,6 +204,8 @@ fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option
         }
     }
 }
+
+const LOGIN_NEEDS_URL: &str = "the options of a login need a server over HTTP; give its URL with --url";
 
 const NO_SERVER: &str = "no server given: give its command after `--`, as in portion wrap -- npx -y SERVER, its URL \
                          with --url, or set it in the configuration";

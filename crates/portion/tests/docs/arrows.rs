@@ -13,6 +13,7 @@ use crate::repository;
 const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-json", &[]),
     ("portion-net", &[]),
+    ("portion-oauth", &["net"]),
     ("portion-worker", &[]),
     ("portion-tokens", &[]),
     ("portion-install", &[]),
@@ -49,6 +50,7 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
             "install",
             "json",
             "mcp",
+            "oauth",
             "openapi",
             "otlp",
             "policy",

@@ -44,6 +44,11 @@ impl WellKnownDocument {
         by_path.chain([by_issuer]).find(|document| !base.is_empty() && document.path(base) == path)
     }
 
+    /// Returns true for the metadata of a protected resource.
+    pub(crate) fn is_resource_metadata(&self) -> bool {
+        self.name == "oauth-protected-resource"
+    }
+
     /// Returns the path of the document for a server at this path.
     pub fn path(&self, server_path: &str) -> String {
         let (name, server_path) = (self.name, server_path.trim_end_matches('/'));

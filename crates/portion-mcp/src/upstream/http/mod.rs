@@ -2,16 +2,19 @@
 //!
 //! - `client`: connections
 //! - `server_client`: requests and their responses
+//! - `authorizer`: the interface to a component that has the credentials of a server
 //! - `event_stream`: the events of a response
 //! - `uri`: URI references
 //! - `request_error`: errors of requests
 
+mod authorizer;
 mod client;
 mod event_stream;
 mod request_error;
 mod server_client;
 mod uri;
 
+pub use authorizer::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
 pub use client::{HttpClient, NoResponse};
 pub(crate) use event_stream::{EventStream, ResumePoint, StreamItem};
 pub use request_error::{ErrorStatus, RequestError};

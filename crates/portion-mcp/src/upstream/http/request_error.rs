@@ -6,8 +6,8 @@ use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, 
 use hyper::{StatusCode, Uri};
 use thiserror::Error;
 
-use super::NoResponse;
 use super::uri::{display_uri, resolve};
+use super::{AuthorizationError, NoResponse};
 use crate::http::body::TruncatedBody;
 use crate::http::encoding::UnsupportedEncoding;
 
@@ -23,6 +23,9 @@ pub enum RequestError {
     /// A response with an error status.
     #[error(transparent)]
     ErrorStatus(#[from] ErrorStatus),
+    /// The server requires a login.
+    #[error(transparent)]
+    Unauthorized(#[from] AuthorizationError),
     /// A response that is not MCP.
     #[error(
         "{url} returned {received}, which is neither JSON nor an event stream; check that the URL is that of the MCP server"
@@ -89,6 +92,7 @@ impl RequestError {
                     || matches!(refused.status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
             }
             Self::NotMcp { .. }
+            | Self::Unauthorized(_)
             | Self::UnsupportedEncoding(_)
             | Self::SessionLost(_)
             | Self::NoEndpoint(_)

@@ -1,15 +1,19 @@
 //! Sends requests to one server and reads the responses.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT,
+};
+use hyper::http::response::Parts;
 use hyper::{Method, Request, StatusCode, Uri};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
 use super::HttpClient;
+use super::authorizer::{Authorizer, Rejection};
 use super::event_stream::{EventStream, ResumePoint};
 use super::request_error::{ErrorStatus, RequestError};
 use super::uri::{display_uri, resolve, same_origin};
@@ -21,11 +25,14 @@ const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Redirects that one request follows.
 const MAX_REDIRECTS: usize = 3;
+/// Times that one request is sent again with other credentials: after a renewal, and after a login.
+const MAX_RENEWALS: usize = 2;
 
 /// HTTP client of one server.
 pub(crate) struct ServerClient {
     target: UpstreamTarget,
     client: HttpClient,
+    authorizer: Option<Arc<dyn Authorizer>>,
     max_message_bytes: usize,
     /// URL of the server, after redirects.
     current_url: Mutex<Uri>,
@@ -66,7 +73,12 @@ impl ServerClient {
     /// Creates a client that accepts messages of at most `limit` bytes.
     pub(crate) fn new(target: UpstreamTarget, client: HttpClient, limit: usize) -> Self {
         let current_url = Mutex::new(target.url().clone());
-        Self { target, client, max_message_bytes: limit, current_url }
+        Self { target, client, authorizer: None, max_message_bytes: limit, current_url }
+    }
+
+    /// Sets the component that has the credentials.
+    pub(crate) fn with_authorizer(self, authorizer: Option<Arc<dyn Authorizer>>) -> Self {
+        Self { authorizer, ..self }
     }
 
     /// Returns the URL of the server, after redirects.
@@ -124,8 +136,13 @@ impl ServerClient {
     ) -> Result<ServerResponse, RequestError> {
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("portion/", env!("CARGO_PKG_VERSION"))));
         self.target.apply_headers(&mut headers);
+        // The end of a session is not worth a login.
+        let authorizer = self.authorizer.as_deref().filter(|_| method != Method::DELETE);
+        if let Some(authorizer) = &self.authorizer {
+            headers.extend(authorizer.authorization().await.map(|value| (AUTHORIZATION, value)));
+        }
         let mut url = elsewhere.cloned().unwrap_or_else(|| self.url());
-        let mut redirects = 0;
+        let (mut redirects, mut renewals) = (0, 0);
         loop {
             let mut request = Request::new(body::full(body.clone()));
             *request.method_mut() = method.clone();
@@ -135,14 +152,23 @@ impl ServerClient {
             // Only these two statuses keep method and body. Headers may be sent to any path of the same origin.
             if matches!(head.status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
                 && redirects < MAX_REDIRECTS
-                && let Some(location) = head.headers.get(LOCATION).and_then(|value| value.to_str().ok())
-                && let Some(next) = resolve(&url, location).filter(|next| same_origin(next, &url))
+                && let Some(next) = self.redirect_target(&url, &head.headers)
             {
                 tracing::info!(from = display_uri(&url), to = display_uri(&next), "the server has moved");
                 if elsewhere.is_none() {
                     self.current_url.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&next);
                 }
                 (url, redirects) = (next, redirects + 1);
+                continue;
+            }
+            // The server has not processed a request that it rejected, so it can be sent again.
+            if matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+                && renewals < MAX_RENEWALS
+                && let Some(authorizer) = authorizer
+                && let Some(renewed) = authorizer.renew(rejection(&headers, &head, renewals > 0)).await?
+            {
+                headers.insert(AUTHORIZATION, renewed);
+                renewals += 1;
                 continue;
             }
             let content = encoding::decode_body(&mut head.headers, content)?;
@@ -154,6 +180,16 @@ impl ServerClient {
             };
             return Ok(ServerResponse { url, status, headers, content });
         }
+    }
+
+    /// Returns the target of a redirect that is followed: it has the same origin. A token is issued for one resource, so
+    /// with a token only a slash at the end of the path may differ.
+    fn redirect_target(&self, url: &Uri, headers: &HeaderMap) -> Option<Uri> {
+        let location = headers.get(LOCATION)?.to_str().ok()?;
+        let path = |uri: &Uri| uri.path().trim_end_matches('/').to_owned();
+        resolve(url, location)
+            .filter(|next| same_origin(next, url))
+            .filter(|next| self.authorizer.is_none() || path(next) == path(url))
     }
 
     async fn read_content(
@@ -186,6 +222,11 @@ impl ServerClient {
             Err(ReadBodyError::Truncated(broken)) => Err(broken.into()),
         }
     }
+}
+
+fn rejection(sent: &HeaderMap, head: &Parts, is_repeated: bool) -> Rejection {
+    let (status, headers) = (head.status, head.headers.clone());
+    Rejection { authorization: sent.get(AUTHORIZATION).cloned(), status, headers, is_repeated }
 }
 
 async fn read_error_content(headers: &HeaderMap, body: Body) -> ResponseContent {

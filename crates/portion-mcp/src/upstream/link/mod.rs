@@ -6,10 +6,12 @@
 //! - `remote`: a server over HTTP; detects its transport
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
 //! - `in_flight`, `message`: shared by both
+//! - `ping_responder`: answers pings while a person logs in
 //! - `rest`: a REST API; the server of its tools runs in this process
 
 mod in_flight;
 mod message;
+mod ping_responder;
 pub mod remote;
 pub mod rest;
 pub mod sse;

@@ -4,16 +4,19 @@
 //! rejected, the stream is opened (backwards compatibility in the specification of 2025-03-26). For a URL that ends in
 //! `/sse` the order is reversed.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyper::StatusCode;
 use portion_policy::upstream::{Transport, UpstreamTarget};
 use tokio::task::JoinHandle;
 
+use super::ping_responder::answer_pings;
 use super::sse::SseLink;
 use super::streamable::StreamableLink;
 use super::{ConnectError, ConnectFuture, Connector, Link, LinkTransport};
 use crate::mcp::ParsedBatch;
-use crate::upstream::http::{HttpClient, RequestError, ServerClient};
+use crate::upstream::http::{Authorizer, HttpClient, RequestError, ServerClient};
 
 /// Connects to a server over HTTP.
 #[derive(Clone)]
@@ -26,6 +29,8 @@ pub struct RemoteConnector {
     pub message_limit: usize,
     /// Transport of the server.
     pub transport: Transport,
+    /// Component that has the credentials of the server, if they are not headers of `target`.
+    pub authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 impl Connector for RemoteConnector {
@@ -42,6 +47,10 @@ impl RemoteConnector {
     /// message connects.
     pub async fn connect_with_task(&self) -> Result<(Link, JoinHandle<()>), ConnectError> {
         let (link, transport) = Link::new();
+        let transport = match &self.authorizer {
+            Some(authorizer) => answer_pings(transport, Arc::clone(authorizer)),
+            None => transport,
+        };
         let task = match self.transport {
             Transport::Sse => {
                 let sse = SseLink::open(self.server_client())
@@ -121,6 +130,7 @@ impl RemoteConnector {
 
     fn server_client(&self) -> ServerClient {
         ServerClient::new(self.target.clone(), self.client.clone(), self.message_limit)
+            .with_authorizer(self.authorizer.clone())
     }
 }
 

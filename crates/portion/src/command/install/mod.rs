@@ -30,8 +30,8 @@ Examples:
 Each server on stdio is started as `portion wrap --server NAME -- COMMAND`. Everything else in a file stays as it \
 is. Nothing is written if a file cannot be read, parsed or written. Clients read their files at start: restart them.
 
-With --http, Portion connects to the URL, and the client does not sign in to the server any more. A server that \
-needs OAuth then needs a token in its headers.
+With --http, Portion connects to the URL, and the client does not sign in to the server any more. Portion does, \
+in the browser: portion login URL.
 
 Exit codes: 0 done, or nothing to do; 1 nothing was written, because of an error or your answer; 2 wrong usage, or \
 no terminal to confirm and no --yes.";

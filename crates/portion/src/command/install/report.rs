@@ -14,8 +14,8 @@ const RED: Style = AnsiColor::Red.on_default();
 
 const SHARED: &str = "note: this file belongs to a project. The path of Portion is that of this machine.";
 const URL_NOTE: &str = "\
-note: Portion connects to these URLs now, and the client does not sign in to them any more. A server that needs OAuth
-needs a token in its headers. The headers are arguments of a process now, which others on this machine may see.";
+note: Portion connects to these URLs now, and the client does not sign in to them any more. Portion does, if a server
+needs OAuth: portion login URL. The headers are arguments of a process now, which others on this machine may see.";
 
 /// A plan, before or after it was applied.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use clap::Args;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
+use portion_mcp::proxy::PublicResource;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use tokio::net::TcpListener;
 
@@ -98,7 +99,9 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(shutdown);
     let backend = |(path, name, server): MountedServer| {
-        Ok((path, server.into_backend(setup.processors(name.as_deref()), &setup.config)?))
+        let origin = setup.config.public_url();
+        let public = origin.map(|origin| PublicResource::new(&origin.to_string(), &path));
+        Ok((path, server.into_backend(setup.processors(name.as_deref()), &setup.config, public)?))
     };
     let backends = servers.into_iter().map(backend);
     let backends = backends.collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;

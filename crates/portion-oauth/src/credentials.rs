@@ -1,0 +1,132 @@
+//! The tokens of a server, and what is needed to renew and to revoke them.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::registration::ClientIdentity;
+
+/// A token is renewed this long before it expires, but not before nine tenths of its lifetime.
+const RENEWAL_MARGIN: Duration = Duration::from_mins(1);
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the text.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// Tokens of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tokens {
+    pub(crate) access_token: Secret,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refresh_token: Option<Secret>,
+    /// Granted scopes, or the requested ones if the server does not name them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scope: Option<String>,
+    /// Seconds since 1970 at which the access token is renewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) renew_at: Option<u64>,
+    /// Seconds since 1970 at which the access token expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expires_at: Option<u64>,
+}
+
+/// What is stored for a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Credentials {
+    /// URL of the MCP server.
+    pub(crate) server: String,
+    /// Resource that the tokens are for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) resource: Option<String>,
+    /// The authorization server that issued the tokens.
+    pub(crate) issuer: String,
+    pub(crate) token_endpoint: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) revocation_endpoint: Option<String>,
+    pub(crate) client: ClientIdentity,
+    pub(crate) tokens: Tokens,
+}
+
+/// A stored login, for lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredLogin {
+    /// URL of the server, without its query.
+    pub server: String,
+    /// The authorization server.
+    pub issuer: String,
+    /// Scopes.
+    pub scope: Option<String>,
+    /// Time at which the access token expires.
+    pub expires_at: Option<SystemTime>,
+    /// True if the access token can be renewed without a login.
+    pub is_renewable: bool,
+}
+
+impl Tokens {
+    /// Sets the times of a token that was requested just now.
+    pub(crate) fn with_lifetime(self, lifetime: Option<Duration>) -> Self {
+        let now = now();
+        let at = |duration: Duration| now.saturating_add(duration.as_secs());
+        let renewal = lifetime.map(|time| time.saturating_sub(RENEWAL_MARGIN).max(time * 9 / 10));
+        Self { renew_at: renewal.map(at), expires_at: lifetime.map(at), ..self }
+    }
+
+    /// Returns true if the token should be renewed before it is used.
+    pub(crate) fn is_due(&self) -> bool {
+        self.renew_at.is_some_and(|at| at <= now())
+    }
+
+    /// Returns true if the access token is certainly no longer valid.
+    pub(crate) fn is_expired(&self) -> bool {
+        self.expires_at.is_some_and(|at| at <= now())
+    }
+}
+
+/// Returns the seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Secret, Tokens, now};
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let tokens = Tokens {
+            access_token: Secret::new("hidden-1"),
+            refresh_token: Some(Secret::new("hidden-2")),
+            scope: None,
+            renew_at: None,
+            expires_at: None,
+        };
+        assert!(!format!("{tokens:?}").contains("hidden"));
+        let lasting = tokens.clone().with_lifetime(Some(Duration::from_hours(1)));
+        assert!(!lasting.is_due() && !lasting.is_expired());
+        assert!(lasting.renew_at.is_some_and(|at| at > now() + 3500));
+        assert!(tokens.clone().with_lifetime(Some(Duration::ZERO)).is_expired());
+        assert!(!tokens.with_lifetime(None).is_due());
+    }
+}

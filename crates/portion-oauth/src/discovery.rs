@@ -1,0 +1,174 @@
+//! Finds the authorization server of an MCP server.
+
+use http::StatusCode;
+use oauth2::url::Url;
+use thiserror::Error;
+
+use crate::challenge::Challenge;
+use crate::endpoint::{Endpoint, EndpointError};
+use crate::http::{Fetched, HttpError, OAuthHttp};
+use crate::metadata::{AuthorizationServer, ProtectedResource, resource_document_urls, server_document_urls};
+use crate::server_url::ServerUrl;
+
+/// The authorization server of an MCP server, and what to request from it.
+#[derive(Debug)]
+pub(crate) struct Discovery {
+    /// Resource that tokens are requested for; `None` in 2025-03-26, which has no such parameter.
+    pub(crate) resource: Option<String>,
+    /// Scopes of the resource, if it names them.
+    pub(crate) scopes: Vec<String>,
+    pub(crate) server: AuthorizationServer,
+}
+
+/// Reason that no authorization server was found, or that it is refused.
+#[derive(Debug, Error)]
+pub enum DiscoveryError {
+    /// No response.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// A server error.
+    #[error("{url} returned {status}; try again later")]
+    Failed {
+        /// URL of the document.
+        url: String,
+        /// Status.
+        status: StatusCode,
+    },
+    /// A document that cannot be used.
+    #[error("the document at {url} cannot be used: {reason}")]
+    InvalidDocument {
+        /// URL of the document.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Metadata of another resource.
+    #[error("the server says that it is {resource}, which is not {server}; use that URL if you trust it")]
+    ForeignResource {
+        /// The resource in the document.
+        resource: String,
+        /// The server.
+        server: String,
+    },
+    /// Metadata of another authorization server.
+    #[error("the authorization server {expected} says that it is {found}, which is refused")]
+    ForeignIssuer {
+        /// The issuer in the document.
+        found: String,
+        /// The issuer whose document was requested.
+        expected: String,
+    },
+    /// An authorization server without PKCE.
+    #[error("the authorization server {0} does not support PKCE with S256, which MCP requires")]
+    NoPkce(String),
+    /// A URL that must not be used.
+    #[error("the {name} of {issuer} {reason}")]
+    RefusedEndpoint {
+        /// Name of the URL.
+        name: &'static str,
+        /// The authorization server.
+        issuer: String,
+        /// Why.
+        reason: EndpointError,
+    },
+    /// The server names an authorization server without a document.
+    #[error("the authorization server {0} has no metadata; ask its operator")]
+    NoServerDocument(String),
+    /// The server requires no login, as far as can be seen.
+    #[error("{0} offers no login: it has no OAuth metadata and does not ask for authorization")]
+    NotOffered(String),
+}
+
+/// Finds the authorization server. `challenge` is that of a 401, if there was one.
+pub(crate) async fn discover(
+    http: &OAuthHttp,
+    server: &ServerUrl,
+    challenge: Option<&Challenge>,
+) -> Result<Discovery, DiscoveryError> {
+    let resource = find_resource(http, server, challenge).await?;
+    let Some(resource) = resource else {
+        return discover_2025_03_26(http, server, challenge.is_some()).await;
+    };
+    let Some(issuer) = resource.authorization_servers.first() else {
+        let mut found = discover_2025_03_26(http, server, challenge.is_some()).await?;
+        found.resource = Some(resource.resource);
+        found.scopes = resource.scopes_supported;
+        return Ok(found);
+    };
+    let issuer_url = accept_issuer(issuer, server)?;
+    let found = find_server(http, issuer_url.url(), issuer, server).await?;
+    let found = found.ok_or_else(|| DiscoveryError::NoServerDocument(issuer.clone()))?;
+    Ok(Discovery { resource: Some(resource.resource), scopes: resource.scopes_supported, server: found })
+}
+
+/// Finds an authorization server that is the MCP server itself.
+async fn discover_2025_03_26(
+    http: &OAuthHttp,
+    server: &ServerUrl,
+    is_required: bool,
+) -> Result<Discovery, DiscoveryError> {
+    let origin = server.origin();
+    let issuer = accept_issuer(&origin, server)?;
+    let found = match find_server(http, issuer.url(), &origin, server).await? {
+        Some(found) => found,
+        None if is_required => AuthorizationServer::at_default_paths(server)?,
+        None => return Err(DiscoveryError::NotOffered(server.to_string())),
+    };
+    Ok(Discovery { resource: None, scopes: Vec::new(), server: found })
+}
+
+fn accept_issuer(issuer: &str, server: &ServerUrl) -> Result<Endpoint, DiscoveryError> {
+    Endpoint::parse(issuer, server.is_loopback()).map_err(|reason| DiscoveryError::RefusedEndpoint {
+        name: "authorization server",
+        issuer: issuer.to_owned(),
+        reason,
+    })
+}
+
+/// Returns the metadata of the protected resource, if it has any.
+async fn find_resource(
+    http: &OAuthHttp,
+    server: &ServerUrl,
+    challenge: Option<&Challenge>,
+) -> Result<Option<ProtectedResource>, DiscoveryError> {
+    let named = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
+    let named = named.map(|text| {
+        Endpoint::parse(text, server.is_loopback()).map_err(|reason| DiscoveryError::RefusedEndpoint {
+            name: "resource_metadata",
+            issuer: server.to_string(),
+            reason,
+        })
+    });
+    let named = named.transpose()?.map(|endpoint| endpoint.url().clone());
+    for url in named.into_iter().chain(resource_document_urls(server)) {
+        match http.fetch(&url).await? {
+            Fetched::Document(document) => return ProtectedResource::read(document, &url, server).map(Some),
+            Fetched::Absent => {}
+            Fetched::Failed(status) => {
+                return Err(DiscoveryError::Failed { url: url.to_string(), status });
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the authorization server with this issuer, if it has a document.
+async fn find_server(
+    http: &OAuthHttp,
+    url: &Url,
+    issuer: &str,
+    server: &ServerUrl,
+) -> Result<Option<AuthorizationServer>, DiscoveryError> {
+    for url in server_document_urls(url) {
+        match http.fetch(&url).await? {
+            Fetched::Document(document) => {
+                return AuthorizationServer::read(document, &url, issuer, server.is_loopback()).map(Some);
+            }
+            Fetched::Absent => {}
+            Fetched::Failed(status) => {
+                return Err(DiscoveryError::Failed { url: url.to_string(), status });
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,40 @@
+//! OAuth for clients of remote MCP servers, as the authorization part of the MCP specification requires it.
+//!
+//! [`OAuthSession`] has the access token of one server. It renews the token, and starts a login in the browser if there
+//! is none. Both protocol eras are supported: since 2025-06-18 the server names its authorization servers (RFC 9728);
+//! in 2025-03-26 the server itself is the authorization server.
+//!
+//! - `server_url`, `endpoint`, `challenge`, `http`: URLs, which URLs are accepted, `WWW-Authenticate`, requests
+//! - `metadata`, `discovery`: documents of the server and of its authorization server (RFC 9728, RFC 8414, `OpenID`)
+//! - `registration`: the identity of this client (RFC 7591, client id metadata documents)
+//! - `login`, `callback`, `token_request`: authorization code with PKCE; the redirect back; tokens and their revocation
+//! - `credentials`, `store`: tokens of a server; their files, with locks between processes
+//! - `session`: all of these together
+//!
+//! No redirect is followed. Errors and logs contain no token, code or secret.
+
+mod callback;
+mod challenge;
+mod credentials;
+mod discovery;
+mod endpoint;
+mod http;
+mod login;
+mod metadata;
+mod registration;
+mod server_url;
+mod session;
+mod store;
+mod token_request;
+
+pub use challenge::Challenge;
+pub use credentials::{Secret, StoredLogin};
+pub use discovery::DiscoveryError;
+pub use endpoint::{Endpoint, EndpointError};
+pub use http::{HttpError, OAuthHttp};
+pub use login::LoginError;
+pub use registration::{ClientIdentity, RegistrationError};
+pub use server_url::{ServerUrl, ServerUrlError};
+pub use session::{AuthError, LogoutOutcome, OAuthSession, SessionOptions, ShowLogin};
+pub use store::{StoreError, TokenStore};
+pub use token_request::TokenError;

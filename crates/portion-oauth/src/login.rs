@@ -1,0 +1,156 @@
+//! A login in the browser: authorization code with PKCE.
+
+use std::io;
+use std::time::Duration;
+
+use oauth2::basic::BasicClient;
+use oauth2::{AuthUrl, AuthorizationCode, ClientId, CsrfToken, PkceCodeChallenge, RedirectUrl, Scope};
+use thiserror::Error;
+use tokio::time::timeout;
+
+use crate::callback::{CallbackError, CallbackListener, ExpectedRedirect};
+use crate::credentials::Credentials;
+use crate::discovery::{Discovery, DiscoveryError};
+use crate::http::OAuthHttp;
+use crate::registration::{ClientIdentity, RegistrationError, register};
+use crate::server_url::ServerUrl;
+use crate::token_request::{TokenEndpoint, TokenError};
+
+/// Scope with which `OpenID` providers issue refresh tokens.
+const OFFLINE_ACCESS: &str = "offline_access";
+
+/// Reason that a login failed.
+#[derive(Debug, Error)]
+pub enum LoginError {
+    /// No authorization server.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// No identity of the client.
+    #[error(transparent)]
+    Registration(#[from] RegistrationError),
+    /// No tokens.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// The redirect brought no code.
+    #[error("{0}")]
+    Redirect(String),
+    /// The listener for the redirect failed.
+    #[error("cannot listen on loopback for the redirect: {0}; choose a free port with --callback-port")]
+    Listener(#[from] io::Error),
+    /// Nobody has finished the login.
+    #[error("the login was not finished within {minutes} minutes", minutes = .0.as_secs().div_ceil(60))]
+    TimedOut(Duration),
+}
+
+/// What the operator has chosen.
+#[derive(Clone, Debug)]
+pub(crate) struct LoginChoices {
+    /// A client that is registered already.
+    pub(crate) client: Option<ClientIdentity>,
+    /// URL of the metadata document of the client, for servers that accept one.
+    pub(crate) client_metadata_url: Option<String>,
+    /// Port of the redirect; 0 is any free one.
+    pub(crate) callback_port: u16,
+    pub(crate) timeout: Duration,
+}
+
+/// Runs a login. `show` gets the URL for the browser.
+pub(crate) async fn log_in(
+    http: &OAuthHttp,
+    server: &ServerUrl,
+    found: &Discovery,
+    scope: Option<&str>,
+    choices: &LoginChoices,
+    show: &(dyn Fn(&str) + Send + Sync),
+) -> Result<Credentials, LoginError> {
+    let listener = CallbackListener::bind(choices.callback_port).await?;
+    let redirect_uri = listener.redirect_uri();
+    let client = identify(http, found, &redirect_uri, scope, choices).await?;
+    let redirect_uri = RedirectUrl::new(redirect_uri)
+        .map_err(|error| LoginError::Redirect(format!("the redirect is no URL: {error}")))?;
+    let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+    let oauth = BasicClient::new(ClientId::new(client.client_id.clone()))
+        .set_auth_uri(AuthUrl::from_url(found.server.authorization_endpoint.url().clone()))
+        .set_redirect_uri(redirect_uri.clone());
+    let mut request = oauth.authorize_url(CsrfToken::new_random).set_pkce_challenge(challenge);
+    for name in scope.unwrap_or_default().split_whitespace() {
+        request = request.add_scope(Scope::new(name.to_owned()));
+        if name == OFFLINE_ACCESS {
+            // OpenID Connect Core 1.0, 11: without it, the scope is ignored.
+            request = request.add_extra_param("prompt", "consent");
+        }
+    }
+    if let Some(resource) = &found.resource {
+        request = request.add_extra_param("resource", resource.clone());
+    }
+    let (url, state) = request.url();
+    let expected = ExpectedRedirect {
+        state: state.into_secret(),
+        issuer: found.server.issuer.clone(),
+        requires_issuer: found.server.sends_issuer,
+    };
+    show(url.as_str());
+    let received = timeout(choices.timeout, listener.receive(expected)).await;
+    let code = received.map_err(|_| LoginError::TimedOut(choices.timeout))??;
+    let code = code.map_err(|error: CallbackError| LoginError::Redirect(error.to_string()))?;
+    let endpoint = TokenEndpoint {
+        http,
+        url: found.server.token_endpoint.url(),
+        client: &client,
+        resource: found.resource.as_deref(),
+    };
+    let tokens = endpoint.exchange_code(AuthorizationCode::new(code), verifier, &redirect_uri, scope).await?;
+    let revocation_endpoint = found.server.revocation_endpoint.as_ref();
+    Ok(Credentials {
+        server: server.as_str().to_owned(),
+        resource: found.resource.clone(),
+        issuer: found.server.issuer.clone(),
+        token_endpoint: found.server.token_endpoint.as_str().to_owned(),
+        revocation_endpoint: revocation_endpoint.map(|url| url.as_str().to_owned()),
+        client,
+        tokens,
+    })
+}
+
+/// Returns the identity of this client: a configured one, else the document's, else a new one. A new registration per
+/// login needs no fixed port and cannot be out of date.
+async fn identify(
+    http: &OAuthHttp,
+    found: &Discovery,
+    redirect_uri: &str,
+    scope: Option<&str>,
+    choices: &LoginChoices,
+) -> Result<ClientIdentity, RegistrationError> {
+    if let Some(client) = &choices.client {
+        return Ok(client.clone().for_server(&found.server));
+    }
+    match &choices.client_metadata_url {
+        Some(url) if found.server.accepts_metadata_documents => Ok(ClientIdentity::configured(url, None)),
+        _ => register(http, &found.server, redirect_uri, scope).await,
+    }
+}
+
+/// Chooses the scopes to request: the configured ones, else those of the challenge, else those of the resource.
+/// `granted` is set if a valid token lacks scopes.
+pub(crate) fn choose_scope(
+    configured: Option<&str>,
+    challenged: Option<&str>,
+    granted: Option<&str>,
+    found: &Discovery,
+) -> Option<String> {
+    let of_resource = || Some(found.scopes.join(" ")).filter(|scopes| !scopes.is_empty());
+    let base = configured.or(challenged).map(str::to_owned).or_else(of_resource);
+    let mut names: Vec<&str> = Vec::new();
+    // More scopes than those granted are requested together with them.
+    let added = granted.and(challenged);
+    for name in [granted, base.as_deref(), added].into_iter().flatten().flat_map(str::split_whitespace) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let offers_offline = found.server.scopes_supported.iter().any(|name| name == OFFLINE_ACCESS);
+    if offers_offline && !names.is_empty() && !names.contains(&OFFLINE_ACCESS) {
+        names.push(OFFLINE_ACCESS);
+    }
+    (!names.is_empty()).then(|| names.join(" "))
+}

@@ -1,0 +1,129 @@
+//! `portion login` and `portion logout`: tokens of remote servers.
+
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use portion_oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
+use serde_json::json;
+
+use super::CommandResult;
+use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, token_store};
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion login https://mcp.example.com/mcp
+  portion login https://mcp.example.com/mcp --no-browser
+  portion login --list
+
+portion wrap --url logs in by itself when the server asks for it. Tokens are stored in the state directory of the user.";
+
+/// Options of `portion login`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct LoginOptions {
+    /// URL of the server
+    #[arg(value_name = "URL", required_unless_present = "list")]
+    url: Option<String>,
+    /// Show the servers with a stored login
+    #[arg(long, conflicts_with_all = ["url", "LoginArgs"])]
+    list: bool,
+    /// Write the list as JSON
+    #[arg(long, requires = "list")]
+    json: bool,
+    #[command(flatten)]
+    login: LoginArgs,
+}
+
+/// Options of `portion logout`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  portion logout https://mcp.example.com/mcp")]
+pub(crate) struct LogoutOptions {
+    /// URL of the server
+    #[arg(value_name = "URL")]
+    url: String,
+}
+
+/// Logs in, or lists the logins.
+pub(crate) fn login(options: &LoginOptions) -> CommandResult {
+    let store = token_store()?;
+    let Some(url) = &options.url else {
+        let logins = store.list()?;
+        return if options.json { print_json(&logins) } else { print_table(&logins) };
+    };
+    let server = ServerUrl::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    let session_options = options.login.resolve(Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
+    let session = OAuthSession::new(server.clone(), store, session_options);
+    runtime()?.block_on(session.log_in())?;
+    anstream::eprintln!("portion: logged in at {server}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes and revokes the tokens of a server.
+pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
+    let server = ServerUrl::parse(&options.url).map_err(|error| format!("{}: {error}", options.url))?;
+    let session =
+        OAuthSession::new(server.clone(), token_store()?, LoginArgs::default().resolve(None, LOGIN_TIMEOUT)?);
+    match runtime()?.block_on(session.log_out())? {
+        LogoutOutcome::NotLoggedIn => {
+            anstream::eprintln!("portion: there is no login at {server}; portion login --list shows all");
+        }
+        LogoutOutcome::Removed { is_revoked: true } => {
+            anstream::eprintln!("portion: logged out of {server}; the server has revoked the tokens");
+        }
+        LogoutOutcome::Removed { is_revoked: false } => anstream::eprintln!(
+            "portion: removed the tokens of {server}; the server offers no revocation, so they expire by themselves"
+        ),
+        LogoutOutcome::NotRevoked(error) => {
+            anstream::eprintln!(
+                "portion: removed the tokens of {server}, but they were not revoked: {error}"
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+fn print_table(logins: &[StoredLogin]) -> CommandResult {
+    if logins.is_empty() {
+        anstream::eprintln!("portion: there are no logins; portion login URL adds one");
+    }
+    for login in logins {
+        let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();
+        anstream::println!("{}  {}{scope}", login.server, validity(login));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns how long a login is valid.
+fn validity(login: &StoredLogin) -> String {
+    let remaining = login.expires_at.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
+    match (login.is_renewable, remaining) {
+        (true, _) => "renewed automatically".to_owned(),
+        (false, None) => "valid until the server ends it".to_owned(),
+        (false, Some(Duration::ZERO)) => "expired".to_owned(),
+        (false, Some(time)) => {
+            format!("valid for {}", humantime::format_duration(Duration::from_secs(time.as_secs())))
+        }
+    }
+}
+
+fn print_json(logins: &[StoredLogin]) -> CommandResult {
+    let list: Vec<_> = logins
+        .iter()
+        .map(|login| {
+            json!({
+                "server": login.server,
+                "issuer": login.issuer,
+                "scope": login.scope,
+                "expiresAt": login.expires_at.map(|at| humantime::format_rfc3339_seconds(at).to_string()),
+                "renewable": login.is_renewable,
+            })
+        })
+        .collect();
+    anstream::println!("{}", serde_json::to_string_pretty(&list)?);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,457 @@
+"""Logins at remote servers, with the authorization server of the official SDK."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from mcp.client.stdio import get_default_environment
+
+from harness.command import CLIENT_BIN, E2E, PORTION, RAW_FIXTURE
+from harness.listening import Listening
+from harness.wire import Wire, request
+
+SECONDS = 60
+ERAS = ["2025-06-18", "2025-03-26"]
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+OPENER = urllib.request.build_opener(NoRedirect)
+
+
+def fetch(url, body=None):
+    """Status, headers and text; redirects are not followed."""
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        response = OPENER.open(urllib.request.Request(url, data, {"Content-Type": "application/json"}), timeout=SECONDS)
+    except urllib.error.HTTPError as error:
+        response = error
+    with response:
+        return response.status, response.headers, response.read().decode()
+
+
+class Guarded:
+    """The server, with a user whose browser the test is."""
+
+    def __init__(self, url, home):
+        self.origin, self.url, self.home = url, f"{url}/mcp", home
+        self.env = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "PORTION_NO_BROWSER": "1"}
+
+    def control(self, **change):
+        return json.loads(fetch(f"{self.origin}/control", change or None)[2])
+
+    def set(self, **settings):
+        return self.control(settings=settings)
+
+    def count(self, name):
+        return self.control()["counters"][name]
+
+    def wrap(self, *options, env=None):
+        return Wire([PORTION, "wrap", *options, "--url", self.url], env=self.env | (env or {}))
+
+    def run(self, *words, code=0):
+        done = subprocess.run(
+            [PORTION, *words], env=get_default_environment() | self.env, capture_output=True, text=True, timeout=SECONDS
+        )
+        assert done.returncode == code, done.stderr
+        return done
+
+    def files(self):
+        return sorted((self.home / "state/portion/oauth").glob("*.json"))
+
+    def stored(self):
+        (file,) = self.files()
+        return json.loads(file.read_text())
+
+    def change_stored(self, **changes):
+        (file,) = self.files()
+        stored = json.loads(file.read_text())
+        stored["tokens"] |= changes
+        file.write_text(json.dumps(stored))
+
+    @contextmanager
+    def login(self, *options):
+        """`portion login`, which is told to go on by its URL."""
+        process = subprocess.Popen(
+            [PORTION, "login", self.url, *options],
+            env=get_default_environment() | self.env,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def log_in(self, *options):
+        with self.login(*options) as process:
+            follow(next_url(process.stderr))
+            rest = process.stderr.read()
+            assert process.wait(SECONDS) == 0, rest
+
+
+@pytest.fixture(params=ERAS)
+def any_era(request, tmp_path):
+    with authorization(request.param) as url:
+        yield Guarded(url, tmp_path)
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    with authorization(ERAS[0]) as url:
+        yield Guarded(url, tmp_path)
+
+
+def authorization(era):
+    @contextmanager
+    def running():
+        command = [str(CLIENT_BIN / "python"), str(E2E / "fixture/authorization.py"), "--era", era]
+        with Listening(command) as server:
+            yield server.url
+
+    return running()
+
+
+def next_url(stderr):
+    for line in stderr:
+        if line.startswith("http"):
+            return line.strip()
+    raise AssertionError("no URL was printed")
+
+
+def url_of(wire, number=1):
+    """The URL of the `number`th login that `wrap` asks for."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        urls = re.findall(r"^(https?://\S+)$", wire.stderr(), re.M)
+        if len(urls) >= number:
+            return urls[number - 1]
+        time.sleep(0.02)
+    raise AssertionError(f"no URL was printed: {wire.stderr()}")
+
+
+def redirect_of(url):
+    status, headers, text = fetch(url)
+    assert status == 302, text
+    return headers["Location"]
+
+
+def follow(url):
+    """What a browser does: the authorization server's page, and the redirect back."""
+    return fetch(redirect_of(url))
+
+
+INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "wire", "version": "1"}}
+
+
+def opened(wire):
+    answer = json.loads(wire.open("2025-06-18"))
+    assert "result" in answer, answer
+    return answer
+
+
+def text_of(answer):
+    return json.loads(answer)["result"]["content"][0]["text"]
+
+
+def test_a_login_in_the_browser_lets_the_first_request_through(any_era):
+    with any_era.wrap() as wire:
+        wire.send(request(0, "initialize", INITIALIZE))
+        url = url_of(wire)
+        asked = parse_qs(urlsplit(url).query)
+        assert asked["code_challenge_method"] == ["S256"] and len(asked["code_challenge"][0]) == 43
+        assert asked["redirect_uri"][0].startswith("http://127.0.0.1:")
+        # pings are answered meanwhile, and nothing else is
+        assert json.loads(wire.ask(request(7, "ping", {}))) == {"jsonrpc": "2.0", "id": 7, "result": {}}
+        status, headers, page = follow(url)
+        assert status == 200 and "Portion" in page and headers["Referrer-Policy"] == "no-referrer"
+        assert "result" in json.loads(wire.line())
+        wire.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        assert text_of(wire.call(1, "whoami")) == "you are logged in"
+        log = wire.stderr()
+    state = any_era.control()
+    stored = any_era.stored()
+    # the resource is a parameter since 2025-06-18
+    resource = any_era.url if state["issuer"] != any_era.origin else None
+    assert state["asked"][0]["resource"] == resource and stored.get("resource") == resource
+    assert state["counters"]["registrations"] == 1
+    (file,) = any_era.files()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    for secret in (stored["tokens"]["access_token"], stored["tokens"]["refresh_token"]):
+        assert secret not in log
+    # the next process needs no login
+    with any_era.wrap() as wire:
+        opened(wire)
+        assert text_of(wire.call(1, "whoami")) == "you are logged in"
+        assert "requires a login" not in wire.stderr()
+
+
+def test_commands_log_in_list_and_log_out(any_era):
+    assert "there are no logins" in any_era.run("login", "--list").stderr
+    any_era.log_in()
+    assert f"{any_era.url}  renewed automatically" in any_era.run("login", "--list").stdout
+    (listed,) = json.loads(any_era.run("login", "--list", "--json").stdout)
+    assert listed["server"] == any_era.url and listed["renewable"] and listed["expiresAt"].endswith("Z")
+    assert "token" not in json.dumps(listed)
+    with any_era.wrap() as wire:
+        opened(wire)
+    said = any_era.run("logout", any_era.url).stderr
+    assert "the server has revoked the tokens" in said
+    assert any_era.count("revocations") == 2 and any_era.files() == []
+    assert "there is no login" in any_era.run("logout", any_era.url).stderr
+
+
+def test_the_browser_is_opened(guarded):
+    folder = guarded.home / "bin"
+    folder.mkdir()
+    browser = folder / "xdg-open"
+    browser.write_text(
+        f"#!{CLIENT_BIN / 'python'}\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n"
+    )
+    browser.chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    with guarded.wrap(env={"PATH": path, "PORTION_NO_BROWSER": ""}) as wire:
+        opened(wire)
+    assert guarded.count("authorizations") == 1
+
+
+def test_a_login_that_nobody_finishes_is_an_error_that_names_the_command(guarded):
+    with guarded.wrap("--login-timeout", "1s") as wire:
+        error = json.loads(wire.ask(request(0, "initialize", INITIALIZE)))["error"]
+        assert f"portion login {guarded.url}" in error["message"]
+        # the login goes on, and a later request uses it
+        follow(url_of(wire))
+        assert "result" in json.loads(wire.ask(request(1, "initialize", INITIALIZE)))
+
+
+def test_without_logins_the_error_names_the_command_at_once(guarded):
+    with guarded.wrap(env={"PORTION_NO_LOGIN": "1"}) as wire:
+        error = json.loads(wire.ask(request(0, "initialize", INITIALIZE)))["error"]
+        assert f"portion login {guarded.url}" in error["message"]
+    assert guarded.count("registrations") == 0
+
+
+def test_an_expired_token_is_renewed_before_it_is_used(any_era):
+    any_era.set(lifetime=0)
+    any_era.log_in()
+    any_era.set(lifetime=3600)
+    first = any_era.stored()["tokens"]
+    with any_era.wrap() as wire:
+        opened(wire)
+        assert text_of(wire.call(1, "whoami")) == "you are logged in"
+        assert "requires a login" not in wire.stderr()
+    assert any_era.count("refreshes") == 1
+    second = any_era.stored()["tokens"]
+    assert first["access_token"] != second["access_token"] and first["refresh_token"] != second["refresh_token"]
+
+
+def test_a_token_that_the_server_forgot_is_renewed_once_for_all_requests(guarded):
+    guarded.log_in()
+    with guarded.wrap() as wire:
+        opened(wire)
+        guarded.control(forget_access=True)
+        for number in range(1, 9):
+            wire.send(request(number, "tools/call", {"name": "whoami", "arguments": {}}))
+        answers = [json.loads(wire.line()) for _ in range(8)]
+    assert {answer["id"] for answer in answers} == set(range(1, 9))
+    assert all("result" in answer for answer in answers)
+    assert guarded.count("refreshes") == 1 and guarded.count("authorizations") == 1
+
+
+def test_a_revoked_refresh_token_needs_a_login(any_era):
+    any_era.log_in()
+    any_era.control(forget_access=True, forget_refresh=True)
+    with any_era.wrap() as wire:
+        wire.send(request(0, "initialize", INITIALIZE))
+        follow(url_of(wire))
+        assert "result" in json.loads(wire.line())
+    assert any_era.count("authorizations") == 2
+
+
+def test_two_processes_open_one_browser(guarded):
+    with guarded.wrap() as one, guarded.wrap() as other:
+        for wire in (one, other):
+            wire.send(request(0, "initialize", INITIALIZE))
+        deadline = time.monotonic() + SECONDS
+        while not any("requires a login" in wire.stderr() for wire in (one, other)):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        (asking,) = [wire for wire in (one, other) if "requires a login" in wire.stderr()]
+        follow(url_of(asking))
+        assert all("result" in json.loads(wire.line()) for wire in (one, other))
+        said = [wire.stderr() for wire in (one, other)]
+    assert sum(text.count("requires a login") for text in said) == 1
+    assert guarded.count("authorizations") == 1
+
+
+def test_two_processes_renew_a_token_once(guarded):
+    guarded.log_in()
+    with guarded.wrap() as one, guarded.wrap() as other:
+        for wire in (one, other):
+            opened(wire)
+        guarded.control(forget_access=True)
+        for wire in (one, other):
+            wire.send(request(1, "tools/call", {"name": "whoami", "arguments": {}}))
+        assert [text_of(wire.line()) for wire in (one, other)] == ["you are logged in"] * 2
+    assert guarded.count("refreshes") == 1
+
+
+def test_a_scope_that_is_missing_is_requested_with_the_others(any_era):
+    any_era.log_in("--scope", "mcp")
+    with any_era.wrap() as wire:
+        opened(wire)
+        assert text_of(wire.call(1, "whoami")) == "you are logged in"
+        body = json.dumps(
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "admin", "arguments": {}}},
+            separators=(",", ":"),
+        )
+        wire.send(body.encode())
+        follow(url_of(wire))
+        assert text_of(wire.line()) == "you are an admin"
+    assert set(any_era.control()["asked"][-1]["scopes"]) == {"mcp", "admin"}
+    assert set(any_era.stored()["tokens"]["scope"].split()) == {"mcp", "admin"}
+
+
+def altered(url, **changes):
+    parts = urlsplit(url)
+    query = {name: values[0] for name, values in parse_qs(parts.query).items()} | changes
+    query = {name: value for name, value in query.items() if value is not None}
+    return parts._replace(query=urlencode(query)).geturl()
+
+
+def test_a_redirect_with_a_wrong_state_changes_nothing(guarded):
+    with guarded.login() as process:
+        redirect = redirect_of(next_url(process.stderr))
+        for state in ("wrong", "", None):
+            assert fetch(altered(redirect, state=state))[0] == 400
+        assert fetch(altered(redirect, state="wrong", error="access_denied", code=None))[0] == 400
+        assert fetch(redirect)[0] == 200
+        assert process.wait(SECONDS) == 0
+
+
+@pytest.mark.parametrize(
+    "settings, said",
+    [
+        ({"iss": "https://evil.example"}, "another authorization server, https://evil.example"),
+        ({"metadata": {"authorization_response_iss_parameter_supported": True}}, "does not name the authorization server"),
+        ({"deny": True}, "access_denied"),
+    ],
+)
+def test_a_redirect_that_must_not_be_trusted_ends_the_login(guarded, settings, said):
+    guarded.set(**settings)
+    with guarded.login() as process:
+        assert follow(next_url(process.stderr))[0] == 400
+        text = process.stderr.read()
+        assert process.wait(SECONDS) == 1
+    assert said in text and guarded.files() == []
+
+
+def test_an_issuer_in_the_redirect_is_accepted_if_it_is_the_right_one(guarded):
+    guarded.set(iss=guarded.control()["issuer"], metadata={"authorization_response_iss_parameter_supported": True})
+    guarded.log_in()
+    assert len(guarded.files()) == 1
+
+
+@pytest.mark.parametrize(
+    "metadata, said",
+    [
+        ({"issuer": "https://evil.example"}, "says that it is https://evil.example"),
+        ({"authorization_endpoint": "javascript:alert(1)"}, "`javascript`"),
+        ({"authorization_endpoint": "http://as.example/authorize"}, "not encrypted"),
+        ({"token_endpoint": "http://as.example/token"}, "not encrypted"),
+        ({"registration_endpoint": "file:///etc/passwd"}, "`file`"),
+        ({"code_challenge_methods_supported": ["plain"]}, "PKCE"),
+        ({"code_challenge_methods_supported": None}, "PKCE"),
+        ({"registration_endpoint": None}, "--client-id"),
+    ],
+)
+def test_hostile_or_unfit_authorization_servers_are_refused(any_era, metadata, said):
+    any_era.set(metadata=metadata)
+    assert said in any_era.run("login", any_era.url, code=1).stderr
+    assert any_era.count("registrations") == 0 and any_era.files() == []
+
+
+@pytest.mark.parametrize(
+    "resource, said",
+    [
+        ({"resource": "https://other.example/mcp"}, "https://other.example/mcp"),
+        ({"authorization_servers": ["http://as.example"]}, "not encrypted"),
+    ],
+)
+def test_metadata_of_another_resource_is_refused(guarded, resource, said):
+    guarded.set(resource=resource)
+    assert said in guarded.run("login", guarded.url, code=1).stderr
+    assert guarded.files() == []
+
+
+def test_a_client_that_is_registered_already_is_used(guarded):
+    port = free_port()
+    client = {
+        "client_id": "known",
+        "client_secret": "s3cret/+ &",
+        "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
+        "token_endpoint_auth_method": "client_secret_post",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "scope": "mcp",
+    }
+    guarded.control(clients=[client])
+    guarded.env["SECRET_FOR_TEST"] = client["client_secret"]
+    guarded.log_in("--client-id", "known", "--client-secret", "${SECRET_FOR_TEST}", "--callback-port", str(port))
+    assert guarded.count("registrations") == 0 and guarded.stored()["client"]["client_id"] == "known"
+    guarded.control(forget_access=True)
+    with guarded.wrap() as wire:
+        opened(wire)
+    assert guarded.count("refreshes") == 1
+
+
+def free_port():
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        return sock.getsockname()[1]
+
+
+def test_a_header_of_the_operator_comes_before_logins(guarded):
+    guarded.log_in()
+    with guarded.wrap("--header", "Authorization: Bearer wrong") as wire:
+        error = json.loads(wire.ask(request(0, "initialize", INITIALIZE)))["error"]
+        assert "401" in error["message"] and "--header" in error["message"]
+
+
+def test_logins_need_encryption(guarded):
+    assert "https" in guarded.run("login", "http://mcp.example/mcp", code=1).stderr
+
+
+def test_the_file_of_another_era_or_a_broken_one_does_not_stop_a_login(guarded):
+    guarded.log_in()
+    (file,) = guarded.files()
+    file.write_text("{")
+    with guarded.wrap() as wire:
+        wire.send(request(0, "initialize", INITIALIZE))
+        follow(url_of(wire))
+        assert "result" in json.loads(wire.line())
+    assert guarded.stored()["tokens"]["access_token"]
+
+
+def test_a_server_without_logins_gets_the_advice_to_use_a_header(tmp_path):
+    with Listening([*RAW_FIXTURE, "--http"]) as server:
+        plain = Guarded(server.url, tmp_path)
+        plain.url = f"{server.url}/refuse"
+        with plain.wrap() as wire:
+            error = json.loads(wire.ask(request(0, "initialize", INITIALIZE)))["error"]
+            assert "--header" in error["message"] and "no login" in error["message"]
+        plain.url = f"{server.url}/mcp"
+        assert "offers no login" in plain.run("login", plain.url, code=1).stderr
+    assert plain.files() == []
