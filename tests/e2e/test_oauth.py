@@ -1,10 +1,12 @@
 """Logins at remote servers, with the authorization server of the official SDK."""
 
+import http.server
 import json
 import os
 import re
 import stat
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -14,8 +16,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from mcp.client.stdio import get_default_environment
 
-from harness.command import CLIENT_BIN, E2E, PORTION, RAW_FIXTURE
-from harness.listening import Listening
+from harness.command import CLIENT_BIN, E2E, PORTION
+from harness.listening import Listening, served
 from harness.wire import Wire, request
 
 SECONDS = 60
@@ -445,13 +447,65 @@ def test_the_file_of_another_era_or_a_broken_one_does_not_stop_a_login(guarded):
     assert guarded.stored()["tokens"]["access_token"]
 
 
+def document(origin, path="/mcp"):
+    status, _, text = fetch(f"{origin}/.well-known/oauth-protected-resource{path}")
+    return json.loads(text) if status == 200 else status
+
+
+def test_serve_is_the_resource_under_its_public_url(guarded):
+    behind = json.loads(fetch(f"{guarded.origin}/.well-known/oauth-protected-resource/mcp")[2])
+    with Listening(served("--url", guarded.url), env=guarded.env) as portion:
+        origin = portion.url.removesuffix("/mcp")
+        # without a public URL, everything is as the server says
+        assert document(origin) == behind
+        assert f"{guarded.origin}/.well-known/" in fetch(portion.url, {})[1]["WWW-Authenticate"]
+    public = "https://gateway.example"
+    with Listening(served("--public-url", public, "--url", guarded.url), env=guarded.env) as portion:
+        origin = portion.url.removesuffix("/mcp")
+        assert document(origin) == behind | {"resource": f"{public}/mcp"}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+        status, headers, _ = fetch(portion.url, message)
+        challenge = headers["WWW-Authenticate"]
+        assert status == 401 and guarded.origin not in challenge
+        assert f'resource_metadata="{public}/.well-known/oauth-protected-resource/mcp"' in challenge
+        assert 'error="invalid_token"' in challenge
+
+
+def test_a_client_logs_in_through_serve(guarded):
+    """A strict client, which is Portion itself, on the address of `serve`."""
+    port = free_port()
+    origin = f"http://127.0.0.1:{port}"
+    command = [PORTION, "serve", "--listen", f"127.0.0.1:{port}", "--public-url", origin, "--url", guarded.url]
+    with Listening(command, env=guarded.env):
+        client = Guarded(guarded.origin, guarded.home)
+        client.url = f"{origin}/mcp"
+        client.log_in()
+    asked = guarded.control()["asked"][-1]
+    assert asked["resource"] == f"{origin}/mcp"
+
+
+class Unknown(http.server.BaseHTTPRequestHandler):
+    """A server that wants credentials at /mcp, and offers no login."""
+
+    def do_POST(self):
+        self.send_response(401 if self.path == "/mcp" else 404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
 def test_a_server_without_logins_gets_the_advice_to_use_a_header(tmp_path):
-    with Listening([*RAW_FIXTURE, "--http"]) as server:
-        plain = Guarded(server.url, tmp_path)
-        plain.url = f"{server.url}/refuse"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unknown) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        plain = Guarded(f"http://127.0.0.1:{server.server_port}", tmp_path)
         with plain.wrap() as wire:
             error = json.loads(wire.ask(request(0, "initialize", INITIALIZE)))["error"]
-            assert "--header" in error["message"] and "no login" in error["message"]
-        plain.url = f"{server.url}/mcp"
+            assert "--header" in error["message"] and "offers no login" in error["message"]
+        plain.url = f"{plain.origin}/other"
         assert "offers no login" in plain.run("login", plain.url, code=1).stderr
+        server.shutdown()
     assert plain.files() == []

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::registration::ClientIdentity;
+use crate::metadata::AuthorizationServer;
 
 /// A token is renewed this long before it expires, but not before nine tenths of its lifetime.
 const RENEWAL_MARGIN: Duration = Duration::from_mins(1);
@@ -31,6 +31,22 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")
     }
+}
+
+/// Identity of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientIdentity {
+    /// Id of the client.
+    pub client_id: String,
+    /// Secret of the client, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<Secret>,
+    /// True if the secret is sent in a header instead of the body.
+    #[serde(default)]
+    pub(crate) uses_basic: bool,
+    /// Seconds since 1970 at which the secret expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) secret_expires_at: Option<u64>,
 }
 
 /// Tokens of a server.
@@ -80,6 +96,31 @@ pub struct StoredLogin {
     pub expires_at: Option<SystemTime>,
     /// True if the access token can be renewed without a login.
     pub is_renewable: bool,
+}
+
+impl ClientIdentity {
+    /// Returns a client that was registered by other means, or the URL of its metadata document.
+    pub fn configured(client_id: &str, client_secret: Option<&str>) -> Self {
+        Self {
+            client_id: client_id.to_owned(),
+            client_secret: client_secret.map(Secret::new),
+            uses_basic: false,
+            secret_expires_at: None,
+        }
+    }
+
+    /// Chooses how a configured client authenticates.
+    pub(crate) fn for_server(self, server: &AuthorizationServer) -> Self {
+        // RFC 8414 names client_secret_basic as the default.
+        let accepts_post =
+            server.auth_methods.as_ref().is_some_and(|known| known.iter().any(|m| m == "client_secret_post"));
+        Self { uses_basic: self.client_secret.is_some() && !accepts_post, ..self }
+    }
+
+    /// Returns true if the secret has expired, so that nothing can be requested with it.
+    pub(crate) fn is_expired(&self) -> bool {
+        self.secret_expires_at.is_some_and(|at| at <= now())
+    }
 }
 
 impl Tokens {

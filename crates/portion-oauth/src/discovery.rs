@@ -1,13 +1,13 @@
 //! Finds the authorization server of an MCP server.
 
-use http::StatusCode;
 use oauth2::url::Url;
-use thiserror::Error;
 
 use crate::challenge::Challenge;
-use crate::endpoint::{Endpoint, EndpointError};
-use crate::http::{Fetched, HttpError, OAuthHttp};
-use crate::metadata::{AuthorizationServer, ProtectedResource, resource_document_urls, server_document_urls};
+use crate::endpoint::Endpoint;
+use crate::http::{Fetched, OAuthHttp};
+use crate::metadata::{
+    AuthorizationServer, DiscoveryError, ProtectedResource, resource_document_urls, server_document_urls,
+};
 use crate::server_url::ServerUrl;
 
 /// The authorization server of an MCP server, and what to request from it.
@@ -18,65 +18,6 @@ pub(crate) struct Discovery {
     /// Scopes of the resource, if it names them.
     pub(crate) scopes: Vec<String>,
     pub(crate) server: AuthorizationServer,
-}
-
-/// Reason that no authorization server was found, or that it is refused.
-#[derive(Debug, Error)]
-pub enum DiscoveryError {
-    /// No response.
-    #[error(transparent)]
-    Http(#[from] HttpError),
-    /// A server error.
-    #[error("{url} returned {status}; try again later")]
-    Failed {
-        /// URL of the document.
-        url: String,
-        /// Status.
-        status: StatusCode,
-    },
-    /// A document that cannot be used.
-    #[error("the document at {url} cannot be used: {reason}")]
-    InvalidDocument {
-        /// URL of the document.
-        url: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Metadata of another resource.
-    #[error("the server says that it is {resource}, which is not {server}; use that URL if you trust it")]
-    ForeignResource {
-        /// The resource in the document.
-        resource: String,
-        /// The server.
-        server: String,
-    },
-    /// Metadata of another authorization server.
-    #[error("the authorization server {expected} says that it is {found}, which is refused")]
-    ForeignIssuer {
-        /// The issuer in the document.
-        found: String,
-        /// The issuer whose document was requested.
-        expected: String,
-    },
-    /// An authorization server without PKCE.
-    #[error("the authorization server {0} does not support PKCE with S256, which MCP requires")]
-    NoPkce(String),
-    /// A URL that must not be used.
-    #[error("the {name} of {issuer} {reason}")]
-    RefusedEndpoint {
-        /// Name of the URL.
-        name: &'static str,
-        /// The authorization server.
-        issuer: String,
-        /// Why.
-        reason: EndpointError,
-    },
-    /// The server names an authorization server without a document.
-    #[error("the authorization server {0} has no metadata; ask its operator")]
-    NoServerDocument(String),
-    /// The server requires no login, as far as can be seen.
-    #[error("{0} offers no login: it has no OAuth metadata and does not ask for authorization")]
-    NotOffered(String),
 }
 
 /// Finds the authorization server. `challenge` is that of a 401, if there was one.

@@ -9,10 +9,11 @@
 //! - `registration`: the identity of this client (RFC 7591, client id metadata documents)
 //! - `login`, `callback`, `token_request`: authorization code with PKCE; the redirect back; tokens and their revocation
 //! - `credentials`, `store`: tokens of a server; their files, with locks between processes
-//! - `session`: all of these together
+//! - `session`, `auth_error`: all of these together; reasons that there is no token
 //!
 //! No redirect is followed. Errors and logs contain no token, code or secret.
 
+mod auth_error;
 mod callback;
 mod challenge;
 mod credentials;
@@ -27,14 +28,15 @@ mod session;
 mod store;
 mod token_request;
 
+pub use auth_error::AuthError;
 pub use challenge::Challenge;
-pub use credentials::{Secret, StoredLogin};
-pub use discovery::DiscoveryError;
+pub use credentials::{ClientIdentity, Secret, StoredLogin};
 pub use endpoint::{Endpoint, EndpointError};
 pub use http::{HttpError, OAuthHttp};
 pub use login::LoginError;
-pub use registration::{ClientIdentity, RegistrationError};
+pub use metadata::DiscoveryError;
+pub use registration::RegistrationError;
 pub use server_url::{ServerUrl, ServerUrlError};
-pub use session::{AuthError, LogoutOutcome, OAuthSession, SessionOptions, ShowLogin};
+pub use session::{LogoutOutcome, OAuthSession, SessionOptions, ShowLogin};
 pub use store::{StoreError, TokenStore};
 pub use token_request::TokenError;

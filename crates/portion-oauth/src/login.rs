@@ -9,10 +9,11 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::callback::{CallbackError, CallbackListener, ExpectedRedirect};
-use crate::credentials::Credentials;
-use crate::discovery::{Discovery, DiscoveryError};
+use crate::credentials::{ClientIdentity, Credentials};
+use crate::discovery::Discovery;
 use crate::http::OAuthHttp;
-use crate::registration::{ClientIdentity, RegistrationError, register};
+use crate::metadata::DiscoveryError;
+use crate::registration::{RegistrationError, register};
 use crate::server_url::ServerUrl;
 use crate::token_request::{TokenEndpoint, TokenError};
 

@@ -1,11 +1,13 @@
 //! Documents of protected resources (RFC 9728) and authorization servers (RFC 8414, `OpenID` Connect Discovery).
 
+use http::StatusCode;
 use oauth2::url::Url;
 use serde::Deserialize;
 use serde_json::Value;
+use thiserror::Error;
 
-use crate::discovery::DiscoveryError;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, EndpointError};
+use crate::http::HttpError;
 use crate::server_url::ServerUrl;
 
 /// Metadata of a protected resource.
@@ -35,6 +37,65 @@ pub(crate) struct AuthorizationServer {
     pub(crate) is_assumed: bool,
     /// True if every redirect back names the issuer (RFC 9207).
     pub(crate) sends_issuer: bool,
+}
+
+/// Reason that no authorization server was found, or that it is refused.
+#[derive(Debug, Error)]
+pub enum DiscoveryError {
+    /// No response.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// A server error.
+    #[error("{url} returned {status}; try again later")]
+    Failed {
+        /// URL of the document.
+        url: String,
+        /// Status.
+        status: StatusCode,
+    },
+    /// A document that cannot be used.
+    #[error("the document at {url} cannot be used: {reason}")]
+    InvalidDocument {
+        /// URL of the document.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Metadata of another resource.
+    #[error("the server says that it is {resource}, which is not {server}; use that URL if you trust it")]
+    ForeignResource {
+        /// The resource in the document.
+        resource: String,
+        /// The server.
+        server: String,
+    },
+    /// Metadata of another authorization server.
+    #[error("the authorization server {expected} says that it is {found}, which is refused")]
+    ForeignIssuer {
+        /// The issuer in the document.
+        found: String,
+        /// The issuer whose document was requested.
+        expected: String,
+    },
+    /// An authorization server without PKCE.
+    #[error("the authorization server {0} does not support PKCE with S256, which MCP requires")]
+    NoPkce(String),
+    /// A URL that must not be used.
+    #[error("the {name} of {issuer} {reason}")]
+    RefusedEndpoint {
+        /// Name of the URL.
+        name: &'static str,
+        /// The authorization server.
+        issuer: String,
+        /// Why.
+        reason: EndpointError,
+    },
+    /// The server names an authorization server without a document.
+    #[error("the authorization server {0} has no metadata; ask its operator")]
+    NoServerDocument(String),
+    /// The server requires no login, as far as can be seen.
+    #[error("{0} offers no login: it has no OAuth metadata and does not ask for authorization")]
+    NotOffered(String),
 }
 
 #[derive(Deserialize)]

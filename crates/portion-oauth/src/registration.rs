@@ -1,29 +1,13 @@
 //! The identity of this client at an authorization server.
 
 use http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::credentials::{Secret, now};
+use crate::credentials::{ClientIdentity, Secret};
 use crate::http::{HttpError, OAuthHttp, excerpt};
 use crate::metadata::AuthorizationServer;
-
-/// Identity of a client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientIdentity {
-    /// Id of the client.
-    pub client_id: String,
-    /// Secret of the client, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_secret: Option<Secret>,
-    /// True if the secret is sent in a header instead of the body.
-    #[serde(default)]
-    pub(crate) uses_basic: bool,
-    /// Seconds since 1970 at which the secret expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) secret_expires_at: Option<u64>,
-}
 
 /// Reason that there is no identity.
 #[derive(Debug, Error)]
@@ -66,31 +50,6 @@ struct Registered {
     #[serde(default)]
     client_secret_expires_at: u64,
     token_endpoint_auth_method: Option<String>,
-}
-
-impl ClientIdentity {
-    /// Returns a client that was registered by other means, or the URL of its metadata document.
-    pub fn configured(client_id: &str, client_secret: Option<&str>) -> Self {
-        Self {
-            client_id: client_id.to_owned(),
-            client_secret: client_secret.map(Secret::new),
-            uses_basic: false,
-            secret_expires_at: None,
-        }
-    }
-
-    /// Chooses how a configured client authenticates.
-    pub(crate) fn for_server(self, server: &AuthorizationServer) -> Self {
-        // RFC 8414 names client_secret_basic as the default.
-        let accepts_post =
-            server.auth_methods.as_ref().is_some_and(|known| known.iter().any(|m| m == "client_secret_post"));
-        Self { uses_basic: self.client_secret.is_some() && !accepts_post, ..self }
-    }
-
-    /// Returns true if the secret has expired, so that nothing can be requested with it.
-    pub(crate) fn is_expired(&self) -> bool {
-        self.secret_expires_at.is_some_and(|at| at <= now())
-    }
 }
 
 /// Registers this client (RFC 7591).

@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
-use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::auth_error::AuthError;
 use crate::challenge::Challenge;
-use crate::credentials::{Credentials, Secret};
+use crate::credentials::{ClientIdentity, Credentials, Secret};
 use crate::discovery::{Discovery, discover};
 use crate::endpoint::Endpoint;
 use crate::http::{HttpError, OAuthHttp};
 use crate::login::{LoginChoices, LoginError, choose_scope, log_in};
-use crate::registration::{ClientIdentity, RegistrationError};
+use crate::registration::RegistrationError;
 use crate::server_url::ServerUrl;
 use crate::store::{StoreError, TokenStore};
 use crate::token_request::{TokenEndpoint, TokenError, revoke};
@@ -100,50 +100,6 @@ pub enum LogoutOutcome {
     },
     /// The tokens were removed here, but the server did not revoke them.
     NotRevoked(TokenError),
-}
-
-/// Reason that there is no access token.
-#[derive(Debug, Error)]
-pub enum AuthError {
-    /// Only a login helps, and this program starts none.
-    #[error("{0} requires a login; run `portion login {0}`")]
-    LoginRequired(ServerUrl),
-    /// The login is not finished.
-    #[error(
-        "{0} requires a login, which is not finished; finish it in the browser and try again, or run `portion login {0}`"
-    )]
-    Waiting(ServerUrl),
-    /// The login failed.
-    #[error("the login at {server} failed: {reason}; to try again, run `portion login {server}`")]
-    LoginFailed {
-        /// The server.
-        server: ServerUrl,
-        /// Why.
-        reason: LoginError,
-    },
-    /// The server requires credentials of another kind.
-    #[error(transparent)]
-    NoLogin(RegistrationError),
-    /// The token could not be renewed, for a reason that may pass.
-    #[error("the access token of {server} could not be renewed: {reason}; try again")]
-    NotRenewed {
-        /// The server.
-        server: ServerUrl,
-        /// Why.
-        reason: TokenError,
-    },
-    /// The tokens cannot be stored.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// No response.
-    #[error(transparent)]
-    Http(#[from] HttpError),
-    /// Another process holds the tokens.
-    #[error("another process is logging in at {0}; finish that login first")]
-    Locked(ServerUrl),
-    /// The work was stopped.
-    #[error("the login at {0} was stopped")]
-    Stopped(ServerUrl),
 }
 
 impl OAuthSession {

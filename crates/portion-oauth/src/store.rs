@@ -175,8 +175,7 @@ fn describe(credentials: Credentials) -> Option<StoredLogin> {
 #[cfg(test)]
 mod tests {
     use super::TokenStore;
-    use crate::credentials::{Credentials, Secret, Tokens};
-    use crate::registration::ClientIdentity;
+    use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
     use crate::server_url::ServerUrl;
 
     fn credentials(server: &ServerUrl) -> Credentials {

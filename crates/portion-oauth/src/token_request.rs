@@ -12,10 +12,9 @@ use oauth2::{
 };
 use thiserror::Error;
 
-use crate::credentials::{Credentials, Secret, Tokens};
+use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
 use crate::endpoint::Endpoint;
 use crate::http::{HttpError, OAuthHttp, excerpt};
-use crate::registration::ClientIdentity;
 
 type TokenClient = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 

@@ -20,6 +20,7 @@ pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_mins(10);
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(55);
 
 const HEADING: &str = "Login";
+const SECRET_HELP: &str = "Secret of the client, with ${NAME} from the environment or ${file:/path}";
 
 /// Options of a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -30,8 +31,7 @@ pub(crate) struct LoginArgs {
     /// Id of a client that is registered at the authorization server (default: Portion registers itself)
     #[arg(long, value_name = "ID", help_heading = HEADING)]
     client_id: Option<String>,
-    /// Secret of the client, with ${NAME} from the environment or ${file:/path}
-    #[arg(long, value_name = "SECRET", requires = "client_id", help_heading = HEADING)]
+    #[arg(long, value_name = "SECRET", requires = "client_id", help = SECRET_HELP, help_heading = HEADING)]
     client_secret: Option<String>,
     /// URL of a client id metadata document, used where the authorization server supports such documents
     #[arg(long, value_name = "URL", conflicts_with = "client_id", help_heading = HEADING)]

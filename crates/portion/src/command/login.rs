@@ -49,7 +49,12 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
     let store = token_store()?;
     let Some(url) = &options.url else {
         let logins = store.list()?;
-        return if options.json { print_json(&logins) } else { print_table(&logins) };
+        if options.json {
+            print_json(&logins)?;
+        } else {
+            print_table(&logins);
+        }
+        return Ok(ExitCode::SUCCESS);
     };
     let server = ServerUrl::parse(url).map_err(|error| format!("{url}: {error}"))?;
     let session_options = options.login.resolve(Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
@@ -87,7 +92,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-fn print_table(logins: &[StoredLogin]) -> CommandResult {
+fn print_table(logins: &[StoredLogin]) {
     if logins.is_empty() {
         anstream::eprintln!("portion: there are no logins; portion login URL adds one");
     }
@@ -95,7 +100,6 @@ fn print_table(logins: &[StoredLogin]) -> CommandResult {
         let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();
         anstream::println!("{}  {}{scope}", login.server, validity(login));
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns how long a login is valid.
@@ -111,7 +115,7 @@ fn validity(login: &StoredLogin) -> String {
     }
 }
 
-fn print_json(logins: &[StoredLogin]) -> CommandResult {
+fn print_json(logins: &[StoredLogin]) -> serde_json::Result<()> {
     let list: Vec<_> = logins
         .iter()
         .map(|login| {
@@ -125,5 +129,5 @@ fn print_json(logins: &[StoredLogin]) -> CommandResult {
         })
         .collect();
     anstream::println!("{}", serde_json::to_string_pretty(&list)?);
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

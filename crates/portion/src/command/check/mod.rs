@@ -16,6 +16,7 @@ use portion_mcp::upstream::link::{ChildConnector, Connector};
 use serde_json::{Map, Value};
 
 use super::CommandResult;
+use crate::oauth;
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::Server;
@@ -119,7 +120,11 @@ impl Options {
         )?;
         server.check_program()?;
         Ok(match server {
-            Server::Remote(remote) => Box::new(remote.to_link_remote(MESSAGE_LIMIT)?),
+            Server::Remote(remote) => {
+                let mut connector = remote.to_link_remote(MESSAGE_LIMIT)?;
+                connector.authorizer = oauth::stored_only(&connector.target)?;
+                Box::new(connector)
+            }
             Server::Command(program) => {
                 watchdog::register();
                 Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })

@@ -13,6 +13,7 @@ use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::proxy::PublicResource;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
+use portion_policy::access::AccessPolicy;
 use tokio::net::TcpListener;
 
 use self::upstream_arg::UpstreamArg;
@@ -98,9 +99,11 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(shutdown);
+    // Where callers are verified here, they log in for Portion and not for the servers.
+    let is_open = matches!(setup.config.access(), Ok(AccessPolicy::Anyone | AccessPolicy::Passthrough));
+    let public_url = setup.config.public_url().filter(|_| is_open);
     let backend = |(path, name, server): MountedServer| {
-        let origin = setup.config.public_url();
-        let public = origin.map(|origin| PublicResource::new(&origin.to_string(), &path));
+        let public = public_url.as_ref().map(|origin| PublicResource::new(&origin.to_string(), &path));
         Ok((path, server.into_backend(setup.processors(name.as_deref()), &setup.config, public)?))
     };
     let backends = servers.into_iter().map(backend);

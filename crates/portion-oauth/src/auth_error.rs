@@ -1,0 +1,54 @@
+//! Reasons that a request has no access token.
+
+use thiserror::Error;
+
+use crate::http::HttpError;
+use crate::login::LoginError;
+use crate::registration::RegistrationError;
+use crate::server_url::ServerUrl;
+use crate::store::StoreError;
+use crate::token_request::TokenError;
+
+/// Reason that there is no access token.
+#[derive(Debug, Error)]
+pub enum AuthError {
+    /// Only a login helps, and this program starts none.
+    #[error("{0} requires a login; run `portion login {0}`")]
+    LoginRequired(ServerUrl),
+    /// The login is not finished.
+    #[error(
+        "{0} requires a login, which is not finished; finish it in the browser and try again, or run `portion login {0}`"
+    )]
+    Waiting(ServerUrl),
+    /// The login failed.
+    #[error("the login at {server} failed: {reason}; to try again, run `portion login {server}`")]
+    LoginFailed {
+        /// The server.
+        server: ServerUrl,
+        /// Why.
+        reason: LoginError,
+    },
+    /// The server requires credentials of another kind.
+    #[error(transparent)]
+    NoLogin(RegistrationError),
+    /// The token could not be renewed, for a reason that may pass.
+    #[error("the access token of {server} could not be renewed: {reason}; try again")]
+    NotRenewed {
+        /// The server.
+        server: ServerUrl,
+        /// Why.
+        reason: TokenError,
+    },
+    /// The tokens cannot be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No response.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// Another process holds the tokens.
+    #[error("another process is logging in at {0}; finish that login first")]
+    Locked(ServerUrl),
+    /// The work was stopped.
+    #[error("the login at {0} was stopped")]
+    Stopped(ServerUrl),
+}
