@@ -1,12 +1,14 @@
 //! Sessions of clients of revisions up to 2025-11-25. Each has a link, and thus a server, of its own.
 //!
 //! - `bridge_session`: one session
+//! - `eviction`: chooses the session that ends when there are too many
 //! - `stream_router`: routes server messages to streams
 //! - `stream`: messages queued for one response
 //! - `replay_buffer`: delivered messages that may have been lost
 //! - `reader`: a client that reads a stream
 
 mod bridge_session;
+mod eviction;
 mod reader;
 mod replay_buffer;
 mod stream;
@@ -24,7 +26,7 @@ use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, even
 use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
 use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::{self, Body};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
+use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
 use crate::mcp::{McpProcessorFactory, MessageView, ParsedBatch};
 use crate::upstream::link::Connector;
 use bridge_session::BridgeSession;
@@ -35,8 +37,8 @@ use reader::{SubscriptionReader, parse_event_id};
 const SESSION_ID_HEADER: &str = "mcp-session-id";
 /// Header with the id of the last event that a client has received.
 const LAST_EVENT_ID_HEADER: &str = "last-event-id";
-/// Idle time after which a session may be evicted for a new one.
-const MIN_IDLE_TO_EVICT: Duration = Duration::from_mins(1);
+/// Seconds after which a client should retry if all sessions are in use.
+const RETRY_AFTER_SECONDS: u16 = 1;
 /// Interval at which idle sessions are ended.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 
@@ -201,16 +203,16 @@ impl SessionManager {
         if open < self.limits.max_sessions {
             return Ok(());
         }
-        let idle = all.values().filter(|session| !session.is_over());
-        let idle = idle.filter_map(|session| Some((session.router().idle_since()?, session)));
-        let longest =
-            idle.min_by_key(|(since, _)| *since).filter(|(since, _)| since.elapsed() > MIN_IDLE_TO_EVICT);
-        let Some((_, session)) = longest else {
+        let sessions: Vec<_> = all.values().filter(|session| !session.is_over()).collect();
+        let candidates: Vec<_> =
+            sessions.iter().map(|session| (session.owner, session.router().idle_since())).collect();
+        let Some(evicted) = eviction::choose(&candidates, Instant::now()) else {
             let message = format!("{open} sessions are open, which is the maximum; end one, or retry later");
-            return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, message));
+            let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message);
+            return Err(error.retry_after(RETRY_AFTER_SECONDS));
         };
-        tracing::info!("ended the longest idle session to make room for another");
-        session.end();
+        tracing::info!("ended an idle session to make room for another");
+        sessions[evicted].end();
         Ok(())
     }
 
