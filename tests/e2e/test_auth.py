@@ -1,6 +1,7 @@
 """Who asks: callers are authenticated by tokens or JSON Web Tokens, and own what they were served."""
 
 import json
+import os
 import subprocess
 import time
 from itertools import product
@@ -22,8 +23,8 @@ CALLERS = 50
 OPERATOR = "Bearer the-operators-own"
 
 
-def portion(*arguments):
-    return subprocess.run([PORTION, *arguments], capture_output=True, text=True, timeout=60)
+def portion(*arguments, **env):
+    return subprocess.run([PORTION, *arguments], capture_output=True, text=True, timeout=60, env={**os.environ, **env})
 
 
 def new_token(name):
@@ -223,6 +224,22 @@ def test_callers_of_an_api_share_nothing(proxy, callers, api):
     assert requests.get(f"{api.url}/requests", timeout=30).json() == []
     echoed = requests.get(f"{proxy.url}/echo", headers=credentials[0], timeout=30).json()
     assert echoed["headers"]["authorization"] == OPERATOR
+
+
+def test_a_cookie_of_the_api_reaches_its_own_caller_only(proxy, callers, api):
+    def get(target, number):
+        headers = {**callers.credential(number), "X-API-Key": str(number)}
+        return requests.get(proxy.url + target, headers=headers, timeout=30)
+
+    requests.get(f"{api.url}/requests", timeout=30)
+    cookies = {}
+    for number in range(2):
+        first = get("/private", number)
+        cookies[number] = first.headers["set-cookie"]
+        assert f"of-{number};" in cookies[number]
+        for target in (first.links["next"]["url"], "/private?page=2", "/private?offset=5"):
+            assert "set-cookie" not in get(target, number).headers, target
+    assert requests.get(f"{api.url}/requests", timeout=30).json() == ["private"] * 2, "the rest was reused"
 
 
 def test_metadata_of_an_api(proxy):

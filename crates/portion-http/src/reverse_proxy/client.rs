@@ -124,7 +124,9 @@ impl ReverseProxy {
             causes = format!("{causes}: {error}");
             cause = error.source();
         }
-        tracing::warn!(upstream = %self.target.url(), error = causes, "the upstream gave no response");
+        // The query may contain a secret.
+        let upstream = self.target.url().authority().map(ToString::to_string).unwrap_or_default();
+        tracing::warn!(upstream, error = causes, "the upstream gave no response");
         let (message, advice) = if error.is_connect() {
             ("the upstream cannot be reached", "try again in a moment; nothing was sent")
         } else {

@@ -55,7 +55,7 @@ fn relative_links_lead_somewhere() -> Outcome {
 }
 
 /// The pages in `docs/`, relative to the repository.
-pub(super) fn pages() -> Result<Vec<String>, Box<dyn std::error::Error>> {
+fn pages() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut folders = vec![PathBuf::from("docs")];
     let mut pages = Vec::new();
     while let Some(folder) = folders.pop() {
