@@ -10,7 +10,7 @@ fuzz_target!(|input: (&str, u16, u16, u32, bool)| {
     assert!(keyring.verify(token, &scope).is_err());
     let offset = if byte { PartOffset::Byte(offset) } else { PartOffset::Item(offset) };
     let position = Position { part, ordinal: ordinal & 0x7fff, offset };
-    let target = CursorTarget { snapshot: *b"snapshot", view: *b"a view", position };
+    let target = CursorTarget { snapshot: *b"a shot", view: *b"aview", position };
     let signed = keyring.sign(&target, &scope);
     assert_eq!(keyring.verify(signed.as_str(), &scope), Ok(target));
     assert!(keyring.verify(signed.as_str(), &Scope::from_principal(token)).is_err() || token == "caller");

@@ -1,32 +1,39 @@
 //! Signs and verifies cursors: positions in snapshots that a client sends back to read on.
 //!
-//! A token is 36 bytes, written as 48 characters of URL-safe base64: version 1 byte, snapshot 8, view 6,
-//! position 8, tag 13. The tag is HMAC-SHA256 truncated to 104 bits, over all preceding bytes and the
-//! scope that the token was issued to, so a token sent by another client fails like a forged one. The tag
-//! is compared in constant time before anything is looked up. The store handles expiry: a token carries
+//! A token is a body and a tag. The body is the snapshot's id (6 bytes), followed by the view and the position
+//! unless it points to the start of the whole result. The tag is HMAC-SHA256 truncated to 48 bits, over the body
+//! and the scope that the token was issued to, so a token sent by another client fails like a forged one. The body
+//! is masked with a key stream that depends on the tag, so that a token has no readable content and no runs. Both
+//! are written as lower-case letters: 21 for a whole result, at most 45.
+//!
+//! The tag is compared in constant time before anything is looked up. The store handles expiry: a token carries
 //! neither a time nor a budget.
 
+mod body;
 mod charge;
+mod letters;
 
 use std::fmt;
 use std::hint::black_box;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 pub use charge::charged;
 
-const VERSION: u8 = 1;
-const BODY_BYTES: usize = 23;
-const TAG_BYTES: usize = 13;
+/// Bytes of a tag.
+const TAG_BYTES: usize = 6;
+/// Most characters of a token.
+pub const MAX_CURSOR_CHARS: usize = letters::encoded_len(body::MAX_BODY_BYTES + TAG_BYTES);
+/// First byte of the text that a tag authenticates, and of the text from which a mask is derived.
+const TAG_LABEL: u8 = 2;
+const MASK_LABEL: u8 = 3;
 
 /// Id of a snapshot; random, provided by the caller.
-pub type SnapshotId = [u8; 8];
-/// Id of a view of a snapshot: a hash of the view's canonical form.
-pub type ViewId = [u8; 6];
+pub type SnapshotId = [u8; 6];
+/// Id of a view of a snapshot: a hash of the view's canonical form; zero for the whole result, as it was received.
+pub type ViewId = [u8; 5];
 
 /// A position in a view: the start of the next portion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,31 +68,6 @@ impl PartOffset {
     }
 }
 
-impl Position {
-    const BYTE_FLAG: u16 = 1 << 15;
-
-    fn to_bytes(self) -> [u8; 8] {
-        let ordinal = self.ordinal.min(Self::BYTE_FLAG - 1);
-        let (flags, offset) = match self.offset {
-            PartOffset::Item(at) => (ordinal, at),
-            PartOffset::Byte(at) => (ordinal | Self::BYTE_FLAG, at),
-        };
-        let mut bytes = [0; 8];
-        bytes[..2].copy_from_slice(&self.part.to_be_bytes());
-        bytes[2..4].copy_from_slice(&flags.to_be_bytes());
-        bytes[4..].copy_from_slice(&offset.to_be_bytes());
-        bytes
-    }
-
-    fn from_bytes(bytes: [u8; 8]) -> Self {
-        let [p0, p1, f0, f1, offset @ ..] = bytes;
-        let (flags, offset) = (u16::from_be_bytes([f0, f1]), u32::from_be_bytes(offset));
-        let part_offset =
-            if flags & Self::BYTE_FLAG == 0 { PartOffset::Item(offset) } else { PartOffset::Byte(offset) };
-        Self { part: u16::from_be_bytes([p0, p1]), ordinal: flags & !Self::BYTE_FLAG, offset: part_offset }
-    }
-}
-
 /// The data that a token carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorTarget {
@@ -102,23 +84,9 @@ pub struct CursorTarget {
 pub struct CursorToken(String);
 
 impl CursorToken {
-    /// Returns the 48 characters.
+    /// Returns the characters.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-/// Characters of a token that encode the position, and nothing else.
-const POSITION_CHARACTERS: std::ops::Range<usize> = 20..30;
-/// Most expensive characters before and after the position: neighbours of different classes, one token each.
-const MOST_EXPENSIVE_AROUND: (&str, &str) = ("0A0A-0A-0A-0A-0A-0A0", "0A-0A-0A-0A-0A-0A0");
-
-impl CursorToken {
-    /// Returns the most expensive token to the same position, so that a charge does not depend on random bytes.
-    pub(crate) fn most_expensive(&self) -> String {
-        let (before, after) = MOST_EXPENSIVE_AROUND;
-        let position = self.0.get(POSITION_CHARACTERS).unwrap_or_default();
-        format!("{before}{position}{after}")
     }
 }
 
@@ -213,14 +181,12 @@ impl Keyring {
 
     /// Returns the token of a target, for one scope.
     pub fn sign(&self, pointer: &CursorTarget, scope: &Scope) -> CursorToken {
-        let mut bytes = [0; BODY_BYTES + TAG_BYTES];
-        bytes[0] = VERSION;
-        bytes[1..9].copy_from_slice(&pointer.snapshot);
-        bytes[9..15].copy_from_slice(&pointer.view);
-        bytes[15..BODY_BYTES].copy_from_slice(&pointer.position.to_bytes());
-        let tag = tagged(&self.mac, &bytes[..BODY_BYTES], scope).finalize().into_bytes();
-        bytes[BODY_BYTES..].copy_from_slice(&tag[..TAG_BYTES]);
-        CursorToken(URL_SAFE_NO_PAD.encode(bytes))
+        let mut bytes = body::encode(pointer);
+        let tag = keyed(&self.mac, TAG_LABEL, &bytes, scope).finalize().into_bytes();
+        let tag = &tag[..TAG_BYTES];
+        apply_mask(&self.mac, tag, scope, &mut bytes);
+        bytes.extend_from_slice(tag);
+        CursorToken(letters::encode(&bytes))
     }
 
     /// Returns the target of a token, if it was signed with one of the keys for this scope.
@@ -228,26 +194,16 @@ impl Keyring {
     /// # Errors
     /// [`InvalidCursor`] for every other token.
     pub fn verify(&self, token: &str, scope: &Scope) -> Result<CursorTarget, InvalidCursor> {
-        let mut bytes = [0; BODY_BYTES + TAG_BYTES];
-        let written = URL_SAFE_NO_PAD.decode_slice(token.trim(), &mut bytes).map_err(|_| InvalidCursor)?;
-        if written != bytes.len() {
-            return Err(InvalidCursor);
-        }
-        let (body, tag) = bytes.split_at(BODY_BYTES);
+        let bytes = letters::decode(token.trim()).ok_or(InvalidCursor)?;
+        let (masked, tag) = bytes.split_last_chunk::<TAG_BYTES>().ok_or(InvalidCursor)?;
         let mut keys = std::iter::once(&self.mac).chain(&self.earlier);
-        let is_signed = |key: &Hmac<Sha256>| tagged(key, body, scope).verify_truncated_left(tag).is_ok();
-        if !keys.any(is_signed) {
-            return Err(InvalidCursor);
-        }
-        let field = |from: usize| -> [u8; 8] { std::array::from_fn(|i| body[from + i]) };
-        if body[0] != VERSION {
-            return Err(InvalidCursor);
-        }
-        Ok(CursorTarget {
-            snapshot: field(1),
-            view: std::array::from_fn(|i| body[9 + i]),
-            position: Position::from_bytes(field(15)),
+        keys.find_map(|key| {
+            let mut body = masked.to_vec();
+            apply_mask(key, tag, scope, &mut body);
+            let is_signed = keyed(key, TAG_LABEL, &body, scope).verify_truncated_left(tag).is_ok();
+            if is_signed { body::decode(&body) } else { None }
         })
+        .ok_or(InvalidCursor)
     }
 }
 
@@ -258,10 +214,17 @@ fn mac(secret: &[u8; 32]) -> Hmac<Sha256> {
     Hmac::new(&block.into())
 }
 
-/// Returns the hash of a token's body for a scope.
-fn tagged(key: &Hmac<Sha256>, body: &[u8], scope: &Scope) -> Hmac<Sha256> {
+/// Returns the hash of some bytes for a scope. The label separates its uses.
+fn keyed(key: &Hmac<Sha256>, label: u8, bytes: &[u8], scope: &Scope) -> Hmac<Sha256> {
     let mut mac = key.clone();
-    mac.update(body);
+    mac.update(&[label]);
+    mac.update(bytes);
     mac.update(&scope.0);
     mac
+}
+
+/// Masks a body, or removes the mask.
+fn apply_mask(key: &Hmac<Sha256>, tag: &[u8], scope: &Scope, body: &mut [u8]) {
+    let stream = keyed(key, MASK_LABEL, tag, scope).finalize().into_bytes();
+    body.iter_mut().zip(stream).for_each(|(byte, mask)| *byte ^= mask);
 }

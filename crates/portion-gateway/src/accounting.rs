@@ -289,7 +289,7 @@ impl Accounting {
             error: error.or(failed.then_some(UPSTREAM_ERROR)),
             follow_up,
             arguments: caller.argument_names.clone(),
-            origin: origin.map(u64::from_be_bytes),
+            origin: origin.map(|id| id.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))),
             trace: caller.trace,
             counter: caller.effective_policy.counter.name(),
             estimated_tokens: tokens.map(|tokens| tokens as u64),

@@ -41,6 +41,9 @@ pub struct Call {
 pub struct Caller {
     /// Scope of its cursors.
     pub scope: Scope,
+    /// True if the scope belongs to this caller alone. If not, callers that cannot be distinguished share it, and a
+    /// cursor is a bearer secret.
+    pub owns_scope: bool,
     /// Session of the caller.
     pub session: Arc<ClientSession>,
     /// Profile of the client, if it is known.
@@ -141,6 +144,7 @@ impl Caller {
             (Arc::clone(rule.policy_for_client(None)), rule.shaping_mode(&session));
         Self {
             scope,
+            owns_scope: false,
             session,
             client: None,
             rule,

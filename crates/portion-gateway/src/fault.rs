@@ -53,6 +53,13 @@ impl Fault {
         Self::new(ErrorCode::CursorInvalid, message.into(), advice)
     }
 
+    /// Cursor that differs by a typing error from one that was issued to the same caller.
+    pub fn cursor_mistyped(meant: CursorToken) -> Self {
+        let message = format!("this cursor was not issued to you; did you mean {meant}?");
+        Self::new(ErrorCode::CursorInvalid, message, "call again with that cursor".into())
+            .with_cursor(Some(meant))
+    }
+
     /// Cursor whose snapshot is gone. `endpoint`: source of the snapshot, if it is known.
     pub fn cursor_expired(endpoint: Option<&Endpoint>) -> Self {
         let (message, advice) = match endpoint {
@@ -292,7 +299,7 @@ mod tests {
     #[test]
     fn no_byte_of_a_cursor_changes_a_fault() {
         let fault = |chance: u8, budget: usize| {
-            let pointer = CursorTarget { snapshot: [chance; 8], view: [7; 6], position: Position::default() };
+            let pointer = CursorTarget { snapshot: [chance; 6], view: [7; 5], position: Position::default() };
             let cursor = Keyring::new(&[chance; 32]).sign(&pointer, &Scope::from_principal("caller"));
             let fault = Fault::render_failed(Some(cursor), "portion_read".into());
             fault.fit_to_budget(Tokenizer::Auto.counter(), budget, 4_096)

@@ -13,6 +13,7 @@ pub mod effective_policy;
 pub mod fault;
 pub mod gateway;
 pub mod gateway_parts;
+mod issued_cursors;
 mod offload;
 pub mod paged_call;
 mod pass_through;

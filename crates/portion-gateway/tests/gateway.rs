@@ -10,7 +10,7 @@ use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::error_code::ErrorCode;
 use portion_core::policy::Policy;
 use portion_core::view::{Request, ViewError};
-use portion_gateway::call::{Fault, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Fault, Intent, Reply, ReuseKey};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::store::{
     CachedStore, FieldName, MemoryStore, SnapshotKey, SnapshotStore, StoreFuture, StoreLimits,
@@ -131,10 +131,10 @@ async fn forged_foreign_and_mangled_cursors_get_the_same_error() {
     let trial = Trial::new();
     let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let cursor = next_cursor(&first).expect("there is more");
-    let flipped = if cursor.ends_with('A') { "B" } else { "A" };
     let mangled = [
-        format!("{}{flipped}", &cursor[..cursor.len() - 1]),
-        cursor[..cursor.len() - 1].to_owned(),
+        cursor.chars().rev().collect(),
+        cursor[..cursor.len() - 3].to_owned(),
+        format!("{cursor}xyz"),
         String::new(),
         "page2".to_owned(),
         "A".repeat(100_000),
@@ -149,7 +149,35 @@ async fn forged_foreign_and_mangled_cursors_get_the_same_error() {
         assert_eq!(fault, &faults[0]);
         assert_eq!(fault.code.name(), "cursor_invalid");
     }
+    // An error close to a cursor of another caller tells nothing of it.
+    let request = Request { cursor: Some(cursor[1..].to_owned()), ..Request::default() };
+    assert_eq!(fault(trial.follow_as(Scope::from_principal("bob"), request).await), faults[0]);
     portion(trial.follow(cursor).await);
+}
+
+#[tokio::test]
+async fn a_mistyped_cursor_is_named_to_its_owner_while_it_lives() {
+    let trial = Trial::new();
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let cursor = next_cursor(&first).expect("there is more");
+    let (head, tail) = cursor.split_at(5);
+    let typos =
+        [format!("{head}{}", &tail[2..]), format!("{head}xy{tail}"), format!("{head}{}x", &tail[1..])];
+    for typo in &typos {
+        let fault = fault(trial.follow(typo).await);
+        let named = fault.cursor.as_ref().map(ToString::to_string);
+        assert_eq!((fault.code.name(), named.as_ref()), ("cursor_invalid", Some(&cursor)));
+        assert!(fault.message.ends_with(&format!("did you mean {cursor}?")), "{}", fault.message);
+    }
+    // Callers that cannot be distinguished share a scope: nothing is named to them.
+    let caller = Caller { owns_scope: false, ..trial.caller(ada()) };
+    let intent =
+        Intent::FollowUp { request: Request { cursor: Some(typos[0].clone()), ..Request::default() } };
+    let call = Call { caller, endpoint: None, intent };
+    let anonymous = fault(trial.gateway.answer(call).await);
+    assert_eq!(anonymous, fault(trial.follow("page2").await));
+    trial.pass(Duration::from_mins(11));
+    assert_eq!(fault(trial.follow(&typos[0]).await), anonymous);
 }
 
 #[tokio::test]

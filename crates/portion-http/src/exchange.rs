@@ -58,6 +58,7 @@ impl<'a> Exchange<'a> {
         let query = SplitQuery::new(head.uri.query().unwrap_or_default(), |parameter| {
             (!takes_controls && parameter != "cursor") || route.owns_parameter(parameter)
         });
+        caller.owns_scope = is_authenticated;
         caller.upstream = upstream;
         caller.read_call = ReadCall::Http(path.as_str().into());
         caller.query_tool = None;

@@ -16,6 +16,20 @@ pub fn closest_name<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -
     scored.min_by_key(|(likeness, _)| *likeness).map(|(_, name)| name.to_owned())
 }
 
+/// Returns the word closest to `given` that is at most this many edits away: insertions, deletions and substitutions of
+/// characters.
+pub fn closest_within<'a>(
+    given: &str,
+    words: impl IntoIterator<Item = &'a str>,
+    max_edits: usize,
+) -> Option<&'a str> {
+    let chars = |text: &str| text.chars().collect::<Vec<char>>();
+    let wanted = chars(given);
+    let near = words.into_iter().filter(|word| word.len().abs_diff(given.len()) <= max_edits);
+    let scored = near.map(|word| (edit_distance(&wanted, &chars(word)), word));
+    scored.filter(|(edits, _)| *edits <= max_edits).min_by_key(|(edits, _)| *edits).map(|(_, word)| word)
+}
+
 fn is_substring(a: &[char], b: &[char]) -> bool {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     long.windows(short.len()).any(|window| window == short)

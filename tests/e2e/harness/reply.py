@@ -82,7 +82,7 @@ def lawful(result, budget=BUDGET):
     assert reply.meta["cursor"] and reply.meta["kind"]
     assert 0 <= reply.meta["budgetUsed"] <= 1 and reply.meta["budgetRemaining"] >= 0
     for cursor in filter(None, (reply.meta["cursor"], reply.next)):
-        assert len(cursor) <= 48 and cursor.replace("-", "").replace("_", "").isalnum()
+        assert len(cursor) <= 45 and cursor.isascii() and cursor.isalpha() and cursor.islower()
     shows = reply.text.strip() or any("text" not in block for block in _blocks(result))
     assert not reply.next or shows, "a reply with a nextCursor is not empty"
     return reply

@@ -87,7 +87,7 @@ fn with_context<T>(policy: &Policy, render: impl FnOnce(&Context<'_>) -> T) -> T
 pub(crate) fn with<T>(policy: &Policy, tokenizer: Tokenizer, render: impl FnOnce(&Context<'_>) -> T) -> T {
     let (keys, scope) = (Keyring::new(&[7; 32]), Scope::from_principal("bench"));
     let mint = |position: Position| -> Option<CursorToken> {
-        Some(keys.sign(&CursorTarget { snapshot: [1; 8], view: [2; 6], position }, &scope))
+        Some(keys.sign(&CursorTarget { snapshot: [1; 6], view: [2; 5], position }, &scope))
     };
     let counter = tokenizer.counter();
     render(&Context {

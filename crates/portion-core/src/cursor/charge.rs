@@ -1,15 +1,13 @@
-//! Charges each cursor a token count that does not depend on its random bytes.
+//! Charges each cursor a token count that does not depend on its random letters.
 //!
-//! The token count of a cursor varies with its random bytes. If a page were measured with them, it would hold
+//! The token count of a cursor varies with its random letters. If a page were measured with them, it would hold
 //! more records in one call than in an equal one. Decisions about content therefore count a text in which each
-//! cursor is replaced by the most expensive one to the same position. So they do not depend on chance, and no
-//! cursor costs more than its charge.
+//! cursor is replaced by the most expensive text of its length. So they do not depend on chance, and no cursor
+//! costs more than its charge.
 //!
-//! Of the 48 characters of a cursor, 38 are random and 10 encode the position. The most expensive cursor has
-//! digits, capitals and hyphens in turn in place of the random characters. Byte-level vocabularies split a text
-//! there, so each of these characters is one token, and no text has more tokens than bytes. A cursor to the
-//! start of a payload costs 40 tokens by `o200k` and `cl100k`, and 57 by `claude`. Counters by length charge all
-//! cursors alike.
+//! The most expensive text has letters that no vocabulary joins, so that each of them is one token; no text has more
+//! tokens than bytes. A digit begins it, because vocabularies join no digit to the text before it. A cursor to the start
+//! of a result is charged 21 tokens by `o200k`, `cl100k` and `claude`. Counters by length charge all cursors alike.
 
 use std::borrow::Cow;
 
@@ -17,7 +15,10 @@ use memchr::memmem;
 
 use super::CursorToken;
 
-/// Returns the text with each of these cursors replaced by the most expensive one to the same position.
+/// Most expensive characters, one token each.
+const MOST_EXPENSIVE: &str = "0qjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjz";
+
+/// Returns the text with each of these cursors replaced by the most expensive text of its length.
 ///
 /// The length in bytes and on the wire does not change.
 pub fn charged<'t>(text: &'t str, cursors: &[CursorToken]) -> Cow<'t, str> {
@@ -25,16 +26,21 @@ pub fn charged<'t>(text: &'t str, cursors: &[CursorToken]) -> Cow<'t, str> {
     for cursor in cursors {
         let found: Vec<usize> = memmem::find_iter(text.as_bytes(), cursor.as_str()).collect();
         for at in found {
-            text.to_mut().replace_range(at..at + cursor.as_str().len(), &cursor.most_expensive());
+            text.to_mut().replace_range(at..at + cursor.as_str().len(), most_expensive(cursor));
         }
     }
     text
 }
 
+/// Returns the most expensive text of a cursor's length.
+fn most_expensive(cursor: &CursorToken) -> &'static str {
+    MOST_EXPENSIVE.get(..cursor.as_str().len()).unwrap_or(MOST_EXPENSIVE)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::charged;
-    use crate::cursor::{CursorTarget, CursorToken, Keyring, PartOffset, Position, Scope};
+    use super::{charged, most_expensive};
+    use crate::cursor::{CursorTarget, CursorToken, Keyring, PartOffset, Position, Scope, ViewId};
     use portion_tokens::{BYTE_COUNTER, TokenCounter, Tokenizer};
 
     /// Text around cursors in notices, envelopes, structured content, faults and URIs.
@@ -62,11 +68,17 @@ mod tests {
         z ^ (z >> 31)
     }
 
-    fn cursor(state: &mut u64, position: Position) -> CursorToken {
+    fn cursor_to(state: &mut u64, view: ViewId, position: Position) -> CursorToken {
         let secret = std::array::from_fn(|_| random(state) as u8);
-        let view = std::array::from_fn(|_| random(state) as u8);
-        let target = CursorTarget { snapshot: random(state).to_be_bytes(), view, position };
-        Keyring::new(&secret).sign(&target, &Scope::from_principal("caller"))
+        let snapshot = std::array::from_fn(|_| random(state) as u8);
+        Keyring::new(&secret)
+            .sign(&CursorTarget { snapshot, view, position }, &Scope::from_principal("caller"))
+    }
+
+    fn cursor(state: &mut u64, position: Position) -> CursorToken {
+        let view: ViewId = std::array::from_fn(|_| random(state) as u8);
+        let is_whole = view[0].is_multiple_of(2);
+        cursor_to(state, if is_whole { ViewId::default() } else { view }, position)
     }
 
     fn positions(state: &mut u64) -> [Position; 4] {
@@ -103,7 +115,7 @@ mod tests {
     fn cursors_to_one_position_are_charged_alike() {
         let mut state = 9;
         let check = |tokenizer: Tokenizer, state: &mut u64, expect| {
-            let cursor = cursor(state, Position::default());
+            let cursor = cursor_to(state, ViewId::default(), Position::default());
             assert_eq!(
                 tokenizer.counter().count(&charged(cursor.as_str(), std::slice::from_ref(&cursor))),
                 expect,
@@ -111,10 +123,10 @@ mod tests {
             );
         };
         for _ in 0..10 {
-            check(Tokenizer::O200k, &mut state, 40);
-            check(Tokenizer::Cl100k, &mut state, 40);
-            check(Tokenizer::Claude, &mut state, 57);
-            check(Tokenizer::Auto, &mut state, 57);
+            check(Tokenizer::O200k, &mut state, 21);
+            check(Tokenizer::Cl100k, &mut state, 21);
+            check(Tokenizer::Claude, &mut state, 21);
+            check(Tokenizer::Auto, &mut state, 21);
         }
     }
 
@@ -123,10 +135,10 @@ mod tests {
         let mut state = 3;
         let next = Position { offset: PartOffset::Item(50), ..Position::default() };
         let (here, next) = (cursor(&mut state, Position::default()), cursor(&mut state, next));
-        let other = "A".repeat(48);
+        let other = "a".repeat(here.as_str().len());
         let text = format!("{here} {next} {here}, not {other}");
-        let (first, second) = (here.most_expensive(), next.most_expensive());
-        assert_eq!((first.len(), second.len()), (48, 48));
+        let (first, second) = (most_expensive(&here), most_expensive(&next));
+        assert_eq!((first.len(), second.len()), (here.as_str().len(), next.as_str().len()));
         assert_eq!(charged(&text, &[here, next]), format!("{first} {second} {first}, not {other}"));
         assert_eq!(charged(&text, &[]), text);
     }

@@ -217,7 +217,7 @@ mod tests {
         let snapshot = capture(payload);
         let asked = resolve(&snapshot, None, &Request::default(), policy).expect("plain");
         let mint = |position| {
-            let pointer = CursorTarget { snapshot: *b"snapshot", view: asked.view.id(), position };
+            let pointer = CursorTarget { snapshot: *b"a shot", view: asked.view.id(), position };
             Some(Keyring::new(&[7; 32]).sign(&pointer, &Scope::from_principal("caller")))
         };
         let mint: &dyn Fn(Position) -> _ = &mint;

@@ -75,7 +75,7 @@ fn render<T>(
     render: impl Fn(&Snapshot, &ResolvedRequest, &Context<'_>) -> T,
 ) -> T {
     let mint = |position: Position| -> Option<CursorToken> {
-        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
         Some(keyring().sign(&pointer, &Scope::from_principal("golden")))
     };
     // Counts by length, because the cost of a cursor must not depend on its content.

@@ -44,7 +44,7 @@ fn rendered(
 ) -> Option<(Portion, Vec<(CursorToken, Position)>)> {
     let mut dice = Dice::new(chance);
     let keyring = Keyring::new(&std::array::from_fn(|_| dice.roll() as u8));
-    let snapshot = dice.roll().to_be_bytes();
+    let snapshot = std::array::from_fn(|_| dice.roll() as u8);
     let minted = RefCell::new(Vec::new());
     let mint = |position| {
         let pointer = CursorTarget { snapshot, view: asked.view.id(), position };

@@ -191,7 +191,7 @@ impl Session {
         render: impl Fn(&Snapshot, &ResolvedRequest, &Context<'_>) -> T,
     ) -> T {
         let mint = |position| {
-            let pointer = CursorTarget { snapshot: *b"snapshot", view: asked.view.id(), position };
+            let pointer = CursorTarget { snapshot: *b"a shot", view: asked.view.id(), position };
             Some(keyring().sign(&pointer, &Scope::from_principal("caller")))
         };
         let (policy, counter) = (&self.policy, self.counter);

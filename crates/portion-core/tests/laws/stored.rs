@@ -78,7 +78,7 @@ proptest! {
         let fields = EncodedSnapshot { meta: bytes.clone(), blocks: vec![bytes.clone()], index_pieces: vec![bytes.clone()] };
         let _ = fields.decode();
         let snapshot = capture(payloads::payload(&mut Dice::new(seed)));
-        let _ = View::decode(&snapshot, [0; 6], &bytes);
+        let _ = View::decode(&snapshot, [0; 5], &bytes);
         let mut encoded = EncodedSnapshot::new(&snapshot);
         let mut view = View::root().encode(&snapshot);
         for (at, byte) in damage {
@@ -88,7 +88,7 @@ proptest! {
             view[at_view] = byte;
         }
         let _ = encoded.decode();
-        let _ = View::decode(&snapshot, [0; 6], &view);
+        let _ = View::decode(&snapshot, [0; 5], &view);
         encoded.meta.truncate(encoded.meta.len() / 2);
         prop_assert!(encoded.decode().is_err());
     }
@@ -159,5 +159,5 @@ fn another_version_is_refused() {
     assert_eq!(encoded.decode().err(), Some(DecodeError::Version { given: known + 1, known }));
     let mut view = View::root().encode(&snapshot);
     view[0] += 1;
-    assert!(matches!(View::decode(&snapshot, [0; 6], &view), Err(DecodeError::Version { .. })));
+    assert!(matches!(View::decode(&snapshot, [0; 5], &view), Err(DecodeError::Version { .. })));
 }

@@ -58,7 +58,7 @@ fn keyring() -> Keyring {
 
 fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: bool) -> Option<Reply> {
     let mint = |position: Position| {
-        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
         Some(keyring().sign(&pointer, &Scope::from_principal("ranked")))
     };
     let cx = Context {

@@ -34,7 +34,7 @@ fn shown(text: &str, manner: &RenderOptions, controls: &[(&str, &str)]) -> (Stri
         Err(error) => return (format!("{}: {error}; {}", error.code(), error.advice()), Value::Null),
     };
     let mint = |position: Position| {
-        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
         Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
     let cx = Context {

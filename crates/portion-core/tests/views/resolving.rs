@@ -20,7 +20,7 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String
     let asked = resolve(&snapshot, None, &request, &policy)?;
     let keyring = Keyring::new(&[0; 32]);
     let mint = |position| {
-        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
         Some(keyring.sign(&pointer, &Scope::from_principal("")))
     };
     let counter = Tokenizer::Chars4.counter();

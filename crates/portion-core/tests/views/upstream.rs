@@ -26,7 +26,7 @@ fn check(payload: &str, arguments: &str, expect: &str) {
     let counter = Tokenizer::Chars4.counter();
     let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
     let mint = |position: Position| {
-        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
         Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
     let (read_call, query_tool, read_uri) = ("portion_read".into(), None, None);

@@ -66,6 +66,8 @@ impl Gateway {
                     estimate_source: estimate_source(capped),
                 };
                 self.accounting.report_rendered(account, reply_outcome, shown);
+                let cursors = [portion.start_cursor(), portion.next_cursor()];
+                self.issued_cursors.record(&context.caller, cursors.into_iter().flatten());
                 if portion.dropped_count() > 0 {
                     let (upstream, name) =
                         (context.caller.upstream.as_deref(), Endpoint::log_name(context.endpoint.as_deref()));

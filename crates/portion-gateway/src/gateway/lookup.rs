@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::cursor::Position;
+use portion_core::cursor::{CursorToken, Position};
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::policy_source::EndpointTarget;
@@ -38,14 +38,20 @@ impl Gateway {
         endpoint: Option<&Endpoint>,
         cursor: Option<&str>,
     ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
-        let verified = match cursor {
-            Some(token) => self.renderer.keyring.verify(token, &caller.scope).map_err(|why| why.to_string()),
-            None => Err("the cursor is missing".to_owned()),
+        let invalid = |fault: Fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: None };
+        let Some(token) = cursor else {
+            return Err(invalid(Fault::cursor_invalid("the cursor is missing", endpoint)));
         };
-        let pointer = verified.map_err(|why| {
-            let fault = Fault::cursor_invalid(why, endpoint);
-            UnresolvedCursor { fault, endpoint: None, origin_snapshot: None }
-        })?;
+        let pointer = match self.renderer.keyring.verify(token, &caller.scope) {
+            Ok(pointer) => pointer,
+            Err(why) => {
+                let fault = match self.mistyped_cursor(caller, token).await {
+                    Some(meant) => Fault::cursor_mistyped(meant),
+                    None => Fault::cursor_invalid(why.to_string(), endpoint),
+                };
+                return Err(invalid(fault));
+            }
+        };
         let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
         // Of a snapshot that is not even remembered, only the id in the cursor is known. Most snapshots are
         // their own origin; for the answer to a query that is wrong, but then no other record has this
@@ -76,6 +82,14 @@ impl Gateway {
                 by_name(Fault::store_unavailable(endpoint))
             }
         })
+    }
+
+    /// Returns the live cursor of the same caller that a mistyped one probably means.
+    async fn mistyped_cursor(&self, caller: &Caller, given: &str) -> Option<CursorToken> {
+        let meant = self.issued_cursors.nearest(caller, given)?;
+        let pointer = self.renderer.keyring.verify(meant.as_str(), &caller.scope).ok()?;
+        let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, self.now()).await;
+        found.is_ok_and(|held| !self.has_other_redaction(caller, &held)).then_some(meant)
     }
 
     /// Returns a stored snapshot with the items that a request needs: waits for those of a list that is fetched page by

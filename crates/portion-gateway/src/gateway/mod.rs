@@ -61,6 +61,7 @@ use crate::call::{Call, Caller, Fault, Intent, Reply, ReuseKey};
 use crate::dropped_messages::{self, DropCounter, DropReason};
 use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::{Clock, GatewayParts};
+use crate::issued_cursors::IssuedCursors;
 use crate::pass_through::PassThroughRelay;
 use crate::pushdown::{Fetches, Need};
 use crate::renderer::{Renderer, ReplyForm, payload_bytes};
@@ -74,6 +75,7 @@ pub struct Gateway {
     rules: ArcSwap<EndpointRules>,
     renderer: Arc<Renderer>,
     store: CachedStore,
+    issued_cursors: IssuedCursors,
     fetches: Arc<Fetches>,
     pass_through: PassThroughRelay,
     accounting: Arc<Accounting>,
@@ -128,6 +130,7 @@ impl Gateway {
             renderer,
             fetches: Arc::new(Fetches::new(store.clone(), Arc::clone(&clock))),
             store,
+            issued_cursors: IssuedCursors::default(),
             pass_through: relaying,
             accounting: accounts,
             span_ids: SpanIds::new(),
@@ -362,6 +365,7 @@ impl Gateway {
     fn fit_and_report_fault(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Fault {
         let effective_policy = &account.caller.effective_policy;
         let fault = fit_fault(fault, effective_policy, request);
+        self.issued_cursors.record(account.caller, &fault.cursor);
         let tokens = catch_unwind(AssertUnwindSafe(|| effective_policy.counter.count(&fault.to_json())));
         let tokens = tokens.unwrap_or(effective_policy.policy.token_budget_threshold);
         self.accounting.report(account, ReplyOutcome::from_fault(&fault, tokens));

@@ -153,7 +153,7 @@ mod tests {
         for kind in [EndpointKind::Tool, EndpointKind::Resource, EndpointKind::Prompt] {
             let endpoint = Endpoint { name: "päge \"1\"".into(), kind, read_only: true, idempotent: false };
             let endpoint = Some(Arc::new(endpoint));
-            let header = Header { endpoint, origin_snapshot: [1; 8], redaction: [2; 16] };
+            let header = Header { endpoint, origin_snapshot: [1; 6], redaction: [2; 16] };
             assert_eq!(Header::decode(&pack(&header.to_json())), Some(header));
         }
         assert_eq!(Header::decode(&pack(b"{\"version\":2}")), None);

@@ -116,6 +116,7 @@ impl Trial {
         let rule = Arc::clone(self.gateway.rules().default_rule());
         Caller {
             received_at: self.gateway.now(),
+            owns_scope: true,
             ..Caller::new(scope, ClientSession::with_id(scope, ""), rule)
         }
     }

@@ -64,7 +64,7 @@ impl Trial<'_> {
 }
 
 fn named(id: u8) -> SnapshotId {
-    [id; 8]
+    [id; 6]
 }
 
 fn key(arguments: &str) -> ReuseKey {

@@ -182,7 +182,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     // These cursors lead nowhere: they are shown because they are part of the cost of a reply.
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::from_principal("shape"));
     let mint = |position: Position| {
-        Some(keyring.sign(&CursorTarget { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
+        Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: asked.view.id(), position }, &scope))
     };
     let cx = Context {
         policy,

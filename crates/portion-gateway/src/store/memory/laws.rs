@@ -99,7 +99,7 @@ impl Trial {
         match act {
             Act::Wait { seconds } => self.now += Duration::from_secs(*seconds),
             Act::Put { principal, filler, view: viewed } => {
-                let id = (self.made.len() as u64).to_be_bytes();
+                let [_, _, id @ ..] = (self.made.len() as u64).to_be_bytes();
                 let snapshot = Arc::new(snapshot(*filler));
                 let view = if *viewed { view(&snapshot, 0) } else { View::root() };
                 self.made.push((id, Arc::clone(&snapshot)));

@@ -59,10 +59,15 @@ impl Tombstone {
 mod tests {
     use std::sync::Arc;
 
-    use portion_core::cursor::Scope;
+    use portion_core::cursor::{Scope, SnapshotId};
     use portion_policy::endpoint::{Endpoint, EndpointKind};
 
     use super::{MAX_BYTES, Tombstone, Tombstones};
+
+    fn numbered(n: u64) -> SnapshotId {
+        let [_, _, id @ ..] = n.to_be_bytes();
+        id
+    }
 
     #[test]
     fn keeps_the_latest_within_its_limit() {
@@ -70,13 +75,13 @@ mod tests {
         for n in 0..20_000_u64 {
             let name = "x".repeat(n as usize % 700);
             let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
-            let id = n.to_be_bytes();
+            let id = numbered(n);
             tombstones.add(id, Tombstone { scope, endpoint: Some(Arc::new(endpoint)), origin_snapshot: id });
             assert!(tombstones.bytes <= MAX_BYTES);
             assert_eq!(tombstones.by_id.len(), tombstones.order.len());
         }
-        assert!(tombstones.find(&scope, 0_u64.to_be_bytes()).is_none());
-        assert!(tombstones.find(&scope, 19_999_u64.to_be_bytes()).is_some());
-        assert!(tombstones.find(&Scope::from_principal("bob"), 19_999_u64.to_be_bytes()).is_none());
+        assert!(tombstones.find(&scope, numbered(0)).is_none());
+        assert!(tombstones.find(&scope, numbered(19_999)).is_some());
+        assert!(tombstones.find(&Scope::from_principal("bob"), numbered(19_999)).is_none());
     }
 }

@@ -291,6 +291,7 @@ impl McpProcessor {
         });
         Caller {
             scope: self.scope,
+            owns_scope: self.allows_reuse,
             session: Arc::clone(&self.session),
             client,
             shaping_mode: rule.shaping_mode(&self.session),

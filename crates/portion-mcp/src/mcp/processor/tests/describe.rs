@@ -79,7 +79,7 @@ fn a_large_description_is_served_in_portions() {
         let portion = describe(&processor, arguments);
         assert!(portion.len() < 20_000, "{}", portion.len());
         let (_, cursor) = portion.split_once(r#"\"cursor\":\""#).expect("a handle");
-        let mut cursor = cursor[..48].to_owned();
+        let mut cursor = super::leading_cursor(cursor).to_owned();
         let (mut raw, mut is_first) = (String::new(), true);
         loop {
             let how = if std::mem::take(&mut is_first) { r#","raw":true"# } else { "" };
@@ -91,7 +91,7 @@ fn a_large_description_is_served_in_portions() {
             let quoted = reader.skip_string().expect("a string");
             raw += &unescape(reader.text(quoted));
             let Some((_, next)) = out[0].split_once(r#"\"nextCursor\":\""#) else { break };
-            next[..48].clone_into(&mut cursor);
+            super::leading_cursor(next).clone_into(&mut cursor);
         }
         assert!(raw.ends_with(&tool), "{arguments}");
     }

@@ -1,0 +1,87 @@
+//! The body of a cursor: the id of the snapshot, and what differs from the start of the whole result.
+//!
+//! After the id comes one byte of flags, then the part, the ordinal and the view as far as they are not zero, and the
+//! offset as the rest. A number has no leading zero bytes.
+
+use super::{CursorTarget, PartOffset, Position, SnapshotId, ViewId};
+
+/// Bytes of a snapshot's id.
+const ID_BYTES: usize = size_of::<SnapshotId>();
+/// Bytes of a view's id.
+const VIEW_BYTES: usize = size_of::<ViewId>();
+/// Most bytes of a body: id, flags, part, ordinal, view and offset.
+pub(super) const MAX_BODY_BYTES: usize = ID_BYTES + 1 + 2 + 2 + VIEW_BYTES + 4;
+
+/// Flag of a cursor to a view other than the whole result.
+const HAS_VIEW: u8 = 1;
+/// Flag of an offset in bytes.
+const IS_BYTE: u8 = 2;
+/// Lowest bit of the two that count the bytes of the part.
+const PART_BIT: u32 = 2;
+/// Lowest bit of the four with the ordinal, or with the number of its bytes.
+const ORDINAL_BIT: u32 = 4;
+/// Smallest ordinal that the flags do not hold.
+const MIN_LONG_ORDINAL: u16 = 14;
+/// Largest ordinal.
+const MAX_ORDINAL: u16 = (1 << 15) - 1;
+
+/// Writes a target.
+pub(super) fn encode(target: &CursorTarget) -> Vec<u8> {
+    let CursorTarget { snapshot, view, position: Position { part, ordinal, offset } } = target;
+    let mut bytes = snapshot.to_vec();
+    let (has_view, ordinal) = (*view != ViewId::default(), (*ordinal).min(MAX_ORDINAL));
+    let (byte_flag, offset) = match *offset {
+        PartOffset::Item(at) => (0, at),
+        PartOffset::Byte(at) => (IS_BYTE, at),
+    };
+    if !has_view && byte_flag == 0 && (*part, ordinal, offset) == (0, 0, 0) {
+        return bytes;
+    }
+    let (part, long_ordinal) = (significant(u32::from(*part)), significant(u32::from(ordinal)));
+    let ordinal_flags = match ordinal {
+        ..MIN_LONG_ORDINAL => ordinal as u8,
+        _ => (MIN_LONG_ORDINAL - 1) as u8 + long_ordinal.len() as u8,
+    };
+    let view_flag = if has_view { HAS_VIEW } else { 0 };
+    bytes.push(view_flag | byte_flag | (part.len() as u8) << PART_BIT | ordinal_flags << ORDINAL_BIT);
+    bytes.extend(part);
+    if ordinal >= MIN_LONG_ORDINAL {
+        bytes.extend(long_ordinal);
+    }
+    if has_view {
+        bytes.extend_from_slice(view);
+    }
+    bytes.extend(significant(offset));
+    bytes
+}
+
+/// Reads what [`encode`] wrote; `None` for other bytes.
+pub(super) fn decode(body: &[u8]) -> Option<CursorTarget> {
+    let (snapshot, mut rest) = body.split_first_chunk::<ID_BYTES>()?;
+    let target = CursorTarget { snapshot: *snapshot, view: ViewId::default(), position: Position::default() };
+    let Some(flags) = rest.split_off_first() else { return Some(target) };
+    let part = number(rest.split_off(..usize::from(flags >> PART_BIT & 3))?)?;
+    let ordinal = match u16::from(flags >> ORDINAL_BIT) {
+        short @ ..MIN_LONG_ORDINAL => u32::from(short),
+        long => number(rest.split_off(..usize::from(long - MIN_LONG_ORDINAL) + 1)?)?,
+    };
+    let view = match flags & HAS_VIEW {
+        0 => ViewId::default(),
+        _ => ViewId::try_from(rest.split_off(..VIEW_BYTES)?).ok()?,
+    };
+    let offset = number(rest)?;
+    let offset = if flags & IS_BYTE == 0 { PartOffset::Item(offset) } else { PartOffset::Byte(offset) };
+    let position = Position { part: part.try_into().ok()?, ordinal: ordinal.try_into().ok()?, offset };
+    Some(CursorTarget { view, position, ..target })
+}
+
+/// Returns the bytes of a number, big-endian, without leading zeros.
+fn significant(number: u32) -> impl ExactSizeIterator<Item = u8> {
+    let zeros = number.leading_zeros() as usize / 8;
+    number.to_be_bytes().into_iter().skip(zeros)
+}
+
+/// Reads a big-endian number of at most four bytes.
+fn number(bytes: &[u8]) -> Option<u32> {
+    (bytes.len() <= 4).then(|| bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+}
