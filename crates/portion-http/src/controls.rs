@@ -30,6 +30,19 @@ impl SplitQuery {
         Self { controls, rest: rest.join("&") }
     }
 
+    /// Turns other parameters into controls. `control_for` gets the name and the value of each, decoded.
+    pub(crate) fn translate(&mut self, control_for: impl Fn(&str, &str) -> Option<(&'static str, String)>) {
+        let mut rest = Vec::new();
+        for parameter in self.rest.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            match control_for(&percent_decode(name), &percent_decode(value)) {
+                Some((control, value)) => self.controls.push((control.to_owned(), value)),
+                None => rest.push(parameter),
+            }
+        }
+        self.rest = rest.join("&");
+    }
+
     /// Returns true if the request has a control.
     pub(crate) fn has_controls(&self) -> bool {
         !self.controls.is_empty()

@@ -1,18 +1,19 @@
 //! One request and its response.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, ORIGIN, RANGE,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, LINK, ORIGIN,
 };
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, Uri};
-use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Intent, ReadCall, Reply, ReuseKey};
+use portion_gateway::paged_call::{PageSource, PagedCall, with_argument};
 use portion_gateway::session::ClientSession;
+use portion_json::scan::quote;
 use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
@@ -20,11 +21,14 @@ use portion_policy::policy_source::EndpointTarget;
 use crate::body::{self, Body, BoxError, ReadBodyError, full, streamed};
 use crate::controls::SplitQuery;
 use crate::options::{CallerIdentity, Shared};
+use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, target_of};
+use crate::payload::payload_of;
 use crate::response::{RequestTarget, fault_response, portion_response};
+use crate::route::ResolvedRoute;
 use http_body::Body as HttpBody;
 
-/// Address of the body within a payload.
-const BODY_ADDRESS: &str = "/body";
+/// Timeout of a request for a further page where none is configured.
+const PAGE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A request, and what its response needs of it.
 pub(crate) struct Exchange<'a> {
@@ -36,6 +40,8 @@ pub(crate) struct Exchange<'a> {
     endpoint: Endpoint,
     caller: Caller,
     reuse_key: Option<ReuseKey>,
+    /// Paging of the endpoint, if the gateway fetches the pages of its lists.
+    paging: Option<Paging>,
 }
 
 impl<'a> Exchange<'a> {
@@ -55,10 +61,17 @@ impl<'a> Exchange<'a> {
         let session = ClientSession::with_id(scope, "");
         let mut caller = Caller::new(scope, session, rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
-        let query = SplitQuery::new(head.uri.query().unwrap_or_default(), |parameter| {
-            (!takes_controls && parameter != "cursor") || route.owns_parameter(parameter)
+        let paging = find_paging(shared, &method, &caller, &route);
+        let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
+        let mut query = SplitQuery::new(head.uri.query().unwrap_or_default(), |parameter| {
+            !is_paging_control(parameter)
+                && ((!takes_controls && parameter != "cursor") || route.owns_parameter(parameter))
         });
         caller.owns_scope = is_authenticated;
+        if let Some(paging) = &paging {
+            let policy = &caller.effective_policy.policy;
+            query.translate(|name, value| paging.control_for(name, value, policy));
+        }
         caller.upstream = upstream;
         caller.read_call = ReadCall::Http(path.as_str().into());
         caller.query_tool = None;
@@ -74,6 +87,9 @@ impl<'a> Exchange<'a> {
         let reuse_key = (is_safe && is_authenticated)
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}", query.canonical_rest())));
         let target = RequestTarget { path, rest: query.rest.clone() };
+        if paging.is_some() {
+            caller.page_source = page_source(shared, head, &caller);
+        }
         Self {
             shared,
             method,
@@ -83,6 +99,7 @@ impl<'a> Exchange<'a> {
             endpoint,
             caller,
             reuse_key,
+            paging,
         }
     }
 
@@ -91,7 +108,7 @@ impl<'a> Exchange<'a> {
     ///
     /// # Errors
     /// Returns the response if the request is answered.
-    pub(crate) async fn answer_without_service(&self) -> Result<Request, Box<Response<Body>>> {
+    pub(crate) async fn answer_without_service(&mut self) -> Result<Request, Box<Response<Body>>> {
         let gateway = &self.shared.gateway;
         if let Some(cursor) = self.query.cursor() {
             let caller = gateway.caller_for_cursor(self.caller.clone(), cursor).await;
@@ -106,7 +123,7 @@ impl<'a> Exchange<'a> {
             };
             return Err(Box::new(self.local_response(reply)));
         }
-        let request = match self.query.parse(&self.caller.effective_policy.policy) {
+        let mut request = match self.query.parse(&self.caller.effective_policy.policy) {
             Ok(request) => request,
             Err(error) => {
                 let fault =
@@ -114,6 +131,7 @@ impl<'a> Exchange<'a> {
                 return Err(Box::new(self.local_response(Reply::Fault(fault))));
             }
         };
+        self.begin_paging(&mut request);
         if let Some(key) = &self.reuse_key
             && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
         {
@@ -122,23 +140,44 @@ impl<'a> Exchange<'a> {
         Ok(request)
     }
 
+    /// Prepares to fetch the pages of the list. The order of the request becomes a parameter of the API if it has one.
+    fn begin_paging(&mut self, request: &mut Request) {
+        let (Some(paging), Some(source)) = (&self.paging, &self.caller.page_source) else { return };
+        let mut arguments = base_arguments(&self.target.path, &self.target.rest);
+        if let Some(argument) = &paging.pushdown.sort
+            && let Some(sort) = request.sort.take()
+        {
+            arguments = with_argument(&arguments, argument, quote(&sort));
+            let key = format!("{}?{} {sort}", self.target.path, self.query.canonical_rest());
+            self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
+        }
+        self.caller.paged_call = Some(Arc::new(PagedCall {
+            tool: self.endpoint.name.clone(),
+            arguments,
+            pushdown: Arc::clone(&paging.pushdown),
+            names: paging.names.clone(),
+            source: Arc::clone(source),
+        }));
+    }
+
     /// Removes from a request what is not for the service.
     pub(crate) fn prepare_request(&self, head: &mut http::request::Parts) {
         restrict_accept_encoding(&mut head.headers);
-        if !self.query.has_controls() {
+        let page = self.caller.paged_call.as_ref().and_then(|call| target_of(&call.first_arguments()));
+        if page.is_none() && !self.query.has_controls() {
             return;
         }
-        let path_and_query = if self.query.rest.is_empty() {
-            PathAndQuery::try_from(self.target.path.as_str())
-        } else {
-            PathAndQuery::try_from(format!("{}?{}", self.target.path, self.query.rest))
+        let path_and_query = match page {
+            Some(target) => PathAndQuery::try_from(target),
+            None if self.query.rest.is_empty() => PathAndQuery::try_from(self.target.path.as_str()),
+            None => PathAndQuery::try_from(format!("{}?{}", self.target.path, self.query.rest)),
         };
         let mut uri = std::mem::take(&mut head.uri).into_parts();
         // Does not fail: both parts come from a valid URI.
         uri.path_and_query = path_and_query.ok().or(uri.path_and_query);
         head.uri = Uri::from_parts(uri).unwrap_or_default();
         // Conditions and ranges refer to another representation than the requested part.
-        for name in [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE] {
+        for name in CONDITIONAL_FIELDS {
             if matches!(self.method, Method::GET | Method::HEAD) {
                 head.headers.remove(name);
             }
@@ -184,6 +223,10 @@ impl<'a> Exchange<'a> {
         match self.shared.gateway.answer(Call { caller, endpoint, intent }).await {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
+                if self.paging.is_some() {
+                    // Links of the API lead to pages that this list has already.
+                    head.headers.remove(LINK);
+                }
                 portion_response(&portion, self.metadata_style(), &self.target, Some(head))
             }
             Reply::Fault(fault) => self.local_response(Reply::Fault(fault)),
@@ -243,14 +286,33 @@ fn may_have_body(status: StatusCode) -> bool {
         )
 }
 
-/// Returns the payload of a body. Invalid UTF-8 is replaced, and counted.
-fn payload_of(body: &[u8], status: StatusCode) -> Payload {
-    let invalid = body.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
-    let text = String::from_utf8_lossy(body).into_owned();
-    Payload {
-        blocks: vec![Block::new(BODY_ADDRESS, Content::Text(text))],
-        invalid_utf8_count: invalid,
-        is_error: status.is_client_error() || status.is_server_error(),
-        ..Payload::default()
+/// Returns the paging of an endpoint whose lists the gateway fetches page by page.
+fn find_paging(
+    shared: &Shared,
+    method: &Method,
+    caller: &Caller,
+    route: &ResolvedRoute<'_>,
+) -> Option<Paging> {
+    shared.options.send_page_request.as_ref()?;
+    let pushdown = caller.rule.config().pushdown.as_ref()?;
+    if caller.shaping_mode.pass_through.is_some() {
+        return None;
     }
+    let found = if *method == Method::GET { Paging::resolve(pushdown, route) } else { None };
+    if found.is_none() && *method != Method::HEAD && caller.rule.is_first_pushdown_warning() {
+        let reason = if *method == Method::GET { "it has no such parameter" } else { "only GET is repeated" };
+        tracing::warn!(endpoint = route.endpoint_name, reason, "pushdown has no effect on this endpoint");
+    }
+    found
+}
+
+/// Returns what requests further pages, with the header fields of a request.
+fn page_source(shared: &Shared, head: &http::request::Parts, caller: &Caller) -> Option<Arc<dyn PageSource>> {
+    Some(Arc::new(HttpPages {
+        send: Arc::clone(shared.options.send_page_request.as_ref()?),
+        headers: HttpPages::headers_of(&head.headers),
+        extensions: head.extensions.clone(),
+        max_bytes: shared.options.max_response_bytes,
+        timeout: caller.rule.config().request_timeout.unwrap_or(PAGE_TIMEOUT),
+    }))
 }

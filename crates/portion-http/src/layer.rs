@@ -89,7 +89,7 @@ where
         return Ok(inner.call(request).await?.map(streamed));
     }
     let (mut head, body) = request.into_parts();
-    let exchange = Exchange::new(&shared, &head);
+    let mut exchange = Exchange::new(&shared, &head);
     let controls = match exchange.answer_without_service().await {
         Ok(controls) => controls,
         Err(response) => return Ok(*response),

@@ -41,6 +41,8 @@ mod exchange;
 mod layer;
 pub mod openapi;
 mod options;
+mod paging;
+mod payload;
 mod response;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;
@@ -49,4 +51,5 @@ mod route;
 pub use body::{Body, BoxError};
 pub use layer::{PortionLayer, PortionService};
 pub use options::{CallerIdentity, HttpOptions, IdentifyCaller};
+pub use paging::{PageResponse, SendPageRequest};
 pub use route::{Route, RouteTable};

@@ -9,6 +9,7 @@ use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 
 use crate::cors::CorsMemory;
+use crate::paging::SendPageRequest;
 use crate::route::RouteTable;
 
 /// Largest response of the service by default, in bytes.
@@ -39,6 +40,8 @@ pub struct HttpOptions {
     pub upstream: Option<Arc<str>>,
     /// Identifies callers.
     pub identify: IdentifyCaller,
+    /// Sends requests for further pages of endpoints with a pushdown. Without it, a pushdown has no effect.
+    pub send_page_request: Option<SendPageRequest>,
 }
 
 /// State of all clones of a layer.
@@ -73,6 +76,7 @@ impl Default for HttpOptions {
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             upstream: None,
             identify: Arc::new(identify_by_credentials()),
+            send_page_request: None,
         }
     }
 }

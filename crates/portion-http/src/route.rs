@@ -28,6 +28,8 @@ pub(crate) struct ResolvedRoute<'a> {
     pub(crate) endpoint_name: String,
     /// Query parameters that the API reads itself.
     parameters: [&'a [String]; 2],
+    /// True if a known operation lists its parameters.
+    is_known: bool,
 }
 
 impl RouteTable {
@@ -41,7 +43,11 @@ impl RouteTable {
         let route = self.find(method, path);
         let path = route.map_or_else(|| generalize(path), |route| route.path.clone());
         let own = route.map_or(&[][..], |route| &route.parameters);
-        ResolvedRoute { endpoint_name: format!("{method} {path}"), parameters: [&self.parameters, own] }
+        ResolvedRoute {
+            endpoint_name: format!("{method} {path}"),
+            parameters: [&self.parameters, own],
+            is_known: route.is_some(),
+        }
     }
 
     /// Returns the route of a request: of several, the one with the fewest variable segments.
@@ -54,6 +60,11 @@ impl RouteTable {
 }
 
 impl ResolvedRoute<'_> {
+    /// Returns true if the parameters that the API reads are known.
+    pub(crate) fn knows_parameters(&self) -> bool {
+        self.is_known || self.parameters.iter().any(|names| !names.is_empty())
+    }
+
     /// Returns true if the API itself reads this query parameter.
     pub(crate) fn owns_parameter(&self, name: &str) -> bool {
         self.parameters.iter().copied().flatten().any(|owned| owned == name)

@@ -20,6 +20,7 @@
 mod shaping_mode;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
@@ -56,6 +57,8 @@ pub struct EndpointRule {
     /// Policies of the [`CLIENTS`], in their order.
     policy_by_client: Vec<Arc<EffectivePolicy>>,
     default_policy: Arc<EffectivePolicy>,
+    /// True once a pushdown without effect was logged.
+    has_pushdown_warning: AtomicBool,
 }
 
 /// Token counting and client preset, the same for all endpoints.
@@ -112,6 +115,7 @@ impl EndpointRules {
             environment_room: client_limits,
             policy_by_client: known,
             default_policy: effective_policy,
+            has_pushdown_warning: AtomicBool::new(false),
         });
         rules
     }
@@ -213,6 +217,7 @@ impl EndpointRule {
             environment_room: client_limits,
             policy_by_client: known,
             default_policy: unknown,
+            has_pushdown_warning: AtomicBool::new(false),
         }
     }
 
@@ -224,6 +229,11 @@ impl EndpointRule {
     /// Returns the configuration of the rule.
     pub fn config(&self) -> &EndpointConfig {
         &self.config
+    }
+
+    /// Returns true for the first call: a pushdown without effect is logged once per version of the configuration.
+    pub fn is_first_pushdown_warning(&self) -> bool {
+        !self.has_pushdown_warning.swap(true, Ordering::Relaxed)
     }
 
     /// Returns the version of the configuration.

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
-    TE,
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, TE,
 };
 use http::uri::Scheme;
 use http::{Request, Response, StatusCode, Version};
@@ -23,6 +22,7 @@ use portion_net::hop_by_hop::remove_hop_by_hop;
 use portion_net::tls::{self, TlsError};
 use portion_policy::upstream::UpstreamTarget;
 
+use super::forwarded::{self, ClientAddress};
 use super::request_body::{SlowBody, timed};
 use super::{upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
@@ -70,7 +70,8 @@ impl ReverseProxy {
         head.uri = uri;
         // The client chooses the version by what the upstream supports.
         head.version = Version::default();
-        self.prepare_headers(&mut head.headers);
+        let client = head.extensions.get::<ClientAddress>().copied();
+        self.prepare_headers(&mut head.headers, client);
         if let Some(protocol) = &protocol {
             upgrade::set_protocol(&mut head.headers, protocol.clone());
         }
@@ -94,7 +95,7 @@ impl ReverseProxy {
     }
 
     /// Removes what belongs to the client's connection, and adds what the upstream needs.
-    fn prepare_headers(&self, headers: &mut HeaderMap) {
+    fn prepare_headers(&self, headers: &mut HeaderMap, client: Option<ClientAddress>) {
         // Trailers are forwarded, so that a client's wish for them may be.
         let wants_trailers =
             headers.get(TE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"trailers"));
@@ -102,9 +103,8 @@ impl ReverseProxy {
         if wants_trailers {
             headers.insert(TE, HeaderValue::from_static("trailers"));
         }
-        if let Some(host) = headers.remove(HOST) {
-            headers.insert(HeaderName::from_static("x-forwarded-host"), host);
-        }
+        let host = headers.remove(HOST);
+        forwarded::set_fields(headers, client, host);
         self.target.apply_headers(headers);
     }
 

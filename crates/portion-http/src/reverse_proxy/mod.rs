@@ -9,6 +9,7 @@
 
 mod activity;
 mod client;
+mod forwarded;
 mod request_body;
 mod server;
 mod upgrade;

@@ -20,6 +20,7 @@ use tower_service::Service;
 
 use super::activity::ConnectionActivity;
 use super::client::busy_response;
+use super::forwarded::ClientAddress;
 use crate::body::Body;
 
 /// Limits of a server.
@@ -77,8 +78,8 @@ pub async fn serve<S>(
             accepted = listener.accept() => accepted,
             () = &mut shutdown => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_BACKOFF).await;
@@ -95,6 +96,7 @@ pub async fn serve<S>(
             inner: service.clone(),
             activity: activity.clone(),
             requests: Arc::clone(&requests),
+            address: ClientAddress(peer.ip()),
         };
         let connection = builder(limits)
             .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(limited))
@@ -115,12 +117,13 @@ pub async fn serve<S>(
     }
 }
 
-/// Counts the requests of a connection, and rejects those above the limit of all connections.
+/// Counts the requests of a connection, adds the address of the client, and rejects those above the limit of all connections.
 #[derive(Clone)]
 struct LimitedService<S> {
     inner: S,
     activity: ConnectionActivity,
     requests: Arc<Semaphore>,
+    address: ClientAddress,
 }
 
 impl<S> Service<Request<Incoming>> for LimitedService<S>
@@ -136,10 +139,11 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
         let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
             return Box::pin(ready(Ok(busy_response())));
         };
+        request.extensions_mut().insert(self.address);
         let active = self.activity.begin(permit);
         let response = self.inner.call(request);
         Box::pin(async move { response.await.map(|response| response.map(|body| active.guard(body))) })

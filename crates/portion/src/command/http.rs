@@ -98,7 +98,8 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(shutdown);
-    let layer = PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes));
+    let layer =
+        PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes, proxy.clone()));
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;
@@ -161,11 +162,17 @@ impl Options {
         openapi::routes(&document).map_err(|error| named(&error))
     }
 
-    fn layer_options(&self, setup: &Arc<Setup>, routes: Vec<Route>) -> HttpOptions {
+    fn layer_options(&self, setup: &Arc<Setup>, routes: Vec<Route>, proxy: ReverseProxy) -> HttpOptions {
         HttpOptions {
             routes: RouteTable::new(routes, self.api_parameters.clone()),
             max_response_bytes: setup.config.upstream_message_limit(),
             upstream: None,
+            send_page_request: Some(Arc::new(move |request| {
+                let mut proxy = proxy.clone();
+                Box::pin(async move {
+                    tower_service::Service::call(&mut proxy, request).await.map_err(|never| match never {})
+                })
+            })),
             ..HttpOptions::default()
         }
     }

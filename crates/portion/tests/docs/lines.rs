@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Outcome, help, page};
 
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/start.md",
@@ -17,6 +17,7 @@ const PAGES: [&str; 13] = [
     "docs/configuration.md",
     "docs/fetch.md",
     "docs/check.md",
+    "docs/guide/existing-server.md",
     "docs/guide/rules-client.md",
 ];
 

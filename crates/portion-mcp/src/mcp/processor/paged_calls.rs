@@ -86,8 +86,10 @@ impl McpProcessor {
             } else {
                 "it may write; read: true declares that it does not"
             };
-            let tool = &*Endpoint::log_name(Some(&endpoint));
-            tracing::warn!(tool, reason, "pushdown has no effect on this tool");
+            if caller.rule.is_first_pushdown_warning() {
+                let tool = &*Endpoint::log_name(Some(&endpoint));
+                tracing::warn!(tool, reason, "pushdown has no effect on this tool");
+            }
             return PagedOutcome::NotPaged(Box::new(caller), Box::new(endpoint));
         }
         let policy = &caller.effective_policy.policy;

@@ -1,0 +1,262 @@
+//! Requests for further pages of a list that an API pages by itself.
+//!
+//! The gateway describes a page by arguments, a JSON object. Here that object has the path and the query without paging
+//! under one key, and the paging parameters as members beside it.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{
+    CONTENT_LENGTH, HeaderMap, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
+    RANGE,
+};
+use http::{Extensions, Request, Response};
+use percent_encoding::percent_decode_str;
+use portion_core::policy::Policy;
+use portion_gateway::paged_call::{PageError, PageFuture, PageSource, PagingNames};
+use portion_json::scan::quote;
+use portion_net::accept_encoding::restrict_accept_encoding;
+use portion_openapi::percent;
+use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
+use serde_json::{Map, Value};
+
+use crate::body::{self, Body, BoxError, full};
+use crate::payload::payload_of;
+use crate::route::ResolvedRoute;
+
+/// Response to a request for a page.
+pub type PageResponse = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+
+/// Sends a request for a further page to the API.
+pub type SendPageRequest = Arc<dyn Fn(Request<Body>) -> PageResponse + Send + Sync>;
+
+/// Controls that page a list.
+pub(crate) const PAGING_CONTROLS: [&str; 5] = ["limit", "page", "pages", "offset", "cursor"];
+/// Header fields that refer to another representation than a page.
+pub(crate) const CONDITIONAL_FIELDS: [http::HeaderName; 6] =
+    [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE];
+/// Member with the path and the query without paging. A query parameter of this name would only be sent twice.
+const TARGET_KEY: &str = ":target";
+
+/// Paging of the endpoint of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Paging {
+    pub(crate) pushdown: Arc<Pushdown>,
+    pub(crate) names: PagingNames,
+}
+
+/// Requests further pages with the header fields of a client's request.
+pub(crate) struct HttpPages {
+    pub(crate) send: SendPageRequest,
+    pub(crate) headers: HeaderMap,
+    /// The client's connection, for header fields about it.
+    pub(crate) extensions: Extensions,
+    pub(crate) max_bytes: usize,
+    pub(crate) timeout: Duration,
+}
+
+impl Paging {
+    /// Resolves the names of the parameters. Returns `None` if the API has no parameter that selects a page.
+    pub(crate) fn resolve(pushdown: &Arc<Pushdown>, route: &ResolvedRoute<'_>) -> Option<Self> {
+        let mut names = PagingNames::resolve(pushdown, |name| route.owns_parameter(name));
+        let is_link = matches!(pushdown.style, PagingStyle::Link(_));
+        if !route.knows_parameters() {
+            // Without a list of parameters, the most usual names are taken.
+            let first = |name: &ArgumentName| match name {
+                ArgumentName::FirstOf([first, ..]) => Some(Arc::from(*first)),
+                ArgumentName::FirstOf([]) | ArgumentName::Named(_) => None,
+            };
+            // The number of items has other names where pages are numbered.
+            if !is_link && !matches!(pushdown.style, PagingStyle::Page(..)) {
+                names.limit = names.limit.or_else(|| first(&pushdown.limit));
+            }
+            names.page = names.page.or_else(|| match &pushdown.style {
+                PagingStyle::Offset(name)
+                | PagingStyle::Page(name, _)
+                | PagingStyle::Cursor(name)
+                | PagingStyle::AfterId(name) => first(name),
+                PagingStyle::Link(_) => None,
+            });
+        }
+        (names.page.is_some() || is_link).then(|| Self { pushdown: Arc::clone(pushdown), names })
+    }
+
+    /// Returns the control that a paging parameter of the API stands for, with its value.
+    pub(crate) fn control_for(
+        &self,
+        name: &str,
+        value: &str,
+        policy: &Policy,
+    ) -> Option<(&'static str, String)> {
+        let is = |own: &Option<Arc<str>>| own.as_deref() == Some(name);
+        let number = || value.parse::<u64>().ok();
+        if is(&self.names.limit) {
+            // The API's own limit may be larger than a page.
+            let limit = number().map(|limit| limit.min(policy.max_page_size as u64).to_string());
+            return Some(("limit", limit.unwrap_or_else(|| value.to_owned())));
+        }
+        if !is(&self.names.page) {
+            return None;
+        }
+        match &self.pushdown.style {
+            PagingStyle::Offset(_) => Some(("offset", value.to_owned())),
+            PagingStyle::Page(_, start) => {
+                let page = number().and_then(|page| (page + 1).checked_sub(*start));
+                Some(("page", page.map_or_else(|| value.to_owned(), |page| page.to_string())))
+            }
+            PagingStyle::Cursor(_) => Some(("cursor", value.to_owned())),
+            PagingStyle::AfterId(_) | PagingStyle::Link(_) => None,
+        }
+    }
+}
+
+/// Returns the arguments of a request without paging. `rest`: its query without controls.
+pub(crate) fn base_arguments(path: &str, rest: &str) -> String {
+    let target = if rest.is_empty() { path.to_owned() } else { format!("{path}?{rest}") };
+    format!("{{{}:{}}}", quote(TARGET_KEY), quote(&target))
+}
+
+/// Returns the path and query of a page. Returns `None` for arguments of another kind.
+pub(crate) fn target_of(arguments: &str) -> Option<String> {
+    let mut members: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let Some(Value::String(target)) = members.shift_remove(TARGET_KEY) else { return None };
+    let (path, rest) = target.split_once('?').unwrap_or((&target, ""));
+    let name_of = |parameter: &str| {
+        let name = parameter.split('=').next().unwrap_or_default().replace('+', " ");
+        percent_decode_str(&name).decode_utf8_lossy().into_owned()
+    };
+    let kept = rest.split('&').filter(|parameter| !parameter.is_empty());
+    let kept = kept.filter(|parameter| !members.contains_key(&name_of(parameter))).map(str::to_owned);
+    let set = members.iter().map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{}={}", percent::encode(name), percent::encode(&value))
+    });
+    let query = kept.chain(set).collect::<Vec<_>>().join("&");
+    Some(if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") })
+}
+
+impl HttpPages {
+    /// Takes over the header fields of a request, without those that refer to its body or to a version of its response.
+    pub(crate) fn headers_of(headers: &HeaderMap) -> HeaderMap {
+        let mut headers = headers.clone();
+        for name in CONDITIONAL_FIELDS.into_iter().chain([CONTENT_LENGTH]) {
+            headers.remove(name);
+        }
+        restrict_accept_encoding(&mut headers);
+        headers
+    }
+
+    async fn fetch(&self, arguments: &str) -> Result<portion_core::payload::Payload, PageError> {
+        let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());
+        let target = target_of(arguments).ok_or(PageError::Closed)?;
+        let mut request = Request::get(target).body(full("")).map_err(|error| failed(&error))?;
+        *request.headers_mut() = self.headers.clone();
+        *request.extensions_mut() = self.extensions.clone();
+        let response = (self.send)(request).await.map_err(|error| failed(&error))?;
+        let (head, body) = response.into_parts();
+        let coding = body::content_coding(&head.headers);
+        let coding = coding.map_err(|()| PageError::Failed("a page has an unknown content coding".into()))?;
+        let wire = body::read(body, self.max_bytes).await.map_err(|error| failed(&error))?;
+        let decoded = match coding {
+            Some(coding) => {
+                body::decode(&wire, &coding, self.max_bytes).await.map_err(|error| failed(&error))?
+            }
+            None => wire,
+        };
+        Ok(payload_of(&decoded, head.status))
+    }
+}
+
+impl PageSource for HttpPages {
+    fn fetch_page<'a>(&'a self, _endpoint: &'a str, arguments: &'a str) -> PageFuture<'a> {
+        Box::pin(async move {
+            let page = tokio::time::timeout(self.timeout, self.fetch(arguments)).await;
+            page.unwrap_or_else(|_| Err(PageError::Failed("the API did not respond in time".into())))
+        })
+    }
+}
+
+impl fmt::Debug for HttpPages {
+    // Header fields hold credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpPages").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http::Method;
+    use portion_core::policy::Policy;
+    use portion_policy::pushdown::Pushdown;
+
+    use super::{Paging, base_arguments, target_of};
+    use crate::route::{Route, RouteTable};
+
+    fn paging(preset: &str, parameters: Option<&[&str]>) -> Option<Paging> {
+        let pushdown =
+            Pushdown::from_settings(&[("preset".to_owned(), preset.to_owned())]).expect("a preset");
+        let route = parameters.map(|names| Route {
+            method: None,
+            path: "/items".to_owned(),
+            parameters: names.iter().map(|name| (*name).to_owned()).collect(),
+        });
+        let table = RouteTable::new(route.into_iter().collect(), Vec::new());
+        Paging::resolve(&Arc::new(pushdown), &table.resolve(&Method::GET, "/items"))
+    }
+
+    #[test]
+    fn names_come_from_the_document_or_are_the_usual_ones() {
+        let check = |preset: &str,
+                     parameters: Option<&[&str]>,
+                     expect: Option<(Option<&str>, Option<&str>)>| {
+            let found = paging(preset, parameters);
+            let names =
+                found.as_ref().map(|paging| (paging.names.limit.as_deref(), paging.names.page.as_deref()));
+            assert_eq!(names, expect, "{preset} {parameters:?}");
+        };
+        check("limit-offset", Some(&["skip", "per_page"]), Some((Some("per_page"), Some("skip"))));
+        check("limit-offset", Some(&["q"]), None);
+        check("limit-offset", None, Some((Some("limit"), Some("offset"))));
+        check("page", None, Some((None, Some("page"))));
+        check("link", None, Some((None, None)));
+        check("hostaway", Some(&[]), Some((Some("limit"), Some("offset"))));
+    }
+
+    #[test]
+    fn parameters_of_the_api_become_controls() {
+        let check = |preset: &str, name: &str, value: &str, expect: Option<(&str, &str)>| {
+            let paging = paging(preset, Some(&["per_page", "page", "skip"])).expect("paging");
+            let found = paging.control_for(name, value, &Policy::default());
+            assert_eq!(found.as_ref().map(|(name, value)| (*name, value.as_str())), expect, "{name}={value}");
+        };
+        check("limit-offset", "skip", "40", Some(("offset", "40")));
+        check("page", "page", "3", Some(("page", "3")));
+        check("page", "per_page", "100000", Some(("limit", "200")));
+        check("page", "per_page", "x", Some(("limit", "x")));
+        check("page", "q", "1", None);
+    }
+
+    #[test]
+    fn a_page_keeps_the_other_parameters_as_written() {
+        let check = |path: &str, rest: &str, set: &str, expect: &str| {
+            let base = base_arguments(path, rest);
+            let arguments = format!("{}{set}}}", base.trim_end_matches('}'));
+            assert_eq!(target_of(&arguments).as_deref(), Some(expect), "{arguments}");
+        };
+        check("/b", "", "", "/b");
+        check(
+            "/b%20c",
+            "a=%20x&a=2&n",
+            ",\"limit\":100,\"offset\":0",
+            "/b%20c?a=%20x&a=2&n&limit=100&offset=0",
+        );
+        check("/b", "after=1&q=x", ",\"after\":\"a b&c\"", "/b?q=x&after=a%20b%26c");
+        check("/b", "page%5Bsize%5D=9", ",\"page[size]\":50", "/b?page%5Bsize%5D=50");
+        assert_eq!(target_of("{\"limit\":1}"), None);
+    }
+}
