@@ -454,3 +454,25 @@ def test_what_is_wrong_is_said_at_start(options, said, written):
     command = [PORTION, "wrap", *(option.replace("{file}", file) for option in options)]
     done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and said in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("front", ["stdio", "http"])
+def test_tools_take_controls_where_the_response_can_be_a_list(written, front):
+    row = {"type": "object", "properties": {"id": INTEGER}}
+    responses = {
+        "/bookings": {"type": "array", "items": row},
+        "/guests": {"type": "object", "properties": {"result": {"type": "array", "items": row}, "count": INTEGER}},
+        "/booking": row,
+    }
+    paths = {
+        path: {"get": operation(path[1:]) | {"responses": {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}}}
+        for path, schema in responses.items()
+    }
+    long = [{"id": number, "note": "Arrives late, needs a cot and two keys. " * 4} for number in range(300)]
+    with RestStub({"GET /bookings": lambda request: long}) as api, api_tools(written(document(paths)), api.url, front=front) as peer:
+        listed = {tool["name"]: tool["inputSchema"]["properties"] for tool in peer.tools()}
+        assert {"limit", "cursor", "fields"} <= set(listed["bookings"]) and "limit" in listed["guests"]
+        assert "limit" not in listed["booking"]
+        page = lawful(peer.call("bookings", limit=5), 12_000)
+        assert len(json.loads(page.text)) == 5 and page.notice["totalCount"] == 300
+        assert [request.target for request in api.told()] == ["/bookings"]

@@ -162,31 +162,31 @@ mod tests {
 
     use super::Observation;
 
-    fn check(result: Value, list: Option<&str>, items: usize) {
+    fn check(result: &Value, list: Option<&str>, items: usize) {
         let observation = Observation::from_result(&result);
         assert_eq!((observation.list_pointer(), observation.items().len()), (list, items), "{result}");
     }
 
-    fn text(json: Value) -> Value {
+    fn text(json: &Value) -> Value {
         json!({"content": [{"type": "text", "text": json.to_string()}]})
     }
 
     #[test]
     fn the_list_is_found_in_every_form_of_a_result() {
         let rows: Vec<Value> = (0..5).map(|id| json!({"id": id})).collect();
-        check(text(json!(rows)), Some(""), 5);
-        check(text(json!({"status": "success", "result": rows, "count": 9})), Some("/result"), 5);
+        check(&text(&json!(rows)), Some(""), 5);
+        check(&text(&json!({"status": "success", "result": rows, "count": 9})), Some("/result"), 5);
         check(
-            json!({"structuredContent": {"result": rows}, "content": [{"text": "{\"id\":0}"}]}),
+            &json!({"structuredContent": {"result": rows}, "content": [{"text": "{\"id\":0}"}]}),
             Some("/result"),
             5,
         );
         let wrapped = json!({"result": json!({"results": rows, "next": null}).to_string()});
-        check(json!({"structuredContent": wrapped}), Some("/results"), 5);
-        check(json!({"structuredContent": {"result": {"result": rows, "count": 5}}}), Some("/result"), 5);
-        check(text(json!({"data": [], "has_more": false})), Some("/data"), 0);
-        check(json!({"content": [{"type": "text", "text": "plain"}]}), None, 0);
-        check(json!({}), None, 0);
+        check(&json!({"structuredContent": wrapped}), Some("/results"), 5);
+        check(&json!({"structuredContent": {"result": {"result": rows, "count": 5}}}), Some("/result"), 5);
+        check(&text(&json!({"data": [], "has_more": false})), Some("/data"), 0);
+        check(&json!({"content": [{"type": "text", "text": "plain"}]}), None, 0);
+        check(&json!({}), None, 0);
     }
 
     #[test]

@@ -137,7 +137,7 @@ mod tests {
     use super::{Next, PageFacts};
     use crate::observation::Observation;
 
-    fn check(result: Value, total: Option<(&str, u64)>, more: Option<&str>, next: Option<(&str, Next)>) {
+    fn check(result: &Value, total: Option<(&str, u64)>, more: Option<&str>, next: Option<(&str, Next)>) {
         let facts = PageFacts::read(&Observation::from_body(&result.to_string(), None));
         let named = |place: &str| place.to_owned();
         assert_eq!(facts.total, total.map(|(place, total)| (named(place), total)), "{result}");
@@ -148,32 +148,32 @@ mod tests {
     #[test]
     fn facts_of_known_shapes_are_read() {
         check(
-            json!({"status": "success", "result": [1, 2], "count": 2, "limit": 2, "offset": 0}),
+            &json!({"status": "success", "result": [1, 2], "count": 2, "limit": 2, "offset": 0}),
             Some(("/count", 2)),
             None,
             None,
         );
         let url = "https://educationdata.urban.org/api?page=2";
         check(
-            json!({"count": 25000, "next": url, "previous": null, "results": [1]}),
+            &json!({"count": 25000, "next": url, "previous": null, "results": [1]}),
             Some(("/count", 25000)),
             None,
             Some(("/next", Next::Url(url.into()))),
         );
         check(
-            json!({"data": [1], "has_more": true, "next_cursor": "at:1"}),
+            &json!({"data": [1], "has_more": true, "next_cursor": "at:1"}),
             None,
             Some("/has_more"),
             Some(("/next_cursor", Next::Cursor(json!("at:1")))),
         );
         check(
-            json!({"items": [1], "pagination": {"total": "9", "next_page": null}}),
+            &json!({"items": [1], "pagination": {"total": "9", "next_page": null}}),
             Some(("/pagination/total", 9)),
             None,
             Some(("/pagination/next_page", Next::End)),
         );
         // This may be the number of items of the page.
-        check(json!({"items": [1, 2], "count": 2}), None, None, None);
-        check(json!([1]), None, None, None);
+        check(&json!({"items": [1, 2], "count": 2}), None, None, None);
+        check(&json!([1]), None, None, None);
     }
 }

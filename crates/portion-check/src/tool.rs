@@ -84,7 +84,7 @@ mod tests {
 
     use super::{ReadEvidence, Tool};
 
-    fn check(name: &str, annotations: Value, expect: Result<ReadEvidence, &str>) {
+    fn check(name: &str, annotations: &Value, expect: Result<ReadEvidence, &str>) {
         let listed = json!({"name": name, "annotations": annotations});
         let tool = Tool::parse(&listed).expect("a tool");
         match (tool.reads, expect) {
@@ -96,16 +96,16 @@ mod tests {
 
     #[test]
     fn only_tools_that_read_are_called() {
-        check("anything", json!({"readOnlyHint": true}), Ok(ReadEvidence::Annotation));
-        check("list_bookings", json!({}), Ok(ReadEvidence::Name));
-        check("hostaway_search_bookings", json!(null), Ok(ReadEvidence::Name));
-        check("getListing", json!({"openWorldHint": true}), Ok(ReadEvidence::Name));
-        check("list_bookings", json!({"readOnlyHint": false}), Err("annotations"));
-        check("get_and_delete", json!({}), Err("may write"));
-        check("search_and_replace_all", json!({"destructiveHint": true}), Err("annotations"));
-        check("get_or_create_user", json!({}), Err("may write"));
-        check("echo", json!({}), Err("nothing says"));
-        check("", json!({}), Err("nothing says"));
+        check("anything", &json!({"readOnlyHint": true}), Ok(ReadEvidence::Annotation));
+        check("list_bookings", &json!({}), Ok(ReadEvidence::Name));
+        check("hostaway_search_bookings", &json!(null), Ok(ReadEvidence::Name));
+        check("getListing", &json!({"openWorldHint": true}), Ok(ReadEvidence::Name));
+        check("list_bookings", &json!({"readOnlyHint": false}), Err("annotations"));
+        check("get_and_delete", &json!({}), Err("may write"));
+        check("search_and_replace_all", &json!({"destructiveHint": true}), Err("annotations"));
+        check("get_or_create_user", &json!({}), Err("may write"));
+        check("echo", &json!({}), Err("nothing says"));
+        check("", &json!({}), Err("nothing says"));
         assert_eq!(Tool::parse(&json!({"title": "x"})), None);
     }
 }

@@ -10,12 +10,16 @@ use crate::document::reference;
 use crate::name::{argument_name, unique};
 use crate::operation::Operation;
 use crate::parameter::{DeclaredParameter, Parameter, Place, declared_parameters, form_style};
+use crate::response::returns_list;
 use crate::schema::SchemaConverter;
 
 /// Largest input schema, in bytes. Some clients drop tools with more than 16 KiB, and controls may be added.
 const MAX_SCHEMA_BYTES: usize = 15_000;
 /// Properties below this size are not shortened.
 const MIN_LARGE_PROPERTY_BYTES: usize = 300;
+
+/// Member of `_meta` in the listing of a tool whose result can be a list. Tools of REST APIs have no `outputSchema`.
+pub const RETURNS_LIST_META_KEY: &str = "openapi/returnsList";
 
 /// A tool that stands for an operation.
 #[derive(Clone, Debug)]
@@ -32,6 +36,8 @@ pub struct Tool {
     pub input_schema: Value,
     /// True if a call changes nothing.
     pub is_read: bool,
+    /// True if a result can be a list.
+    pub returns_list: bool,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Body>,
     pub(crate) required: Vec<String>,
@@ -68,12 +74,16 @@ impl Tool {
 
     /// Returns the tool as MCP lists it.
     pub fn listing(&self) -> Value {
-        json!({
+        let mut listing = json!({
             "name": self.name,
             "description": self.description,
             "inputSchema": self.input_schema,
             "annotations": annotations(self.method, self.is_read),
-        })
+        });
+        if self.returns_list {
+            listing["_meta"] = json!({ RETURNS_LIST_META_KEY: true });
+        }
+        listing
     }
 
     /// Returns the names of its arguments, in order.
@@ -98,6 +108,8 @@ impl Tool {
             path: description.path.clone(),
             input_schema: description.input_schema(),
             is_read: description.only_reads(),
+            // The description says nothing about results.
+            returns_list: false,
             parameters: Vec::new(),
             body: None,
             required: description.required(),
@@ -134,6 +146,7 @@ impl Tool {
             path: operation.path.to_owned(),
             input_schema,
             is_read: is_safe(operation.method),
+            returns_list: returns_list(operation),
             parameters,
             body,
             required,

@@ -6,6 +6,7 @@ use portion_core::paging::is_paging_argument;
 use portion_core::view::CONTROLS;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
+use portion_openapi::RETURNS_LIST_META_KEY;
 use portion_policy::client::TOOL_LIMIT_META_KEY;
 use portion_policy::listing::AdvertisePolicy;
 use portion_text::glob::matches;
@@ -47,7 +48,8 @@ pub(in super::super) struct UpstreamTool {
     pub max_result_chars: Option<usize>,
     /// True if its results are too small to be shortened, by its `outputSchema`, which is listed unchanged.
     pub is_bounded: bool,
-    /// True if it returns a list, by its name or its `outputSchema`; never learned from replies.
+    /// True if it returns a list, by its name, its `outputSchema`, or the response of its operation in a REST API; never
+    /// learned from replies.
     pub(super) is_list_like: bool,
     /// Spans of its `inputSchema`. `None` once it is listed, because they belong to the text of the list.
     pub(super) input_schema: Option<InputSchema>,
@@ -74,6 +76,8 @@ impl UpstreamTool {
                 .is_some_and(|value| value.slice(text) == "true")
         };
         let list_like = has_list_name(&name)
+            || walk::value_at(text, tool, &["_meta", RETURNS_LIST_META_KEY])
+                .is_some_and(|value| value.slice(text) == "true")
             || walk::member_value(text, tool, "outputSchema").is_some_and(|schema| has_array(text, schema));
         let mut read = Self {
             name,
@@ -224,6 +228,18 @@ mod tests {
         let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
         let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
         assert_eq!(tool.paging_arguments(), ["page", "pageToken", "per_page"]);
+    }
+
+    #[test]
+    fn finds_lists_by_schemas() {
+        let check = |member: &str, expect: bool| {
+            let text = format!(r#"{{"name":"issues",{member}}}"#);
+            let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+            assert_eq!(tool.is_list_like, expect, "{member}");
+        };
+        check(r#""outputSchema":{"properties":{"result":{"type":"array"}}}"#, true);
+        check(r#""_meta":{"openapi/returnsList":true}"#, true);
+        check(r#""_meta":{"openapi/returnsList":false}"#, false);
     }
 
     #[test]
