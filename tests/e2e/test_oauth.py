@@ -453,17 +453,17 @@ def document(origin, path="/mcp"):
 
 
 def test_serve_is_the_resource_under_its_public_url(guarded):
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
     behind = json.loads(fetch(f"{guarded.origin}/.well-known/oauth-protected-resource/mcp")[2])
     with Listening(served("--url", guarded.url), env=guarded.env) as portion:
         origin = portion.url.removesuffix("/mcp")
         # without a public URL, everything is as the server says
         assert document(origin) == behind
-        assert f"{guarded.origin}/.well-known/" in fetch(portion.url, {})[1]["WWW-Authenticate"]
+        assert f"{guarded.origin}/.well-known/" in fetch(portion.url, message)[1]["WWW-Authenticate"]
     public = "https://gateway.example"
     with Listening(served("--public-url", public, "--url", guarded.url), env=guarded.env) as portion:
         origin = portion.url.removesuffix("/mcp")
         assert document(origin) == behind | {"resource": f"{public}/mcp"}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
         status, headers, _ = fetch(portion.url, message)
         challenge = headers["WWW-Authenticate"]
         assert status == 401 and guarded.origin not in challenge
