@@ -71,6 +71,14 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
     match cast_type {
         // SQLite means the same.
         CastType::Text if is_cast && !is_string => return,
+        // SQLite reads these names as a number of any kind.
+        CastType::Function("to_integer")
+            if is_cast && edits.is_word_of(keyword + 1, "signed unsigned long") =>
+        {
+            edits.remove(keyword + 1, last);
+            edits.replace(keyword + 1, "INTEGER");
+            return;
+        }
         CastType::Function("to_integer" | "to_real" | "to_number") if is_cast => return,
         CastType::Text => {
             edits.replace(name, "CAST");
@@ -99,7 +107,11 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
 fn finish(edits: &mut Edits<'_>, start: usize, end: usize, cast_type: &CastType) {
     let is_date = matches!(cast_type, CastType::Function("to_date" | "to_timestamp"));
     edits.set_expression(start, end, is_date);
-    let Some(sign) = start.checked_sub(1).filter(|sign| is_date && edits.is_sign(*sign, "-")) else { return };
+    let Some(sign) =
+        start.checked_sub(1).filter(|sign| is_date && edits.is_sign(*sign, "-") && !edits.is_replaced(*sign))
+    else {
+        return;
+    };
     let Some(left) = sign.checked_sub(1).filter(|left| edits.is_date(*left)) else { return };
     let Some(first) = edits.operand_start(left) else { return };
     edits.insert_before(first, "date_minus(");
@@ -122,7 +134,9 @@ fn parse_type(edits: &Edits<'_>, at: usize) -> Option<(CastType, usize)> {
         None => return None,
     };
     let mut last = at;
-    while edits.is_word_of(last + 1, MORE_WORDS) {
+    while edits.is_word_of(last + 1, MORE_WORDS)
+        || (edits.is_word_of(last, "signed unsigned long") && edits.is_word_of(last + 1, "integer int"))
+    {
         last += 1;
     }
     if let Some(close) = edits.call_end(last) {

@@ -21,12 +21,50 @@ pub(super) fn is_unit(edits: &Edits<'_>, at: usize) -> bool {
 pub(super) fn extract(edits: &mut Edits<'_>, name: usize) {
     let unit = name + 2;
     let is_named = matches!(edits.kind(unit), Some(TokenKind::Word | TokenKind::Text));
-    if edits.call_end(name).is_none() || !is_named || !edits.is_word(unit + 1, "from") {
+    let Some(end) = edits.call_end(name).filter(|_| is_named && edits.is_word(unit + 1, "from")) else {
+        return;
+    };
+    if part_of_difference(edits, (name, end), unit) {
         return;
     }
     edits.replace(name, "date_part");
     quote(edits, unit);
     edits.replace(unit + 1, ",");
+}
+
+/// Rewrites a part of the difference of two times, which is a number of days here: `EXTRACT(epoch FROM a - b)` is
+/// seconds. Returns false if the argument after the token that follows `unit` is no difference.
+fn part_of_difference(edits: &mut Edits<'_>, (name, end): (usize, usize), unit: usize) -> bool {
+    let scale = match edits.text(unit).trim_matches('\'').to_ascii_lowercase().as_str() {
+        "epoch" => ("(86400 * date_minus(", "))"),
+        "day" | "days" => ("CAST(date_minus(", ") AS INTEGER)"),
+        _ => return false,
+    };
+    let (mut first, mut last) = (unit + 2, end - 1);
+    while edits.is_sign(first, "(") && edits.partner(first) == Some(last) && first + 1 < last {
+        (first, last) = (first + 1, last - 1);
+    }
+    let Some(minus) = edits.operand_end(first).map(|left| cast_end(edits, left) + 1) else { return false };
+    let right = edits.operand_end(minus + 1).map(|right| cast_end(edits, right));
+    if !edits.is_sign(minus, "-")
+        || right != Some(last)
+        || edits.is_word(minus + 1, "interval")
+        || edits.kind(minus + 1) == Some(TokenKind::Number)
+    {
+        return false;
+    }
+    edits.remove(name, first - 1);
+    edits.replace(name, scale.0);
+    edits.replace(minus, ",");
+    edits.remove(last + 1, end);
+    edits.replace(end, scale.1);
+    edits.set_expression(name, end, false);
+    true
+}
+
+/// Returns the last token of a cast of the operand that ends at a token.
+fn cast_end(edits: &Edits<'_>, operand: usize) -> usize {
+    if edits.is_sign(operand + 1, "::") { operand + 2 } else { operand }
 }
 
 /// Quotes the unit of a call, and renames the date functions of other dialects.
@@ -37,6 +75,11 @@ pub(super) fn unit(edits: &mut Edits<'_>, name: usize) {
     let Some(end) = edits.call_end(name) else { return };
     let commas = edits.commas(name);
     let (first, last) = (commas.first().copied(), commas.last().copied());
+    let is_part =
+        edits.is_word_of(name, "date_part datepart") && first == Some(name + 3) && commas.len() == 1;
+    if is_part && part_of_difference(edits, (name, end), name + 2) {
+        return;
+    }
     if first == Some(name + 3)
         && is_unit(edits, name + 2)
         && (commas.len() > 1 || !edits.is_word(name, "datediff"))

@@ -125,6 +125,11 @@ impl<'a> Edits<'a> {
         self.changes.entry(at).or_default().replacement = Some(by.into());
     }
 
+    /// Returns true if a token is replaced or removed.
+    pub(super) fn is_replaced(&self, at: usize) -> bool {
+        self.changes.get(&at).is_some_and(|change| change.replacement.is_some())
+    }
+
     pub(super) fn remove(&mut self, from: usize, to: usize) {
         (from..=to).for_each(|at| self.replace(at, ""));
     }
@@ -186,6 +191,28 @@ impl<'a> Edits<'a> {
             at -= 2;
         }
         Some(at)
+    }
+
+    /// Returns the last token of the operand that begins at a token: a name, a literal, a call or parentheses.
+    pub(super) fn operand_end(&self, start: usize) -> Option<usize> {
+        match self.kind(start)? {
+            TokenKind::Text | TokenKind::Number | TokenKind::Param => Some(start),
+            TokenKind::Word
+                if self.is_word_of(start, "date timestamp timestamptz datetime")
+                    && self.kind(start + 1) == Some(TokenKind::Text) =>
+            {
+                Some(start + 1)
+            }
+            TokenKind::Word | TokenKind::QuotedName if !self.is_word_of(start, NO_FUNCTIONS) => {
+                let mut last = start;
+                while self.is_sign(last + 1, ".") {
+                    last += 2;
+                }
+                self.call_end(last).or(Some(last))
+            }
+            TokenKind::Sign if self.text(start) == "(" => self.partner(start),
+            _ => None,
+        }
     }
 
     /// Returns the statement with the changes; `None` if there are none.

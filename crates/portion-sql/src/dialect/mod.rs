@@ -67,6 +67,8 @@ fn rewrite_tokens(sql: &str, is_date_column: &dyn Fn(&str) -> bool) -> Result<Op
     for at in 0..edits.len() {
         match edits.kind(at) {
             Some(TokenKind::Word) => rewrite_word(&mut edits, at),
+            // It is part of a form that is rewritten.
+            Some(TokenKind::Sign) if edits.is_replaced(at) => {}
             Some(TokenKind::Sign) if edits.is_sign(at, "::") => casts::double_colon(&mut edits, at)?,
             Some(TokenKind::Sign) => operators::sign(&mut edits, at, is_date_column),
             Some(TokenKind::QuotedName) => refuse_subscript(&edits, at)?,

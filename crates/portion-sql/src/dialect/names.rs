@@ -107,10 +107,16 @@ fn distinct_texts(edits: &mut Edits<'_>, name: usize, separator: Option<(String,
     edits.set_expression(name, last, false);
 }
 
-/// Rewrites `SUBSTRING(x FROM 2 FOR 3)` and `POSITION('a' IN x)`.
+/// Rewrites `SUBSTRING(x FROM 2 FOR 3)`, `SUBSTRING(x FROM 'regex')` and `POSITION('a' IN x)`.
 pub(super) fn keyword_arguments(edits: &mut Edits<'_>, name: usize) {
     if edits.is_word_of(name, "substring substr") {
         let keywords = edits.find_in_call(name, |at| edits.is_word_of(at, "from for"));
+        if let [from] = keywords[..]
+            && edits.kind(from + 1) == Some(TokenKind::Text)
+            && edits.is_word(from, "from")
+        {
+            edits.replace(name, "regexp_extract");
+        }
         keywords.into_iter().for_each(|at| edits.replace(at, ","));
     } else if edits.is_word(name, "position") {
         let Some(keyword) = edits.find_in_call(name, |at| edits.is_word(at, "in")).first().copied() else {

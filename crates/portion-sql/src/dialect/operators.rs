@@ -51,7 +51,7 @@ fn subtract_columns(edits: &mut Edits<'_>, sign: usize, is_date_column: &dyn Fn(
     true
 }
 
-/// Rewrites a date plus or minus a number of days.
+/// Rewrites a date plus or minus a number of days, or a product with one.
 fn days(edits: &mut Edits<'_>, sign: usize) {
     let is_number = edits.kind(sign + 1) == Some(TokenKind::Number);
     if !is_number || !edits.is_date(sign - 1) {
@@ -59,6 +59,19 @@ fn days(edits: &mut Edits<'_>, sign: usize) {
     }
     let Some(start) = edits.operand_start(sign - 1) else { return };
     let minus = if edits.is_sign(sign, "-") { "-" } else { "" };
+    let mut last = sign + 1;
+    while let Some(end) = edits.operand_end(last + 2)
+        && ["*", "/", "%"].iter().any(|operator| edits.is_sign(last + 1, operator))
+    {
+        last = end;
+    }
+    if last > sign + 1 {
+        edits.insert_before(start, "date_shift(");
+        edits.replace(sign, format!(", ({minus}("));
+        edits.insert_after(last, ")) || ' day')");
+        edits.set_expression(start, last, true);
+        return;
+    }
     let shift = format!(", '{minus}{} day')", edits.text(sign + 1));
     edits.insert_before(start, "date_shift(");
     edits.remove(sign, sign + 1);
