@@ -19,6 +19,7 @@ use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::rules::EndpointRules;
 use portion_json::scan::quote;
 use portion_policy::policy_source::EndpointTarget;
+use portion_text::encoding::{Decoded, decode};
 use portion_tokens::{TokenCounter, estimate_size};
 use thiserror::Error;
 
@@ -151,13 +152,20 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let EffectivePolicy { policy, counter, redact, .. } =
         &**rule.policy_for_client(rules.resolve_client(None));
     let bytes = read(options, limit)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {
-        text.matches(char::REPLACEMENT_CHARACTER).count()
-    } else {
-        0
+    let file = options.file.display();
+    let (text, invalid_utf8) = match decode(&bytes) {
+        Decoded::Utf8(text, invalid_count) => (text.into_owned(), invalid_count),
+        Decoded::Other(text, encoding) => {
+            anstream::eprintln!("portion: {file} is {encoding}; it is shown as UTF-8");
+            (text, 0)
+        }
+        Decoded::Binary(format) => {
+            let (size, format) = (bytes.len(), format.unwrap_or("of an unknown format"));
+            anstream::eprintln!("portion: {file} is no text: {size} bytes, {format}");
+            return Ok(ExitCode::FAILURE);
+        }
     };
-    let content = Content::Text(text.into_owned());
+    let content = Content::Text(text);
     let block = Block::new("/content/0/text", content);
     let (redact, items) = (redact.clone(), policy.render_options.list_path.clone());
     let list_path = items.clone();

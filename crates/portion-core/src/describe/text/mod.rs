@@ -2,6 +2,7 @@
 
 mod code;
 mod counts;
+mod diff;
 mod document;
 mod headings;
 mod log;
@@ -26,6 +27,7 @@ use text_description::{TextDescription, closing_words, truncated_line};
 /// - prose: `outline` with line numbers, `gist`, `speakers`, `last`;
 /// - tables: `columns`, `rows`, `last`;
 /// - code: `defines`, `last`;
+/// - diffs: `changes`, `files` with line numbers;
 /// - other lines: `linesWith`, `outline`, `defines`, `first`, `last`, `longestLine`, `common`.
 ///
 /// Every fact is exact, or marked `≈`. Linear in the length of the text, and deterministic.
@@ -36,7 +38,10 @@ pub(crate) fn describe(
     tokens: usize,
 ) -> Map<String, Value> {
     let mut description = TextDescription::new(counter, tokens);
-    if index.has_headings() {
+    let changes = diff::find(text);
+    if !changes.is_empty() {
+        diff::describe(&changes, &mut description);
+    } else if index.has_headings() {
         document::describe(text, &mut description);
     } else if let Some(entries) = portion_text::log_entry::entries(text, index.chunker) {
         log::describe(text, index, entries, &mut description);

@@ -1,0 +1,137 @@
+//! Recognises the encoding of bytes that should be text.
+
+use std::borrow::Cow;
+
+/// Bytes at the beginning that are inspected.
+const SAMPLE_BYTES: usize = 64 << 10;
+/// Characters of Windows-1252 from 0x80 to 0x9F; those that are not assigned are control characters.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
+    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+/// Beginnings of binary formats.
+const SIGNATURES: [(&[u8], &str); 16] = [
+    (b"%PDF-", "a PDF document"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"PK\x03\x04", "a ZIP archive, or a document of an office program"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ", "xz data"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"\x7fELF", "an ELF program"),
+    (b"MZ", "a Windows program"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"OggS", "an Ogg file"),
+    (b"ID3", "an MP3 file"),
+];
+
+/// Text of bytes, and the encoding that was recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decoded<'a> {
+    /// UTF-8. Invalid sequences are replaced by U+FFFD, and counted.
+    Utf8(Cow<'a, str>, usize),
+    /// Text in another encoding, with its name.
+    Other(String, &'static str),
+    /// No text, with the name of its format if that is known.
+    Binary(Option<&'static str>),
+}
+
+/// Decodes bytes: UTF-8, UTF-16 with a byte order mark or with zeros in every other byte, or Windows-1252.
+///
+/// ```
+/// use portion_text::encoding::{Decoded, decode};
+///
+/// assert_eq!(decode(b"caf\xe9"), Decoded::Other("café".to_owned(), "Windows-1252"));
+/// assert_eq!(decode(b"\xff\xfeo\0k\0"), Decoded::Other("ok".to_owned(), "UTF-16LE"));
+/// assert_eq!(decode(b"%PDF-1.7 \x00\xff"), Decoded::Binary(Some("a PDF document")));
+/// ```
+pub fn decode(bytes: &[u8]) -> Decoded<'_> {
+    let utf16 = |body: &[u8], name: &'static str| {
+        let read = if name == "UTF-16LE" { u16::from_le_bytes } else { u16::from_be_bytes };
+        let units = body.as_chunks::<2>().0.iter().map(|unit| read(*unit));
+        let text: String =
+            char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        Decoded::Other(text, name)
+    };
+    match bytes {
+        [0xff, 0xfe, body @ ..] => return utf16(body, "UTF-16LE"),
+        [0xfe, 0xff, body @ ..] => return utf16(body, "UTF-16BE"),
+        _ => {}
+    }
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !text.contains('\0')
+    {
+        return Decoded::Utf8(text.into(), 0);
+    }
+    let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+    let zeros = |parity: usize| sample.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd) = (zeros(0), zeros(1));
+    let most = |count: usize| count * 5 > sample.len();
+    if most(odd) && even * 20 < odd {
+        return utf16(bytes, "UTF-16LE");
+    }
+    if most(even) && odd * 20 < even {
+        return utf16(bytes, "UTF-16BE");
+    }
+    let is_control = |byte: &&u8| matches!(byte, 0..=8 | 11 | 14..=26 | 28..=31 | 127);
+    let controls = sample.iter().filter(is_control).count();
+    let signature = SIGNATURES.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name);
+    if controls * 50 > sample.len() || (signature.is_some() && controls > 0) {
+        return Decoded::Binary(signature);
+    }
+    let invalid_count = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    let multibyte_count =
+        String::from_utf8_lossy(sample).chars().filter(|c| !c.is_ascii() && *c != '\u{fffd}').count();
+    // Text in UTF-8 with a few damaged sequences.
+    if multibyte_count > invalid_count || invalid_count == 0 {
+        return Decoded::Utf8(String::from_utf8_lossy(bytes), invalid_count);
+    }
+    let character = |byte: &u8| match byte {
+        0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
+        byte => char::from(*byte),
+    };
+    Decoded::Other(bytes.iter().map(character).collect(), "Windows-1252")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Decoded, decode};
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_decoded(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = decode(&bytes);
+        }
+
+        #[test]
+        fn text_in_utf8_stays(text in "\\PC{0,80}") {
+            prop_assert_eq!(decode(text.as_bytes()), Decoded::Utf8(text.as_str().into(), 0));
+        }
+
+        #[test]
+        fn text_in_utf16_is_decoded(text in "[ -~]{8,80}", is_big in any::<bool>()) {
+            let bytes: Vec<u8> = text
+                .encode_utf16()
+                .flat_map(|unit| if is_big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+                .collect();
+            let name = if is_big { "UTF-16BE" } else { "UTF-16LE" };
+            prop_assert_eq!(decode(&bytes), Decoded::Other(text, name));
+        }
+    }
+
+    #[test]
+    fn other_encodings_are_recognised() {
+        assert_eq!(decode(b"f\xfcr 5 \x80"), Decoded::Other("für 5 €".to_owned(), "Windows-1252"));
+        assert_eq!(decode("größer \u{fffd}".as_bytes()), Decoded::Utf8("größer \u{fffd}".into(), 0));
+        let damaged = [&b"\xff "[..], "größe, Länge, Höhe".as_bytes()].concat();
+        assert_eq!(decode(&damaged), Decoded::Utf8("\u{fffd} größe, Länge, Höhe".into(), 1));
+        assert_eq!(decode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), Decoded::Binary(Some("a PNG image")));
+        assert_eq!(decode(b"\0\x01\x02\x03\x04\xff\xfe"), Decoded::Binary(None));
+    }
+}
