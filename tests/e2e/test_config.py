@@ -1,5 +1,6 @@
 """V3 and V8: one file says how replies are made, endpoint by endpoint, and is obeyed while it changes."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -271,6 +272,19 @@ def test_v8_every_key_has_its_variable_and_options_come_first(tmp_path):
     options = ["--config", str(path), "--default-page-size", "30"]
     with Peer(wrapped(FIXTURE, *options), env={"PORTION_DEFAULT_PAGE_SIZE": "20"}) as peer:
         assert ids(peer.call("list_bookings")) == IDS[:30]
+
+
+def test_v8_init_writes_a_valid_file_and_never_replaces_one(tmp_path):
+    path = tmp_path / "portion.yaml"
+    assert run(PORTION, "config", "init", str(path)).returncode == 0
+    text = path.read_text()
+    assert text.startswith("# yaml-language-server: $schema=portion.schema.json\n")
+    assert json.loads((tmp_path / "portion.schema.json").read_text())["title"]
+    assert run(PORTION, "config", "check", "--config", str(path)).stdout.endswith("valid, 0 warnings\n")
+    path.write_text(f"{text}\nadmin: localhost:9465\nhardCapp: 1\nlimit: 2\n")
+    said = run(PORTION, "config", "check", "--config", str(path))
+    assert said.returncode != 0 and said.stderr.rstrip().endswith("2 errors"), said.stderr
+    assert run(PORTION, "config", "init", str(path)).returncode != 0 and "hardCapp" in path.read_text()
 
 
 def test_v8_secrets_are_never_said(tmp_path):

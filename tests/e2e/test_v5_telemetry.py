@@ -162,7 +162,7 @@ def test_v5_2_every_decision_is_logged(served_by, recorded):
 
 
 def test_v5_a_cursor_that_comes_too_late_is_recorded_with_what_it_came_from(served_by, recorded):
-    options = ("--snapshot-memory", "1MiB", "--log-level", "info", "--log-format", "json")
+    options = ("--snapshot-memory", "1MiB", "--snapshot-disk", "off", "--log-level", "info", "--log-format", "json")
     peer, said = served_by("--telemetry", str(recorded.path), *options)
     cursor = lawful(peer.call("list_bookings")).meta["cursor"]
     for _ in range(8):

@@ -32,16 +32,41 @@ def crowd_out(peer):
         lawful(peer.call("get_noise"))
 
 
+# A small store that evicts.
+EVICTING = {"PORTION_SNAPSHOT_MEMORY": "1MiB", "PORTION_SNAPSHOT_DISK": "off"}
+
+
 def test_v6_1_a_cursor_whose_data_are_gone_advises_to_ask_anew():
-    with Peer(wrapped(FIXTURE), env={"PORTION_SNAPSHOT_MEMORY": "1MiB"}) as peer:
-        gone = lawful(peer.call("list_bookings"))
+    with Peer(wrapped(FIXTURE), env=EVICTING) as peer:
+        gone = lawful(peer.call("list_bookings", count=400))
         crowd_out(peer)
         result = peer.call("portion_read", cursor=gone.next)
-        check_refused(result, "cursor_expired", "list_bookings", "without a cursor")
+        check_refused(result, "cursor_expired", 'list_bookings again with {"count":400}', "without a cursor")
+
+
+def test_v6_1_what_the_memory_has_no_room_for_is_kept_on_disk():
+    with Peer(wrapped(FIXTURE), env={"PORTION_SNAPSHOT_MEMORY": "1MiB"}) as peer:
+        first = lawful(peer.call("list_bookings"))
+        expected = lawful(peer.call("portion_read", cursor=first.next))
+        noise = [lawful(peer.call("get_noise")).meta["cursor"] for _ in range(8)]
+        assert lawful(peer.call("portion_read", cursor=first.next)).result == expected.result
+        assert all(lawful(peer.call("portion_read", cursor=cursor)) for cursor in noise)
+        assert not list(walk(peer, first))[-1].next
+
+
+def test_v6_1_where_there_is_no_room_no_cursor_is_issued():
+    env = {"PORTION_SNAPSHOT_MEMORY": "1MiB", "PORTION_SNAPSHOT_DISK": "64KiB"}
+    with Peer(wrapped(FIXTURE), env=env) as peer:
+        first = lawful(peer.call("list_bookings"))
+        replies = [Reply(peer.call("get_noise")) for _ in range(8)]
+        refused = [reply for reply in replies if not reply.next]
+        assert refused and all("ask for less" in reply.meta["store_unavailable"] for reply in refused)
+        for reply in [first, *(reply for reply in replies if reply.next)]:
+            lawful(peer.call("portion_read", cursor=reply.next))
 
 
 def test_v6_1_nobody_is_told_to_repeat_a_call_that_may_have_acted():
-    with Peer(wrapped(FIXTURE), env={"PORTION_SNAPSHOT_MEMORY": "1MiB"}) as peer:
+    with Peer(wrapped(FIXTURE), env=EVICTING) as peer:
         gone = lawful(peer.call("import_bookings"))
         crowd_out(peer)
         result = peer.call("portion_read", cursor=gone.next)
@@ -97,6 +122,28 @@ REFUSALS = [
     ({"maxTokens": 10**9}, "max_tokens_invalid", ["maxTokens", "12000"]),
     ({"page": 2, "offset": 50}, "controls_conflict", ["page", "offset"]),
 ]
+
+
+@pytest.mark.parametrize(
+    ("meant", "exact"),
+    [
+        ({"max_tokens": 900, "page_size": 10}, {"maxTokens": 900, "limit": 10}),
+        ({"fields": "ID,Guest_Name"}, {"fields": "id,guest.name"}),
+        ({"order_by": "ID desc"}, {"sort": "id desc"}),
+    ],
+    ids=str,
+)
+def test_v6_2_what_was_meant_is_done(peer, first, meant, exact):
+    cursor = first.meta["cursor"]
+    done = lawful(peer.call("portion_read", cursor=cursor, **meant), HARD_CAP)
+    assert done.result == lawful(peer.call("portion_read", cursor=cursor, **exact), HARD_CAP).result
+
+
+def test_v6_2_unknown_arguments_are_answered_with_the_right_one(peer, first):
+    cursor = first.meta["cursor"]
+    check_refused(peer.call("portion_read", cursor=cursor, filter="x"), "argument_unknown", "portion_query")
+    check_refused(peer.call("portion_read", cursor=cursor, sectoin="x"), "argument_unknown", "section")
+    check_refused(peer.call("portion_query", cursor=cursor, where="x"), "argument_unknown", "SELECT")
 
 
 def named(value):

@@ -9,6 +9,7 @@ use portion_core::cursor::Scope;
 use portion_core::event::TraceContext;
 use portion_core::payload::Payload;
 use portion_core::policy::{Policy, RenderOptions, Techniques};
+use portion_core::redact::RedactionRules;
 use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
 use portion_policy::client::ClientProfile;
@@ -24,6 +25,9 @@ pub use crate::reuse_key::ReuseKey;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
 use crate::session::ClientSession;
 pub use crate::snapshot_query::SnapshotQuery;
+
+/// Largest size of arguments that an error repeats.
+const MAX_REPEATABLE_BYTES: usize = 240;
 
 /// A request for one reply with content.
 #[derive(Clone, Debug)]
@@ -66,6 +70,8 @@ pub struct Caller {
     pub read_uri: Option<&'static str>,
     /// Time when the request arrived.
     pub received_at: Instant,
+    /// Arguments of the request, canonical and without controls, if an error may repeat them.
+    pub repeatable_arguments: Option<Arc<str>>,
     /// Names of the request's arguments.
     pub argument_names: Vec<String>,
     /// Trace context of the request, if it has one.
@@ -156,6 +162,7 @@ impl Caller {
             query_tool: Some(QUERY_TOOL.into()),
             read_uri: None,
             received_at: Instant::now(),
+            repeatable_arguments: None,
             argument_names: Vec::new(),
             trace: None,
             cancel_flag: CancelFlag::default(),
@@ -163,6 +170,17 @@ impl Caller {
             paged_call: None,
             page_source: None,
         }
+    }
+
+    /// Sets the arguments of the request, canonical and without controls. Errors repeat them if they are short and contain
+    /// nothing that looks secret.
+    #[must_use]
+    pub fn with_arguments(self, arguments: &str) -> Self {
+        let hides = |rules: &RedactionRules| rules.redact(arguments).is_some();
+        let is_repeatable = arguments.len() <= MAX_REPEATABLE_BYTES
+            && !hides(&RedactionRules::default_secrets())
+            && !self.rule.config().redact.as_deref().is_some_and(hides);
+        Self { repeatable_arguments: is_repeatable.then(|| arguments.into()), ..self }
     }
 
     /// Applies another rule.

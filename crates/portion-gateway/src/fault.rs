@@ -10,6 +10,8 @@
 //! assert!(fault.to_json().starts_with(r#"{"error":{"code":"message_too_large","message":"#));
 //! ```
 
+use std::sync::Arc;
+
 use portion_core::cursor::{CursorToken, charged};
 use portion_core::error_code::ErrorCode;
 use portion_core::render::FollowUpCall;
@@ -32,8 +34,17 @@ pub struct Fault {
     pub advice: String,
     /// Cursor of the snapshot, if there is one: a call that may have side effects need not be repeated.
     pub cursor: Option<CursorToken>,
-    /// Endpoint of an expired cursor, if it is known.
-    pub expired_endpoint: Option<Box<Endpoint>>,
+    /// Call behind an expired cursor, if it is known.
+    pub expired_call: Option<Box<ExpiredCall>>,
+}
+
+/// A call whose result has expired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpiredCall {
+    /// The called endpoint.
+    pub endpoint: Endpoint,
+    /// Its arguments, if they are known.
+    pub arguments: Option<Arc<str>>,
 }
 
 impl From<ViewError> for Fault {
@@ -60,15 +71,24 @@ impl Fault {
             .with_cursor(Some(meant))
     }
 
-    /// Cursor whose snapshot is gone. `endpoint`: source of the snapshot, if it is known.
-    pub fn cursor_expired(endpoint: Option<&Endpoint>) -> Self {
+    /// Cursor whose snapshot is gone. `endpoint`, `arguments`: source of the snapshot, as far as it is known.
+    pub fn cursor_expired(endpoint: Option<&Endpoint>, arguments: Option<&Arc<str>>) -> Self {
+        let call = |endpoint| match arguments {
+            Some(arguments) => format!("{} {arguments}", display_name(endpoint)),
+            None => display_name(endpoint),
+        };
         let (message, advice) = match endpoint {
             Some(endpoint) if endpoint.is_repeatable() => (
                 format!("the result of {} has expired", display_name(endpoint)),
-                format!("{} without a cursor", retry_phrase(endpoint)),
+                match arguments {
+                    Some(arguments) => {
+                        format!("{} with {arguments}, without a cursor", retry_phrase(endpoint))
+                    }
+                    None => format!("{} without a cursor", retry_phrase(endpoint)),
+                },
             ),
             Some(endpoint) => (
-                format!("the result of {} has expired", display_name(endpoint)),
+                format!("the result of {} has expired", call(endpoint)),
                 format!(
                     "calling {} again may repeat its effect; check its outcome with a read-only tool",
                     display_name(endpoint)
@@ -79,8 +99,10 @@ impl Fault {
                 "if the original call only reads, repeat it without a cursor".into(),
             ),
         };
-        let lost = endpoint.cloned().map(Box::new);
-        Self { expired_endpoint: lost, ..Self::new(ErrorCode::CursorExpired, message, advice) }
+        let expired_call = endpoint.map(|endpoint| {
+            Box::new(ExpiredCall { endpoint: endpoint.clone(), arguments: arguments.cloned() })
+        });
+        Self { expired_call, ..Self::new(ErrorCode::CursorExpired, message, advice) }
     }
 
     /// Cursor whose snapshot is stored, but whose view is not.
@@ -219,7 +241,7 @@ impl Fault {
 
     /// Creates a fault with one line of advice.
     pub fn new(code: ErrorCode, message: String, advice: String) -> Self {
-        Self { code, message, advice, cursor: None, expired_endpoint: None }
+        Self { code, message, advice, cursor: None, expired_call: None }
     }
 
     /// Adds the cursor of a snapshot.

@@ -388,7 +388,7 @@ async fn serves_many_callers_concurrently() {
 #[test]
 fn faults_follow_the_contract() {
     let cursor = |fault: &Fault| fault.cursor.as_ref().map(CursorToken::to_string);
-    let fault = Fault::cursor_expired(Some(&list_bookings()));
+    let fault = Fault::cursor_expired(Some(&list_bookings()), None);
     assert_eq!(cursor(&fault), None);
     assert_eq!(
         fault.to_json(),
@@ -414,7 +414,7 @@ proptest! {
         let (gateway, caller) = (&trial.gateway, trial.caller(Scope::from_principal("ada")));
         let request = Request { max_tokens: Some(300), ..Request::default() };
         let endpoint = Endpoint { name: given, ..list_bookings() };
-        for fault in [error.into(), Fault::cursor_expired(Some(&endpoint))] {
+        for fault in [error.into(), Fault::cursor_expired(Some(&endpoint), None)] {
             let json = gateway.report_fault(fault, &caller, &request, &endpoint).to_json();
             prop_assert!(Quarters.count(&json) <= 300, "{json}");
             serde_json::from_str::<serde_json::Value>(&json).expect("a fault is JSON");

@@ -23,6 +23,8 @@ pub struct ListingOptions {
     pub describe_tool: String,
     /// Tools that get controls.
     pub advertise: AdvertisePolicy,
+    /// Patterns of rules for tools of this server. One that matches no tool is logged.
+    pub rule_patterns: Vec<String>,
 }
 
 /// Selects the upstream tools that are listed with controls among their arguments.
@@ -67,6 +69,7 @@ impl Default for ListingOptions {
             query_tool: Some(QUERY_TOOL.into()),
             describe_tool: DESCRIBE_TOOL.into(),
             advertise: AdvertisePolicy::default(),
+            rule_patterns: Vec::new(),
         }
     }
 }

@@ -30,6 +30,18 @@ pub fn closest_within<'a>(
     scored.filter(|(edits, _)| *edits <= max_edits).min_by_key(|(edits, _)| *edits).map(|(_, word)| word)
 }
 
+/// Returns the only name that differs from `given` in nothing but case and separators: `Guest_Name` is `guest.name`.
+pub fn equivalent_name<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = |name: &str| -> String {
+        let plain = name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | '/' | ' '));
+        plain.flat_map(char::to_lowercase).collect()
+    };
+    let wanted = letters(given);
+    let mut equal = names.into_iter().filter(|name| !wanted.is_empty() && letters(name) == wanted);
+    let first = equal.next()?;
+    equal.all(|other| other == first).then_some(first)
+}
+
 fn is_substring(a: &[char], b: &[char]) -> bool {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     long.windows(short.len()).any(|window| window == short)

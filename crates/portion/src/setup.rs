@@ -37,6 +37,9 @@ const RECOUNT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Longest time of a shutdown for writing the last results to the store.
 const STORE_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// Time to live of results, unless one is configured.
+pub(crate) const SNAPSHOT_TTL: Duration = Duration::from_mins(10);
+
 /// A configuration, before anything is started.
 pub(crate) struct LoadedConfig {
     pub(crate) config: Arc<Config>,
@@ -78,19 +81,23 @@ impl LoadedConfig {
         Ok(Self { config: Arc::new(config), sources, history })
     }
 
-    /// Starts the gateway for these servers.
+    /// Starts the gateway for these servers. `default_ttl`: time to live of results, unless one is configured.
     ///
     /// # Errors
     /// Returns an error if the file cannot be watched, the store or the keys of cursors are invalid, or the system
     /// has no randomness.
-    pub(crate) fn start(self, servers: &ServerIds) -> Result<Arc<Setup>, Box<dyn Error>> {
+    pub(crate) fn start(
+        self,
+        servers: &ServerIds,
+        default_ttl: Duration,
+    ) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
         // Loading the vocabulary may take longer than the server's first response.
         let tokenizer = config.tokenizer();
         std::thread::spawn(move || tokenizer.preload());
         let room = room_from_environment();
         let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret } =
-            Storage::open(&config, servers)?;
+            Storage::open(&config, servers, default_ttl)?;
         let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.async_observer) as _;
         let rules = EndpointRules::new(Arc::clone(&config) as _, room);
@@ -155,7 +162,8 @@ impl Setup {
 
     /// Frees expired snapshots even without requests. Must be called within a runtime.
     pub(crate) fn spawn_expiry_task(self: &Arc<Self>) {
-        let every = (self.config.snapshot_ttl() / 2).clamp(Duration::from_secs(1), Duration::from_secs(30));
+        let ttl = self.config.snapshot_ttl().unwrap_or(SNAPSHOT_TTL);
+        let every = (ttl / 2).clamp(Duration::from_secs(1), Duration::from_secs(30));
         let setup = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {

@@ -4,11 +4,13 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portion_config::{Config, user_dirs};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::file::{FileStore, FileStoreLimits, load_or_create_secret};
+use portion_gateway::store::spill::{SpillingStore, unlinked_in};
 use portion_gateway::store::{CachedStore, MemoryStore, StoreLimits};
 use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
@@ -24,25 +26,31 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
-    /// Opens the configured store for these servers. If its files cannot be used, or a shared store cannot be
-    /// reached, a warning says why, and payloads are kept in memory only.
+    /// Opens the configured store for these servers. `default_ttl`: time to live unless one is configured. If its files
+    /// cannot be used, or a shared store cannot be reached, a warning says why, and payloads are kept in memory only.
     ///
     /// # Errors
     /// If the keys or the URL are invalid, or the system has no randomness.
-    pub(crate) fn open(config: &Config, servers: &ServerIds) -> Result<Self, Box<dyn Error>> {
-        let limits = StoreLimits { memory_bytes: config.snapshot_memory(), ttl: config.snapshot_ttl() };
+    pub(crate) fn open(
+        config: &Config,
+        servers: &ServerIds,
+        default_ttl: Duration,
+    ) -> Result<Self, Box<dyn Error>> {
+        let ttl = config.snapshot_ttl().unwrap_or(default_ttl);
+        let limits = StoreLimits { memory_bytes: config.snapshot_memory(), ttl };
+        let disk_bytes = config.snapshot_disk() as u64;
         let keys = config.cursor_keys().map(CursorKeys::read).transpose()?;
         let opened = match (config.shared_store(), &keys) {
             (Some(url), Some(keys)) => open_shared(url, keys, servers, limits)?,
             _ if config.has_file_store() => {
-                let file_limits = FileStoreLimits { bytes: config.snapshot_disk() as u64, ttl: limits.ttl };
+                let file_limits = FileStoreLimits { bytes: disk_bytes, ttl: limits.ttl };
                 let opened = open_files(&servers.local, file_limits, limits);
                 match opened.inspect_err(|error| tracing::warn!(%error, "results are kept in memory only")) {
                     Ok(opened) => opened,
-                    Err(_) => Self::in_memory(limits)?,
+                    Err(_) => Self::in_memory(limits, 0)?,
                 }
             }
-            _ => Self::in_memory(limits)?,
+            _ => Self::in_memory(limits, disk_bytes)?,
         };
         Ok(match keys.map(|keys| keys.secrets("cursors")) {
             Some((cursor_secret, earlier_cursor_secrets)) => {
@@ -52,14 +60,26 @@ impl Storage {
         })
     }
 
-    fn in_memory(limits: StoreLimits) -> Result<Self, Box<dyn Error>> {
-        let store = CachedStore::from(Arc::new(MemoryStore::new(limits)));
+    /// Keeps payloads in memory, and in a temporary file if that is not off.
+    fn in_memory(limits: StoreLimits, disk_bytes: u64) -> Result<Self, Box<dyn Error>> {
+        let store = if disk_bytes == 0 {
+            CachedStore::from(Arc::new(MemoryStore::new(limits)))
+        } else {
+            SpillingStore::new(limits, disk_bytes, unlinked_in(temporary_directories())).into()
+        };
         Ok(Self::new(store, random_secret()?, random_secret()?))
     }
 
     fn new(store: CachedStore, cursor_secret: [u8; 32], principal_secret: [u8; 32]) -> Self {
         Self { store, cursor_secret, earlier_cursor_secrets: Vec::new(), principal_secret }
     }
+}
+
+/// Returns the directories for the temporary file, the first choice first. `/tmp` is in memory on many systems.
+fn temporary_directories() -> Vec<PathBuf> {
+    let configured = std::env::var_os("TMPDIR").map(PathBuf::from);
+    let on_disk = cfg!(unix).then(|| PathBuf::from("/var/tmp"));
+    configured.into_iter().chain(on_disk).chain([std::env::temp_dir()]).collect()
 }
 
 /// Opens a store that several instances share.

@@ -198,6 +198,7 @@ impl Cascade<'_> {
             },
             describe_tool: self.text("describeTool").map_or(defaults.describe_tool, str::to_owned),
             advertise: self.advertise(),
+            ..defaults
         }
     }
 

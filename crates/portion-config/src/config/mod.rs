@@ -115,11 +115,11 @@ impl Config {
         self.declared_rules.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
     }
 
-    /// Returns how long a payload is kept after its last cursor was issued.
-    pub fn snapshot_ttl(&self) -> Duration {
+    /// Returns how long a payload is kept after its last cursor was issued, if it is configured.
+    pub fn snapshot_ttl(&self) -> Option<Duration> {
         match self.value("snapshotTtl") {
-            Some(Value::Duration(time)) => *time,
-            _ => Duration::from_mins(10),
+            Some(Value::Duration(time)) => Some(*time),
+            _ => None,
         }
     }
 
@@ -149,9 +149,12 @@ impl Config {
         }
     }
 
-    /// Returns the disk space for stored payloads, in bytes.
+    /// Returns the disk space for stored payloads, in bytes; 0 if it is off.
     pub fn snapshot_disk(&self) -> usize {
-        self.size("snapshotDisk", 2 << 30)
+        match self.value("snapshotDisk") {
+            Some(Value::Choice(_)) => 0,
+            _ => self.size("snapshotDisk", 2 << 30),
+        }
     }
 
     /// Returns the maximum size of a message from a server, in bytes.
@@ -228,7 +231,20 @@ impl Config {
 
     /// Returns the options for listing the tools of a server.
     pub fn listing(&self, upstream: Option<&str>) -> ListingOptions {
-        self.base_cascade(upstream).listing()
+        ListingOptions {
+            rule_patterns: self.tool_patterns(upstream),
+            ..self.base_cascade(upstream).listing()
+        }
+    }
+
+    /// Returns the patterns of rules that can only be meant for tools or prompts of a server.
+    fn tool_patterns(&self, upstream: Option<&str>) -> Vec<String> {
+        let own = self.upstreams.iter().find(|own| Some(&*own.name) == upstream);
+        let own = own.into_iter().flat_map(Upstream::endpoints);
+        // A rule for all servers may match a tool of another one.
+        let general = self.endpoints().filter(|_| self.upstreams.len() < 2);
+        let names = own.chain(general).map(|(pattern, _)| pattern);
+        names.filter(|name| !name.contains(['/', ':', ' '])).map(str::to_owned).collect()
     }
 
     /// Returns the file in which requests are recorded; `None` if they are not recorded. `default_file`

@@ -165,7 +165,7 @@ fn settings_for_everything() {
         "{tokenizer: chars4, snapshotTtl: 90s, snapshotMemory: 1MiB, listen: '0.0.0.0:80', admin: off, stripFields: [a, b*]}",
     ));
     assert_eq!(config.tokenizer(), Tokenizer::Chars4);
-    assert_eq!(config.snapshot_ttl().as_secs(), 90);
+    assert_eq!(config.snapshot_ttl(), Some(std::time::Duration::from_secs(90)));
     assert_eq!(config.snapshot_memory(), 1 << 20);
     assert_eq!(config.listen_or(([127, 0, 0, 1], 1).into()).port(), 80);
     assert_eq!(config.admin(), None);

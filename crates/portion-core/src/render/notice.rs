@@ -235,7 +235,7 @@ impl Notice<'_> {
             say(key, abbreviated_names(fields, detail));
         }
         if self.start_cursor.is_none() && !self.is_whole {
-            say("store_unavailable", "this was not stored, so there is no cursor for the rest".into());
+            say("store_unavailable", "not stored, so there is no cursor for the rest; ask for less: a filter, a limit or fewer fields".into());
         }
         say("estimatedTokens", tokens.into());
         let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);

@@ -34,7 +34,7 @@ use crate::cursor::ViewId;
 use crate::snapshot::{IndexedText, Slice, Snapshot};
 pub use error::ViewError;
 pub(crate) use pagination::Pagination;
-pub use request::{CONTROLS, Request};
+pub use request::{CONTROLS, Request, control_named};
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use resolve::{line_start_place, list_field_names, select_fields};
 pub(crate) use section::{CustomSection, SectionScope, core_object, custom_sections, sections};

@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use portion_json::path::value_at;
 use portion_json::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
 use portion_json::span::Span;
-use portion_text::spelling::closest_name;
+use portion_text::spelling::{closest_name, equivalent_name};
 
+use super::resolve::list_field_names;
 use super::{SortOrder, Target, View, ViewError};
 use crate::snapshot::{IndexedText, Layout, List, ListItem, Snapshot, Structure};
 
@@ -25,6 +26,10 @@ pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result
         return Err(fail("only lists can be sorted".into()));
     };
     let (field, descending) = parse_sort(spec).ok_or_else(|| fail(format!("it must be {SORT_SYNTAX}")))?;
+    let names = list_field_names(list);
+    let is_known = names.contains(&field);
+    let meant = equivalent_name(&field, names.iter().map(String::as_str)).filter(|_| !is_known);
+    let field = meant.map_or(field, str::to_owned);
     let text: &str = &subject.text;
     let column = match &list.layout {
         Layout::Table { columns, .. } => columns.iter().position(|name| *name == field),

@@ -54,6 +54,16 @@ pub const CONTROLS: [&str; 13] = [
     "maxTokens",
 ];
 
+/// Returns the control that a name means, also in another case or with separators: `start_line` is `startLine`.
+pub fn control_named(name: &str) -> Option<&'static str> {
+    let letters = |name: &str| -> Vec<u8> {
+        let plain = name.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+        plain.map(|byte| byte.to_ascii_lowercase()).collect()
+    };
+    let exact = CONTROLS.into_iter().find(|control| *control == name);
+    exact.or_else(|| CONTROLS.into_iter().find(|control| letters(control) == letters(name)))
+}
+
 impl Request {
     /// Sets one control from a JSON value (MCP arguments) or a JSON string (a query string). Numbers may be
     /// strings, because models write them so. `null` leaves a control unset.
@@ -88,6 +98,33 @@ impl Request {
             _ => self.max_tokens = Some(parse_max_tokens(&value, policy)?),
         }
         Ok(true)
+    }
+
+    /// Sets the range of lines from one value: `10-20`, `10`, `-20--1` or `[10, 20]`. `name`: as the caller wrote it.
+    ///
+    /// # Errors
+    /// Returns an error if that is no range.
+    pub fn set_lines(&mut self, name: &str, json: &str) -> Result<(), ViewError> {
+        let value = ControlValue { name, json };
+        if JsonKind::of_value(json) == JsonKind::Null {
+            return Ok(());
+        }
+        let given = value.unquoted();
+        let given = given.trim_matches(|c: char| c == '[' || c == ']' || c.is_whitespace());
+        // A leading minus belongs to a line from the end.
+        let separator = given.char_indices().skip(1).find(|(_, c)| matches!(c, '-' | ':' | ',' | '–'));
+        let (first, last) = match separator {
+            Some((at, c)) => (&given[..at], &given[at + c.len_utf8()..]),
+            None => (given, given),
+        };
+        let line =
+            |text: &str| text.trim().trim_start_matches(['L', 'l']).parse().ok().filter(|n| *n != 0_i64);
+        let (Some(first), Some(last)) = (line(first), line(last)) else {
+            let given = value.abbreviated();
+            return Err(ViewError::Range(format!("{name} is {given}; use first-last, such as 10-20")));
+        };
+        (self.start_line, self.end_line) = (Some(first), Some(last));
+        Ok(())
     }
 
     /// Checks that the controls can be combined.

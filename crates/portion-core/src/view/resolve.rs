@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_json::projection::{FieldSelection, OmittedFields, pointer_to_dotted};
 use portion_json::span::Span;
-use portion_text::spelling::closest_name;
+use portion_text::spelling::{closest_name, equivalent_name};
 
 use super::media;
 use super::section::{self, SectionScope, SectionTarget};
@@ -380,6 +380,10 @@ pub(crate) fn select_fields(
         }
         if found.is_empty() {
             let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
+            if let Some(meant) = equivalent_name(name, available.iter().map(String::as_str)) {
+                paths.extend(json.iter().filter_map(|subject| field_path(subject, meant)));
+                continue;
+            }
             let nearest = closest_name(name, available.iter().map(String::as_str));
             return Err(ViewError::Field { given: pointer_to_dotted(name), nearest, available });
         }

@@ -55,6 +55,7 @@ impl Gateway {
                     snapshot,
                     view,
                     endpoint,
+                    arguments: context.caller.repeatable_arguments.clone(),
                     reuse_key: reuse.filter(|_| !context.is_upstream_error),
                     rule,
                     redaction: None,

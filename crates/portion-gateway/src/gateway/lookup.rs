@@ -71,12 +71,12 @@ impl Gateway {
                 );
                 UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin) }
             }
-            Ok(StoredSnapshot { endpoint: source, origin_snapshot: origin, .. })
-            | Err(StoreLookupError::SnapshotGone { endpoint: source, origin_snapshot: origin }) => {
-                let fault = Fault::cursor_expired(source.as_deref().or(endpoint));
+            Ok(StoredSnapshot { endpoint: source, arguments, origin_snapshot: origin, .. })
+            | Err(StoreLookupError::SnapshotGone { endpoint: source, arguments, origin_snapshot: origin }) => {
+                let fault = Fault::cursor_expired(source.as_deref().or(endpoint), arguments.as_ref());
                 UnresolvedCursor { fault, endpoint: source, origin_snapshot: Some(origin) }
             }
-            Err(StoreLookupError::Unknown) => by_name(Fault::cursor_expired(endpoint)),
+            Err(StoreLookupError::Unknown) => by_name(Fault::cursor_expired(endpoint, None)),
             Err(StoreLookupError::Unreachable(why)) => {
                 tracing::error!(why, "the snapshot store failed");
                 by_name(Fault::store_unavailable(endpoint))

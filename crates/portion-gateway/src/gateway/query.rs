@@ -31,7 +31,8 @@ impl Gateway {
             Ok(found) => found,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
-        let (caller, endpoint) = (self.with_snapshot_rule(context.caller, &held), held.endpoint.clone());
+        let caller = Caller { repeatable_arguments: held.arguments.clone(), ..context.caller };
+        let (caller, endpoint) = (self.with_snapshot_rule(caller, &held), held.endpoint.clone());
         let context =
             RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..context };
         if !context.caller.effective_policy.policy.render_options.techniques.query {

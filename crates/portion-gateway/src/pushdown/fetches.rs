@@ -155,6 +155,7 @@ impl Fetches {
             snapshot: Arc::clone(&held.snapshot),
             view: held.view.clone(),
             endpoint: held.endpoint.clone(),
+            arguments: held.arguments.clone(),
             reuse_key: None,
             rule: held.rule.clone(),
             redaction: held.redaction,

@@ -13,6 +13,7 @@ use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
 use super::record::{self, Header};
+use super::spill::SpillingStore;
 use super::write_behind::WriteBehind;
 use super::{
     BackendStatus, FieldName, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError,
@@ -35,24 +36,32 @@ const PREFETCHED: [FieldName; 28] = {
     names
 };
 
-/// Stores snapshots in memory, and in the store behind it, if there is one.
+/// Stores snapshots in memory, and in the store or the temporary file behind it, if there is one.
 #[derive(Clone)]
 pub struct CachedStore {
     memory: Arc<MemoryStore>,
+    spilling: Option<Arc<SpillingStore>>,
     behind: Option<Arc<WriteBehind>>,
 }
 
 impl From<Arc<MemoryStore>> for CachedStore {
     /// Stores in memory only.
     fn from(memory: Arc<MemoryStore>) -> Self {
-        Self { memory, behind: None }
+        Self { memory, spilling: None, behind: None }
+    }
+}
+
+impl From<SpillingStore> for CachedStore {
+    /// Stores in memory, and in a temporary file.
+    fn from(spilling: SpillingStore) -> Self {
+        Self { memory: Arc::clone(spilling.memory()), spilling: Some(Arc::new(spilling)), behind: None }
     }
 }
 
 impl CachedStore {
     /// Stores in memory, and in a store behind it.
     pub fn new(memory: MemoryStore, store: Arc<dyn SnapshotStore>) -> Self {
-        Self { memory: Arc::new(memory), behind: Some(Arc::new(WriteBehind::new(store))) }
+        Self { memory: Arc::new(memory), spilling: None, behind: Some(Arc::new(WriteBehind::new(store))) }
     }
 
     /// Stores a snapshot, and assigns its reuse key to it in place of any earlier snapshot.
@@ -65,6 +74,9 @@ impl CachedStore {
         deposit: NewSnapshot,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
+        if let Some(spilling) = &self.spilling {
+            return spilling.put(scope, deposit, now).await;
+        }
         let Some(behind) = &self.behind else { return self.memory.put(scope, deposit, now) };
         let (key, reuse) = (SnapshotKey { scope: *scope, id: deposit.id }, deposit.reuse_key);
         match self.memory.put(scope, deposit.clone(), now) {
@@ -89,6 +101,9 @@ impl CachedStore {
         (snapshot, view): (&Arc<Snapshot>, View),
         now: Instant,
     ) -> Result<(), StoreWriteError> {
+        if let Some(spilling) = &self.spilling {
+            return spilling.put_view(scope, id, (snapshot, view), now).await;
+        }
         let stored = self.memory.put_view(scope, id, view.clone(), now);
         let Some(behind) = &self.behind else { return stored.map(drop) };
         let key = SnapshotKey { scope: *scope, id };
@@ -110,6 +125,9 @@ impl CachedStore {
         view: ViewId,
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
+        if let Some(spilling) = &self.spilling {
+            return spilling.find(scope, id, view, now).await;
+        }
         let found = self.memory.find(scope, id, view, now);
         let Some(behind) = &self.behind else { return found };
         let key = SnapshotKey { scope: *scope, id };
@@ -156,6 +174,9 @@ impl CachedStore {
         reuse: ReuseKey,
         now: Instant,
     ) -> Option<StoredSnapshot> {
+        if let Some(spilling) = &self.spilling {
+            return spilling.find_reusable(scope, reuse, now).await;
+        }
         let Some(behind) = &self.behind else { return self.memory.find_reusable(scope, reuse, now) };
         behind.settle().await;
         // Another process may have stored a newer one.
@@ -168,6 +189,9 @@ impl CachedStore {
     /// Clears a reuse key, because a newer response to the same call was not stored.
     pub async fn forget_reuse(&self, scope: &Scope, reuse: ReuseKey) {
         self.memory.forget_reuse(scope, reuse);
+        if let Some(spilling) = &self.spilling {
+            spilling.forget_reuse(scope, reuse);
+        }
         if let Some(behind) = &self.behind {
             behind.set_reusable_later(*scope, reuse, None).await;
         }
@@ -183,7 +207,10 @@ impl CachedStore {
         if let Some(behind) = &self.behind {
             behind.expire_later();
         }
-        self.memory.stats(now)
+        match &self.spilling {
+            Some(spilling) => spilling.stats(now),
+            None => self.memory.stats(now),
+        }
     }
 
     /// Waits at most `limit` until everything is written to the store. Returns true if it is.
@@ -226,6 +253,7 @@ impl CachedStore {
             snapshot: Arc::clone(&snapshot),
             view: root_view.clone(),
             endpoint: header.endpoint.clone(),
+            arguments: header.arguments.clone(),
             reuse_key: None,
             rule: None,
             redaction: Some(header.redaction),
@@ -239,6 +267,7 @@ impl CachedStore {
             snapshot,
             view: root_view,
             endpoint: header.endpoint,
+            arguments: header.arguments,
             rule: None,
             redaction: Some(header.redaction),
             origin_snapshot: header.origin_snapshot,
@@ -276,8 +305,8 @@ impl From<StoreReadError> for StoreLookupError {
     fn from(error: StoreReadError) -> Self {
         match error {
             StoreReadError::SnapshotGone { header } => match Header::decode(&header) {
-                Some(Header { endpoint, origin_snapshot, .. }) => {
-                    Self::SnapshotGone { endpoint, origin_snapshot }
+                Some(Header { endpoint, arguments, origin_snapshot, .. }) => {
+                    Self::SnapshotGone { endpoint, arguments, origin_snapshot }
                 }
                 None => Self::Unknown,
             },

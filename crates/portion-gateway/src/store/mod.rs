@@ -2,7 +2,8 @@
 //!
 //! [`CachedStore`] is what the gateway uses. It keeps decoded snapshots in a [`MemoryStore`], and writes them
 //! to a [`SnapshotStore`] behind it, if there is one: [`FileStore`], or a store over a network. What the
-//! memory has lost, or another process has stored, is read from there.
+//! memory has lost, or another process has stored, is read from there. Without such a store, a
+//! [`SpillingStore`] moves what the memory has no room for to a temporary file.
 //!
 //! A store returns each snapshot to the scope that it belongs to, and to no other. In memory, snapshots are
 //! shared as [`Arc`]s: nothing is locked while one is rendered, and one that is evicted meanwhile lives until
@@ -17,6 +18,7 @@ pub mod file;
 mod memory;
 mod packed;
 mod record;
+pub mod spill;
 mod write_behind;
 
 use std::fmt;
@@ -37,6 +39,7 @@ pub use file::FileStore;
 pub use memory::MemoryStore;
 pub use record::RedactionId;
 pub(crate) use record::redaction_id;
+pub use spill::SpillingStore;
 
 /// Future of a store operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -168,6 +171,8 @@ pub struct NewSnapshot {
     pub view: View,
     /// Endpoint of its payload; remembered for a while after the snapshot is gone.
     pub endpoint: Option<Arc<Endpoint>>,
+    /// Arguments of the call, if they are short and contain no secret; remembered as long as the endpoint.
+    pub arguments: Option<Arc<str>>,
     /// Key for reuse by equal calls.
     pub reuse_key: Option<ReuseKey>,
     /// Rule under which it was captured, and which applies to follow-ups.
@@ -189,6 +194,8 @@ pub struct StoredSnapshot {
     pub view: View,
     /// Endpoint of its payload.
     pub endpoint: Option<Arc<Endpoint>>,
+    /// Arguments of the call, if they are known.
+    pub arguments: Option<Arc<str>>,
     /// Rule under which it was captured, if it was captured by this process.
     pub rule: Option<Arc<EndpointRule>>,
     /// Redaction under which it was captured, if another process captured it.
@@ -200,8 +207,9 @@ pub struct StoredSnapshot {
 impl From<StoredSnapshot> for NewSnapshot {
     /// Stores it again, without a reuse key.
     fn from(stored: StoredSnapshot) -> Self {
-        let StoredSnapshot { id, snapshot, view, endpoint, rule, redaction, origin_snapshot } = stored;
-        Self { id, snapshot, view, endpoint, reuse_key: None, rule, redaction, origin_snapshot }
+        let StoredSnapshot { id, snapshot, view, endpoint, arguments, rule, redaction, origin_snapshot } =
+            stored;
+        Self { id, snapshot, view, endpoint, arguments, reuse_key: None, rule, redaction, origin_snapshot }
     }
 }
 
@@ -232,6 +240,8 @@ pub enum StoreLookupError {
     SnapshotGone {
         /// Endpoint of its payload, if it is still known.
         endpoint: Option<Arc<Endpoint>>,
+        /// Arguments of the call, if they are still known.
+        arguments: Option<Arc<str>>,
         /// Snapshot of the original payload.
         origin_snapshot: SnapshotId,
     },
@@ -275,6 +285,10 @@ pub struct StoreStats {
     pub principals: usize,
     /// Size in bytes, indexes, views and bookkeeping included.
     pub bytes: usize,
+    /// Snapshots in the temporary file.
+    pub spilled: usize,
+    /// Bytes that they occupy there.
+    pub spilled_bytes: u64,
     /// Snapshots evicted for others.
     pub evicted: u64,
     /// Snapshots expired.

@@ -20,6 +20,7 @@ const HEADER_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) endpoint: Option<Arc<Endpoint>>,
+    pub(super) arguments: Option<Arc<str>>,
     pub(super) origin_snapshot: SnapshotId,
     /// Redaction under which it was captured.
     pub(super) redaction: RedactionId,
@@ -37,6 +38,8 @@ pub(crate) fn redaction_id(rules: Option<&RedactionRules>) -> RedactionId {
 struct HeaderJson {
     version: u32,
     endpoint: Option<EndpointJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments: Option<String>,
     origin: SnapshotId,
     redaction: RedactionId,
 }
@@ -63,19 +66,26 @@ pub(super) fn encode(deposit: &NewSnapshot) -> Vec<(FieldName, Vec<u8>)> {
     let redact = deposit.rule.as_ref().and_then(|rule| rule.config().redact.as_deref());
     let header = Header {
         endpoint: deposit.endpoint.clone(),
+        arguments: deposit.arguments.clone(),
         origin_snapshot: deposit.origin_snapshot,
         redaction: deposit.redaction.unwrap_or_else(|| redaction_id(redact)),
     };
-    let EncodedSnapshot { meta, index_pieces, blocks } = EncodedSnapshot::new(snapshot);
-    let mut fields = vec![(FieldName::Header, pack(&header.to_json())), (FieldName::Meta, pack(&meta))];
-    fields.extend((0..).map(FieldName::IndexPiece).zip(index_pieces.iter().map(|piece| pack(piece))));
-    fields.extend((0..).map(FieldName::Block).zip(blocks.iter().map(|block| pack(block))));
+    let mut fields = vec![(FieldName::Header, pack(&header.to_json()))];
+    fields.extend(encode_content(snapshot));
     let root = view.root_with_pagination();
     if view.id() != root.id() {
         fields.push(encode_view(snapshot, view));
     }
     fields.push(encode_view(snapshot, &root));
     fields
+}
+
+/// Encodes and packs a snapshot: its meta, then its content.
+pub(super) fn encode_content(snapshot: &Snapshot) -> impl Iterator<Item = (FieldName, Vec<u8>)> {
+    let EncodedSnapshot { meta, index_pieces, blocks } = EncodedSnapshot::new(snapshot);
+    let index_pieces = (0..).map(FieldName::IndexPiece).zip(index_pieces);
+    let content = index_pieces.chain((0..).map(FieldName::Block).zip(blocks));
+    [(FieldName::Meta, meta)].into_iter().chain(content).map(|(name, plain)| (name, pack(&plain)))
 }
 
 /// Encodes and packs a view.
@@ -119,7 +129,8 @@ impl Header {
             idempotent: endpoint.idempotent,
         });
         let Self { origin_snapshot: origin, redaction, .. } = *self;
-        serde_json::to_vec(&HeaderJson { version: HEADER_VERSION, endpoint, origin, redaction })
+        let arguments = self.arguments.as_deref().map(str::to_owned);
+        serde_json::to_vec(&HeaderJson { version: HEADER_VERSION, endpoint, arguments, origin, redaction })
             .unwrap_or_default()
     }
 
@@ -135,7 +146,8 @@ impl Header {
             let EndpointJson { name, read_only, idempotent, .. } = endpoint;
             Arc::new(Endpoint { name, kind, read_only, idempotent })
         });
-        let header = Self { endpoint, origin_snapshot: json.origin, redaction: json.redaction };
+        let arguments = json.arguments.map(Arc::from);
+        let header = Self { endpoint, arguments, origin_snapshot: json.origin, redaction: json.redaction };
         (json.version == HEADER_VERSION).then_some(header)
     }
 }
@@ -153,7 +165,8 @@ mod tests {
         for kind in [EndpointKind::Tool, EndpointKind::Resource, EndpointKind::Prompt] {
             let endpoint = Endpoint { name: "päge \"1\"".into(), kind, read_only: true, idempotent: false };
             let endpoint = Some(Arc::new(endpoint));
-            let header = Header { endpoint, origin_snapshot: [1; 6], redaction: [2; 16] };
+            let arguments = Some("{\"city\":\"Köln\"}".into());
+            let header = Header { endpoint, arguments, origin_snapshot: [1; 6], redaction: [2; 16] };
             assert_eq!(Header::decode(&pack(&header.to_json())), Some(header));
         }
         assert_eq!(Header::decode(&pack(b"{\"version\":2}")), None);

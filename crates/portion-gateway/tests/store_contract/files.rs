@@ -70,6 +70,7 @@ pub(super) async fn put(
         snapshot: Arc::clone(snapshot),
         view: View::root(),
         endpoint: Some(Arc::new(list_bookings())),
+        arguments: None,
         reuse_key: None,
         rule: None,
         redaction: None,

@@ -5,6 +5,7 @@ mod restart;
 #[path = "../samples/mod.rs"]
 mod samples;
 mod shared;
+mod spilled;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,6 +44,7 @@ impl Trial<'_> {
             snapshot: Arc::clone(snapshot),
             view,
             endpoint: Some(Arc::new(list_bookings())),
+            arguments: None,
             reuse_key: Some(key("{}")),
             rule: None,
             redaction: None,
@@ -184,6 +186,7 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
         snapshot: Arc::clone(&snapshot),
         view: View::root(),
         endpoint: Some(Arc::new(create_order())),
+        arguments: Some("{\"table\":7}".into()),
         reuse_key: None,
         rule: None,
         redaction: None,
@@ -192,8 +195,9 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
     trial.store.put(&scope, deposit, now).await.expect("there is room");
     trial.wait(trial.ttl);
     match trial.find(&scope, 7, &View::root()).await {
-        Err(StoreLookupError::SnapshotGone { endpoint, origin_snapshot: origin }) => {
+        Err(StoreLookupError::SnapshotGone { endpoint, arguments, origin_snapshot: origin }) => {
             assert_eq!((endpoint.as_deref(), origin), (Some(&create_order()), named(6)));
+            assert_eq!(arguments.as_deref(), Some("{\"table\":7}"));
         }
         found => panic!("{found:?}"),
     }

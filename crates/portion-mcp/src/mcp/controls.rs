@@ -3,11 +3,14 @@
 
 use portion_core::error_code::ErrorCode;
 use portion_core::policy::Policy;
-use portion_core::view::{CONTROLS, Request, ViewError};
+use portion_core::view::{Request, ViewError, control_named};
 use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_json::scan::{JsonKind, minify, unescape};
 use portion_json::span::Span;
 
+use super::argument_names::{
+    ReadArgument, query_argument, read_argument, unknown_query_argument, unknown_read_argument,
+};
 use super::splice::Splice;
 use super::walk::{self, Member, Sequence};
 
@@ -32,7 +35,8 @@ pub(super) fn argument_names(text: &str, arguments: Span) -> Vec<String> {
         .collect()
 }
 
-/// Removes the controls for which `ours` returns true from the arguments.
+/// Removes the controls for which `ours` returns true from the arguments. A control may be written in another case,
+/// or as `start_line`, if that name is ours as well.
 ///
 /// Returns the request, and the other arguments in a canonical form that is equal for equal arguments.
 ///
@@ -50,7 +54,11 @@ pub(super) fn split_controls(
     let mut taken = Vec::with_capacity(members.len());
     for Member { key, value } in &members {
         let name = unescape(key.slice(text));
-        taken.push(ours(&name) && request.set_control(&name, value.slice(text), policy)?);
+        let control = control_named(&name).filter(|control| ours(&name) && ours(control));
+        taken.push(match control {
+            Some(control) => request.set_control(control, value.slice(text), policy)?,
+            None => false,
+        });
     }
     request.check()?;
     if taken.contains(&true) {
@@ -64,7 +72,7 @@ pub(super) fn split_controls(
     Ok((request, canonical))
 }
 
-/// Parses the arguments of `portion_read`, all of which are controls.
+/// Parses the arguments of `portion_read`, all of which are controls. `query_tool`: listed name of the query tool.
 ///
 /// # Errors
 /// An invalid control, or an argument that is not a control.
@@ -72,13 +80,31 @@ pub(super) fn parse_read_arguments(
     text: &str,
     arguments: Span,
     policy: &Policy,
-) -> Result<Request, ViewError> {
-    let unknown = walk::members(text, arguments).into_iter().find(|member| !is_control(text, member));
-    if let Some(Member { key, .. }) = unknown {
-        return Err(ViewError::UnknownArgument(unescape(key.slice(text)).chars().take(64).collect()));
+    query_tool: Option<&str>,
+) -> Result<Request, Fault> {
+    let mut request = Request::default();
+    for Member { key, value } in walk::members(text, arguments) {
+        let (name, json) = (unescape(key.slice(text)), value.slice(text));
+        if !set_read_argument(&mut request, &name, json, policy)? {
+            return Err(unknown_read_argument(&name, query_tool));
+        }
     }
-    let mut nothing = Splice::new(text);
-    split_controls(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
+    request.check()?;
+    Ok(request)
+}
+
+/// Sets an argument of `portion_read`. Returns false if there is none of that name.
+fn set_read_argument(
+    request: &mut Request,
+    name: &str,
+    json: &str,
+    policy: &Policy,
+) -> Result<bool, ViewError> {
+    match read_argument(name) {
+        ReadArgument::Control(control) => request.set_control(control, json, policy),
+        ReadArgument::Lines => request.set_lines(name, json).map(|()| true),
+        ReadArgument::Unknown => Ok(false),
+    }
 }
 
 /// Parses the arguments of `portion_query`: the controls for its response, and the query.
@@ -116,10 +142,13 @@ pub(super) fn parse_query_arguments(
                     decoded_scalar(json).trim().parse().ok().filter(|lines| *lines <= MAX_CONTEXT_LINES);
                 context = Some(lines.ok_or_else(|| invalid_query("context must be a number from 0 to 100"))?);
             }
+            (_, JsonKind::String) if let Some((argument, query)) = query_argument(&name, &unescape(json)) => {
+                let place = if argument == "sql" { &mut sql } else { &mut pattern };
+                *place = Some(query);
+            }
             _ => {
-                if !request.set_control(&name, json, policy)? {
-                    let name = name.chars().take(64).collect::<String>();
-                    return Err(invalid_query(&format!("unknown argument {name}")));
+                if !set_read_argument(&mut request, &name, json, policy)? {
+                    return Err(unknown_query_argument(&name));
                 }
             }
         }
@@ -180,7 +209,7 @@ fn decoded_scalar(json: &str) -> String {
 }
 
 fn is_control(text: &str, member: &Member) -> bool {
-    CONTROLS.contains(&unescape(member.key.slice(text)).as_str())
+    control_named(&unescape(member.key.slice(text))).is_some()
 }
 
 /// Writes a minified object with sorted keys.
@@ -259,9 +288,9 @@ mod tests {
     #[test]
     fn reports_invalid_controls() {
         let check = |arguments: &str, expect: &str| {
-            let error = parse_read_arguments(arguments, walk::document_span(arguments), &Policy::default())
-                .expect_err("bad");
-            assert_eq!(error.code().name(), expect, "{arguments}: {error}");
+            let all = walk::document_span(arguments);
+            let error = parse_read_arguments(arguments, all, &Policy::default(), None).expect_err("bad");
+            assert_eq!(error.code.name(), expect, "{arguments}: {error:?}");
         };
         check(r#"{"cursor":"x","limit":0}"#, "limit_invalid");
         check(r#"{"cursor":"x","limit":100000}"#, "limit_too_large");
@@ -272,10 +301,17 @@ mod tests {
         check(r#"{"cursor":[7]}"#, "cursor_invalid");
         check(r#"{"cursor":"x","page":1,"offset":1}"#, "controls_conflict");
         check(r#"{"cursor":"x","filter":"y"}"#, "argument_unknown");
+        check(r#"{"cursor":"x","lines":"x-y"}"#, "range_invalid");
         let fine = r#"{"cursor":"x","raw":true}"#;
         let request =
-            parse_read_arguments(fine, walk::document_span(fine), &Policy::default()).expect("good");
+            parse_read_arguments(fine, walk::document_span(fine), &Policy::default(), None).expect("good");
         assert_eq!(request, Request { cursor: Some("x".into()), raw: true, ..Request::default() });
+        let meant = r#"{"next_cursor":"x","lines":"10-20","max_tokens":"900"}"#;
+        let request =
+            parse_read_arguments(meant, walk::document_span(meant), &Policy::default(), None).expect("good");
+        let (start_line, end_line, max_tokens) = (Some(10), Some(20), Some(900));
+        let cursor = Some("x".into());
+        assert_eq!(request, Request { cursor, start_line, end_line, max_tokens, ..Request::default() });
     }
 
     #[test]
@@ -377,8 +413,8 @@ mod tests {
                 "context must be a number",
             );
         }
-        check(r#"{"cursor":"c","sql":"S","colour":"red"}"#, "query_invalid", "unknown argument colour");
-        check(&format!(r#"{{"sql":"S","{}":1}}"#, "é".repeat(9_000)), "query_invalid", "unknown argument é");
+        check(r#"{"cursor":"c","sql":"S","colour":"red"}"#, "argument_unknown", "no argument colour");
+        check(&format!(r#"{{"sql":"S","{}":1}}"#, "é".repeat(9_000)), "argument_unknown", "no argument é");
         check(r#"{"cursor":"c","sql":"S","limit":100000}"#, "limit_too_large", "200");
         check(r#"{"cursor":"c","sql":"S","page":1,"offset":1}"#, "controls_conflict", "");
         check(r#"{"cursor":[7],"sql":"S"}"#, "cursor_invalid", "");

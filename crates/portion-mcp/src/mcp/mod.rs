@@ -19,6 +19,7 @@
 //!
 //! Must be absent: knowledge of how a portion is made, and IO.
 
+mod argument_names;
 mod catalog;
 mod controls;
 mod envelope;

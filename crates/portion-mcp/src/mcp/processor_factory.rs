@@ -33,6 +33,7 @@ pub struct McpProcessorFactory {
 impl McpProcessorFactory {
     /// Creates a factory for a server without a name.
     pub fn new(gateway: Arc<Gateway>, listing: ListingOptions, message_limit: usize) -> Self {
+        let catalog_pool = Arc::new(CatalogPool::new(listing.rule_patterns.clone()));
         Self {
             gateway,
             listing,
@@ -40,7 +41,7 @@ impl McpProcessorFactory {
             max_client_message_bytes: message_limit,
             upstream: None,
             exports_traces: false,
-            catalog_pool: Arc::default(),
+            catalog_pool,
         }
     }
 

@@ -90,6 +90,8 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
             "snapshots": store.snapshots,
             "principals": store.principals,
             "bytes": store.bytes,
+            "spilled": store.spilled,
+            "spilledBytes": store.spilled_bytes,
             "evicted": store.evicted,
             "expired": store.expired,
             "refused": store.refused,

@@ -56,6 +56,8 @@ fn metric_families(setup: &Setup) -> Vec<Family> {
         Family::of(&names::CONFIG_REFUSALS, state.rejected_count),
         Family::of(&names::SNAPSHOTS, store.snapshots as u64),
         Family::of(&names::SNAPSHOT_BYTES, store.bytes as u64),
+        Family::of(&names::SNAPSHOTS_SPILLED, store.spilled as u64),
+        Family::of(&names::SPILLED_BYTES, store.spilled_bytes),
         Family::of(&names::SNAPSHOTS_EVICTED, store.evicted),
         Family::of(&names::SNAPSHOTS_EXPIRED, store.expired),
         Family::of(&names::SNAPSHOTS_REFUSED, store.refused),

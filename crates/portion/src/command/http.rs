@@ -28,7 +28,7 @@ use crate::exposure::Listener;
 use crate::options::{ApiKeys, ConfigOptions as Keys};
 use crate::remote::RemoteServer;
 use crate::server::{Server, ServerIds};
-use crate::setup::{LoadedConfig, Setup};
+use crate::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
 use tower_layer::Layer as _;
 
 const AFTER_HELP: &str = "\
@@ -94,7 +94,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
         headers.map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));
     let (url, headers) = (target.url().to_string(), headers.collect());
     let api = Server::Remote(RemoteServer { url, headers, transport: Transport::default() });
-    let setup = loaded.start(&ServerIds::new([("http", &api)]))?;
+    let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(shutdown);

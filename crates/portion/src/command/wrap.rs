@@ -26,6 +26,8 @@ use crate::server::{NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
 
+/// Time to live of results, unless one is configured: a client on stdio comes back to a result within a conversation.
+const SNAPSHOT_TTL: Duration = Duration::from_hours(1);
 /// Principal of a stdio session: the parent process.
 const STDIO_PRINCIPAL: &str = "stdio";
 
@@ -105,7 +107,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         anstream::eprintln!("{}", on_terminal(name.as_deref(), &options.command));
     }
-    let setup = loaded.start(&ids)?;
+    let setup = loaded.start(&ids, SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
     let mut parting = setup.shutdown_guard();
     watchdog::register();

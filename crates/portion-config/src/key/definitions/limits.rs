@@ -220,7 +220,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, YEAR_SECONDS),
         default: "10m",
         value_name: "TIME",
-        doc: "Time that a payload is stored after its last cursor was issued",
+        doc: "Time that a payload is stored after its last cursor was issued; the default of wrap is 1h",
         ..RETENTION
     },
     Key {
@@ -253,9 +253,11 @@ pub(super) static KEYS: &[Key] = &[
     Key {
         name: "snapshotDisk",
         kind: ValueKind::Size(0, u64::MAX),
+        keywords: &["off"],
         default: "2GiB",
         value_name: "SIZE",
-        doc: "Maximum disk space for stored payloads, shared by all processes of a user",
+        doc: "Maximum disk space for stored payloads: of each process, in a temporary file for what snapshotMemory has no \
+              room for; with store file, shared by all processes of a user. off: no temporary file",
         ..RETENTION
     },
     Key {

@@ -141,10 +141,19 @@ pub(super) fn parse_token_hashes<'a>(
     entries.map(parse).collect::<Result<Vec<_>, _>>().map(Value::Names)
 }
 
+/// Parses an IP address and a port. `localhost:PORT` and `:PORT` are at the loopback address.
 pub(super) fn parse_address(node: &Node, text: &str) -> Result<Value, InvalidValue> {
-    let address: Result<SocketAddr, _> = text.parse();
+    let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':'));
+    let address: Result<SocketAddr, _> = match port {
+        Some(port) => format!("127.0.0.1:{port}").parse(),
+        None => text.parse(),
+    };
     address.map(|address| Value::Text(address.to_string())).map_err(|_| {
-        InvalidValue::new(node, "is not an address", "write an IP address and a port, such as 127.0.0.1:8765")
+        InvalidValue::new(
+            node,
+            "is not an address",
+            "write an address and a port, such as 127.0.0.1:8765 or localhost:8765",
+        )
     })
 }
 

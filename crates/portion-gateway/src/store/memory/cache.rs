@@ -25,7 +25,9 @@ const OVERHEAD_BYTES: usize = 1024;
 #[derive(Debug)]
 pub(super) struct SnapshotCache {
     limits: StoreLimits,
-    entries: HashMap<SnapshotId, CacheEntry>,
+    /// True if snapshots are moved to a file instead of being evicted.
+    spills: bool,
+    pub(super) entries: HashMap<SnapshotId, CacheEntry>,
     /// All snapshots, the least recently used first. Every use restarts the same time to live, so this is
     /// also the order of expiry.
     by_last_use: BTreeMap<UseTick, SnapshotId>,
@@ -37,25 +39,26 @@ pub(super) struct SnapshotCache {
     latest_now: Option<Instant>,
     removed: Vec<RemovedSnapshot>,
     evicted: u64,
-    expired: u64,
-    refused: u64,
+    pub(super) expired: u64,
+    pub(super) refused: u64,
 }
 
 #[derive(Debug)]
-struct CacheEntry {
+pub(super) struct CacheEntry {
     id: SnapshotId,
-    scope: Scope,
+    pub(super) scope: Scope,
     snapshot: Arc<Snapshot>,
-    views: ViewCache,
+    pub(super) views: ViewCache,
     endpoint: Option<Arc<Endpoint>>,
+    arguments: Option<Arc<str>>,
     rule: Option<Arc<EndpointRule>>,
     redaction: Option<RedactionId>,
     origin_snapshot: SnapshotId,
-    reuse_key: Option<ReuseKey>,
-    bytes: usize,
-    last_used: UseTick,
+    pub(super) reuse_key: Option<ReuseKey>,
+    pub(super) bytes: usize,
+    pub(super) last_used: UseTick,
     /// `None` if the time is beyond the range of the clock.
-    expires_at: Option<Instant>,
+    pub(super) expires_at: Option<Instant>,
 }
 
 /// A snapshot that was removed from the cache and has to be freed.
@@ -63,6 +66,17 @@ struct CacheEntry {
 pub(super) struct RemovedSnapshot {
     entry: CacheEntry,
     pub(super) reason: RemovalReason,
+}
+
+/// A snapshot that makes room for others, to be written to a file.
+pub(in crate::store) struct DisplacedSnapshot {
+    pub(in crate::store) scope: Scope,
+    /// With the root view.
+    pub(in crate::store) deposit: NewSnapshot,
+    /// Its other views, the most recently used last.
+    pub(in crate::store) views: Vec<View>,
+    pub(in crate::store) expires_at: Option<Instant>,
+    pub(super) last_used: UseTick,
 }
 
 /// Reason why a snapshot was removed.
@@ -88,9 +102,10 @@ impl RemovedSnapshot {
 }
 
 impl SnapshotCache {
-    pub(super) fn new(limits: StoreLimits) -> Self {
+    pub(super) fn new(limits: StoreLimits, spills: bool) -> Self {
         Self {
             limits,
+            spills,
             entries: HashMap::new(),
             by_last_use: BTreeMap::new(),
             usage: UsageByScope::default(),
@@ -109,17 +124,19 @@ impl SnapshotCache {
         &mut self,
         scope: &Scope,
         deposit: NewSnapshot,
+        further_views: Vec<View>,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
         let now = self.expire(now);
         let mut views = ViewCache::new(&deposit.snapshot, &deposit.view);
         let name = deposit.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len());
-        let mut bytes = deposit.snapshot.heap_bytes() + name + OVERHEAD_BYTES;
-        if deposit.view.id() != views.root().id() {
-            let weight = views::view_bytes(&deposit.view);
-            views.add(deposit.view, weight);
-            bytes += weight;
+        let arguments = deposit.arguments.as_ref().map_or(0, |arguments| arguments.len());
+        let root_id = views.root().id();
+        for view in further_views.into_iter().chain([deposit.view]).filter(|view| view.id() != root_id) {
+            let weight = views::view_bytes(&view);
+            views.add(view, weight);
         }
+        let bytes = deposit.snapshot.heap_bytes() + name + arguments + OVERHEAD_BYTES + views.bytes();
         if views.bytes() > views.capacity_bytes() {
             return self.reject(views.bytes(), views.capacity_bytes());
         }
@@ -135,6 +152,7 @@ impl SnapshotCache {
             id,
             snapshot,
             endpoint,
+            arguments,
             reuse_key: reuse,
             rule,
             redaction,
@@ -149,6 +167,7 @@ impl SnapshotCache {
                 snapshot,
                 views,
                 endpoint,
+                arguments,
                 rule,
                 redaction,
                 origin_snapshot: origin,
@@ -205,6 +224,7 @@ impl SnapshotCache {
         let Some(slot) = self.entries.get_mut(&id).filter(|slot| slot.scope == *scope) else {
             let gone = |tombstone: &Tombstone| StoreLookupError::SnapshotGone {
                 endpoint: tombstone.endpoint.clone(),
+                arguments: tombstone.arguments.clone(),
                 origin_snapshot: tombstone.origin_snapshot,
             };
             return Err(self.tombstones.find(scope, id).map_or(StoreLookupError::Unknown, gone));
@@ -243,6 +263,8 @@ impl SnapshotCache {
             snapshots: self.entries.len(),
             principals: self.usage.scope_count(),
             bytes: self.bytes,
+            spilled: 0,
+            spilled_bytes: 0,
             evicted: self.evicted,
             expired: self.expired,
             refused: self.refused,
@@ -255,31 +277,42 @@ impl SnapshotCache {
     }
 
     /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `fixed` bytes of the
-    /// scope belong to its most recently used snapshot, and must stay.
+    /// scope belong to its most recently used snapshot, and must stay. A cache that spills evicts nothing.
     fn evict_for(&mut self, scope: &Scope, bytes: usize, fixed: usize) -> Result<(), StoreWriteError> {
-        let memory = self.limits.memory_bytes;
-        let share = memory / self.usage.scope_count_with(scope);
-        let others = self.bytes - self.usage.bytes(scope);
-        let room = (memory - others).max(share).saturating_sub(fixed);
+        let room = self.room(scope, fixed);
         if bytes > room {
             return self.reject(bytes, room);
         }
-        while self.bytes + bytes > memory {
-            let owner = if self.usage.bytes(scope) + bytes > share {
-                Some(*scope)
-            } else {
-                self.usage.largest_other(scope)
-            };
-            let oldest = owner.and_then(|owner| self.usage.oldest(&owner));
-            if !oldest.is_some_and(|id| self.remove(id, RemovalReason::Evicted)) {
+        while let Some(id) = self.next_eviction(scope, bytes) {
+            if self.spills || !self.remove(id, RemovalReason::Evicted) {
                 return self.reject(bytes, room);
             }
         }
         Ok(())
     }
 
+    /// Returns the bytes that a scope can have beside the others, without `fixed` bytes of it that must stay.
+    pub(super) fn room(&self, scope: &Scope, fixed: usize) -> usize {
+        let memory = self.limits.memory_bytes;
+        let share = memory / self.usage.scope_count_with(scope);
+        let others = self.bytes - self.usage.bytes(scope);
+        (memory - others).max(share).saturating_sub(fixed)
+    }
+
+    /// Returns the snapshot to evict next, so that `bytes` more of a scope fit; `None` if they fit.
+    pub(super) fn next_eviction(&self, scope: &Scope, bytes: usize) -> Option<SnapshotId> {
+        let memory = self.limits.memory_bytes;
+        if self.bytes + bytes <= memory {
+            return None;
+        }
+        let share = memory / self.usage.scope_count_with(scope);
+        let is_own = self.usage.bytes(scope) + bytes > share;
+        let owner = if is_own { Some(*scope) } else { self.usage.largest_other(scope) };
+        owner.and_then(|owner| self.usage.oldest(&owner))
+    }
+
     /// Removes expired snapshots. Returns the current time, which never runs backwards.
-    fn expire(&mut self, now: Instant) -> Instant {
+    pub(super) fn expire(&mut self, now: Instant) -> Instant {
         let now = self.latest_now.map_or(now, |clock| clock.max(now));
         self.latest_now = Some(now);
         while let Some((_, &id)) = self.by_last_use.first_key_value()
@@ -290,10 +323,11 @@ impl SnapshotCache {
     }
 
     /// Removes a snapshot. Returns true if it existed.
-    fn remove(&mut self, id: SnapshotId, reason: RemovalReason) -> bool {
+    pub(super) fn remove(&mut self, id: SnapshotId, reason: RemovalReason) -> bool {
         let Some(slot) = self.detach(id) else { return false };
-        let (scope, endpoint, origin) = (slot.scope, slot.endpoint.clone(), slot.origin_snapshot);
-        self.tombstones.add(id, Tombstone { scope, endpoint, origin_snapshot: origin });
+        let CacheEntry { scope, endpoint, arguments, origin_snapshot, .. } = &slot;
+        let (endpoint, arguments) = (endpoint.clone(), arguments.clone());
+        self.bury(id, Tombstone { scope: *scope, endpoint, arguments, origin_snapshot: *origin_snapshot });
         match reason {
             RemovalReason::Evicted => self.evicted += 1,
             RemovalReason::Expired => self.expired += 1,
@@ -302,7 +336,12 @@ impl SnapshotCache {
         true
     }
 
-    fn detach(&mut self, id: SnapshotId) -> Option<CacheEntry> {
+    /// Remembers the source of a snapshot that is gone.
+    pub(super) fn bury(&mut self, id: SnapshotId, tombstone: Tombstone) {
+        self.tombstones.add(id, tombstone);
+    }
+
+    pub(super) fn detach(&mut self, id: SnapshotId) -> Option<CacheEntry> {
         let slot = self.entries.remove(&id)?;
         let entry =
             UsageEntry { id, last_used: slot.last_used, bytes: slot.bytes, reuse_key: slot.reuse_key };
@@ -332,7 +371,8 @@ impl SnapshotCache {
     }
 
     fn reject(&mut self, bytes: usize, room: usize) -> Result<(), StoreWriteError> {
-        self.refused += 1;
+        // A cache that spills may find room.
+        self.refused += u64::from(!self.spills);
         Err(StoreWriteError::NoCapacity { bytes, room })
     }
 
@@ -343,13 +383,14 @@ impl SnapshotCache {
 }
 
 impl CacheEntry {
-    fn to_stored(&self, view: View) -> StoredSnapshot {
-        let (endpoint, rule) = (self.endpoint.clone(), self.rule.clone());
+    pub(super) fn to_stored(&self, view: View) -> StoredSnapshot {
+        let (endpoint, arguments, rule) = (self.endpoint.clone(), self.arguments.clone(), self.rule.clone());
         StoredSnapshot {
             id: self.id,
             snapshot: Arc::clone(&self.snapshot),
             view,
             endpoint,
+            arguments,
             rule,
             redaction: self.redaction,
             origin_snapshot: self.origin_snapshot,

@@ -90,7 +90,7 @@ fn reuse(id: SnapshotId) -> ReuseKey {
 
 impl Trial {
     fn new() -> Self {
-        let cache = SnapshotCache::new(StoreLimits { memory_bytes: MEMORY, ttl: TTL });
+        let cache = SnapshotCache::new(StoreLimits { memory_bytes: MEMORY, ttl: TTL }, false);
         Self { cache, now: Instant::now(), made: Vec::new(), known: HashMap::new(), uses: 0 }
     }
 
@@ -109,12 +109,14 @@ impl Trial {
                     snapshot,
                     view,
                     endpoint: None,
+                    arguments: None,
                     reuse_key: reuse,
                     rule: None,
                     redaction: None,
                     origin_snapshot: id,
                 };
-                let made = self.made_room(*principal, |cache, scope| cache.put(scope, deposit, now));
+                let made =
+                    self.made_room(*principal, |cache, scope| cache.put(scope, deposit, Vec::new(), now));
                 if made {
                     self.used(id, *principal);
                 }

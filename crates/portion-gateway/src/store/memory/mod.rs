@@ -13,9 +13,13 @@
 //! evicted for it. The share is the memory divided by the number of principals with snapshots, including the
 //! new one, so a single principal has all of it.
 //!
+//! A memory in front of a [temporary file](super::spill) evicts nothing by itself: the same snapshots are moved to
+//! the file first.
+//!
 //! Expired snapshots are removed first, whenever the store is used. There is no background task.
 
 mod cache;
+mod displacement;
 #[cfg(test)]
 mod laws;
 mod tombstones;
@@ -28,7 +32,9 @@ use std::time::Instant;
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::view::View;
 
+pub(super) use self::cache::DisplacedSnapshot;
 use self::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
+pub(super) use self::tombstones::Tombstone;
 use super::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 use crate::reuse_key::ReuseKey;
 
@@ -41,7 +47,12 @@ pub struct MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new(limits: StoreLimits) -> Self {
-        Self { cache: Mutex::new(SnapshotCache::new(limits)) }
+        Self { cache: Mutex::new(SnapshotCache::new(limits, false)) }
+    }
+
+    /// Creates an empty store that refuses what it has no room for, instead of evicting for it.
+    pub(super) fn spilling(limits: StoreLimits) -> Self {
+        Self { cache: Mutex::new(SnapshotCache::new(limits, true)) }
     }
 
     /// Stores a snapshot, and assigns its reuse key to it in place of any earlier snapshot.
@@ -49,7 +60,7 @@ impl MemoryStore {
     /// # Errors
     /// [`StoreWriteError::NoCapacity`]; then nothing is evicted.
     pub fn put(&self, scope: &Scope, deposit: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
-        self.with_cache(|cache| cache.put(scope, deposit, now))
+        self.with_cache(|cache| cache.put(scope, deposit, Vec::new(), now))
     }
 
     /// Stores a view of a stored snapshot. A view that is already stored counts as used, and gets the
@@ -101,6 +112,72 @@ impl MemoryStore {
     /// Returns the statistics of the store.
     pub fn stats(&self, now: Instant) -> StoreStats {
         self.with_cache(|cache| cache.stats(now))
+    }
+
+    /// Stores a snapshot with further views, unless it is stored already.
+    pub(super) fn restore(
+        &self,
+        scope: &Scope,
+        deposit: NewSnapshot,
+        views: Vec<View>,
+        now: Instant,
+    ) -> Result<(), StoreWriteError> {
+        self.with_cache(|cache| {
+            if cache.find(scope, deposit.id, View::root().id(), now).is_ok() {
+                return Ok(());
+            }
+            cache.put(scope, deposit, views, now)
+        })
+    }
+
+    /// Returns the snapshot that has to leave next, so that `bytes` more of a scope fit; `None` if they fit, or if
+    /// that is not possible. `keep` must stay.
+    pub(super) fn next_displaced(
+        &self,
+        scope: &Scope,
+        bytes: usize,
+        keep: Option<SnapshotId>,
+        now: Instant,
+    ) -> Option<DisplacedSnapshot> {
+        self.with_cache(|cache| cache.next_displaced(scope, bytes, keep, now))
+    }
+
+    /// Returns a snapshot of a scope that is to leave.
+    pub(super) fn displaced(&self, scope: &Scope, id: SnapshotId) -> Option<DisplacedSnapshot> {
+        self.with_cache(|cache| cache.displaced(scope, id))
+    }
+
+    /// Removes a snapshot that was written to the file. Returns false if it was used meanwhile: then it stays.
+    pub(super) fn release(&self, displaced: &DisplacedSnapshot) -> bool {
+        self.with_cache(|cache| cache.release(displaced))
+    }
+
+    /// Evicts a snapshot that could not be written, unless it was used meanwhile.
+    pub(super) fn evict(&self, displaced: &DisplacedSnapshot) {
+        self.with_cache(|cache| cache.evict(displaced));
+    }
+
+    /// Removes a snapshot of a scope, because the file has a newer version.
+    pub(super) fn discard(&self, scope: &Scope, id: SnapshotId) {
+        self.with_cache(|cache| cache.discard(scope, id));
+    }
+
+    /// Remembers and counts a snapshot that expired in the file.
+    pub(super) fn bury_expired(&self, id: SnapshotId, tombstone: Tombstone) {
+        self.with_cache(|cache| {
+            cache.bury(id, tombstone);
+            cache.count_expired();
+        });
+    }
+
+    /// Remembers a snapshot that cannot be read from the file any more.
+    pub(super) fn bury(&self, id: SnapshotId, tombstone: Tombstone) {
+        self.with_cache(|cache| cache.bury(id, tombstone));
+    }
+
+    /// Counts a snapshot or view for which neither the memory nor the file has room.
+    pub(super) fn count_refused(&self) {
+        self.with_cache(SnapshotCache::count_refused);
     }
 
     /// Runs an operation on the cache. Removed snapshots are logged and freed after the lock is released,

@@ -10,7 +10,7 @@ use portion_policy::endpoint::Endpoint;
 
 /// Memory limit in bytes: about 5,000 snapshots.
 const MAX_BYTES: usize = 1 << 20;
-/// Bytes per tombstone besides its endpoint's name.
+/// Bytes per tombstone besides the name of its endpoint and its arguments.
 const OVERHEAD_BYTES: usize = 192;
 
 #[derive(Debug, Default)]
@@ -22,10 +22,11 @@ pub(super) struct Tombstones {
 
 /// Record of a removed snapshot.
 #[derive(Debug)]
-pub(super) struct Tombstone {
-    pub(super) scope: Scope,
-    pub(super) endpoint: Option<Arc<Endpoint>>,
-    pub(super) origin_snapshot: SnapshotId,
+pub(in crate::store) struct Tombstone {
+    pub(in crate::store) scope: Scope,
+    pub(in crate::store) endpoint: Option<Arc<Endpoint>>,
+    pub(in crate::store) arguments: Option<Arc<str>>,
+    pub(in crate::store) origin_snapshot: SnapshotId,
 }
 
 impl Tombstones {
@@ -51,7 +52,8 @@ impl Tombstones {
 
 impl Tombstone {
     fn bytes(&self) -> usize {
-        OVERHEAD_BYTES + self.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len())
+        let name = self.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len());
+        OVERHEAD_BYTES + name + self.arguments.as_ref().map_or(0, |arguments| arguments.len())
     }
 }
 
@@ -75,8 +77,9 @@ mod tests {
         for n in 0..20_000_u64 {
             let name = "x".repeat(n as usize % 700);
             let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
-            let id = numbered(n);
-            tombstones.add(id, Tombstone { scope, endpoint: Some(Arc::new(endpoint)), origin_snapshot: id });
+            let (id, arguments) = (numbered(n), (n % 2 == 0).then(|| "{}".into()));
+            let endpoint = Some(Arc::new(endpoint));
+            tombstones.add(id, Tombstone { scope, endpoint, arguments, origin_snapshot: id });
             assert!(tombstones.bytes <= MAX_BYTES);
             assert_eq!(tombstones.by_id.len(), tombstones.order.len());
         }

@@ -51,6 +51,11 @@ impl ViewCache {
         &self.root
     }
 
+    /// Returns the views besides the root, the most recently used last.
+    pub(super) fn recent(&self) -> impl Iterator<Item = &View> {
+        self.recent.iter().map(|known| &known.view)
+    }
+
     /// Returns the total size of the views besides the root.
     pub(super) fn bytes(&self) -> usize {
         self.bytes

@@ -1,8 +1,11 @@
-//! Shares equal catalogs between the sessions of a server.
+//! Shares equal catalogs between the sessions of a server, and reports rules that match none of its tools.
 //!
 //! Most sessions know the same tools, and a catalog of a hundred tools takes tens of kilobytes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use portion_text::glob;
 
 use super::ToolCatalog;
 
@@ -11,12 +14,23 @@ const MAX_CATALOGS: usize = 32;
 
 /// The catalogs that the sessions of a server share.
 #[derive(Debug, Default)]
-pub(in super::super) struct CatalogPool(Mutex<Vec<Weak<ToolCatalog>>>);
+pub(in super::super) struct CatalogPool {
+    catalogs: Mutex<Vec<Weak<ToolCatalog>>>,
+    /// Patterns of rules for the tools.
+    rule_patterns: Vec<String>,
+    are_rules_checked: AtomicBool,
+}
 
 impl CatalogPool {
+    /// Creates a pool for a server with these rules.
+    pub(in super::super) fn new(rule_patterns: Vec<String>) -> Self {
+        Self { rule_patterns, ..Self::default() }
+    }
+
     /// Replaces a catalog by an equal one of another session, if there is one. Otherwise later sessions share this one.
     pub(in super::super) fn share(&self, catalog: &mut Arc<ToolCatalog>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_rules(catalog);
+        let mut known = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|other| other.strong_count() > 0);
         if let Some(equal) = known.iter().filter_map(Weak::upgrade).find(|other| other == catalog) {
             *catalog = equal;
@@ -26,6 +40,24 @@ impl CatalogPool {
             known.remove(0);
         }
         known.push(Arc::downgrade(catalog));
+    }
+
+    /// Logs the rules that match no tool, once, as soon as the tools are known.
+    fn check_rules(&self, catalog: &ToolCatalog) {
+        if !catalog.has_tools() || self.are_rules_checked.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        for pattern in self.unmatched_rules(catalog) {
+            tracing::warn!(
+                pattern,
+                "a rule under endpoints matches no tool of the server; correct its name, unless it is for a prompt"
+            );
+        }
+    }
+
+    fn unmatched_rules(&self, catalog: &ToolCatalog) -> impl Iterator<Item = &str> {
+        let is_unmatched = |pattern: &&str| !catalog.tool_names().any(|name| glob::matches(pattern, name));
+        self.rule_patterns.iter().map(String::as_str).filter(is_unmatched)
     }
 }
 
@@ -67,10 +99,17 @@ mod tests {
         drop(first);
         let _ = listed(&pool, &["a"]);
         assert_eq!(
-            pool.0.lock().expect("nothing panics").len(),
+            pool.catalogs.lock().expect("nothing panics").len(),
             2,
             "a catalog without a session is forgotten"
         );
+    }
+
+    #[test]
+    fn rules_that_match_no_tool_are_found() {
+        let pool = CatalogPool::new(["list_a", "list_*", "lst_a", "get_*"].map(str::to_owned).to_vec());
+        let catalog = listed(&pool, &["a", "b"]);
+        assert_eq!(pool.unmatched_rules(&catalog).collect::<Vec<_>>(), ["lst_a", "get_*"]);
     }
 
     #[test]
@@ -78,7 +117,7 @@ mod tests {
         let pool = CatalogPool::default();
         let names: Vec<String> = (0..=MAX_CATALOGS).map(|n| format!("t{n}")).collect();
         let held: Vec<_> = names.iter().map(|name| listed(&pool, &[name])).collect();
-        assert_eq!(pool.0.lock().expect("nothing panics").len(), MAX_CATALOGS);
+        assert_eq!(pool.catalogs.lock().expect("nothing panics").len(), MAX_CATALOGS);
         assert!(!Arc::ptr_eq(&held[0], &listed(&pool, &[&names[0]])));
     }
 }

@@ -145,6 +145,16 @@ impl ToolCatalog {
         self.builtin_names.are_assigned()
     }
 
+    /// Returns true if all tools are known, and there are some.
+    fn has_tools(&self) -> bool {
+        self.is_complete() && !self.tools.is_empty()
+    }
+
+    /// Yields the names of the known tools.
+    fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
     /// Returns a known tool.
     pub(super) fn tool(&self, name: &str) -> Option<&UpstreamTool> {
         self.tools.get(name)

@@ -29,8 +29,15 @@ const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
 ];
 /// Member of a property's schema that marks it as a control of the gateway.
 const CONTROL_MARK: &str = "x-portion-control";
-/// First words of tool names that suggest a list.
-const LIST_NAME_PREFIXES: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
+/// Words of tool names that suggest a list: the first ones, or those after the name of a service.
+const LIST_NAME_WORDS: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
+/// First words of tool names that are no name of a service.
+const VERBS: [&str; 44] = [
+    "add", "analyze", "apply", "build", "cancel", "check", "clear", "close", "copy", "create", "delete",
+    "describe", "disable", "do", "edit", "enable", "execute", "explain", "export", "fetch", "format",
+    "generate", "get", "import", "insert", "install", "move", "open", "post", "put", "read", "remove",
+    "rename", "reset", "run", "save", "send", "set", "show", "start", "stop", "update", "validate", "write",
+];
 
 /// A tool of the upstream.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,10 +82,11 @@ impl UpstreamTool {
             walk::value_at(text, tool, &["annotations", hint])
                 .is_some_and(|value| value.slice(text) == "true")
         };
-        let list_like = has_list_name(&name)
+        let output_schema = walk::member_value(text, tool, "outputSchema");
+        let list_like = output_schema.is_some_and(|schema| has_array(text, schema))
             || walk::value_at(text, tool, &["_meta", RETURNS_LIST_META_KEY])
                 .is_some_and(|value| value.slice(text) == "true")
-            || walk::member_value(text, tool, "outputSchema").is_some_and(|schema| has_array(text, schema));
+            || (has_list_name(&name) && !output_schema.is_some_and(|schema| is_text_alone(text, schema)));
         let mut read = Self {
             name,
             listing_bytes: tool.len(),
@@ -174,9 +182,13 @@ impl UpstreamTool {
 
 fn has_list_name(name: &str) -> bool {
     let words = name_words(name);
-    LIST_NAME_PREFIXES.iter().any(|listing| {
-        words.len() >= listing.len() && words.iter().zip(*listing).all(|(word, listing)| word == listing)
-    })
+    let begins = |words: &[String]| LIST_NAME_WORDS.iter().any(|listing| starts_with(words, listing));
+    let has_service = words.first().is_some_and(|first| !VERBS.contains(&first.as_str()));
+    begins(&words) || (has_service && words.get(1..).is_some_and(begins))
+}
+
+fn starts_with(words: &[String], beginning: &[&str]) -> bool {
+    words.len() >= beginning.len() && words.iter().zip(beginning).all(|(word, expected)| word == expected)
 }
 
 /// Splits a name in snake, kebab, dotted or camel case into lowercase words.
@@ -194,6 +206,17 @@ fn name_words(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Returns true if the schema is an object with text as its only member.
+fn is_text_alone(text: &str, schema: Span) -> bool {
+    let properties = walk::member_value(text, schema, "properties");
+    let properties = properties.map(|span| walk::members(text, span)).unwrap_or_default();
+    let is_text = |property: Span| {
+        walk::member_value(text, property, "type")
+            .is_some_and(|kind| walk::string_equals(kind.slice(text), "string"))
+    };
+    matches!(&properties[..], [only] if is_text(only.value))
 }
 
 /// Returns true if the schema is an array, or an object with an array member.
@@ -275,14 +298,45 @@ mod tests {
             "getAllUsers",
             "get_all",
             "GET_ALL_X",
+            "hostaway_search_bookings",
+            "notion-search",
+            "slackListChannels",
+            "shop_get_all_orders",
         ] {
             assert!(has_list_name(name), "{name}");
         }
-        for name in
-            ["listen", "listing", "research", "get", "getalluminium", "get_item", "read_query", "", "finder"]
-        {
+        for name in [
+            "listen",
+            "listing",
+            "research",
+            "get",
+            "getalluminium",
+            "get_item",
+            "read_query",
+            "",
+            "finder",
+            "create_list",
+            "run_query",
+            "hostaway_get_booking",
+        ] {
             assert!(!has_list_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_result_of_text_alone_is_no_list() {
+        let check = |schema: &str, expect: bool| {
+            let text = format!(r#"{{"name":"list_files","outputSchema":{schema}}}"#);
+            let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+            assert_eq!(tool.is_list_like, expect, "{schema}");
+        };
+        check(
+            r#"{"type":"object","properties":{"content":{"type":"string"}},"required":["content"]}"#,
+            false,
+        );
+        check(r#"{"type":"object","properties":{"content":{"type":"array"}}}"#, true);
+        check(r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}"#, true);
+        check(r#"{"type":"object"}"#, true);
     }
 
     #[test]

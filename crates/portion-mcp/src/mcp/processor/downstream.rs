@@ -11,6 +11,7 @@ use portion_gateway::rules::PassThrough;
 use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
+use super::super::argument_names::cursor_argument;
 use super::super::catalog::{BuiltinTool, ToolCatalog, ToolOwner};
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, MessageOrBatch, decode_line, parse};
 use super::super::error_code::{INVALID_REQUEST, SERVER_BUSY};
@@ -285,9 +286,10 @@ impl McpProcessor {
     async fn read_on(&self, who: CallerIdentity, text: &str, arguments: Span, meta: String) -> Reply {
         let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
         let caller = Caller { page_source: Some(self.page_source(meta)), ..caller };
-        match controls::parse_read_arguments(text, arguments, &caller.effective_policy.policy) {
+        let (policy, query_tool) = (&caller.effective_policy.policy, caller.query_tool.as_deref());
+        match controls::parse_read_arguments(text, arguments, policy, query_tool) {
             Ok(request) => self.answer_follow_up(caller, None, ResultShape::Tool, request).await,
-            Err(error) => self.gateway.fault_reply_for_cursor(error.into(), caller, None, cursor).await,
+            Err(fault) => self.gateway.fault_reply_for_cursor(fault, caller, None, cursor).await,
         }
     }
 
@@ -405,6 +407,7 @@ impl McpProcessor {
                 return Err(answer(&Reply::Fault(refused), true));
             }
         };
+        let caller = caller.with_arguments(&canonical);
         let reuse = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &canonical));
         if request.cursor.is_some() {
             return Err(answer(
@@ -436,7 +439,7 @@ impl McpProcessor {
         text: &str,
         arguments: Span,
     ) -> (Caller, Option<String>) {
-        let cursor = walk::string_member(text, arguments, "cursor");
+        let cursor = cursor_argument(text, arguments);
         let caller = self.follow_up_caller(who, cursor.as_deref()).await;
         (Caller { argument_names: controls::argument_names(text, arguments), ..caller }, cursor)
     }
@@ -519,9 +522,10 @@ impl McpProcessor {
         let effective_policy = Arc::clone(&caller.effective_policy);
         let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
         match &reply {
-            Reply::Fault(Fault { expired_endpoint: Some(lost), .. }) => {
-                let Some(informed) = self.updated_endpoint(lost) else { return reply };
-                Gateway::refit_fault(Fault::cursor_expired(Some(&informed)), &effective_policy, request)
+            Reply::Fault(Fault { expired_call: Some(lost), .. }) => {
+                let Some(informed) = self.updated_endpoint(&lost.endpoint) else { return reply };
+                let fault = Fault::cursor_expired(Some(&informed), lost.arguments.as_ref());
+                Gateway::refit_fault(fault, &effective_policy, request)
             }
             _ => reply,
         }

@@ -303,6 +303,7 @@ impl McpProcessor {
             query_tool: server_info.catalog.query_tool(),
             read_uri: None,
             received_at: self.gateway.now(),
+            repeatable_arguments: None,
             argument_names: Vec::new(),
             trace,
             cancel_flag: CancelFlag::default(),

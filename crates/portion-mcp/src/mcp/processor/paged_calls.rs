@@ -128,6 +128,7 @@ impl McpProcessor {
             format!("{canonical}{}", if pushdown.sort.is_some() { call.arguments.as_str() } else { "" });
         let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &sort_key));
         let params = first_params(place, &call.first_arguments());
+        let caller = caller.with_arguments(&canonical);
         let caller = Caller { paged_call: Some(call), page_source: Some(source), ..caller };
         PagedOutcome::Job(Box::new(PagedJob {
             id: place.envelope.raw_id(place.text).to_owned(),

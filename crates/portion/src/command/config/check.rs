@@ -35,14 +35,18 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
                 Some(file) => file.display().to_string(),
                 None => "no file; environment variables only".into(),
             };
-            super::print(&format!("{about}: valid, {} warnings\n", warnings.len()))
+            super::print(&format!("{about}: valid, {}\n", count(warnings.len(), "warning")))
         }
         Err(Errors(errors)) if options.json => {
             print_json(&json!({ "errors": list(&errors), "warnings": [] }))?;
             Ok(ExitCode::from(WRONG_USAGE))
         }
-        Err(errors) => Err(errors.into()),
+        Err(errors) => Err(format!("{errors}\n{}", count(errors.0.len(), "error")).into()),
     }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 fn list(problems: &[Problem]) -> Vec<Value> {

@@ -3,6 +3,7 @@
 mod changes;
 mod check;
 mod diff;
+mod init;
 mod rollback;
 mod show;
 
@@ -18,6 +19,7 @@ use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
 Examples:
+  portion config init
   portion config check
   portion config show --origin --endpoint list_bookings
   portion config schema > portion.schema.json
@@ -37,6 +39,12 @@ pub(crate) struct Options {
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
+    /// Write a file with all keys as comments, and its JSON Schema for editors
+    Init {
+        /// File to write
+        #[arg(default_value = "portion.yaml")]
+        file: PathBuf,
+    },
     /// List all errors of the configuration, with their places and remedies
     Check(check::Options),
     /// Print the configuration in force
@@ -58,6 +66,7 @@ enum ConfigCommand {
 pub(crate) fn run(options: &Options) -> CommandResult {
     let named = options.config.as_deref();
     match &options.command {
+        ConfigCommand::Init { file } => init::run(file),
         ConfigCommand::Check(check) => check::run(named, check),
         ConfigCommand::Show(show) => show::run(named, show),
         ConfigCommand::Schema => print(&format!("{:#}\n", schema())),

@@ -25,7 +25,7 @@ use crate::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds};
-use crate::setup::LoadedConfig;
+use crate::setup::{LoadedConfig, SNAPSHOT_TTL};
 use crate::watchdog;
 
 const AFTER_HELP: &str = "\
@@ -95,7 +95,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     }
     watchdog::register();
     let ids = ServerIds::new(servers.iter().map(|(path, _, server)| (path.as_str(), server)));
-    let setup = loaded.start(&ids)?;
+    let setup = loaded.start(&ids, SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(shutdown);

@@ -1,0 +1,115 @@
+//! Writes a configuration file to begin with: every key with its default, as a comment.
+
+use std::fmt::Write as _;
+
+use crate::key::{Key, KeyGroup, SettingsLevel};
+
+/// Longest line of a comment, in characters.
+const MAX_LINE_CHARS: usize = 110;
+/// Key that is set, to its default.
+const FIRST_KEY: &str = "profile";
+const HEAD: &str = "\
+# Configuration of Portion. Every key is optional: remove the # before one to set it. `portion config check` checks this
+# file, and running processes apply a change at once, except keys that say restart.
+";
+const ENDPOINTS: &str = "
+# Rules for endpoints; every key above that is not about the whole program can also be set here:
+# endpoints:
+#   list_bookings:
+#     pageSize: 25
+#     redact: guest.email,guest.phone
+#   \"get_*\":
+#     tokenBudgetThreshold: 8000
+";
+
+/// Returns the text of a file with all keys that can be set at the top. `schema`: path or URL of the JSON Schema, for
+/// editors.
+pub fn template(schema: &str) -> String {
+    let mut out = format!("# yaml-language-server: $schema={schema}\n{HEAD}");
+    for group in KeyGroup::ALL {
+        let keys = Key::all().filter(|key| key.group == group && key.is_allowed_at(SettingsLevel::Top));
+        let mut keys = keys.peekable();
+        if keys.peek().is_some() {
+            let _ = write!(out, "\n## {}\n", group.heading());
+        }
+        for key in keys {
+            let restart = if key.is_reloadable { "" } else { " (restart)" };
+            let _ = write!(out, "\n{}", comment(&format!("{}{restart}", key.doc)));
+            // Some defaults are described in words.
+            let is_value = !key.default.is_empty() && !key.default.contains(' ');
+            let (value, remark) = match key.default {
+                "" => ("", String::new()),
+                default if is_value => (default, String::new()),
+                default => ("", format!("   # by default {default}")),
+            };
+            // A file with comments alone is taken for one that was emptied by mistake.
+            let mark = if key.name == FIRST_KEY { "" } else { "# " };
+            let _ = writeln!(out, "{mark}{}: {value}{remark}", key.name);
+        }
+    }
+    out.push_str(ENDPOINTS);
+    out
+}
+
+/// Returns a text as lines of a comment.
+fn comment(text: &str) -> String {
+    let (mut out, mut line) = (String::new(), String::from("#"));
+    for word in text.split_whitespace() {
+        if line.chars().count() + word.chars().count() >= MAX_LINE_CHARS {
+            out.push_str(&line);
+            out.push('\n');
+            line = String::from("#");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    out + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::{FIRST_KEY, template};
+    use crate::key::{Key, SettingsLevel};
+    use crate::{Config, Sources};
+
+    fn load(text: String) -> Result<Config, crate::Errors> {
+        let file = Some((PathBuf::from("portion.yaml"), text));
+        Config::load(&Sources { file, ..Sources::default() }, 0).map(|(config, _)| config)
+    }
+
+    #[test]
+    fn a_template_has_every_key_and_sets_none() {
+        let text = template("portion.schema.json");
+        for key in Key::all().filter(|key| key.is_allowed_at(SettingsLevel::Top)) {
+            let mark = if key.name == FIRST_KEY { "" } else { "# " };
+            assert!(text.contains(&format!("\n{mark}{}:", key.name)), "{}", key.name);
+        }
+        let set: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        assert_eq!(set, ["profile: default"]);
+        assert!(text.lines().all(|line| line.chars().count() <= 130), "{text}");
+        load(text).expect("a valid file");
+    }
+
+    #[test]
+    fn the_defaults_of_a_template_are_valid() {
+        let keys = [
+            "tokenBudgetThreshold",
+            "hardCap",
+            "defaultPageSize",
+            "snapshotTtl",
+            "snapshotMemory",
+            "admin",
+            "store",
+        ];
+        let text = template("");
+        let set: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| line.split_once(':').is_some_and(|(name, _)| keys.contains(&name)))
+            .collect();
+        assert_eq!(set.len(), keys.len());
+        load(set.join("\n")).expect("valid defaults");
+    }
+}

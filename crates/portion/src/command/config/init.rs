@@ -1,0 +1,33 @@
+//! `portion config init`: writes a file to begin with.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use portion_config::{schema, template};
+
+use super::{CommandResult, print};
+
+/// Suffix of the file with the JSON Schema, in place of that of the configuration.
+const SCHEMA_SUFFIX: &str = "schema.json";
+
+/// Writes a file with all keys as comments, and its JSON Schema beside it. An existing configuration is never replaced.
+pub(super) fn run(file: &Path) -> CommandResult {
+    let schema_file = file.with_extension(SCHEMA_SUFFIX);
+    let schema_name = schema_file.file_name().map_or(SCHEMA_SUFFIX.into(), |name| name.to_string_lossy());
+    let mut written = OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| {
+        let file = file.display();
+        match error.kind() {
+            ErrorKind::AlreadyExists => format!("{file} exists; name another file: portion config init FILE"),
+            _ => format!("cannot write {file}: {error}"),
+        }
+    })?;
+    written.write_all(template(&schema_name).as_bytes())?;
+    std::fs::write(&schema_file, format!("{:#}\n", schema()))
+        .map_err(|error| format!("cannot write {}: {error}", schema_file.display()))?;
+    print(&format!(
+        "wrote {}, with all keys as comments, and {} for editors\nset keys in it, then run: portion config check {0}\n",
+        file.display(),
+        schema_file.display()
+    ))
+}
