@@ -470,7 +470,7 @@ def test_tools_take_controls_where_the_response_can_be_a_list(written, front):
     }
     long = [{"id": number, "note": "Arrives late, needs a cot and two keys. " * 4} for number in range(300)]
     with RestStub({"GET /bookings": lambda request: long}) as api, api_tools(written(document(paths)), api.url, front=front) as peer:
-        listed = {tool["name"]: tool["inputSchema"]["properties"] for tool in peer.tools()}
+        listed = {tool["name"]: tool["inputSchema"]["properties"] for tool in peer.tools()["tools"]}
         assert {"limit", "cursor", "fields"} <= set(listed["bookings"]) and "limit" in listed["guests"]
         assert "limit" not in listed["booking"]
         page = lawful(peer.call("bookings", limit=5), 12_000)

@@ -163,7 +163,7 @@ mod tests {
     use super::Observation;
 
     fn check(result: &Value, list: Option<&str>, items: usize) {
-        let observation = Observation::from_result(&result);
+        let observation = Observation::from_result(result);
         assert_eq!((observation.list_pointer(), observation.items().len()), (list, items), "{result}");
     }
 

@@ -114,6 +114,7 @@ fn find_flag(json: &Value) -> Option<Truncation> {
 mod tests {
     use super::Truncation;
 
+    #[expect(clippy::needless_pass_by_value, reason = "a table of expected values")]
     fn check(text: &str, expect: Option<Truncation>) {
         let json = serde_json::from_str(text).ok();
         assert_eq!(Truncation::find(text, json.as_ref()), expect, "{} characters", text.len());

@@ -290,7 +290,7 @@ async fn an_invalid_request_keeps_the_payload() {
     let again = trial.follow_as(ada(), Request { cursor: Some(cursor.to_string()), ..wrong }).await;
     match again {
         Reply::Fault(Fault { code: ErrorCode::PathUnknown, cursor: kept, .. }) => {
-            assert_eq!(kept, Some(cursor))
+            assert_eq!(kept, Some(cursor));
         }
         other => panic!("{other:?}"),
     }

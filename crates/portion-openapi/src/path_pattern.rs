@@ -46,15 +46,12 @@ impl PathPattern {
         let mut groups = Vec::new();
         let mut rest = path;
         while !rest.is_empty() {
-            let (text, is_optional, after) = match rest.strip_prefix('[') {
-                Some(inner) => {
-                    let (text, after) = inner.split_once(']').ok_or(InvalidPath::UnmatchedBracket)?;
-                    (text, true, after)
-                }
-                None => {
-                    let end = rest.find('[').unwrap_or(rest.len());
-                    (&rest[..end], false, &rest[end..])
-                }
+            let (text, is_optional, after) = if let Some(inner) = rest.strip_prefix('[') {
+                let (text, after) = inner.split_once(']').ok_or(InvalidPath::UnmatchedBracket)?;
+                (text, true, after)
+            } else {
+                let end = rest.find('[').unwrap_or(rest.len());
+                (&rest[..end], false, &rest[end..])
             };
             if text.contains(['[', ']']) {
                 return Err(InvalidPath::UnmatchedBracket);

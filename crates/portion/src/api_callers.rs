@@ -35,7 +35,8 @@ impl ApiCallers {
             return Ok(request);
         }
         let named = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        let host = request.uri().authority().map(|host| host.as_str()).or(named).unwrap_or_default();
+        let host =
+            request.uri().authority().map(hyper::http::uri::Authority::as_str).or(named).unwrap_or_default();
         if let Some(metadata) =
             self.authenticator.metadata().filter(|_| request.uri().path() == PROTECTED_RESOURCE_PATH)
         {

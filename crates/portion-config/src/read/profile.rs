@@ -83,7 +83,7 @@ fn apply_to_upstream(base: Layer, name: &str, upstream: &mut UpstreamLayer) {
     settings.overlay(std::mem::take(&mut upstream.settings));
     upstream.settings = settings;
     let mut rules = base.rules;
-    rules.overlay(std::mem::replace(&mut upstream.rules, PatternSettings::default()));
+    rules.overlay(std::mem::take(&mut upstream.rules));
     upstream.rules = rules;
 }
 

@@ -63,7 +63,7 @@ pub(super) fn decode(body: &[u8]) -> Option<CursorTarget> {
     let part = number(rest.split_off(..usize::from(flags >> PART_BIT & 3))?)?;
     let ordinal = match u16::from(flags >> ORDINAL_BIT) {
         short @ ..MIN_LONG_ORDINAL => u32::from(short),
-        long => number(rest.split_off(..usize::from(long - MIN_LONG_ORDINAL) + 1)?)?,
+        long => number(rest.split_off(..=usize::from(long - MIN_LONG_ORDINAL))?)?,
     };
     let view = match flags & HAS_VIEW {
         0 => ViewId::default(),

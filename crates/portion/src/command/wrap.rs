@@ -90,12 +90,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         Some(rest) => Some(Server::Rest(Box::new(rest))),
         None => Server::from_args(options.url.as_deref(), &options.remote, &options.command)?,
     };
-    let (name, server) = match given {
-        Some(server) => (options.server_name.clone().filter(|name| !name.is_empty()), server),
-        None => {
-            let (name, server) = configured_server(options, &loaded)?;
-            (name, server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?)
-        }
+    let (name, server) = if let Some(server) = given {
+        (options.server_name.clone().filter(|name| !name.is_empty()), server)
+    } else {
+        let (name, server) = configured_server(options, &loaded)?;
+        (name, server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?)
     };
     let has_login_options = options.login.is_given() || options.login_timeout.is_some();
     if has_login_options && !matches!(server, Server::Remote(_)) {

@@ -41,7 +41,7 @@ fn parse_tool(name: &str, node: &Node) -> Result<ToolDescription, Invalid> {
     let mut parameters = &[][..];
     for (key, node) in entries {
         match key.text.as_str() {
-            "description" => tool.description = scalar(node).unwrap_or_default().trim().to_owned(),
+            "description" => scalar(node).unwrap_or_default().trim().clone_into(&mut tool.description),
             "request" => {
                 let request = scalar(node).and_then(|text| text.split_once(' '));
                 let known = |method: &str| METHODS.into_iter().find(|known| *known == method);
@@ -141,7 +141,7 @@ fn parse_argument(tool: &ToolDescription, name: &str, node: &Node) -> Result<Arg
                     }
                 };
             }
-            "name" => argument.sent_as = scalar(node).unwrap_or(name).to_owned(),
+            "name" => scalar(node).unwrap_or(name).clone_into(&mut argument.sent_as),
             "required" => argument.is_required = is_true(node),
             "list" => argument.is_list = is_true(node),
             // The rest is JSON Schema.

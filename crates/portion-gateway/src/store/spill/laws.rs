@@ -114,16 +114,13 @@ fn check(disk_bytes: u64, acts: &[Act]) {
                     redaction: None,
                     origin_snapshot: id,
                 };
-                match runtime.block_on(store.put(&scope(owner), deposit, now)) {
-                    Ok(()) => {
-                        known.insert(id, Known { owner, text, expires: now + TTL });
-                        ids.push(id);
-                    }
+                if runtime.block_on(store.put(&scope(owner), deposit, now)).is_ok() {
+                    known.insert(id, Known { owner, text, expires: now + TTL });
+                    ids.push(id);
+                } else {
                     // The gateway clears the reuse key, and issues no cursor.
-                    Err(_) => {
-                        refused += 1;
-                        runtime.block_on(store.forget_reuse(&scope(owner), reuse(id)));
-                    }
+                    refused += 1;
+                    runtime.block_on(store.forget_reuse(&scope(owner), reuse(id)));
                 }
             }
             Act::Find { principal, nth } => {

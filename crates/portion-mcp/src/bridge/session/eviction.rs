@@ -39,7 +39,10 @@ mod tests {
             let sessions: Vec<_> = sessions
                 .iter()
                 .map(|(owner, idle)| {
-                    (Scope::from_principal(owner), idle.map(|idle| now - Duration::from_secs(idle)))
+                    (
+                        Scope::from_principal(owner),
+                        idle.and_then(|idle| now.checked_sub(Duration::from_secs(idle))),
+                    )
                 })
                 .collect();
             assert_eq!(choose(&sessions, now), expect, "{sessions:?}");

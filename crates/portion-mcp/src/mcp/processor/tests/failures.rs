@@ -128,7 +128,7 @@ fn follow_ups_of_an_error_are_not_recorded_as_errors() {
     client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{CALL}}}}}"#));
     let out = server(&processor, &answer);
     let (_, rest) = out[0].split_once(r#"nextCursor\":\""#).expect("more");
-    let read = format!(r#""name":"portion_read","arguments":{{"cursor":"{}"}}"#, super::leading_cursor(rest));
+    let read = format!(r#""name":"portion_read","arguments":{{"cursor":"{}"}}"#, leading_cursor(rest));
     client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{{read}}}}}"#));
     assert!(processor.gateway.flush(Duration::from_mins(1)));
     let mut records = records.0.lock().expect("nobody panics");

@@ -125,8 +125,7 @@ fn a_follow_up_has_a_span_without_reaching_the_server() {
     let out = server(&processor, &answer);
     let (_, rest) = out[0].split_once(r#""nextCursor":""#).expect("more");
     let first = last_trace(&processor, &observer);
-    let params =
-        format!(r#""name":"portion_read","arguments":{{"cursor":"{}"}}"#, super::leading_cursor(rest));
+    let params = format!(r#""name":"portion_read","arguments":{{"cursor":"{}"}}"#, leading_cursor(rest));
     let out = client(&processor, &request("tools/call", &params, PARENT));
     assert!(out[0].starts_with('<'), "{out:?}");
     let next = last_trace(&processor, &observer);
