@@ -22,7 +22,7 @@ use crate::oauth::{self, LoginArgs};
 use crate::options::{ConfigOptions as Keys, ServerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
-use crate::server::{NamedServer, Server, ServerIds, connect_rest};
+use crate::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
 use crate::watchdog;
 
@@ -194,6 +194,7 @@ fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option
         }
     }
     match servers.as_slice() {
+        [] if options.upstream.is_some() => Err(NO_REST_API.into()),
         [] => Err(NO_SERVER.into()),
         [NamedServer { name, server }] => Ok((Some(name.clone()), server.clone())),
         several => {
