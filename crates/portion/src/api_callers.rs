@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::http::uri::Authority;
 use hyper::{Request, Response, StatusCode};
 use portion_auth::{Authenticator, PROTECTED_RESOURCE_PATH};
 use portion_gateway::principal::PrincipalResolver;
@@ -35,8 +36,7 @@ impl ApiCallers {
             return Ok(request);
         }
         let named = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        let host =
-            request.uri().authority().map(hyper::http::uri::Authority::as_str).or(named).unwrap_or_default();
+        let host = request.uri().authority().map(Authority::as_str).or(named).unwrap_or_default();
         if let Some(metadata) =
             self.authenticator.metadata().filter(|_| request.uri().path() == PROTECTED_RESOURCE_PATH)
         {

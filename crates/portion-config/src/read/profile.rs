@@ -1,6 +1,5 @@
 //! Puts the configuration of a profile below the settings that name it.
 
-use super::layer::PatternSettings;
 use super::{ConfigReader, DocumentSource, Layer, UpstreamLayer};
 use crate::document::{NodeValue, yaml};
 use crate::key::SettingsLevel;
