@@ -61,7 +61,7 @@ fn values_of_the_wrong_type_are_errors() {
             "portion.yaml:10:23: upstreamMessageLimit is `4GiB`, which is too large; write a size from 64KiB to below 4GiB, such as 64KiB or 5MiB",
             "portion.yaml:11:9: redact is invalid: `*` matches everything: name the members, such as password,guest.phone,*Code; list field names, such as [password, guest.phone, '*Code'], or write none",
             "portion.yaml:12:11: readTool is `a b`, which is not a tool name; write 1 to 64 letters, digits, `_` or `-`",
-            "portion.yaml:13:9: listen is `here`, which is not an address; write an IP address and a port, such as 127.0.0.1:8765",
+            "portion.yaml:13:9: listen is `here`, which is not an address; write an address and a port, such as 127.0.0.1:8765 or localhost:8765",
             "portion.yaml:14:13: experiment is `maybe`, which is not an experiment; write none, shadow or {split: 50}",
             "portion.yaml:15:15: sections has a section without fields; name its fields",
             "portion.yaml:16:8: items is `true`, which is not text; write text, in quotes if it is this word",
