@@ -9,6 +9,8 @@ use crate::metadata::AuthorizationServer;
 
 /// A token is renewed this long before it expires, but not before nine tenths of its lifetime.
 const RENEWAL_MARGIN: Duration = Duration::from_mins(1);
+/// Longest lifetime that is stored: ten years. Servers may name any number.
+const MAX_LIFETIME: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// A text that is never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +130,7 @@ impl Tokens {
     pub(crate) fn with_lifetime(self, lifetime: Option<Duration>) -> Self {
         let now = now();
         let at = |duration: Duration| now.saturating_add(duration.as_secs());
+        let lifetime = lifetime.map(|time| time.min(MAX_LIFETIME));
         let renewal = lifetime.map(|time| time.saturating_sub(RENEWAL_MARGIN).max(time * 9 / 10));
         Self { renew_at: renewal.map(at), expires_at: lifetime.map(at), ..self }
     }
@@ -152,22 +155,39 @@ pub(crate) fn now() -> u64 {
 mod tests {
     use std::time::Duration;
 
-    use super::{Secret, Tokens, now};
+    use super::{MAX_LIFETIME, Secret, Tokens, now};
 
-    #[test]
-    fn secrets_are_not_shown() {
-        let tokens = Tokens {
+    fn tokens() -> Tokens {
+        Tokens {
             access_token: Secret::new("hidden-1"),
             refresh_token: Some(Secret::new("hidden-2")),
             scope: None,
             renew_at: None,
             expires_at: None,
-        };
-        assert!(!format!("{tokens:?}").contains("hidden"));
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        assert!(!format!("{:?}", tokens()).contains("hidden"));
+    }
+
+    #[test]
+    fn a_token_is_renewed_before_it_expires() {
+        let tokens = tokens();
         let lasting = tokens.clone().with_lifetime(Some(Duration::from_hours(1)));
         assert!(!lasting.is_due() && !lasting.is_expired());
         assert!(lasting.renew_at.is_some_and(|at| at > now() + 3500));
         assert!(tokens.clone().with_lifetime(Some(Duration::ZERO)).is_expired());
         assert!(!tokens.with_lifetime(None).is_due());
+    }
+
+    #[test]
+    fn lifetimes_are_bounded() {
+        for seconds in [MAX_LIFETIME.as_secs() + 1, 300_000_000_000, u64::MAX] {
+            let lasting = tokens().with_lifetime(Some(Duration::from_secs(seconds)));
+            assert!(!lasting.is_due() && !lasting.is_expired(), "{seconds}");
+            assert!(lasting.expires_at.is_some_and(|at| at <= now() + MAX_LIFETIME.as_secs()), "{seconds}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use oauth2::url::Url;
 
 use crate::challenge::Challenge;
 use crate::endpoint::Endpoint;
-use crate::http::{Fetched, OAuthHttp};
+use crate::http::{Fetched, OAuthHttp, excerpt};
 use crate::metadata::{
     AuthorizationServer, DiscoveryError, ProtectedResource, resource_document_urls, server_document_urls,
 };
@@ -38,7 +38,7 @@ pub(crate) async fn discover(
     };
     let issuer_url = accept_issuer(issuer, server)?;
     let found = find_server(http, issuer_url.url(), issuer, server).await?;
-    let found = found.ok_or_else(|| DiscoveryError::NoServerDocument(issuer.clone()))?;
+    let found = found.ok_or_else(|| DiscoveryError::NoServerDocument(excerpt(issuer)))?;
     Ok(Discovery { resource: Some(resource.resource), scopes: resource.scopes_supported, server: found })
 }
 
@@ -61,7 +61,7 @@ async fn discover_2025_03_26(
 fn accept_issuer(issuer: &str, server: &ServerUrl) -> Result<Endpoint, DiscoveryError> {
     Endpoint::parse(issuer, server.is_loopback()).map_err(|reason| DiscoveryError::RefusedEndpoint {
         name: "authorization server",
-        issuer: issuer.to_owned(),
+        issuer: excerpt(issuer),
         reason,
     })
 }
@@ -86,7 +86,7 @@ async fn find_resource(
             Fetched::Document(document) => return ProtectedResource::read(document, &url, server).map(Some),
             Fetched::Absent => {}
             Fetched::Failed(status) => {
-                return Err(DiscoveryError::Failed { url: url.to_string(), status });
+                return Err(DiscoveryError::Failed { url: excerpt(url.as_str()), status });
             }
         }
     }
@@ -107,7 +107,7 @@ async fn find_server(
             }
             Fetched::Absent => {}
             Fetched::Failed(status) => {
-                return Err(DiscoveryError::Failed { url: url.to_string(), status });
+                return Err(DiscoveryError::Failed { url: excerpt(url.as_str()), status });
             }
         }
     }

@@ -28,6 +28,9 @@ const MAX_RESPONSE_BYTES: usize = 256 << 10;
 /// Revision that discovery requests declare, as 2025-03-26 recommends.
 const PROTOCOL_VERSION: &str = "2025-06-18";
 
+/// Most characters of a text of a server that are shown.
+const MAX_EXCERPT_CHARS: usize = 300;
+
 type Client = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// HTTP client for authorization servers.
@@ -182,7 +185,7 @@ fn uri(url: &Url) -> Result<http::Uri, HttpError> {
 }
 
 fn display_url(url: &str) -> String {
-    url.split(['?', '#']).next().unwrap_or_default().to_owned()
+    excerpt(url.split(['?', '#']).next().unwrap_or_default())
 }
 
 /// Returns the cause that says most.
@@ -191,10 +194,38 @@ fn innermost(error: &legacy::Error) -> String {
     while let Some(next) = cause.source() {
         cause = next;
     }
-    cause.to_string()
+    excerpt(&cause.to_string())
 }
 
-/// Returns the beginning of a text of a server, on one line.
+/// Returns a text of a server on one line, cut with `…` if it is long.
 pub(crate) fn excerpt(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
+    let mut chars = text.chars().map(|c| if is_shown(c) { c } else { ' ' });
+    let mut excerpt: String = chars.by_ref().take(MAX_EXCERPT_CHARS).collect();
+    if chars.next().is_some() {
+        excerpt.pop();
+        excerpt.push('…');
+    }
+    excerpt
+}
+
+/// Returns false for control characters, line separators, and characters that change the direction of text.
+fn is_shown(c: char) -> bool {
+    let changes_layout =
+        matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !c.is_control() && !changes_layout
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_EXCERPT_CHARS, excerpt};
+
+    #[test]
+    fn excerpts_are_short_and_on_one_line() {
+        let check = |text: &str, expect: &str| assert_eq!(excerpt(text), expect, "{text:?}");
+        check("é: no", "é: no");
+        check("a\r\nb\u{1b}[2J\u{85}\u{2028}\u{202e}c", "a  b [2J   c");
+        let longest = "é".repeat(MAX_EXCERPT_CHARS);
+        check(&longest, &longest);
+        check(&format!("{longest}x"), &format!("{}…", "é".repeat(MAX_EXCERPT_CHARS - 1)));
+    }
 }

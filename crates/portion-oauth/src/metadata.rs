@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::endpoint::{Endpoint, EndpointError};
-use crate::http::HttpError;
+use crate::http::{HttpError, excerpt};
 use crate::server_url::ServerUrl;
 
 /// Metadata of a protected resource.
@@ -119,13 +119,13 @@ struct ServerDocument {
 impl ProtectedResource {
     /// Reads a document, which must be about this server.
     pub(crate) fn read(document: Value, url: &Url, server: &ServerUrl) -> Result<Self, DiscoveryError> {
-        let invalid = |reason: String| DiscoveryError::InvalidDocument { url: url.to_string(), reason };
+        let invalid = |reason: String| invalid(url, &reason);
         let found: Self = serde_json::from_value(document).map_err(|error| invalid(error.to_string()))?;
         let resource =
             Url::parse(&found.resource).map_err(|_| invalid("`resource` is not a URL".to_owned()))?;
         if !server.is_within(&resource) {
             return Err(DiscoveryError::ForeignResource {
-                resource: found.resource,
+                resource: excerpt(&found.resource),
                 server: server.to_string(),
             });
         }
@@ -142,19 +142,20 @@ impl AuthorizationServer {
         issuer: &str,
         is_loopback_allowed: bool,
     ) -> Result<Self, DiscoveryError> {
-        let invalid = |reason: String| DiscoveryError::InvalidDocument { url: url.to_string(), reason };
+        let invalid = |reason: String| invalid(url, &reason);
         let found: ServerDocument =
             serde_json::from_value(document).map_err(|error| invalid(error.to_string()))?;
         if !same_issuer(&found.issuer, issuer) {
-            return Err(DiscoveryError::ForeignIssuer { found: found.issuer, expected: issuer.to_owned() });
+            let (found, expected) = (excerpt(&found.issuer), excerpt(issuer));
+            return Err(DiscoveryError::ForeignIssuer { found, expected });
         }
         if !found.code_challenge_methods_supported.iter().any(|method| method == "S256") {
-            return Err(DiscoveryError::NoPkce(found.issuer));
+            return Err(DiscoveryError::NoPkce(excerpt(&found.issuer)));
         }
         let accept = |name: &'static str, text: &str| {
             Endpoint::parse(text, is_loopback_allowed).map_err(|reason| DiscoveryError::RefusedEndpoint {
                 name,
-                issuer: found.issuer.clone(),
+                issuer: excerpt(&found.issuer),
                 reason,
             })
         };
@@ -198,6 +199,10 @@ impl AuthorizationServer {
             issuer,
         })
     }
+}
+
+fn invalid(url: &Url, reason: &str) -> DiscoveryError {
+    DiscoveryError::InvalidDocument { url: excerpt(url.as_str()), reason: excerpt(reason) }
 }
 
 /// Returns the URLs at which the metadata of a protected resource may be, except the one that the server names.
@@ -258,7 +263,9 @@ mod tests {
     use oauth2::url::Url;
     use serde_json::json;
 
-    use super::{AuthorizationServer, resource_document_urls, same_issuer, server_document_urls};
+    use super::{
+        AuthorizationServer, ProtectedResource, resource_document_urls, same_issuer, server_document_urls,
+    };
     use crate::server_url::ServerUrl;
 
     fn texts(urls: &[Url]) -> Vec<&str> {
@@ -298,6 +305,33 @@ mod tests {
         assert!(!same_issuer("https://as.example/t", "https://as.example/t/"));
         assert!(!same_issuer("https://as.example", "https://AS.example"));
         assert!(!same_issuer("https://as.example", "https://other.example"));
+    }
+
+    #[test]
+    fn errors_quote_documents_on_one_short_line() {
+        let server = ServerUrl::parse("https://h.example/mcp").expect("a URL");
+        let url = Url::parse("https://h.example/.well-known/x").expect("a URL");
+        let hostile = format!("https://evil.example/\u{1b}[2J\n{}", "x".repeat(10_000));
+        let endpoint = json!("https://as.example/a");
+        let read = |document| AuthorizationServer::read(document, &url, &hostile, false).map(drop);
+        let errors = [
+            ProtectedResource::read(json!({"resource": hostile}), &url, &server).map(drop),
+            ProtectedResource::read(
+                json!({"resource": "x", "authorization_servers": hostile}),
+                &url,
+                &server,
+            )
+            .map(drop),
+            read(json!({"issuer": "https://as.example"})),
+            read(json!({"issuer": hostile})),
+            read(json!({"issuer": hostile, "code_challenge_methods_supported": ["S256"]})),
+            read(json!({"issuer": hostile, "code_challenge_methods_supported": ["S256"],
+                "authorization_endpoint": endpoint, "token_endpoint": "file:///x"})),
+        ];
+        for error in errors {
+            let text = error.expect_err("an error").to_string();
+            assert!(!text.contains(char::is_control) && text.chars().count() < 800, "{text}");
+        }
     }
 
     #[test]

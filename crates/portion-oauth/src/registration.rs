@@ -60,7 +60,7 @@ pub(crate) async fn register(
     scope: Option<&str>,
 ) -> Result<ClientIdentity, RegistrationError> {
     let endpoint = server.registration_endpoint.as_ref();
-    let endpoint = endpoint.ok_or_else(|| RegistrationError::NotOffered(server.issuer.clone()))?;
+    let endpoint = endpoint.ok_or_else(|| RegistrationError::NotOffered(excerpt(&server.issuer)))?;
     let mut request = json!({
         "client_name": "Portion",
         "redirect_uris": [redirect_uri],
@@ -74,12 +74,12 @@ pub(crate) async fn register(
     if let Some(scope) = scope {
         request["scope"] = scope.into();
     }
-    let url = endpoint.to_string();
+    let url = excerpt(&endpoint.to_string());
     let body = request.to_string().into_bytes();
     let response = http.post_json(endpoint.url(), body).await?;
     let status = response.status();
     if server.is_assumed && matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
-        return Err(RegistrationError::NoLogin(server.issuer.clone()));
+        return Err(RegistrationError::NoLogin(excerpt(&server.issuer)));
     }
     if !matches!(status, StatusCode::OK | StatusCode::CREATED) {
         return Err(RegistrationError::Refused { url, status, detail: error_detail(response.body()) });

@@ -10,12 +10,15 @@ use thiserror::Error;
 use tokio::time::sleep;
 
 use crate::credentials::{Credentials, StoredLogin};
+use crate::http::excerpt;
 use crate::server_url::ServerUrl;
 
 /// Pause between attempts to lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 /// Largest file, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Start of the year 10000, in seconds since 1970. Such times cannot be written as RFC 3339.
+const YEAR_10000: u64 = 253_402_300_800;
 
 /// Directory of tokens.
 #[derive(Clone, Debug)]
@@ -163,18 +166,19 @@ fn read(path: &Path) -> Result<Option<Credentials>, StoreError> {
 
 fn describe(credentials: Credentials) -> Option<StoredLogin> {
     let tokens = credentials.tokens;
+    let expires_at = tokens.expires_at.filter(|at| *at < YEAR_10000);
     Some(StoredLogin {
         server: ServerUrl::parse(&credentials.server).ok()?.to_string(),
-        issuer: credentials.issuer,
-        scope: tokens.scope,
-        expires_at: tokens.expires_at.map(|at| UNIX_EPOCH + Duration::from_secs(at)),
+        issuer: excerpt(&credentials.issuer),
+        scope: tokens.scope.as_deref().map(excerpt),
+        expires_at: expires_at.map(|at| UNIX_EPOCH + Duration::from_secs(at)),
         is_renewable: tokens.refresh_token.is_some(),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::TokenStore;
+    use super::{TokenStore, YEAR_10000, describe};
     use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
     use crate::server_url::ServerUrl;
 
@@ -194,6 +198,21 @@ mod tests {
             revocation_endpoint: None,
             client: ClientIdentity::configured("id", Some("secret")),
             tokens,
+        }
+    }
+
+    #[test]
+    fn lists_are_readable_whatever_is_stored() {
+        let server = ServerUrl::parse("https://h.example/a").expect("a URL");
+        let mut stored = credentials(&server);
+        stored.issuer = "https://as.example\u{1b}[2J\n".into();
+        stored.tokens.scope = Some("a ".repeat(1000));
+        for (at, is_shown) in [(YEAR_10000 - 1, true), (YEAR_10000, false), (u64::MAX, false)] {
+            stored.tokens.expires_at = Some(at);
+            let listed = describe(stored.clone()).expect("a login");
+            assert_eq!(listed.expires_at.is_some(), is_shown, "{at}");
+            assert_eq!(listed.issuer, "https://as.example [2J ");
+            assert_eq!(listed.scope.map(|scope| scope.chars().count()), Some(300));
         }
     }
 
