@@ -1,6 +1,7 @@
 //! The listener on loopback to which the browser is redirected after a login (RFC 8252, 7.3).
 
 use std::convert::Infallible;
+use std::future::Future;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::http::excerpt;
 
@@ -27,6 +28,8 @@ const PATH: &str = "/callback";
 /// Time for the last page to be sent, and for the head of a request to arrive.
 const LAST_PAGE_TIMEOUT: Duration = Duration::from_secs(1);
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause after a connection that could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A listener for one login.
 pub(crate) struct CallbackListener {
@@ -77,17 +80,14 @@ impl CallbackListener {
     }
 
     /// Waits for the redirect and returns its code.
-    pub(crate) async fn receive(
-        self,
-        expected: ExpectedRedirect,
-    ) -> io::Result<Result<String, CallbackError>> {
+    pub(crate) async fn receive(self, expected: ExpectedRedirect) -> Result<String, CallbackError> {
         let expected = Arc::new(expected);
         let (sender, mut outcomes) = mpsc::channel(1);
         let mut connections = JoinSet::new();
         let outcome = loop {
-            let stream = tokio::select! {
+            let (stream, _) = tokio::select! {
                 Some(outcome) = outcomes.recv() => break outcome,
-                accepted = self.listener.accept() => accepted?.0,
+                accepted = accept_next(|| self.listener.accept()) => accepted,
             };
             let (expected, sender) = (Arc::clone(&expected), sender.clone());
             connections.spawn(async move {
@@ -111,7 +111,18 @@ impl CallbackListener {
         };
         let pages = async { while connections.join_next().await.is_some() {} };
         let _ = timeout(LAST_PAGE_TIMEOUT, pages).await;
-        Ok(outcome)
+        outcome
+    }
+}
+
+/// Accepts a connection. An error ends one connection, or passes when files are closed again.
+async fn accept_next<T, F: Future<Output = io::Result<T>>>(accept: impl Fn() -> F) -> T {
+    loop {
+        match accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => tracing::debug!(%error, "the login listener could not accept a connection"),
+        }
+        sleep(ACCEPT_PAUSE).await;
     }
 }
 
@@ -168,15 +179,30 @@ fn page_for(redirect: &Redirect) -> Response<Full<Bytes>> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::future::ready;
+    use std::io;
+
     use http::{Method, Request};
 
-    use super::{CallbackError, ExpectedRedirect, Redirect, read_redirect};
+    use super::{CallbackError, ExpectedRedirect, Redirect, accept_next, read_redirect};
 
     fn check(method: Method, target: &str, requires_issuer: bool, expect: &Redirect) {
         let expected =
             ExpectedRedirect { state: "s1".into(), issuer: "https://as.example".into(), requires_issuer };
         let request = Request::builder().method(method).uri(target).body(()).expect("a request");
         assert_eq!(read_redirect(&request, &expected), *expect, "{target}");
+    }
+
+    #[tokio::test]
+    async fn an_error_of_one_connection_does_not_end_the_login() {
+        let attempts = Cell::new(0);
+        let accepted = accept_next(|| {
+            attempts.set(attempts.get() + 1);
+            let is_aborted = attempts.get() < 3;
+            ready(if is_aborted { Err(io::Error::from(io::ErrorKind::ConnectionAborted)) } else { Ok("x") })
+        });
+        assert_eq!((accepted.await, attempts.get()), ("x", 3));
     }
 
     #[test]

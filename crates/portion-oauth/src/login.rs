@@ -92,7 +92,7 @@ pub(crate) async fn log_in(
     };
     show(url.as_str());
     let received = timeout(choices.timeout, listener.receive(expected)).await;
-    let code = received.map_err(|_| LoginError::TimedOut(choices.timeout))??;
+    let code = received.map_err(|_| LoginError::TimedOut(choices.timeout))?;
     let code = code.map_err(|error: CallbackError| LoginError::Redirect(error.to_string()))?;
     let endpoint = TokenEndpoint {
         http,
