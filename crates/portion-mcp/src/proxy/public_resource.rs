@@ -53,10 +53,23 @@ fn replace_parameter(challenge: &str, value: &str) -> Option<String> {
     let start = find_parameter(challenge)?;
     let after = &challenge[start..];
     let end = match after.strip_prefix('"') {
-        Some(quoted) => quoted.find('"').map_or(after.len(), |end| end + 2),
+        Some(quoted) => find_quote(quoted).map_or(after.len(), |end| end + 2),
         None => after.find([',', ' ', '\t']).unwrap_or(after.len()),
     };
     Some(format!("{}\"{value}\"{}", &challenge[..start], &after[end..]))
+}
+
+/// Returns the position of the quote that ends a quoted string.
+fn find_quote(quoted: &str) -> Option<usize> {
+    let mut chars = quoted.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some(at),
+            '\\' => drop(chars.next()),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Returns the position of the value of the parameter, outside of quoted strings.
@@ -118,6 +131,11 @@ mod tests {
             r#"Bearer realm="resource_metadata=\"x\"", resource_metadata="y"#,
             Some(r#"Bearer realm="resource_metadata=\"x\"", resource_metadata="u""#),
         );
+        check(
+            r#"Bearer resource_metadata="https://x/\"a\\", scope="b""#,
+            Some(r#"Bearer resource_metadata="u", scope="b""#),
+        );
+        check(r#"Bearer resource_metadata="x\""#, Some(r#"Bearer resource_metadata="u""#));
         check(r#"Bearer my_resource_metadata="x""#, None);
         check("Bearer realm=é", None);
         check("Basic", None);
