@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import re
+import socket
 import stat
 import subprocess
 import threading
@@ -127,10 +128,12 @@ def authorization(era):
 
 
 def next_url(stderr):
+    said = []
     for line in stderr:
         if line.startswith("http"):
             return line.strip()
-    raise AssertionError("no URL was printed")
+        said.append(line)
+    raise AssertionError(f"no URL was printed: {''.join(said)}")
 
 
 def url_of(wire, number=1):
@@ -235,7 +238,14 @@ def test_a_login_that_nobody_finishes_is_an_error_that_names_the_command(guarded
         assert f"portion login {guarded.url}" in error["message"]
         # the login goes on, and a later request uses it
         follow(url_of(wire))
-        assert "result" in json.loads(wire.ask(request(1, "initialize", INITIALIZE)))
+        # the code may not be exchanged within the second that a request waits
+        deadline = time.monotonic() + SECONDS
+        number, answer = 1, {}
+        while "result" not in answer:
+            assert time.monotonic() < deadline, answer
+            answer = json.loads(wire.ask(request(number, "initialize", INITIALIZE)))
+            number += 1
+    assert guarded.count("authorizations") == 1
 
 
 def test_without_logins_the_error_names_the_command_at_once(guarded):
@@ -399,18 +409,20 @@ def test_metadata_of_another_resource_is_refused(guarded, resource, said):
 
 
 def test_a_client_that_is_registered_already_is_used(guarded):
-    port = free_port()
     client = {
         "client_id": "known",
         "client_secret": "s3cret/+ &",
-        "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
         "token_endpoint_auth_method": "client_secret_post",
         "grant_types": ["authorization_code", "refresh_token"],
         "scope": "mcp",
     }
-    guarded.control(clients=[client])
     guarded.env["SECRET_FOR_TEST"] = client["client_secret"]
-    guarded.log_in("--client-id", "known", "--client-secret", "${SECRET_FOR_TEST}", "--callback-port", str(port))
+
+    def log_in(port):
+        guarded.control(clients=[client | {"redirect_uris": [f"http://127.0.0.1:{port}/callback"]}])
+        guarded.log_in("--client-id", "known", "--client-secret", "${SECRET_FOR_TEST}", "--callback-port", str(port))
+
+    on_a_free_port(log_in)
     assert guarded.count("registrations") == 0 and guarded.stored()["client"]["client_id"] == "known"
     guarded.control(forget_access=True)
     with guarded.wrap() as wire:
@@ -418,11 +430,16 @@ def test_a_client_that_is_registered_already_is_used(guarded):
     assert guarded.count("refreshes") == 1
 
 
-def free_port():
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return sock.getsockname()[1]
+def on_a_free_port(use, attempts=5):
+    """Calls `use` with a free port, and again if another process has taken the port before."""
+    for attempt in range(1, attempts + 1):
+        with socket.create_server(("127.0.0.1", 0)) as sock:
+            port = sock.getsockname()[1]
+        try:
+            return use(port)
+        except AssertionError as error:
+            if attempt == attempts or "in use" not in str(error):
+                raise
 
 
 def test_a_header_of_the_operator_comes_before_logins(guarded):
@@ -473,15 +490,18 @@ def test_serve_is_the_resource_under_its_public_url(guarded):
 
 def test_a_client_logs_in_through_serve(guarded):
     """A strict client, which is Portion itself, on the address of `serve`."""
-    port = free_port()
-    origin = f"http://127.0.0.1:{port}"
-    command = [PORTION, "serve", "--listen", f"127.0.0.1:{port}", "--public-url", origin, "--url", guarded.url]
-    with Listening(command, env=guarded.env):
-        client = Guarded(guarded.origin, guarded.home)
+    client = Guarded(guarded.origin, guarded.home)
+
+    def log_in(port):
+        origin = f"http://127.0.0.1:{port}"
         client.url = f"{origin}/mcp"
-        client.log_in()
+        command = [PORTION, "serve", "--listen", f"127.0.0.1:{port}", "--public-url", origin, "--url", guarded.url]
+        with Listening(command, env=guarded.env):
+            client.log_in()
+
+    on_a_free_port(log_in)
     asked = guarded.control()["asked"][-1]
-    assert asked["resource"] == f"{origin}/mcp"
+    assert asked["resource"] == client.url
 
 
 class Unknown(http.server.BaseHTTPRequestHandler):
