@@ -56,7 +56,7 @@ impl View {
 
     /// Returns the same view with another target.
     pub(crate) fn with_target(&self, target: Target) -> Self {
-        Self { target, ..self.clone() }
+        Self { target, ..self.clone() }.with_id()
     }
 
     /// Returns the items per page, or lines per chunk, if they are fixed.
