@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::jwt::KeySet;
 
@@ -25,9 +25,9 @@ pub type FetchKeys = Box<dyn Fn() -> Pin<Box<dyn Future<Output = FetchedKeys> + 
 /// Cache of an issuer's keys.
 pub(crate) struct KeySource {
     fetch: FetchKeys,
-    current: Mutex<Option<Arc<LoadedKeys>>>,
+    current: Arc<Mutex<Option<Arc<LoadedKeys>>>>,
     /// Time of the last fetch. Held during a fetch, so that there is one at a time.
-    fetched_at: AsyncMutex<Option<Instant>>,
+    fetched_at: Arc<AsyncMutex<Option<Instant>>>,
 }
 
 struct LoadedKeys {
@@ -37,7 +37,7 @@ struct LoadedKeys {
 
 impl KeySource {
     pub(crate) fn new(fetch: FetchKeys) -> Self {
-        Self { fetch, current: Mutex::default(), fetched_at: AsyncMutex::default() }
+        Self { fetch, current: Arc::default(), fetched_at: Arc::default() }
     }
 
     /// Returns the keys for a token with this key id; `None` if there are none. Fetches them if they are old or lack the
@@ -50,28 +50,39 @@ impl KeySource {
                 return Some(Arc::clone(&loaded.keys));
             }
             // Old keys are used while another request fetches new ones.
-            Some(loaded) if has_key => match self.fetched_at.try_lock() {
+            Some(loaded) if has_key => match Arc::clone(&self.fetched_at).try_lock_owned() {
                 Ok(fetched_at) => self.refresh(fetched_at, current.is_some(), now).await,
                 Err(_) => return Some(Arc::clone(&loaded.keys)),
             },
-            _ => self.refresh(self.fetched_at.lock().await, current.is_some(), now).await,
+            _ => {
+                let fetched_at = Arc::clone(&self.fetched_at).lock_owned().await;
+                self.refresh(fetched_at, current.is_some(), now).await;
+            }
         }
         self.current(now).map(|loaded| Arc::clone(&loaded.keys))
     }
 
-    async fn refresh(&self, mut fetched_at: MutexGuard<'_, Option<Instant>>, has_keys: bool, now: Instant) {
+    /// Fetches the keys, in a task of its own: a client that disconnects drops the future of its request, which must
+    /// not end a fetch that others need.
+    async fn refresh(&self, mut fetched_at: OwnedMutexGuard<Option<Instant>>, has_keys: bool, now: Instant) {
         let interval = if has_keys { FETCH_INTERVAL } else { FIRST_FETCH_INTERVAL };
         if fetched_at.is_some_and(|at| now.saturating_duration_since(at) < interval) {
             return;
         }
         *fetched_at = Some(now);
-        let fetched = (self.fetch)().await.and_then(|document| KeySet::parse(&document).map_err(Into::into));
-        match fetched {
-            Ok(keys) => {
-                let loaded = LoadedKeys { keys: Arc::new(keys), loaded_at: now };
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(loaded));
+        let (fetch, current) = ((self.fetch)(), Arc::clone(&self.current));
+        let fetching = tokio::spawn(async move {
+            match fetch.await.and_then(|document| KeySet::parse(&document).map_err(Into::into)) {
+                Ok(keys) => {
+                    let loaded = LoadedKeys { keys: Arc::new(keys), loaded_at: now };
+                    *current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(loaded));
+                }
+                Err(error) => tracing::warn!(error, "the keys of the token issuer could not be fetched"),
             }
-            Err(error) => tracing::warn!(error, "the keys of the token issuer could not be fetched"),
+            drop(fetched_at);
+        });
+        if let Err(error) = fetching.await {
+            tracing::warn!(%error, "the keys of the token issuer could not be fetched");
         }
     }
 
@@ -90,7 +101,9 @@ impl LoadedKeys {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::task::Poll;
 
     use super::*;
     use crate::jwt::tests::{public_keys, signer};
@@ -108,9 +121,11 @@ mod tests {
             fetched.fetch_count.fetch_add(1, Relaxed);
             let ids = fetched.ids.lock().expect("no panic").clone();
             let keys = public_keys(&ids.iter().map(|id| (*id, signer())).collect::<Vec<_>>());
-            Box::pin(
-                async move { if ids.is_empty() { Err("unreachable".into()) } else { Ok(keys.into_bytes()) } },
-            )
+            Box::pin(async move {
+                // A fetch takes time.
+                tokio::task::yield_now().await;
+                if ids.is_empty() { Err("unreachable".into()) } else { Ok(keys.into_bytes()) }
+            })
         });
         (issuer, KeySource::new(fetch))
     }
@@ -138,6 +153,25 @@ mod tests {
         check("b", 1300, true, 4).await;
         check("b", 1301, true, 4).await;
         check("b", 629 + 24 * 3600, false, 5).await;
+    }
+
+    #[tokio::test]
+    async fn a_client_that_disconnects_does_not_end_the_fetch() {
+        let (issuer, source) = source(&["a"]);
+        let start = Instant::now();
+        let check = async |seconds: u64, fetch_count: usize| {
+            let now = start + Duration::from_secs(seconds);
+            let mut dropped = Box::pin(source.keys_for(Some("a"), now));
+            let polled = poll_fn(|cx| Poll::Ready(dropped.as_mut().poll(cx))).await;
+            drop(dropped);
+            assert!(polled.is_pending());
+            // Waits for the fetch that has begun, and does not begin another.
+            let _end_of_fetch = source.fetched_at.lock().await;
+            assert_eq!(source.current(now).map(|loaded| loaded.loaded_at), Some(now));
+            assert_eq!(issuer.fetch_count.load(Relaxed), fetch_count, "at {seconds}");
+        };
+        check(0, 1).await;
+        check(600, 2).await;
     }
 
     #[tokio::test]

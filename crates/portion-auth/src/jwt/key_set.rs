@@ -89,9 +89,11 @@ impl KeySet {
         Ok(Self(keys))
     }
 
-    /// Returns true if a key has this id; without an id, every key may be meant.
+    /// Returns true if a key has this id; without an id, and in a set without ids, every key may be meant.
     pub(crate) fn has(&self, id: Option<&str>) -> bool {
-        id.is_none() || self.0.iter().any(|key| key.id.as_deref() == id)
+        id.is_none()
+            || self.0.iter().any(|key| key.id.as_deref() == id)
+            || self.0.iter().all(|key| key.id.is_none())
     }
 
     /// Verifies the signature of a token.
@@ -100,7 +102,7 @@ impl KeySet {
     /// Returns [`JwtError`] if no key has its id and algorithm, or the signature is wrong.
     pub(super) fn verify(&self, token: &EncodedToken<'_>) -> Result<(), JwtError> {
         let is_meant = |key: &&Key| {
-            (token.key_id().is_none() || key.id.as_deref() == token.key_id())
+            (token.key_id().is_none() || key.id.is_none() || key.id.as_deref() == token.key_id())
                 && key.key.algorithm() == token.algorithm()
         };
         let mut keys = self.0.iter().filter(is_meant).peekable();

@@ -229,6 +229,27 @@ fn keys_of_other_kinds_are_skipped() {
 }
 
 #[test]
+fn a_key_without_an_id_is_meant_by_any_token() {
+    let (named, unnamed) = (signer(), signer());
+    let mut jwk = unnamed.jwk("");
+    jwk.as_object_mut().expect("an object").remove("kid");
+    let verifier = verifier(&[]);
+    let set = |keys: Value| KeySet::parse(json!({ "keys": keys }).to_string().as_bytes()).expect("keys");
+    let token = |by: &Signer, id: &str| by.sign(&json!({ "alg": "EdDSA", "kid": id }), &claims().to_string());
+    let alone = set(json!([jwk]));
+    assert!(alone.has(Some("any")), "another fetch would not help");
+    assert_eq!(verify(&verifier, &alone, &token(&unnamed, "any")), Ok(ada()));
+    assert_eq!(verify(&verifier, &alone, &token(&named, "a")), Err(JwtError::WrongSignature));
+    let mixed = set(json!([named.jwk("a"), jwk]));
+    assert!(mixed.has(Some("a")) && !mixed.has(Some("b")), "a key with that id may be new");
+    for (by, id, expect) in
+        [(&named, "a", Ok(ada())), (&unnamed, "b", Ok(ada())), (&named, "b", Err(JwtError::WrongSignature))]
+    {
+        assert_eq!(verify(&verifier, &mixed, &token(by, id)), expect, "{id}");
+    }
+}
+
+#[test]
 fn every_changed_bit_is_noticed() {
     let verifier = verifier(&[]);
     for signer in signers() {
