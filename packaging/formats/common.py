@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ DESCRIPTION = "Keeps results of MCP servers and JSON APIs inside a token budget,
 PROCESSORS = {
     "x86_64": ("amd64", "x64"), "amd64": ("amd64", "x64"), "aarch64": ("arm64", "arm64"), "arm64": ("arm64", "arm64"),
 }
+# Longest time for all replies of a server.
+REPLIES_SECONDS = 120
 SYSTEMS = {"linux": "linux", "darwin": "darwin", "win32": "win32"}
 
 
@@ -81,31 +84,43 @@ def fill(template, **values):
 
 
 def replies(line, requests, **options):
-    """The results that a server on stdio gives to requests, in their order."""
-    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "packaging", "version": "1"}}
-    with subprocess.Popen(
+    """The results that a server on stdio gives to requests, in their order. A server that takes too long is ended."""
+    process = subprocess.Popen(
         [str(word) for word in line], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options
-    ) as process:
+    )
+    limit = threading.Timer(REPLIES_SECONDS, process.kill)
+    limit.start()
+    try:
+        with process:
+            return talk(process, line, requests)
+    finally:
+        limit.cancel()
 
-        def send(message):
-            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-            process.stdin.flush()
 
-        def ask(number, method, params):
-            send({"id": number, "method": method, "params": params})
-            for answer in process.stdout:
-                if (message := json.loads(answer)).get("id") == number:
-                    return message["result"]
-            sys.exit(f"packaging/build: {' '.join(map(str, line))} ended before it answered {method}")
+def talk(process, line, requests):
+    """The results that a process gives to requests on its stdin."""
+    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "packaging", "version": "1"}}
 
-        ask(0, "initialize", opening)
-        send({"method": "notifications/initialized"})
-        found = []
-        for number, request in enumerate(requests, 1):
-            params = request(found) if callable(request) else request
-            found.append(ask(number, "tools/call", params))
-        process.stdin.close()
-        process.wait(timeout=30)
+    def send(message):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        process.stdin.flush()
+
+    def ask(number, method, params):
+        send({"id": number, "method": method, "params": params})
+        for answer in process.stdout:
+            if (message := json.loads(answer)).get("id") == number:
+                return message["result"]
+        command = " ".join(map(str, line))
+        sys.exit(f"packaging/build: {command} ended, or took over {REPLIES_SECONDS} s, before it answered {method}")
+
+    ask(0, "initialize", opening)
+    send({"method": "notifications/initialized"})
+    found = []
+    for number, request in enumerate(requests, 1):
+        params = request(found) if callable(request) else request
+        found.append(ask(number, "tools/call", params))
+    process.stdin.close()
+    process.wait(timeout=30)
     return found
 
 

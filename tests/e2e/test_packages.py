@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -122,10 +123,17 @@ def test_the_registry_entry_names_the_packages_of_this_version(release):
 
 def test_release_notes_are_a_section_of_the_changelog():
     script = REPOSITORY / "packaging/release-notes"
-    notes = subprocess.run([script, "Unreleased"], capture_output=True, text=True, check=True).stdout
     changelog = (REPOSITORY / "CHANGELOG.md").read_text()
-    assert "## [" not in notes and "### Added" in notes
-    assert notes.split() == changelog.split("## [Unreleased]", 1)[1].split("\n## [", 1)[0].split()
-    assert all(line.startswith(("#", "- ", "  - ")) or not line or line[0].isalpha() for line in notes.splitlines())
+    versions = re.findall(r"^## \[([^\]]+)\]", changelog, re.MULTILINE)
+    sections = [section.partition("\n")[2].split() for section in changelog.split("\n## [")[1:]]
+    assert any(sections)
+    for version, section in zip(versions, sections, strict=True):
+        done = subprocess.run([script, version], capture_output=True, text=True)
+        # There may be no unreleased changes.
+        assert done.returncode == (0 if section else 1), version
+        notes = done.stdout
+        assert notes.split() == section
+        assert not section or "### " in notes
+        assert all(line.startswith(("#", "- ", "  - ")) or not line or line[0].isalpha() for line in notes.splitlines())
     unknown = subprocess.run([script, "9.9.9"], capture_output=True, text=True)
-    assert unknown.returncode == 1 and "it has Unreleased" in unknown.stderr
+    assert unknown.returncode == 1 and f"it has {versions[0]}" in unknown.stderr

@@ -17,8 +17,8 @@ from test_http_api import API
 CONNECTIONS = 1_000
 SECONDS = 15
 """The longest life of such a connection."""
-HEALTH_SECONDS = 0.5
-"""The longest health check but for one in a hundred; on a machine of its own it takes a few milliseconds."""
+HEALTH_SECONDS = 3
+"""The longest health check but for one in a hundred: a few milliseconds on an idle machine, and more on a busy one."""
 
 BEGIN = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 SLOW = {
@@ -97,15 +97,21 @@ def closed(connections, seconds):
 
 
 def test_slow_connections_are_closed_and_health_does_not_wait(front):
-    checks, stop = [], threading.Event()
+    checks, failures, stop = [], [], threading.Event()
     health = admin(front) + "/health"
 
     def check():
         with requests.Session() as session:
             while not stop.wait(0.02):
                 began = time.monotonic()
-                assert session.get(health, timeout=30).status_code == 200
-                checks.append(time.monotonic() - began)
+                try:
+                    status = session.get(health, timeout=30).status_code
+                except requests.RequestException as error:
+                    status = repr(error)
+                if status == 200:
+                    checks.append(time.monotonic() - began)
+                else:
+                    failures.append(status)
 
     checker = threading.Thread(target=check)
     connections = opened(front.url, CONNECTIONS)
@@ -120,9 +126,11 @@ def test_slow_connections_are_closed_and_health_does_not_wait(front):
     kinds = list(SLOW)
     left = {kinds[n % len(kinds)] for n, connection in enumerate(connections) if connection not in ended}
     assert not left, f"still open after {SECONDS} s: {left}"
+    assert not failures, f"{len(failures)} health checks failed, such as {failures[0]}"
+    assert len(checks) > 50, f"{len(checks)} health checks"
     p99 = sorted(checks)[int(len(checks) * 0.99) - 1]
     print(f"{len(checks)} health checks, p99 {p99 * 1000:.1f} ms")
-    assert len(checks) > 50 and p99 < HEALTH_SECONDS, p99
+    assert p99 < HEALTH_SECONDS, p99
 
 
 def test_a_slow_body_is_answered(front):
