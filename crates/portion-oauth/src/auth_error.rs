@@ -45,9 +45,12 @@ pub enum AuthError {
     /// No response.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// Another process holds the tokens.
+    /// Another process is logging in.
     #[error("another process is logging in at {0}; finish that login first")]
     Locked(ServerUrl),
+    /// Another process holds the tokens.
+    #[error("another process renews the tokens of {0}; try again")]
+    Busy(ServerUrl),
     /// The work was stopped.
     #[error("the login at {0} was stopped")]
     Stopped(ServerUrl),

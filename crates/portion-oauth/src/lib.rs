@@ -9,7 +9,8 @@
 //! - `registration`: the identity of this client (RFC 7591, client id metadata documents)
 //! - `login`, `callback`, `token_request`: authorization code with PKCE; the redirect back; tokens and their revocation
 //! - `credentials`, `store`: tokens of a server; their files, with locks between processes
-//! - `session`, `auth_error`: all of these together; reasons that there is no token
+//! - `session`, `token_work`, `token_state`, `auth_error`: all of these together: the token for requests; renewals and
+//!   logins; tokens in memory; reasons that there is no token
 //!
 //! No redirect is followed. Errors and logs contain no token, code or secret.
 
@@ -27,6 +28,8 @@ mod server_url;
 mod session;
 mod store;
 mod token_request;
+mod token_state;
+mod token_work;
 
 pub use auth_error::AuthError;
 pub use challenge::Challenge;

@@ -43,6 +43,13 @@ pub enum LoginError {
     TimedOut(Duration),
 }
 
+impl LoginError {
+    /// Returns true if a person has seen the login: it failed after the browser was opened.
+    pub(crate) fn was_shown(&self) -> bool {
+        matches!(self, Self::Redirect(_) | Self::TimedOut(_) | Self::Token(_))
+    }
+}
+
 /// What the operator has chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct LoginChoices {

@@ -1,6 +1,6 @@
 //! The access token of one server: read, renewed, or obtained by a login, once for all requests that need it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -9,20 +9,16 @@ use tokio::time::timeout;
 
 use crate::auth_error::AuthError;
 use crate::challenge::Challenge;
-use crate::credentials::{ClientIdentity, Credentials, Secret};
-use crate::discovery::{Discovery, discover};
-use crate::endpoint::Endpoint;
-use crate::http::{HttpError, OAuthHttp};
-use crate::login::{LoginChoices, LoginError, choose_scope, log_in};
-use crate::registration::RegistrationError;
+use crate::credentials::{Credentials, Secret};
 use crate::server_url::ServerUrl;
-use crate::store::{StoreError, TokenStore};
-use crate::token_request::{TokenEndpoint, TokenError, revoke};
+use crate::store::{LockKind, StoreError, TokenStore};
+use crate::token_request::{TokenError, revoke};
+use crate::token_work::{Need, Outcome, TokenWork, Work, WorkKind};
 
-/// Time for another process to finish with the tokens, before a logout gives up.
-const LOGOUT_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A request that changes nothing and shows whether the server asks for authorization.
-const PROBE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+/// Time for another process to release a lock, before a login or logout of the user gives up.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest time that a request waits for the renewal of a token that is still valid.
+const EARLY_RENEWAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Shows the URL of a login to the user.
 pub type ShowLogin = Arc<dyn Fn(&str) + Send + Sync>;
@@ -50,43 +46,7 @@ pub struct SessionOptions {
 
 /// Access to one server.
 #[derive(Clone)]
-pub struct OAuthSession(Arc<Inner>);
-
-struct Inner {
-    server: ServerUrl,
-    store: TokenStore,
-    options: SessionOptions,
-    http: OAuthHttp,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    is_loaded: bool,
-    credentials: Option<Arc<Credentials>>,
-    /// Work that obtains a token at present, or did last.
-    running: Option<Work>,
-}
-
-/// Work that obtains a token, and its outcome.
-#[derive(Clone)]
-struct Work {
-    outcome: watch::Receiver<Option<Outcome>>,
-    may_log_in: bool,
-}
-
-type Outcome = Result<Arc<Credentials>, Arc<AuthError>>;
-
-/// What a request needs.
-#[derive(Clone, Default)]
-struct Need {
-    /// Access token that the server rejected.
-    rejected: Option<Secret>,
-    challenge: Option<Challenge>,
-    /// False if a token was rejected that has just been renewed.
-    may_refresh: bool,
-    may_log_in: bool,
-}
+pub struct OAuthSession(Arc<TokenWork>);
 
 /// Result of a logout.
 #[derive(Debug)]
@@ -105,13 +65,12 @@ pub enum LogoutOutcome {
 impl OAuthSession {
     /// Creates a session with the stored tokens of `server`.
     pub fn new(server: ServerUrl, store: TokenStore, options: SessionOptions) -> Self {
-        let (http, state) = (OAuthHttp::default(), Mutex::default());
-        Self(Arc::new(Inner { server, store, options, http, state }))
+        Self(Arc::new(TokenWork::new(server, store, options)))
     }
 
     /// Returns true while a token is being obtained.
     pub fn is_pending(&self) -> bool {
-        self.0.state().running.as_ref().is_some_and(Work::is_running)
+        self.0.state().is_working()
     }
 
     /// Returns the access token, renewed if it expires soon; `None` if there is none.
@@ -121,7 +80,11 @@ impl OAuthSession {
             return Some(stored.tokens.access_token.clone());
         }
         let rejected = Some(stored.tokens.access_token.clone());
-        match self.obtain(Need { rejected, may_refresh: true, ..Need::default() }).await {
+        let mut limit = self.0.options.request_timeout;
+        if !stored.tokens.is_expired() {
+            limit = limit.min(EARLY_RENEWAL_TIMEOUT);
+        }
+        match self.obtain(Need { rejected, may_refresh: true, ..Need::default() }, limit).await {
             Ok(credentials) => Some(credentials.tokens.access_token.clone()),
             Err(error) => {
                 tracing::debug!(%error, "the access token was not renewed");
@@ -148,7 +111,9 @@ impl OAuthSession {
         }
         let may_refresh = !is_repeated && !is_step_up;
         let need = Need { rejected, challenge: Some(challenge), may_refresh, may_log_in: true };
-        self.obtain(need).await.map(|credentials| Some(credentials.tokens.access_token.clone()))
+        self.obtain(need, self.0.options.request_timeout)
+            .await
+            .map(|credentials| Some(credentials.tokens.access_token.clone()))
     }
 
     /// Logs in, also if there is a token.
@@ -156,11 +121,13 @@ impl OAuthSession {
     /// # Errors
     /// Returns [`AuthError`] if that fails.
     pub async fn log_in(&self) -> Result<(), AuthError> {
-        let inner = &self.0;
-        let lock = timeout(LOGOUT_LOCK_TIMEOUT, inner.store.lock(&inner.server)).await;
-        let _lock = lock.map_err(|_| AuthError::Locked(inner.server.clone()))??;
-        let challenge = inner.probe().await?;
-        inner.log_in(challenge.as_ref(), None).await.map(drop)
+        let work = &self.0;
+        let lock = timeout(LOCK_TIMEOUT, work.store.lock(&work.server, LockKind::Login)).await;
+        let _login = lock.map_err(|_| AuthError::Locked(work.server.clone()))??;
+        let challenge = work.probe().await?;
+        let credentials = work.log_in(challenge.as_ref(), None).await?;
+        let _tokens = work.store.lock(&work.server, LockKind::Tokens).await?;
+        Ok(work.store.save(&work.server, &credentials)?)
     }
 
     /// Removes the tokens and revokes them at the server, if it offers that.
@@ -168,205 +135,273 @@ impl OAuthSession {
     /// # Errors
     /// Returns [`AuthError`] if they cannot be removed.
     pub async fn log_out(&self) -> Result<LogoutOutcome, AuthError> {
-        let inner = &self.0;
-        let lock = timeout(LOGOUT_LOCK_TIMEOUT, inner.store.lock(&inner.server)).await;
-        let _lock = lock.map_err(|_| AuthError::Locked(inner.server.clone()))??;
-        let stored = match inner.store.load(&inner.server) {
+        let work = &self.0;
+        let lock = timeout(LOCK_TIMEOUT, work.store.lock(&work.server, LockKind::Tokens)).await;
+        let _tokens = lock.map_err(|_| AuthError::Busy(work.server.clone()))??;
+        let stored = match work.store.load(&work.server) {
             Err(StoreError::Corrupt(_)) => None,
             loaded => loaded?,
         };
-        inner.store.remove(&inner.server)?;
+        work.store.remove(&work.server)?;
         let Some(credentials) = stored else { return Ok(LogoutOutcome::NotLoggedIn) };
-        Ok(match revoke(&inner.http, &credentials, inner.server.is_loopback()).await {
+        Ok(match revoke(&work.http, &credentials, work.server.is_loopback()).await {
             Ok(is_revoked) => LogoutOutcome::Removed { is_revoked },
             Err(error) => LogoutOutcome::NotRevoked(error),
         })
     }
 
-    /// Waits for the work that runs, or starts it, until there is a token that was not rejected.
-    async fn obtain(&self, need: Need) -> Result<Arc<Credentials>, Arc<AuthError>> {
-        let limit = self.0.options.request_timeout;
-        let waiting = async {
-            loop {
-                let (mut work, is_own) = self.join_or_start(&need);
-                let outcome = match work.outcome.wait_for(Option::is_some).await {
-                    Ok(outcome) => outcome.clone(),
-                    Err(_) => None,
-                };
-                let outcome =
-                    outcome.unwrap_or_else(|| Err(Arc::new(AuthError::Stopped(self.0.server.clone()))));
-                let is_new =
-                    |found: &Arc<Credentials>| need.rejected.as_ref() != Some(&found.tokens.access_token);
-                // Work for another request may have done less than this one needs.
-                let is_complete = is_own || work.may_log_in || !need.may_log_in;
-                if (outcome.is_err() && is_complete) || is_own || outcome.as_ref().is_ok_and(is_new) {
-                    return outcome;
-                }
+    /// Renews the token, or logs in if that does not help and is allowed.
+    async fn obtain(&self, need: Need, limit: Duration) -> Result<Arc<Credentials>, Arc<AuthError>> {
+        let login_required = || Arc::new(AuthError::LoginRequired(self.0.server.clone()));
+        let obtaining = async {
+            if let Some(renewed) = self.run(WorkKind::Renewal, &need).await? {
+                return Ok(renewed);
             }
+            if !need.may_log_in {
+                return Err(login_required());
+            }
+            self.run(WorkKind::Login, &need).await?.ok_or_else(login_required)
         };
-        timeout(limit, waiting)
+        timeout(limit, obtaining)
             .await
             .unwrap_or_else(|_| Err(Arc::new(AuthError::Waiting(self.0.server.clone()))))
     }
 
+    /// Waits for the work of this kind that runs, or starts it, until it has done what this request needs.
+    async fn run(&self, kind: WorkKind, need: &Need) -> Outcome {
+        loop {
+            let (mut work, is_own) = self.join_or_start(kind, need);
+            let outcome = match work.outcome.wait_for(Option::is_some).await {
+                Ok(outcome) => outcome.clone(),
+                Err(_) => None,
+            };
+            let outcome = outcome.unwrap_or_else(|| Err(Arc::new(AuthError::Stopped(self.0.server.clone()))));
+            let is_enough = match &outcome {
+                Ok(Some(found)) => need.rejected.as_ref() != Some(&found.tokens.access_token),
+                // A renewal for another request may have tried less than this one needs.
+                Ok(None) | Err(_) => kind == WorkKind::Login || work.may_refresh || !need.may_refresh,
+            };
+            if is_own || is_enough {
+                return outcome;
+            }
+        }
+    }
+
     /// Returns the work to wait for, and true if it was started for this need.
-    fn join_or_start(&self, need: &Need) -> (Work, bool) {
+    fn join_or_start(&self, kind: WorkKind, need: &Need) -> (Work, bool) {
         let mut state = self.0.state();
-        if let Some(work) = state.running.as_ref().filter(|work| work.is_running()) {
+        let slot = state.slot(kind);
+        if let Some(work) = slot.as_ref().filter(|work| work.is_running()) {
             return (work.clone(), false);
         }
         let (sender, outcome) = watch::channel(None);
-        let work = Work { outcome, may_log_in: need.may_log_in };
-        state.running = Some(work.clone());
+        let work = Work { outcome, may_refresh: need.may_refresh };
+        *slot = Some(work.clone());
         drop(state);
-        let (inner, need) = (Arc::clone(&self.0), need.clone());
+        let (tokens, need) = (Arc::clone(&self.0), need.clone());
         // A task of its own: it must not end with the request that started it.
         tokio::spawn(async move {
-            let outcome = inner.work(&need).await.map_err(Arc::new);
-            if let Ok(credentials) = &outcome {
-                inner.state().credentials = Some(Arc::clone(credentials));
-            }
+            let outcome = tokens.run(kind, &need).await;
             sender.send_replace(Some(outcome));
         });
         (work, true)
     }
 }
 
-impl Work {
-    fn is_running(&self) -> bool {
-        self.outcome.has_changed().is_ok() && self.outcome.borrow().is_none()
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::convert::Infallible;
+    use std::io::Write as _;
+    use std::net::TcpStream;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
-impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    use bytes::Bytes;
+    use http::{Request, Response, StatusCode};
+    use http_body_util::{BodyExt as _, Full};
+    use hyper::body::Incoming;
+    use hyper::server::conn::http1;
+    use hyper::service::service_fn;
+    use hyper_util::rt::TokioIo;
+    use oauth2::url::{Url, form_urlencoded};
+    use serde_json::json;
+    use tempfile::TempDir;
+    use tokio::net::TcpListener;
+
+    use super::{OAuthSession, SessionOptions};
+    use crate::auth_error::AuthError;
+    use crate::challenge::Challenge;
+    use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens, now};
+    use crate::server_url::ServerUrl;
+    use crate::store::{LockKind, TokenStore};
+
+    /// An authorization server whose refresh tokens are good once: `r0` is followed by `r1`. Tokens expire at once.
+    struct Fixture {
+        origin: String,
+        server: ServerUrl,
+        store: TokenStore,
+        _folder: TempDir,
     }
 
-    /// Returns the tokens, read from the store the first time.
-    fn current(&self) -> Option<Arc<Credentials>> {
-        let mut state = self.state();
-        if !state.is_loaded {
-            state.is_loaded = true;
-            state.credentials = self.load().map(Arc::new);
+    impl Fixture {
+        async fn start() -> Self {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+            let origin = format!("http://{}", listener.local_addr().expect("an address"));
+            let refreshes = Arc::new(AtomicUsize::new(0));
+            let base = origin.clone();
+            tokio::spawn(async move {
+                while let Ok((stream, _)) = listener.accept().await {
+                    let (origin, refreshes) = (base.clone(), Arc::clone(&refreshes));
+                    let service =
+                        service_fn(move |request| respond(request, origin.clone(), Arc::clone(&refreshes)));
+                    tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+                }
+            });
+            let folder = tempfile::tempdir().expect("a folder");
+            let store = TokenStore::new(folder.path().join("oauth"));
+            let server = ServerUrl::parse(&format!("{origin}/mcp")).expect("a URL");
+            Self { origin, server, store, _folder: folder }
         }
-        state.credentials.clone()
+
+        /// Stores tokens that are due, and expire at this time.
+        fn store_tokens(&self, expires_at: u64) {
+            let tokens = Tokens {
+                access_token: Secret::new("a0"),
+                refresh_token: Some(Secret::new("r0")),
+                scope: None,
+                renew_at: Some(1),
+                expires_at: Some(expires_at),
+            };
+            let credentials = Credentials {
+                server: self.server.as_str().to_owned(),
+                resource: None,
+                issuer: self.origin.clone(),
+                token_endpoint: format!("{}/token", self.origin),
+                revocation_endpoint: None,
+                client: ClientIdentity::configured("id", None),
+                tokens,
+            };
+            self.store.save(&self.server, &credentials).expect("saved");
+        }
+
+        fn session(&self, options: SessionOptions) -> OAuthSession {
+            let request_timeout = Duration::from_hours(1);
+            let options = SessionOptions { login_timeout: request_timeout, request_timeout, ..options };
+            OAuthSession::new(self.server.clone(), self.store.clone(), options)
+        }
     }
 
-    /// Reads the tokens, unless another client was chosen.
-    fn load(&self) -> Option<Credentials> {
-        let loaded = self.store.load(&self.server).unwrap_or_else(|error| {
-            tracing::warn!(%error, "the stored login cannot be used");
-            None
-        });
-        let chosen = self.options.client_id.as_ref();
-        loaded.filter(|stored| chosen.is_none_or(|id| *id == stored.client.client_id))
-    }
-
-    /// Obtains a token that differs from the rejected one.
-    async fn work(&self, need: &Need) -> Result<Arc<Credentials>, AuthError> {
-        // Held during a login, so that two processes do not both open a browser.
-        let _lock = self.store.lock(&self.server).await?;
-        let stored = self.load();
-        if let Some(stored) = &stored {
-            // Another process may have renewed it meanwhile.
-            if need.rejected.as_ref() != Some(&stored.tokens.access_token) && !stored.tokens.is_expired() {
-                return Ok(Arc::new(stored.clone()));
+    async fn respond(
+        request: Request<Incoming>,
+        origin: String,
+        refreshes: Arc<AtomicUsize>,
+    ) -> Result<Response<Full<Bytes>>, Infallible> {
+        let path = request.uri().path().to_owned();
+        let body = request.into_body().collect().await.expect("a body").to_bytes();
+        let (status, document) = match path.as_str() {
+            "/.well-known/oauth-authorization-server" => (
+                StatusCode::OK,
+                json!({
+                    "issuer": origin,
+                    "authorization_endpoint": format!("{origin}/authorize"),
+                    "token_endpoint": format!("{origin}/token"),
+                    "registration_endpoint": format!("{origin}/register"),
+                    "code_challenge_methods_supported": ["S256"],
+                }),
+            ),
+            "/register" => (StatusCode::CREATED, json!({"client_id": "id"})),
+            "/token" => {
+                let form: HashMap<_, _> = form_urlencoded::parse(&body).into_owned().collect();
+                let count = refreshes.load(Ordering::SeqCst);
+                if form.get("refresh_token") == Some(&format!("r{count}")) {
+                    let next = refreshes.fetch_add(1, Ordering::SeqCst) + 1;
+                    let (access, refresh) = (format!("a{next}"), format!("r{next}"));
+                    let document = json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer",
+                        "expires_in": 0});
+                    (StatusCode::OK, document)
+                } else {
+                    (StatusCode::BAD_REQUEST, json!({"error": "invalid_grant"}))
+                }
             }
-            if need.may_refresh
-                && let Some(renewed) = self.refresh(stored).await?
-            {
-                return Ok(renewed);
-            }
+            _ => (StatusCode::NOT_FOUND, json!({})),
+        };
+        let mut response = Response::new(Full::from(document.to_string()));
+        *response.status_mut() = status;
+        response.headers_mut().insert("content-type", http::HeaderValue::from_static("application/json"));
+        Ok(response)
+    }
+
+    fn refuse(url: &str) {
+        let url = Url::parse(url).expect("a URL");
+        let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
+        let redirect = Url::parse(&query["redirect_uri"]).expect("a URL");
+        let address = ("127.0.0.1", redirect.port().expect("a port"));
+        let mut stream = TcpStream::connect(address).expect("a listener");
+        let target = format!("{}?error=access_denied&state={}", redirect.path(), query["state"]);
+        write!(stream, "GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").expect("sent");
+        std::mem::forget(stream);
+    }
+
+    async fn token(session: &OAuthSession) -> Option<String> {
+        session.token().await.map(|token| token.expose().to_owned())
+    }
+
+    #[tokio::test]
+    async fn a_pending_login_does_not_block_a_renewal() {
+        let fixture = Fixture::start().await;
+        fixture.store_tokens(1);
+        let login = fixture.store.try_lock(&fixture.server, LockKind::Login).expect("a file").expect("free");
+        assert_eq!(token(&fixture.session(SessionOptions::default())).await.as_deref(), Some("a1"));
+        drop(login);
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_still_valid_is_used_while_its_renewal_hangs() {
+        let fixture = Fixture::start().await;
+        fixture.store_tokens(now() + 3600);
+        let tokens =
+            fixture.store.try_lock(&fixture.server, LockKind::Tokens).expect("a file").expect("free");
+        assert_eq!(token(&fixture.session(SessionOptions::default())).await.as_deref(), Some("a0"));
+        drop(tokens);
+    }
+
+    #[tokio::test]
+    async fn tokens_that_cannot_be_stored_are_renewed_from_memory() {
+        let fixture = Fixture::start().await;
+        fixture.store_tokens(1);
+        let session = fixture.session(SessionOptions::default());
+        assert_eq!(token(&session).await.as_deref(), Some("a1"));
+        // A folder in place of the file can be neither read nor replaced.
+        let file = fixture.store.file(&fixture.server);
+        std::fs::remove_file(&file).expect("removed");
+        std::fs::create_dir(&file).expect("a folder");
+        assert_eq!(token(&session).await.as_deref(), Some("a2"));
+        assert_eq!(token(&session).await.as_deref(), Some("a3"));
+        std::fs::remove_dir(&file).expect("removed");
+        fixture.store_tokens(1);
+        assert_eq!(token(&session).await, None, "the file is newer, and its refresh token is used up");
+    }
+
+    #[tokio::test]
+    async fn a_refused_login_is_not_repeated_at_once() {
+        let fixture = Fixture::start().await;
+        let shown = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&shown);
+        let show = move |url: &str| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            refuse(url);
+        };
+        let session =
+            fixture.session(SessionOptions { show: Some(Arc::new(show)), ..SessionOptions::default() });
+        for _ in 0..3 {
+            let renewed = session.renew(None, StatusCode::UNAUTHORIZED, Challenge::default(), false).await;
+            let error = renewed.expect_err("a refusal");
+            assert!(matches!(&*error, AuthError::LoginFailed { .. }), "{error}");
         }
-        if !need.may_log_in {
-            return Err(AuthError::LoginRequired(self.server.clone()));
-        }
-        let is_step_up = need.challenge.as_ref().is_some_and(Challenge::is_insufficient_scope);
-        let granted = stored.filter(|_| is_step_up).and_then(|stored| stored.tokens.scope);
-        self.log_in(need.challenge.as_ref(), granted.as_deref()).await
-    }
-
-    /// Renews the tokens; `None` if only a login helps.
-    async fn refresh(&self, stored: &Credentials) -> Result<Option<Arc<Credentials>>, AuthError> {
-        let Some(token) = stored.tokens.refresh_token.as_ref().filter(|_| !stored.client.is_expired()) else {
-            return Ok(None);
-        };
-        let Ok(url) = Endpoint::parse(&stored.token_endpoint, self.server.is_loopback()) else {
-            return Ok(None);
-        };
-        let endpoint = TokenEndpoint {
-            http: &self.http,
-            url: url.url(),
-            client: &stored.client,
-            resource: stored.resource.as_deref(),
-        };
-        match endpoint.refresh(token, &stored.tokens).await {
-            Ok(tokens) => {
-                let renewed = Credentials { tokens, ..stored.clone() };
-                self.store.save(&self.server, &renewed)?;
-                tracing::info!(server = %self.server, "renewed the access token");
-                Ok(Some(Arc::new(renewed)))
-            }
-            Err(error) if error.needs_login() => {
-                tracing::info!(server = %self.server, %error, "the refresh token is no longer valid");
-                self.store.remove(&self.server)?;
-                self.state().credentials = None;
-                Ok(None)
-            }
-            Err(reason) => Err(AuthError::NotRenewed { server: self.server.clone(), reason }),
-        }
-    }
-
-    /// Logs in and stores the tokens. The store must be locked.
-    async fn log_in(
-        &self,
-        challenge: Option<&Challenge>,
-        granted: Option<&str>,
-    ) -> Result<Arc<Credentials>, AuthError> {
-        let Some(show) = &self.options.show else {
-            return Err(AuthError::LoginRequired(self.server.clone()));
-        };
-        let failed = |reason: LoginError| match reason {
-            LoginError::Registration(reason @ RegistrationError::NoLogin(_)) => AuthError::NoLogin(reason),
-            reason => AuthError::LoginFailed { server: self.server.clone(), reason },
-        };
-        let found =
-            discover(&self.http, &self.server, challenge).await.map_err(|error| failed(error.into()))?;
-        let scope = self.scope(challenge, granted, &found);
-        let choices = self.choices();
-        let login = log_in(&self.http, &self.server, &found, scope.as_deref(), &choices, show.as_ref());
-        let credentials = login.await.map_err(failed)?;
-        self.store.save(&self.server, &credentials)?;
-        tracing::info!(server = %self.server, issuer = credentials.issuer, "logged in");
-        Ok(Arc::new(credentials))
-    }
-
-    fn scope(
-        &self,
-        challenge: Option<&Challenge>,
-        granted: Option<&str>,
-        found: &Discovery,
-    ) -> Option<String> {
-        let challenged = challenge.and_then(|challenge| challenge.scope.as_deref());
-        choose_scope(self.options.scope.as_deref(), challenged, granted, found)
-    }
-
-    fn choices(&self) -> LoginChoices {
-        let options = &self.options;
-        let client = options.client_id.as_deref();
-        LoginChoices {
-            client: client.map(|id| ClientIdentity::configured(id, options.client_secret.as_deref())),
-            client_metadata_url: options.client_metadata_url.clone(),
-            callback_port: options.callback_port,
-            timeout: options.login_timeout,
-        }
-    }
-
-    /// Sends a request without a token and returns the challenge of the server, if it asks for authorization.
-    async fn probe(&self) -> Result<Option<Challenge>, HttpError> {
-        let response = self.http.post_message(self.server.url(), PROBE.to_vec()).await?;
-        let is_challenge = response.status() == StatusCode::UNAUTHORIZED;
-        Ok(is_challenge.then(|| Challenge::from_headers(response.headers())))
+        assert_eq!(shown.load(Ordering::SeqCst), 1);
+        session.log_in().await.expect_err("a refusal");
+        assert_eq!(shown.load(Ordering::SeqCst), 2, "the user asked for a login");
     }
 }

@@ -44,7 +44,16 @@ pub enum StoreError {
     Corrupt(PathBuf),
 }
 
-/// Keeps other processes from changing the tokens of a server, until it is dropped.
+/// Purpose of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockKind {
+    /// The tokens are read, renewed and written: for seconds.
+    Tokens,
+    /// A browser shows a login: for minutes. The tokens can be renewed meanwhile.
+    Login,
+}
+
+/// Keeps a lock of a server from other processes, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
     _file: File,
@@ -115,20 +124,28 @@ impl TokenStore {
         Ok(logins)
     }
 
-    /// Waits until no other process changes the tokens of a server.
-    pub(crate) async fn lock(&self, server: &ServerUrl) -> Result<StoreLock, StoreError> {
+    /// Waits until no other process holds this lock of a server.
+    pub(crate) async fn lock(&self, server: &ServerUrl, kind: LockKind) -> Result<StoreLock, StoreError> {
         loop {
-            if let Some(lock) = self.try_lock(server)? {
+            if let Some(lock) = self.try_lock(server, kind)? {
                 return Ok(lock);
             }
             sleep(LOCK_INTERVAL).await;
         }
     }
 
-    /// Locks the tokens of a server, unless another process has done so.
-    pub(crate) fn try_lock(&self, server: &ServerUrl) -> Result<Option<StoreLock>, StoreError> {
+    /// Takes this lock of a server, unless another process holds it.
+    pub(crate) fn try_lock(
+        &self,
+        server: &ServerUrl,
+        kind: LockKind,
+    ) -> Result<Option<StoreLock>, StoreError> {
         self.create()?;
-        let path = self.directory.join(format!("{}.lock", server.file_stem()));
+        let extension = match kind {
+            LockKind::Tokens => "lock",
+            LockKind::Login => "login.lock",
+        };
+        let path = self.directory.join(format!("{}.{extension}", server.file_stem()));
         let fail = |source| StoreError::Io { action: "lock", path: path.clone(), source };
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(fail)?;
         match file.try_lock() {
@@ -138,7 +155,7 @@ impl TokenStore {
         }
     }
 
-    fn file(&self, server: &ServerUrl) -> PathBuf {
+    pub(crate) fn file(&self, server: &ServerUrl) -> PathBuf {
         self.directory.join(format!("{}.json", server.file_stem()))
     }
 
@@ -178,7 +195,7 @@ fn describe(credentials: Credentials) -> Option<StoredLogin> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TokenStore, YEAR_10000, describe};
+    use super::{LockKind, TokenStore, YEAR_10000, describe};
     use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
     use crate::server_url::ServerUrl;
 
@@ -236,11 +253,13 @@ mod tests {
         }
         let listed = store.list().expect("a folder");
         assert_eq!(listed.iter().map(|login| &*login.server).collect::<Vec<_>>(), ["https://h.example/a"]);
-        let lock = store.try_lock(&one).expect("a file").expect("free");
-        assert!(store.try_lock(&one).expect("a file").is_none());
-        assert!(store.try_lock(&other).expect("a file").is_some());
+        let try_lock = |server, kind| store.try_lock(server, kind).expect("a file");
+        let lock = try_lock(&one, LockKind::Tokens).expect("free");
+        assert!(try_lock(&one, LockKind::Tokens).is_none());
+        assert!(try_lock(&one, LockKind::Login).is_some());
+        assert!(try_lock(&other, LockKind::Tokens).is_some());
         drop(lock);
-        assert!(store.try_lock(&one).expect("a file").is_some());
+        assert!(try_lock(&one, LockKind::Tokens).is_some());
         store.remove(&one).expect("removed");
         store.remove(&one).expect("nothing to remove");
         assert_eq!(store.load(&one).expect("no file"), None);

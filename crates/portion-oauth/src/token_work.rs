@@ -1,0 +1,249 @@
+//! The work that obtains the token of one server: a renewal, or a login.
+//!
+//! They have different locks, so that a login that waits for a person does not keep any process from renewing tokens.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use http::StatusCode;
+use tokio::sync::watch;
+
+use crate::auth_error::AuthError;
+use crate::challenge::Challenge;
+use crate::credentials::{ClientIdentity, Credentials, Secret};
+use crate::discovery::{Discovery, discover};
+use crate::endpoint::Endpoint;
+use crate::http::{HttpError, OAuthHttp, excerpt};
+use crate::login::{LoginChoices, LoginError, choose_scope, log_in};
+use crate::registration::RegistrationError;
+use crate::server_url::ServerUrl;
+use crate::session::SessionOptions;
+use crate::store::{LockKind, TokenStore};
+use crate::token_request::TokenEndpoint;
+use crate::token_state::TokenState;
+
+/// A request that changes nothing and shows whether the server asks for authorization.
+const PROBE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+/// Obtains the token of one server.
+pub(crate) struct TokenWork {
+    pub(crate) server: ServerUrl,
+    pub(crate) store: TokenStore,
+    pub(crate) options: SessionOptions,
+    pub(crate) http: OAuthHttp,
+    state: Mutex<TokenState>,
+}
+
+/// Kind of work. A session runs one of each kind at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkKind {
+    Renewal,
+    Login,
+}
+
+/// Work that runs, and its outcome.
+#[derive(Clone)]
+pub(crate) struct Work {
+    pub(crate) outcome: watch::Receiver<Option<Outcome>>,
+    pub(crate) may_refresh: bool,
+}
+
+/// Tokens; `None` if only a login helps.
+pub(crate) type Outcome = Result<Option<Arc<Credentials>>, Arc<AuthError>>;
+
+/// What a request needs.
+#[derive(Clone, Default)]
+pub(crate) struct Need {
+    /// Access token that the server rejected.
+    pub(crate) rejected: Option<Secret>,
+    pub(crate) challenge: Option<Challenge>,
+    /// False if a token was rejected that has just been renewed.
+    pub(crate) may_refresh: bool,
+    pub(crate) may_log_in: bool,
+}
+
+impl Work {
+    pub(crate) fn is_running(&self) -> bool {
+        self.outcome.has_changed().is_ok() && self.outcome.borrow().is_none()
+    }
+}
+
+impl Need {
+    /// Returns true if these tokens are what is needed.
+    fn is_met_by(&self, found: &Credentials) -> bool {
+        self.rejected.as_ref() != Some(&found.tokens.access_token) && !found.tokens.is_expired()
+    }
+}
+
+impl TokenWork {
+    pub(crate) fn new(server: ServerUrl, store: TokenStore, options: SessionOptions) -> Self {
+        Self { server, store, options, http: OAuthHttp::default(), state: Mutex::default() }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, TokenState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the tokens, read from the store the first time.
+    pub(crate) fn current(&self) -> Option<Arc<Credentials>> {
+        if !self.state().is_loaded {
+            self.load();
+        }
+        self.state().credentials.clone()
+    }
+
+    /// Does the work of this kind.
+    pub(crate) async fn run(&self, kind: WorkKind, need: &Need) -> Outcome {
+        if kind == WorkKind::Renewal {
+            return self.renew(need).await.map_err(Arc::new);
+        }
+        // A person who has refused a login is not asked again at once.
+        if let Some(failure) = self.state().recent_failure(Instant::now()) {
+            return Err(failure);
+        }
+        let outcome = self.log_in_once(need).await.map_err(Arc::new);
+        if let Err(failure) = &outcome
+            && matches!(&**failure, AuthError::LoginFailed { reason, .. } if reason.was_shown())
+        {
+            self.state().failed_login = Some((Instant::now(), Arc::clone(failure)));
+        }
+        outcome.map(Some)
+    }
+
+    /// Finds tokens that another process has stored, or renews them.
+    async fn renew(&self, need: &Need) -> Result<Option<Arc<Credentials>>, AuthError> {
+        let _lock = self.store.lock(&self.server, LockKind::Tokens).await?;
+        let Some(mut stored) = self.load() else { return Ok(None) };
+        if self.state().is_unsaved() {
+            stored = self.keep(Credentials::clone(&stored));
+        }
+        if need.is_met_by(&stored) {
+            return Ok(Some(stored));
+        }
+        if need.may_refresh { self.refresh(&stored).await } else { Ok(None) }
+    }
+
+    /// Logs in, unless another process has done so.
+    async fn log_in_once(&self, need: &Need) -> Result<Arc<Credentials>, AuthError> {
+        if self.options.show.is_none() {
+            return Err(AuthError::LoginRequired(self.server.clone()));
+        }
+        let _login = self.store.lock(&self.server, LockKind::Login).await?;
+        let stored = self.load();
+        if let Some(stored) = stored.as_ref().filter(|stored| need.is_met_by(stored)) {
+            return Ok(Arc::clone(stored));
+        }
+        let is_step_up = need.challenge.as_ref().is_some_and(Challenge::is_insufficient_scope);
+        let granted = stored.filter(|_| is_step_up).and_then(|stored| stored.tokens.scope.clone());
+        let credentials = self.log_in(need.challenge.as_ref(), granted.as_deref()).await?;
+        let lock = self.store.lock(&self.server, LockKind::Tokens).await;
+        let _tokens = lock.inspect_err(|error| tracing::warn!(%error, "the tokens are not locked")).ok();
+        // Whether other tokens are newer is judged by the file as it is now.
+        self.load();
+        Ok(self.keep(credentials))
+    }
+
+    /// Returns the newest tokens, of the file or in memory, unless another client was chosen.
+    fn load(&self) -> Option<Arc<Credentials>> {
+        let chosen = self.options.client_id.as_ref();
+        let loaded = self
+            .store
+            .load(&self.server)
+            .map(|found| found.filter(|stored| chosen.is_none_or(|id| *id == stored.client.client_id)));
+        self.state().take_newest(loaded)
+    }
+
+    /// Stores the tokens. If that fails, they stay in memory: the old refresh token may be used up.
+    fn keep(&self, credentials: Credentials) -> Arc<Credentials> {
+        let credentials = Arc::new(credentials);
+        let saved = self.store.save(&self.server, &credentials);
+        if let Err(error) = &saved {
+            tracing::warn!(%error, "the tokens are not stored, and are lost when the process ends");
+        }
+        self.state().keep(Arc::clone(&credentials), saved.is_ok());
+        credentials
+    }
+
+    /// Renews the tokens; they must be locked. `None` if only a login helps.
+    async fn refresh(&self, stored: &Credentials) -> Result<Option<Arc<Credentials>>, AuthError> {
+        let Some(token) = stored.tokens.refresh_token.as_ref().filter(|_| !stored.client.is_expired()) else {
+            return Ok(None);
+        };
+        let Ok(url) = Endpoint::parse(&stored.token_endpoint, self.server.is_loopback()) else {
+            return Ok(None);
+        };
+        let endpoint = TokenEndpoint {
+            http: &self.http,
+            url: url.url(),
+            client: &stored.client,
+            resource: stored.resource.as_deref(),
+        };
+        match endpoint.refresh(token, &stored.tokens).await {
+            Ok(tokens) => {
+                let renewed = Credentials { tokens, ..stored.clone() };
+                tracing::info!(server = %self.server, "renewed the access token");
+                Ok(Some(self.keep(renewed)))
+            }
+            Err(error) if error.needs_login() => {
+                tracing::info!(server = %self.server, %error, "the refresh token is no longer valid");
+                if let Err(error) = self.store.remove(&self.server) {
+                    tracing::warn!(%error, "the tokens are no longer valid, but stay in their file");
+                }
+                self.state().forget();
+                Ok(None)
+            }
+            Err(reason) => Err(AuthError::NotRenewed { server: self.server.clone(), reason }),
+        }
+    }
+
+    /// Logs in. The lock of logins must be held; the tokens are not stored yet.
+    pub(crate) async fn log_in(
+        &self,
+        challenge: Option<&Challenge>,
+        granted: Option<&str>,
+    ) -> Result<Credentials, AuthError> {
+        let Some(show) = &self.options.show else {
+            return Err(AuthError::LoginRequired(self.server.clone()));
+        };
+        let failed = |reason: LoginError| match reason {
+            LoginError::Registration(reason @ RegistrationError::NoLogin(_)) => AuthError::NoLogin(reason),
+            reason => AuthError::LoginFailed { server: self.server.clone(), reason },
+        };
+        let found =
+            discover(&self.http, &self.server, challenge).await.map_err(|error| failed(error.into()))?;
+        let scope = self.scope(challenge, granted, &found);
+        let choices = self.choices();
+        let login = log_in(&self.http, &self.server, &found, scope.as_deref(), &choices, show.as_ref());
+        let credentials = login.await.map_err(failed)?;
+        tracing::info!(server = %self.server, issuer = excerpt(&credentials.issuer), "logged in");
+        Ok(credentials)
+    }
+
+    fn scope(
+        &self,
+        challenge: Option<&Challenge>,
+        granted: Option<&str>,
+        found: &Discovery,
+    ) -> Option<String> {
+        let challenged = challenge.and_then(|challenge| challenge.scope.as_deref());
+        choose_scope(self.options.scope.as_deref(), challenged, granted, found)
+    }
+
+    fn choices(&self) -> LoginChoices {
+        let options = &self.options;
+        let client = options.client_id.as_deref();
+        LoginChoices {
+            client: client.map(|id| ClientIdentity::configured(id, options.client_secret.as_deref())),
+            client_metadata_url: options.client_metadata_url.clone(),
+            callback_port: options.callback_port,
+            timeout: options.login_timeout,
+        }
+    }
+
+    /// Sends a request without a token and returns the challenge of the server, if it asks for authorization.
+    pub(crate) async fn probe(&self) -> Result<Option<Challenge>, HttpError> {
+        let response = self.http.post_message(self.server.url(), PROBE.to_vec()).await?;
+        let is_challenge = response.status() == StatusCode::UNAUTHORIZED;
+        Ok(is_challenge.then(|| Challenge::from_headers(response.headers())))
+    }
+}
