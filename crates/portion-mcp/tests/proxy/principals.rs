@@ -154,8 +154,9 @@ fn check(scheme: &str, target: impl Fn(usize) -> String, lines: impl Fn(usize) -
                 refused[(n + m) % 4].insert(reply);
             }
         }
-        let mut forged = kept[n].0.clone();
-        let last = if forged.pop() == Some('A') { 'E' } else { 'A' };
+        // One that is nearly a cursor of another caller; its own would be named in the error.
+        let mut forged = kept[(n + 1) % CALLERS].0.clone();
+        let last = if forged.pop() == Some('a') { 'e' } else { 'a' };
         for (way, refused) in refused.iter_mut().enumerate() {
             refused.insert(caller.read(way, &forged));
             refused.insert(caller.read(way, &format!("{forged}{last}")));
