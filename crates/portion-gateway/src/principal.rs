@@ -45,6 +45,8 @@ pub struct Principal {
     credential_scope: Scope,
     /// The same hash with the subject of a JSON Web Token in place of the token.
     owner_scope: Scope,
+    /// Hash of the verified identity or, without one, of path, query and credentials.
+    caller_scope: Scope,
     /// Hash of the path, which is not secret.
     path_scope: Scope,
     has_credential: bool,
@@ -74,11 +76,13 @@ impl PrincipalResolver {
                 None => parts.push([b"=", *value].concat()),
             }
         }
+        let has_credential = !credentials.is_empty();
         Principal {
             credential_scope,
             owner_scope: Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice)),
+            caller_scope: if has_credential { credential_scope } else { Scope::from_principal("") },
             path_scope: Scope::from_principal(path),
-            has_credential: !credentials.is_empty(),
+            has_credential,
             is_verified: false,
             session_id: session_id(headers),
         }
@@ -95,6 +99,7 @@ impl PrincipalResolver {
     ) -> Principal {
         let count = identity.len().to_string();
         let identity = identity.iter().map(|part| part.as_bytes());
+        let caller_scope = Scope::from_parts(&self.key, [&b"caller"[..]].into_iter().chain(identity.clone()));
         let request = [b"verified", path.as_bytes(), query.unwrap_or_default().as_bytes(), count.as_bytes()];
         let others = self.credentials(headers).filter(|(name, _)| *name != AUTHORIZATION);
         let others = others.flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
@@ -102,6 +107,7 @@ impl PrincipalResolver {
         Principal {
             credential_scope: scope,
             owner_scope: scope,
+            caller_scope,
             path_scope: Scope::from_principal(path),
             has_credential: true,
             is_verified: true,
@@ -156,6 +162,12 @@ impl Principal {
     /// Returns true if the program has verified the identity of the caller. The server does not see its credential then.
     pub fn is_verified(&self) -> bool {
         self.is_verified
+    }
+
+    /// Returns the scope by which limits are shared among callers. A verified caller has one, whatever else its requests
+    /// contain; all requests without a credential have the same. It grants no access.
+    pub fn caller_scope(&self) -> Scope {
+        self.caller_scope
     }
 
     /// Returns the scope that owns a session with a secret id. It stays the same when a JSON Web Token is refreshed, as
@@ -309,6 +321,9 @@ mod tests {
         let ada = with(&["subject", "i", "ada"], "/mcp", &[("authorization", "Bearer 1")]);
         let refreshed = with(&["subject", "i", "ada"], "/mcp", &[("authorization", "Bearer 2")]);
         assert_eq!(ada, refreshed);
+        let elsewhere = with(&["subject", "i", "ada"], "/other", &[("cookie", "a=b")]);
+        let bob = with(&["subject", "i", "bob"], "/mcp", &[]);
+        assert!(ada.caller_scope() == elsewhere.caller_scope() && ada.caller_scope() != bob.caller_scope());
         assert!(ada.is_verified() && ada.has_credential() && ada.owner_scope() == ada.scope());
         let plain = HeaderMap::from_iter([(
             HeaderName::from_static("authorization"),

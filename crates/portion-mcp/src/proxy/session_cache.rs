@@ -15,8 +15,13 @@ use super::session::ProxySession;
 use crate::mcp::{DormantProcessor, McpProcessor, McpProcessorFactory};
 use portion_gateway::principal::Principal;
 
-/// Sessions kept; the least recently used are evicted. An evicted session costs another `tools/list` request.
+/// Sessions kept. Beyond it the least recently used of the caller with the most are evicted, so that no caller evicts the
+/// sessions of others: of a verified caller, an evicted session has ended. Of others it costs another `tools/list`
+/// request.
 const MAX_SESSIONS: usize = 8192;
+/// Sessions of the caller with the most from which only its own are evicted. With fewer there are so many callers that the
+/// least recently used sessions of all are evicted.
+const MIN_LARGEST_SHARE: usize = MAX_SESSIONS / 64;
 /// Time after its last request at which a session becomes dormant.
 const DORMANT_AFTER: Duration = Duration::from_mins(1);
 /// Time after its last request at which the unanswered posts of a session are forgotten.
@@ -45,6 +50,8 @@ type SessionKey = (Scope, Box<str>);
 
 struct CachedSession {
     state: SessionState,
+    /// Caller that began it; see [`Principal::caller_scope`].
+    caller: Scope,
     /// Value of `use_count` at the last use.
     last_use: u64,
     last_used_at: Instant,
@@ -79,7 +86,8 @@ impl SessionCache {
                 Arc::new(ProxySession::new(processor, !id.is_empty()))
             }
         };
-        all.insert(key, Arc::clone(&session), processor_factory.gateway.now());
+        let now = processor_factory.gateway.now();
+        all.insert(key, principal.caller_scope(), Arc::clone(&session), now);
         session
     }
 
@@ -112,7 +120,7 @@ impl SessionCache {
             Some(_) => ProxySession::new(processor, true),
             None => ProxySession::new(processor.without_client(), false),
         };
-        all.insert(key, Arc::new(session), now);
+        all.insert(key, principal.caller_scope(), Arc::new(session), now);
     }
 
     /// Removes the session of a request.
@@ -138,26 +146,35 @@ impl SessionCache {
 
 impl CachedSessions {
     /// Adds or replaces a session that is used now.
-    fn insert(&mut self, key: SessionKey, session: Arc<ProxySession>, now: Instant) {
+    fn insert(&mut self, key: SessionKey, caller: Scope, session: Arc<ProxySession>, now: Instant) {
         self.use_count += 1;
         let state = SessionState::Active(session);
-        self.by_key.insert(key, CachedSession { state, last_use: self.use_count, last_used_at: now });
-        self.evict_least_recent();
+        let session = CachedSession { state, caller, last_use: self.use_count, last_used_at: now };
+        self.by_key.insert(key, session);
+        if self.by_key.len() > MAX_SESSIONS {
+            self.evict();
+        }
         if self.swept_at.is_none_or(|swept_at| now.saturating_duration_since(swept_at) >= SWEEP_INTERVAL) {
             self.swept_at = Some(now);
             self.by_key.values_mut().for_each(|cached| cached.sweep(now));
         }
     }
 
-    fn evict_least_recent(&mut self) {
-        if self.by_key.len() <= MAX_SESSIONS {
-            return;
-        }
-        let mut uses: Vec<u64> = self.by_key.values().map(|session| session.last_use).collect();
-        // Evicts an eighth at a time, so that not every new session scans all others.
-        let (_, oldest_kept, _) = uses.select_nth_unstable(MAX_SESSIONS / 8);
+    /// Evicts the older half of the sessions of the caller with the most; if none has many, an eighth of all. That is
+    /// many at a time, so that not every new session scans all others.
+    fn evict(&mut self) {
+        let mut shares: HashMap<Scope, usize> = HashMap::new();
+        self.by_key.values().for_each(|session| *shares.entry(session.caller).or_default() += 1);
+        let largest = shares.into_iter().max_by_key(|(_, share)| *share);
+        let largest = largest.filter(|(_, share)| *share >= MIN_LARGEST_SHARE);
+        let evicted_count = largest.map_or(MAX_SESSIONS / 8, |(_, share)| share / 2);
+        let is_candidate =
+            |session: &CachedSession| largest.is_none_or(|(caller, _)| session.caller == caller);
+        let candidates = self.by_key.values().filter(|session| is_candidate(session));
+        let mut uses: Vec<u64> = candidates.map(|session| session.last_use).collect();
+        let (_, oldest_kept, _) = uses.select_nth_unstable(evicted_count);
         let oldest_kept = *oldest_kept;
-        self.by_key.retain(|_, session| session.last_use >= oldest_kept);
+        self.by_key.retain(|_, session| session.last_use >= oldest_kept || !is_candidate(session));
     }
 }
 

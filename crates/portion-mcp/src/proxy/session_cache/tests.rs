@@ -14,7 +14,10 @@ use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_policy::listing::ListingOptions;
 use portion_policy::policy_source::EndpointConfig;
 
-use super::{DORMANT_AFTER, ProxySession, SWEEP_INTERVAL, SessionCache, SessionState, UNANSWERED_POSTS_TTL};
+use super::{
+    DORMANT_AFTER, MAX_SESSIONS, ProxySession, SWEEP_INTERVAL, SessionCache, SessionState,
+    UNANSWERED_POSTS_TTL,
+};
 use crate::frame::Frame;
 use crate::mcp::{McpProcessor, McpProcessorFactory};
 use crate::message_processor::MessageProcessor as _;
@@ -141,4 +144,42 @@ fn a_verified_caller_uses_its_own_sessions_only() {
     scene.cache.remove(&of("ada", "1"));
     check("ada", "1", false);
     assert!(scene.cache.is_own(&principal("unknown")), "servers refuse sessions of callers that they see");
+}
+
+#[test]
+fn a_caller_with_many_sessions_evicts_its_own_only() {
+    let (scene, resolver) = (Scene::new(), PrincipalResolver::new([7; 32], Vec::new()));
+    let of = |name: &str, query: &str, id: &str| {
+        let value = HeaderValue::from_str(id).expect("an id");
+        let headers = HeaderMap::from_iter([(HeaderName::from_static("mcp-session-id"), value)]);
+        resolver.identify_verified(&["token", name], "/mcp", Some(query), &headers)
+    };
+    let processor = ProxySession::without_id(&of("ada", "", ""), &scene.factory).post_processor();
+    let begin = |caller: &Principal| {
+        let id = caller.session_id();
+        scene.cache.insert_started(caller, id, &processor, scene.factory.gateway.now());
+    };
+    let ids: Vec<String> = (0..2 * MAX_SESSIONS).map(|n| n.to_string()).collect();
+    ids.iter().take(9).for_each(|id| begin(&of("ada", "", id)));
+    // Another query makes another principal, but not another caller.
+    ids.iter().for_each(|id| begin(&of("mallory", id, id)));
+    let own = |name: &str, query: &str, id: &str| scene.cache.is_own(&of(name, query, id));
+    assert!(ids.iter().take(9).all(|id| own("ada", "", id)));
+    let kept = ids.iter().filter(|id| own("mallory", id, id)).count();
+    assert!((MAX_SESSIONS / 2 - 9..=MAX_SESSIONS - 9).contains(&kept), "{kept}");
+    assert!(ids.iter().rev().take(kept).all(|id| own("mallory", id, id)), "the older ones are evicted");
+}
+
+#[test]
+fn sessions_of_many_callers_are_evicted_by_their_last_use() {
+    let (scene, resolver) = (Scene::new(), PrincipalResolver::new([7; 32], Vec::new()));
+    let headers =
+        HeaderMap::from_iter([(HeaderName::from_static("mcp-session-id"), HeaderValue::from_static("s"))]);
+    let of = |name: usize| resolver.identify_verified(&[&name.to_string()], "/mcp", None, &headers);
+    let processor = ProxySession::without_id(&of(0), &scene.factory).post_processor();
+    for n in 0..=MAX_SESSIONS {
+        scene.cache.insert_started(&of(n), Some("s"), &processor, scene.factory.gateway.now());
+    }
+    let kept = (0..=MAX_SESSIONS).filter(|n| scene.cache.is_own(&of(*n)));
+    assert!(kept.eq(MAX_SESSIONS / 8..=MAX_SESSIONS));
 }
