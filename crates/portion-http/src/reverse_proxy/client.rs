@@ -11,7 +11,7 @@ use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, TE,
 };
 use http::uri::Scheme;
-use http::{Request, Response, StatusCode, Version};
+use http::{Request, Response, StatusCode, Uri, Version};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -24,6 +24,7 @@ use portion_policy::upstream::UpstreamTarget;
 
 use super::forwarded::{self, ClientAddress};
 use super::request_body::{SlowBody, timed};
+use super::upgrade::ConnectionPermit;
 use super::{upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::response::fault_response;
@@ -67,11 +68,14 @@ impl ReverseProxy {
         let protocol = upgrade::protocol(request.headers());
         let client_side = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
         let (mut head, body) = request.into_parts();
+        // A request of HTTP/2 names its host in the URI only.
+        let host = head.headers.remove(HOST).or_else(|| host_of(&head.uri));
         head.uri = uri;
         // The client chooses the version by what the upstream supports.
         head.version = Version::default();
         let client = head.extensions.get::<ClientAddress>().copied();
-        self.prepare_headers(&mut head.headers, client);
+        let permit = head.extensions.remove::<ConnectionPermit>();
+        self.prepare_headers(&mut head.headers, client, host);
         if let Some(protocol) = &protocol {
             upgrade::set_protocol(&mut head.headers, protocol.clone());
         }
@@ -89,13 +93,18 @@ impl ReverseProxy {
         self.rewrite_location(response.headers_mut());
         if let (Some(client), Some(upstream), Some(protocol)) = (client_side, upstream_side, switched) {
             upgrade::set_protocol(response.headers_mut(), protocol);
-            upgrade::join(client, upstream);
+            upgrade::join(client, upstream, permit);
         }
         response.map(streamed)
     }
 
     /// Removes what belongs to the client's connection, and adds what the upstream needs.
-    fn prepare_headers(&self, headers: &mut HeaderMap, client: Option<ClientAddress>) {
+    fn prepare_headers(
+        &self,
+        headers: &mut HeaderMap,
+        client: Option<ClientAddress>,
+        host: Option<HeaderValue>,
+    ) {
         // Trailers are forwarded, so that a client's wish for them may be.
         let wants_trailers =
             headers.get(TE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"trailers"));
@@ -103,7 +112,6 @@ impl ReverseProxy {
         if wants_trailers {
             headers.insert(TE, HeaderValue::from_static("trailers"));
         }
-        let host = headers.remove(HOST);
         forwarded::set_fields(headers, client, host);
         self.target.apply_headers(headers);
     }
@@ -156,6 +164,12 @@ where
         let proxy = self.clone();
         Box::pin(async move { Ok(proxy.forward(request).await) })
     }
+}
+
+/// Returns the host and port of a URI.
+fn host_of(uri: &Uri) -> Option<HeaderValue> {
+    let host = uri.authority()?.as_str().rsplit('@').next()?;
+    HeaderValue::from_str(host).ok()
 }
 
 fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Body>, TlsError> {

@@ -9,6 +9,7 @@
 
 mod activity;
 mod client;
+mod connection_io;
 mod forwarded;
 mod request_body;
 mod server;
@@ -17,3 +18,6 @@ mod uri;
 
 pub use client::{ReverseProxy, denied_response, document_response, rejected_response};
 pub use server::{ServerLimits, serve};
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,9 @@ use tower_service::Service;
 
 use super::activity::ConnectionActivity;
 use super::client::busy_response;
+use super::connection_io::ConnectionIo;
 use super::forwarded::ClientAddress;
+use super::upgrade::{self, ConnectionPermit};
 use crate::body::Body;
 
 /// Limits of a server.
@@ -32,6 +34,8 @@ pub struct ServerLimits {
     pub max_requests: usize,
     /// Longest time that a client may take to send the head of a request, and that a connection of HTTP/1.1 may be idle.
     pub head_timeout: Duration,
+    /// Longest time that a client may read nothing of what is written to it.
+    pub write_timeout: Duration,
     /// Longest time that open requests may take once the server shuts down.
     pub drain_timeout: Duration,
 }
@@ -49,12 +53,13 @@ const OVERLOADED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 impl Default for ServerLimits {
-    /// 4,096 connections and requests, 10 s for a head, 30 s to drain.
+    /// 4,096 connections and requests, 10 s for a head, 60 s for a write, 30 s to drain.
     fn default() -> Self {
         Self {
             max_connections: 4096,
             max_requests: 4096,
             head_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
         }
     }
@@ -91,15 +96,17 @@ pub async fn serve<S>(
             continue;
         };
         let _ = stream.set_nodelay(true);
-        let activity = ConnectionActivity::new();
+        let (activity, permit) = (ConnectionActivity::new(), ConnectionPermit::new(permit));
         let limited = LimitedService {
             inner: service.clone(),
             activity: activity.clone(),
             requests: Arc::clone(&requests),
             address: ClientAddress(peer.ip()),
+            permit: permit.clone(),
         };
+        let stream = ConnectionIo::new(TokioIo::new(stream), limits.write_timeout);
         let connection = builder(limits)
-            .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(limited))
+            .serve_connection_with_upgrades(stream, TowerToHyperService::new(limited))
             .into_owned();
         let watched = connections.watch(connection);
         tokio::spawn(async move {
@@ -117,13 +124,15 @@ pub async fn serve<S>(
     }
 }
 
-/// Counts the requests of a connection, adds the address of the client, and rejects those above the limit of all connections.
+/// Counts the requests of a connection, adds the address of the client, and rejects those above the limit of all
+/// connections.
 #[derive(Clone)]
 struct LimitedService<S> {
     inner: S,
     activity: ConnectionActivity,
     requests: Arc<Semaphore>,
     address: ClientAddress,
+    permit: ConnectionPermit,
 }
 
 impl<S> Service<Request<Incoming>> for LimitedService<S>
@@ -144,6 +153,9 @@ where
             return Box::pin(ready(Ok(busy_response())));
         };
         request.extensions_mut().insert(self.address);
+        if upgrade::protocol(request.headers()).is_some() {
+            request.extensions_mut().insert(self.permit.clone());
+        }
         let active = self.activity.begin(permit);
         let response = self.inner.call(request);
         Box::pin(async move { response.await.map(|response| response.map(|body| active.guard(body))) })

@@ -1,0 +1,133 @@
+//! The server and the proxy with real connections.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http::header::HOST;
+use http::{HeaderValue, Request};
+use portion_policy::upstream::UpstreamTarget;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+use tower_service::Service as _;
+
+use super::{ReverseProxy, ServerLimits, serve};
+use crate::body::full;
+
+/// More than any step of these tests takes.
+const LONG: Duration = Duration::from_secs(30);
+
+async fn listener() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    (listener, address)
+}
+
+fn proxy_to(upstream: SocketAddr) -> ReverseProxy {
+    ReverseProxy::new(UpstreamTarget::new(&format!("http://{upstream}")).expect("a URL")).expect("a proxy")
+}
+
+/// Serves a proxy to this upstream, and returns its address.
+async fn served(upstream: SocketAddr, limits: ServerLimits) -> SocketAddr {
+    let (listener, address) = listener().await;
+    tokio::spawn(serve(listener, proxy_to(upstream), limits, std::future::pending()));
+    address
+}
+
+/// Reads up to the end of a head.
+async fn read_head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.expect("a head"));
+    }
+    String::from_utf8(head).expect("text")
+}
+
+/// Connects and sends a request. Returns the head of the response too.
+async fn requested(address: SocketAddr, fields: &str) -> (TcpStream, String) {
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    let request = format!("GET / HTTP/1.1\r\nhost: api.example\r\n{fields}\r\n");
+    client.write_all(request.as_bytes()).await.expect("sent");
+    let head = timeout(LONG, read_head(&mut client)).await.expect("a response");
+    (client, head)
+}
+
+const SWITCH: &str = "connection: upgrade\r\nupgrade: echo\r\n";
+
+/// Starts a server that switches to a protocol in which it returns what it gets.
+async fn echo_server() -> SocketAddr {
+    let (listener, address) = listener().await;
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                read_head(&mut stream).await;
+                let head = format!("HTTP/1.1 101 Switching Protocols\r\n{SWITCH}\r\n");
+                stream.write_all(head.as_bytes()).await.expect("sent");
+                let (mut reader, mut writer) = stream.split();
+                let _ = tokio::io::copy(&mut reader, &mut writer).await;
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_tunnel_counts_as_a_connection_until_it_ends() {
+    let address =
+        served(echo_server().await, ServerLimits { max_connections: 1, ..ServerLimits::default() }).await;
+    let (mut tunnel, head) = requested(address, SWITCH).await;
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    let mut echoed = [0; 4];
+    for _ in 0..10 {
+        tunnel.write_all(b"ping").await.expect("sent");
+        timeout(LONG, tunnel.read_exact(&mut echoed)).await.expect("in time").expect("an echo");
+        assert!(requested(address, SWITCH).await.1.starts_with("HTTP/1.1 503 "));
+    }
+    drop(tunnel);
+    let next = async {
+        while !requested(address, SWITCH).await.1.starts_with("HTTP/1.1 101 ") {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(LONG, next).await.expect("the permit is released");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_disconnected() {
+    let (upstream, upstream_address) = listener().await;
+    let limits = ServerLimits { write_timeout: Duration::from_millis(50), ..ServerLimits::default() };
+    let address = served(upstream_address, limits).await;
+    let client = tokio::spawn(requested(address, ""));
+    let (mut stream, _) = upstream.accept().await.expect("a connection");
+    read_head(&mut stream).await;
+    let endless = async {
+        let mut sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n").await;
+        while sent.is_ok() {
+            sent = stream.write_all(&[b'a'; 8 << 10]).await;
+        }
+    };
+    timeout(LONG, endless).await.expect("the proxy ends the response");
+    let (mut client, head) = client.await.expect("no panic");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let ended = async { while client.read(&mut [0; 8 << 10]).await.is_ok_and(|count| count > 0) {} };
+    timeout(LONG, ended).await.expect("the connection is closed");
+}
+
+#[tokio::test]
+async fn the_host_of_http2_is_told_to_the_upstream() {
+    let (upstream, address) = listener().await;
+    for (uri, host, expect) in [
+        ("http://shop.example:81/a", None, "shop.example:81"),
+        ("http://user@shop.example/a", None, "shop.example"),
+        ("/a", Some("api.example"), "api.example"),
+    ] {
+        let mut request = Request::builder().uri(uri).body(full("")).expect("a request");
+        request.headers_mut().extend(host.map(|host| (HOST, HeaderValue::from_static(host))));
+        let response = tokio::spawn(proxy_to(address).call(request));
+        let (mut stream, _) = upstream.accept().await.expect("a connection");
+        let head = read_head(&mut stream).await.to_ascii_lowercase();
+        assert!(head.contains(&format!("x-forwarded-host: {expect}\r\n")), "{uri}: {head}");
+        assert!(head.contains(&format!("host: {address}\r\n")), "{uri}: {head}");
+        response.abort();
+    }
+}
