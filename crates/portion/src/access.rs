@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Request, Uri};
 use portion_auth::{Authenticator, FetchKeys, FetchedKeys};
 use portion_config::Config;
-use portion_gateway::principal::DEFAULT_PRINCIPAL_HEADERS;
 use portion_mcp::http::{body, encoding};
 use portion_mcp::upstream::http::HttpClient;
 use portion_policy::access::AccessPolicy;
@@ -25,7 +24,8 @@ const MAX_KEYS_BYTES: usize = 256 << 10;
 /// Upstreams of a listener, as far as `auth: passthrough` depends on them.
 #[derive(Debug)]
 pub(crate) enum Upstreams<'a> {
-    /// One server over HTTP, which gets the credentials of callers, and these headers of the operator.
+    /// One server over HTTP, which gets the credentials of callers, and these headers of the operator with their
+    /// references resolved.
     OneRemote(&'a [String]),
     /// Anything else.
     Other,
@@ -42,7 +42,7 @@ pub(crate) fn authenticator(
 ) -> Result<Arc<Authenticator>, Box<dyn Error>> {
     let policy = config.access()?;
     if policy == AccessPolicy::Passthrough {
-        check_passthrough(config, upstreams)?;
+        check_passthrough(upstreams)?;
     }
     listener.check(policy.is_checked(), config.insecure())?;
     Ok(Arc::new(Authenticator::new(policy, config.public_url(), keys_at)?))
@@ -66,24 +66,21 @@ pub(crate) fn admin_authenticator(
     Ok(Arc::new(if tokens.is_empty() { Authenticator::unchecked() } else { Authenticator::bearer(tokens) }))
 }
 
-/// Checks that there is an upstream that checks the credentials of callers, and gets them unchanged.
-fn check_passthrough(config: &Config, upstreams: &Upstreams<'_>) -> Result<(), String> {
+/// Checks that there is an upstream that checks the credentials of callers, and gets no others. Any header may be a
+/// credential, so none is allowed.
+fn check_passthrough(upstreams: &Upstreams<'_>) -> Result<(), String> {
     let Upstreams::OneRemote(headers) = upstreams else {
         return Err("auth passthrough needs exactly one upstream, with a URL, that checks the credentials of callers; \
                     use bearer or jwt in front of commands and of several servers"
             .into());
     };
-    let configured: Option<Vec<HeaderName>> =
-        config.principal_headers().map(|names| names.iter().filter_map(|name| name.parse().ok()).collect());
-    let credentials = configured.unwrap_or_else(|| DEFAULT_PRINCIPAL_HEADERS.to_vec());
-    let names = headers.iter().filter_map(|line| line.split_once(':')?.0.trim().parse::<HeaderName>().ok());
-    match names.into_iter().find(|name| credentials.contains(name)) {
-        Some(name) => Err(format!(
-            "auth passthrough forwards the credentials of callers, but the header {name} of the configuration would \
-             replace them: remove it, or use bearer or jwt"
-        )),
-        None => Ok(()),
-    }
+    let Some(line) = headers.first() else { return Ok(()) };
+    // Without a colon the line is invalid, and may be a secret.
+    let name = line.split_once(':').map_or("without a name", |(name, _)| name.trim());
+    Err(format!(
+        "auth passthrough lets the upstream check each caller by what the caller sends, but the header {name} of the \
+         configuration may be a credential for all of them: remove it, or use bearer or jwt"
+    ))
 }
 
 /// Returns the function that fetches the keys at a URL.

@@ -84,15 +84,15 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let target = options.target()?;
     let listener =
         Listener { at: listen, subject: "the API", option: "--listen", auth_option: Some("--auth bearer") };
-    let authenticator =
-        access::authenticator(&loaded.config, listener, &Upstreams::OneRemote(&options.headers))?;
-    let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
-    let proxy = ReverseProxy::new(target.clone())?;
-    let routes = options.routes()?;
     let headers = target.headers().iter();
     let headers =
         headers.map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));
-    let (url, headers) = (target.url().to_string(), headers.collect());
+    let headers: Vec<String> = headers.collect();
+    let authenticator = access::authenticator(&loaded.config, listener, &Upstreams::OneRemote(&headers))?;
+    let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
+    let proxy = ReverseProxy::new(target.clone())?;
+    let routes = options.routes()?;
+    let url = target.url().to_string();
     let api = Server::Remote(RemoteServer { url, headers, transport: Transport::default() });
     let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
