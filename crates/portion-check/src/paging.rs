@@ -136,6 +136,13 @@ impl<'a> PagingCheck<'a> {
         }
     }
 
+    /// Returns how the tool pages its results by what is known, if [`step`](Self::step) asks for a call that cannot be
+    /// made.
+    pub fn untested(&self) -> Option<Paging> {
+        let (style, argument) = self.candidates.first()?;
+        Some(self.paging(*style, argument.as_deref(), 1, Evidence::Unchecked))
+    }
+
     /// Learns from the result of the call that [`step`](Self::step) asked for.
     pub fn learn(&mut self, result: &Observation) {
         let (first, count) = (self.first.items(), result.items().len());
@@ -153,7 +160,8 @@ impl<'a> PagingCheck<'a> {
                 let is_end = !self.facts.has_more_than(first.len()) && unit == first.len();
                 is_end.then_some((Evidence::Unchecked, 1))
             }
-            (_, None) => Some((Evidence::Checked, 1)),
+            // A page within the first one begins with one of its items.
+            (_, None) if unit >= first.len() => Some((Evidence::Checked, 1)),
             (_, Some(place)) if place == unit => Some((Evidence::Checked, 1)),
             (Style::Page, Some(place)) if place == 2 * unit => Some((Evidence::Checked, 0)),
             _ => None,

@@ -88,8 +88,10 @@ pub fn add_to_yaml(file: &str, proposals: &[(Proposal, String)]) -> Result<Writt
         Some(at) => (lines[..=at].to_vec(), lines[at + 1..].to_vec()),
         None => (lines.iter().copied().chain([SECTION]).collect(), Vec::new()),
     };
+    // The file keeps its line ends.
+    let end = if file.contains("\r\n") { "\r\n" } else { "\n" };
     let new_lines = new_lines.iter().map(String::as_str);
-    let text = before.into_iter().chain(new_lines).chain(after).collect::<Vec<_>>().join("\n") + "\n";
+    let text = before.into_iter().chain(new_lines).chain(after).collect::<Vec<_>>().join(end) + end;
     Ok(Written { text, added, kept })
 }
 
@@ -154,6 +156,17 @@ mod tests {
         check(
             "endpoints:\n  a:\n    read: true\n  'b c': {}\n",
             Ok(("endpoints:\n  a:\n    read: true\n  'b c': {}\n", &["a", "b c"])),
+        );
+    }
+
+    #[test]
+    fn line_ends_stay() {
+        check(
+            "# mine\r\nendpoints:\r\n  a: {}\r\n",
+            Ok((
+                "# mine\r\nendpoints:\r\n  # about b c\r\n  \"b c\":\r\n    redact: secrets\r\n  a: {}\r\n",
+                &["a"],
+            )),
         );
     }
 

@@ -151,3 +151,23 @@ fn arguments_without_effect_are_not_proposed() {
     let short = |_: &Map<String, Value>| json!({"items": rows(0, 3, 3)});
     check(&["limit", "offset"], &short, None);
 }
+
+#[test]
+fn a_page_beyond_the_first_one_is_no_evidence_for_one_within_it() {
+    // The offset counts pages, not items.
+    let server = |asked: &Map<String, Value>| {
+        let (limit, offset) = (number(asked, "limit", 40), number(asked, "offset", 0));
+        json!({"items": rows(offset * 40, limit, 500), "total": 500})
+    };
+    check(&["limit", "offset"], &server, None);
+}
+
+#[test]
+fn paging_that_cannot_be_tested_is_unchecked() {
+    let tool = json!({"name": "list", "inputSchema": {"properties": {"limit": {}, "offset": {}}}});
+    let tool = Tool::parse(&tool).expect("a tool");
+    let first = Observation::from_body(&json!({"items": rows(0, 40, 500), "total": 500}).to_string(), None);
+    let check = PagingCheck::new(&tool, Map::new(), first);
+    assert!(matches!(check.step(), Step::Call(_)));
+    assert_eq!(check.untested().map(|paging| paging.evidence), Some(Evidence::Unchecked));
+}

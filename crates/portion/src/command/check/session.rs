@@ -87,7 +87,8 @@ pub(super) async fn check(client: &mut Client, plan: &Plan) -> Result<Report, Bo
                 }
                 Ok(arguments) => {
                     has_called = true;
-                    let checked = check_tool(client, tool, arguments, &mut known, &mut report.calls).await;
+                    let calls = (&mut report.calls, plan.max_calls);
+                    let checked = check_tool(client, tool, arguments, &mut known, calls).await;
                     report.checked.push(checked);
                 }
                 Err(missing) => later.push((tool, missing)),
@@ -109,7 +110,7 @@ async fn check_tool(
     tool: Tool,
     arguments: Map<String, Value>,
     known: &mut KnownValues,
-    calls: &mut usize,
+    (calls, max_calls): (&mut usize, usize),
 ) -> CheckedTool {
     let names = arguments.keys().cloned().collect();
     *calls += 1;
@@ -117,7 +118,7 @@ async fn check_tool(
         Ok(first) if first.is_error() => Err(shortened(first.data())),
         Ok(first) => {
             known.learn(&tool, &first);
-            let paging = find_paging(client, &tool, arguments, first.clone(), calls).await;
+            let paging = find_paging(client, &tool, arguments, first.clone(), (calls, max_calls)).await;
             Ok(analyze(&tool, &first, paging))
         }
         Err(error) => Err(shortened(&error.to_string())),
@@ -130,20 +131,24 @@ async fn find_paging(
     tool: &Tool,
     arguments: Map<String, Value>,
     first: Observation,
-    calls: &mut usize,
+    (calls, max_calls): (&mut usize, usize),
 ) -> Option<Paging> {
     let mut check = PagingCheck::new(tool, arguments, first);
-    for _ in 0..=MAX_PAGING_CALLS {
+    let end = max_calls.min(*calls + MAX_PAGING_CALLS);
+    loop {
         match check.step() {
+            Step::Call(_) if *calls >= end => return check.untested(),
             Step::Call(arguments) => {
                 *calls += 1;
-                check.learn(&call(client, tool, &arguments).await.ok()?);
+                match call(client, tool, &arguments).await {
+                    Ok(result) => check.learn(&result),
+                    Err(_) => return check.untested(),
+                }
             }
             Step::Found(paging) => return Some(paging),
             Step::NotFound => return None,
         }
     }
-    None
 }
 
 async fn call(

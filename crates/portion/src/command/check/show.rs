@@ -90,7 +90,7 @@ pub(super) fn comment(finding: &Finding) -> String {
         parts.push(match (paging.total, paging.evidence) {
             (Some(total), Evidence::Checked) => format!("{} items in pages, checked", grouped(total)),
             (None, Evidence::Checked) => "a list in pages, checked".to_owned(),
-            (_, Evidence::Unchecked) => "a list in pages, not checked".to_owned(),
+            (_, Evidence::Unchecked) => "a list in pages, not tested".to_owned(),
         });
     }
     parts.push(tokens(finding.estimate));

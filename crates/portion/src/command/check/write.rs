@@ -1,6 +1,7 @@
 //! Writes the proposals to a configuration file.
 
 use std::error::Error;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
@@ -60,9 +61,17 @@ fn check(file: &Path, text: &str) -> Result<(), Errors> {
 
 /// Replaces a file by a draft with this text, with the permissions of the file.
 fn replace(file: &Path, draft: &Path, text: &str) -> io::Result<()> {
-    fs::write(draft, text)?;
-    if let Ok(metadata) = fs::metadata(file) {
-        fs::set_permissions(draft, metadata.permissions())?;
+    let permissions = fs::metadata(file).map(|metadata| metadata.permissions()).ok();
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    // Nobody else may read the text before the draft has the permissions of the file.
+    #[cfg(unix)]
+    if permissions.is_some() {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    options.open(draft)?.write_all(text.as_bytes())?;
+    if let Some(permissions) = permissions {
+        fs::set_permissions(draft, permissions)?;
     }
     fs::rename(draft, file)
 }
