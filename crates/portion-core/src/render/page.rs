@@ -210,9 +210,13 @@ impl PageBuilder<'_> {
         }
         let paths = || self.rows.list.profile.fields.iter().map(|field| &field.path);
         let named = options.summary_fields.iter();
-        let kept = named.flat_map(|name| paths().filter(move |path| is_path_within(path, name)).cloned());
-        let kept: Vec<String> = kept.collect();
-        (!kept.is_empty()).then(|| kept.into_iter().collect())
+        let is_found = |name: &&String| paths().any(|path| is_path_within(path, name));
+        let (found, others): (Vec<&String>, Vec<&String>) = named.partition(is_found);
+        let kept =
+            found.iter().flat_map(|name| paths().filter(move |path| is_path_within(path, name)).cloned());
+        // Not all records are sampled: others may have these fields.
+        let kept: Vec<String> = kept.chain(others.into_iter().cloned()).collect();
+        (!found.is_empty()).then(|| kept.into_iter().collect())
     }
 
     /// Returns true if fields may be omitted. Answers and ranked records keep all fields; fewer of them are

@@ -167,3 +167,16 @@ fn requested_noise_is_shown() {
     let table = r#"{"columns":["id","debug","y"],"rows":[[1,2,null],[3,4,null],[5,6,null]]}"#;
     check(table, &RenderOptions::default(), &[], r#"{"columns":["id"],"rows":[[1],[3]]}"#);
 }
+
+#[test]
+fn summary_fields_stay_if_few_records_have_them() {
+    let summary_fields = ["id".to_owned(), "late".to_owned()].into();
+    let manner = RenderOptions { summary_fields, summary_only: true, ..RenderOptions::default() };
+    for rare in 0..40 {
+        let late = |id: usize| if id == rare { ",\"late\":7" } else { "" };
+        let records = (0..40).map(|id| format!("{{\"id\":{id},\"note\":\"n\"{}}}", late(id)));
+        let list = format!("[{}]", records.collect::<Vec<_>>().join(","));
+        let (body, _) = shown(&list, &manner, &[("limit", "40")]);
+        assert!(body.contains("late") && !body.contains("note"), "{rare}: {body}");
+    }
+}
