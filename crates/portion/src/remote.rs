@@ -59,6 +59,11 @@ impl RemoteArgs {
         self.headers.iter().map(follow).collect()
     }
 
+    /// Returns true if headers were given.
+    pub(crate) fn has_headers(&self) -> bool {
+        !self.headers.is_empty()
+    }
+
     /// Returns the transport, if it was given.
     pub(crate) fn transport(&self) -> Option<Transport> {
         self.transport.map(|transport| match transport {

@@ -52,6 +52,8 @@ fn a_server_is_a_command_or_a_url() -> Result<(), Box<dyn Error>> {
     check("wrap", "its URL with --url")?;
     check("wrap --url http://x/ -- cat", "cannot be used with")?;
     check("wrap --header A:b -- cat", "cannot be used with")?;
+    let named = "serve --listen 127.0.0.1:0 --upstream a=http://127.0.0.1:9/mcp --header A:b";
+    check(named, "--header needs --url, --openapi or --upstream URL")?;
     check("wrap --url localhost:3000/mcp", "write it as http://HOST:PORT/PATH")?;
     check("wrap --url http://x/ --transport ws", "[possible values: auto, http, sse]")?;
     check("wrap --url http://127.0.0.1:9/sse --transport sse", "127.0.0.1:9 cannot be reached")

@@ -158,6 +158,11 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
     if let Some(url) = bare_url(options) {
         return configured_api(url, options, loaded);
     }
+    if !options.upstreams.is_empty() && options.remote.has_headers() {
+        return Err("--header needs --url, --openapi or --upstream URL; for NAME=URL, set headers in the \
+                    configuration"
+            .into());
+    }
     if let Some(server) = Server::from_args(options.url.as_deref(), &options.remote, &options.command)? {
         return Ok(vec![("/mcp".to_owned(), None, server)]);
     }
