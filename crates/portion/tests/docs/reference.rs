@@ -15,8 +15,8 @@ everything else to stderr.
 | exit code | meaning |
 | --- | --- |
 | 0 | done; also if the reader of stdout has gone |
-| 1 | failed, with one message on stderr; also a finding that is an error (`doctor`, `config check`), no comparison (`try`), a refused question (`install`) |
-| 2 | wrong command line or configuration |
+| 1 | failed, with one message on stderr; also a finding that is an error (`doctor`), no comparison (`try`), a refused question (`install`) |
+| 2 | wrong command line or configuration; also an error that `config check` finds |
 | 128 + signal | ended by a signal: 143 after SIGTERM, 130 after SIGINT |
 | the server's own | `wrap`: the server ended by itself with this code; 128 + signal if a signal ended it |
 ";
