@@ -1,6 +1,8 @@
 """The vacation rental scenarios, on each front: the wrapped server under both names, and the API without a server."""
 
 import json
+import os
+import subprocess
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -155,6 +157,8 @@ def test_decisions_are_logged(front_name):
 
 
 def test_missing_credentials_are_an_error_at_start():
-    with Hostaway() as stub, pytest.raises(Exception):
-        with Peer([PORTION, "wrap", *PROFILE, "--upstream", stub.url]) as peer:
-            peer.tools()
+    command = [PORTION, "wrap", *PROFILE, "--upstream"]
+    env = {name: value for name, value in os.environ.items() if name not in CREDENTIALS}
+    with Hostaway() as stub:
+        ended = subprocess.run([*command, stub.url], env=env, input="", capture_output=True, text=True, timeout=30)
+    assert ended.returncode not in (0, None) and "HOSTAWAY_CLIENT_ID" in ended.stderr
