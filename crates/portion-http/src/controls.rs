@@ -30,8 +30,13 @@ impl SplitQuery {
         Self { controls, rest: rest.join("&") }
     }
 
-    /// Turns other parameters into controls. `control_for` gets the name and the value of each, decoded.
+    /// Turns parameters into controls. `control_for` gets the name and the value of each, decoded.
     pub(crate) fn translate(&mut self, control_for: impl Fn(&str, &str) -> Option<(&'static str, String)>) {
+        for (name, value) in &mut self.controls {
+            if let Some((control, translated)) = control_for(name, value) {
+                (*name, *value) = (control.to_owned(), translated);
+            }
+        }
         let mut rest = Vec::new();
         for parameter in self.rest.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -53,11 +58,20 @@ impl SplitQuery {
         self.controls.iter().find(|(name, _)| name == "cursor").map(|(_, value)| value.as_str())
     }
 
-    /// Returns the names of all parameters, for records.
+    /// Returns the names of some parameters, for records.
     pub(crate) fn names(&self) -> Vec<String> {
+        self.all_names().take(32).collect()
+    }
+
+    /// Returns true if the query has a parameter with such a name, control or not.
+    pub(crate) fn has_parameter(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.all_names().any(|name| is_meant(&name))
+    }
+
+    fn all_names(&self) -> impl Iterator<Item = String> {
         let rest = self.rest.split('&').filter(|parameter| !parameter.is_empty());
         let rest = rest.map(|parameter| percent_decode(parameter.split('=').next().unwrap_or_default()));
-        self.controls.iter().map(|(name, _)| name.clone()).chain(rest).take(32).collect()
+        self.controls.iter().map(|(name, _)| name.clone()).chain(rest)
     }
 
     /// Parses the controls.

@@ -9,6 +9,7 @@ use http::header::{
 };
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, Uri};
+use portion_core::payload::Payload;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Intent, ReadCall, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall, with_argument};
@@ -42,6 +43,19 @@ pub(crate) struct Exchange<'a> {
     reuse_key: Option<ReuseKey>,
     /// Paging of the endpoint, if the gateway fetches the pages of its lists.
     paging: Option<Paging>,
+    /// Requests pages of the endpoint.
+    pages: Option<Arc<HttpPages>>,
+    /// The query without controls, if it selects a page of the API.
+    own_query: Option<String>,
+    /// Arguments of the page of the API that the request asks for.
+    own_arguments: Option<String>,
+}
+
+/// A response of the service that is to be shaped.
+struct Received {
+    head: http::response::Parts,
+    wire: Bytes,
+    payload: Payload,
 }
 
 impl<'a> Exchange<'a> {
@@ -63,14 +77,20 @@ impl<'a> Exchange<'a> {
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         let paging = find_paging(shared, &method, &caller, &route);
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
-        let mut query = SplitQuery::new(head.uri.query().unwrap_or_default(), |parameter| {
-            !is_paging_control(parameter)
-                && ((!takes_controls && parameter != "cursor") || route.owns_parameter(parameter))
-        });
+        let is_owned =
+            |parameter: &str| (!takes_controls && parameter != "cursor") || route.owns_parameter(parameter);
+        let text = head.uri.query().unwrap_or_default();
+        let mut query =
+            SplitQuery::new(text, |parameter| !is_paging_control(parameter) && is_owned(parameter));
+        let mut own_query = paging
+            .as_ref()
+            .map(|paging| SplitQuery::new(text, |parameter| paging.is_own(parameter) || is_owned(parameter)));
         caller.owns_scope = is_authenticated;
         if let Some(paging) = &paging {
             let policy = &caller.effective_policy.policy;
-            query.translate(|name, value| paging.control_for(name, value, policy));
+            own_query =
+                own_query.filter(|own| own.has_parameter(|name| paging.names.page.as_deref() == Some(name)));
+            paging.translate(&mut query, policy);
         }
         caller.upstream = upstream;
         caller.read_call = ReadCall::Http(path.as_str().into());
@@ -87,9 +107,8 @@ impl<'a> Exchange<'a> {
         let reuse_key = (is_safe && is_authenticated)
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}", query.canonical_rest())));
         let target = RequestTarget { path, rest: query.rest.clone() };
-        if paging.is_some() {
-            caller.page_source = page_source(shared, head, &caller);
-        }
+        let pages = paging.as_ref().and_then(|_| http_pages(shared, head, &caller));
+        caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);
         Self {
             shared,
             method,
@@ -100,6 +119,9 @@ impl<'a> Exchange<'a> {
             caller,
             reuse_key,
             paging,
+            pages,
+            own_query: own_query.map(|own| own.rest),
+            own_arguments: None,
         }
     }
 
@@ -144,13 +166,16 @@ impl<'a> Exchange<'a> {
     fn begin_paging(&mut self, request: &mut Request) {
         let (Some(paging), Some(source)) = (&self.paging, &self.caller.page_source) else { return };
         let mut arguments = base_arguments(&self.target.path, &self.target.rest);
+        let mut own = self.own_query.as_ref().map(|rest| base_arguments(&self.target.path, rest));
         if let Some(argument) = &paging.pushdown.sort
             && let Some(sort) = request.sort.take()
         {
             arguments = with_argument(&arguments, argument, quote(&sort));
+            own = own.map(|own| with_argument(&own, argument, quote(&sort)));
             let key = format!("{}?{} {sort}", self.target.path, self.query.canonical_rest());
             self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
         }
+        self.own_arguments = own;
         self.caller.paged_call = Some(Arc::new(PagedCall {
             tool: self.endpoint.name.clone(),
             arguments,
@@ -185,39 +210,28 @@ impl<'a> Exchange<'a> {
     }
 
     /// Shapes the response of the service.
-    pub(crate) async fn shape<B>(self, response: Response<B>, request: Request) -> Response<Body>
+    pub(crate) async fn shape<B>(mut self, response: Response<B>, mut request: Request) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let (mut head, body) = response.into_parts();
-        self.shared.cors.learn(self.origin.as_ref(), &head.headers);
-        let coding = body::content_coding(&head.headers);
-        if !is_json(&head.headers) || !may_have_body(head.status) || coding.is_err() {
-            return Response::from_parts(head, streamed(body));
+        let mut received = self.read(response).await;
+        if self.lacks_list(&received)
+            && let Some(own) = self.own_page().await
+        {
+            received = match own {
+                Ok(response) => self.read(response).await,
+                Err(fault) => Err(Box::new(self.local_response(Reply::Fault(fault)))),
+            };
+            let has_limit = self.paging.take().is_some_and(|paging| paging.names.limit.is_some());
+            let limit = request.limit.filter(|_| !has_limit);
+            request = Request { limit, ..request.without_paging() };
+            (self.caller.paged_call, self.reuse_key) = (None, None);
         }
-        if self.method == Method::HEAD {
-            // The length and the validators of a shaped response are not known without its body.
-            for name in [CONTENT_LENGTH, CONTENT_ENCODING, ETAG, LAST_MODIFIED] {
-                head.headers.remove(name);
-            }
-            return Response::from_parts(head, full(Bytes::new()));
-        }
-        let limit = self.shared.options.max_response_bytes;
-        let wire = match body::read(body, limit).await {
-            Ok(wire) => wire,
-            Err(error) => return self.unreadable_response(&error, limit),
+        let Received { mut head, wire, payload } = match received {
+            Ok(received) => received,
+            Err(response) => return *response,
         };
-        let decoded = match coding.ok().flatten() {
-            Some(coding) => body::decode(&wire, &coding, limit).await,
-            None => Ok(wire.clone()),
-        };
-        let decoded = match decoded {
-            Ok(decoded) => decoded,
-            Err(error) => return self.unreadable_response(&error, limit),
-        };
-        let payload = payload_of(&decoded, head.status);
-        drop(decoded);
         let intent = Intent::Fresh { payload, request, reuse: self.reuse_key };
         let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
         match self.shared.gateway.answer(Call { caller, endpoint, intent }).await {
@@ -231,6 +245,68 @@ impl<'a> Exchange<'a> {
             }
             Reply::Fault(fault) => self.local_response(Reply::Fault(fault)),
         }
+    }
+
+    /// Returns true if the client asked for another page than the first, and the first does not have the list.
+    fn lacks_list(&self, first: &Result<Received, Box<Response<Body>>>) -> bool {
+        let Some(call) = self.caller.paged_call.as_ref().filter(|_| self.own_arguments.is_some()) else {
+            return false;
+        };
+        match first {
+            Ok(Received { payload, .. }) => !payload.is_error && !call.finds_list(payload),
+            Err(response) => response.status().is_success() && !is_json(response.headers()),
+        }
+    }
+
+    /// Requests the page that the client asked for. Returns `None` if it asked for none.
+    async fn own_page(&self) -> Option<Result<Response<Body>, Fault>> {
+        let (own, call) = (self.own_arguments.as_ref()?, self.caller.paged_call.as_ref()?);
+        call.warn_without_list(&self.caller);
+        let response = self.pages.as_ref()?.send(own).await;
+        Some(response.map_err(|error| {
+            tracing::warn!(endpoint = %self.endpoint.name, %error, "a page of the upstream was not read");
+            let fault = Fault::upstream_invalid("no response to the request for the page");
+            self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
+        }))
+    }
+
+    /// Reads the response of the service.
+    ///
+    /// # Errors
+    /// Returns the response for the client if it is not to be shaped.
+    async fn read<B>(&self, response: Response<B>) -> Result<Received, Box<Response<Body>>>
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (mut head, body) = response.into_parts();
+        self.shared.cors.learn(self.origin.as_ref(), &head.headers);
+        let coding = body::content_coding(&head.headers);
+        if !is_json(&head.headers) || !may_have_body(head.status) || coding.is_err() {
+            return Err(Box::new(Response::from_parts(head, streamed(body))));
+        }
+        if self.method == Method::HEAD {
+            // The length and the validators of a shaped response are not known without its body.
+            for name in [CONTENT_LENGTH, CONTENT_ENCODING, ETAG, LAST_MODIFIED] {
+                head.headers.remove(name);
+            }
+            return Err(Box::new(Response::from_parts(head, full(Bytes::new()))));
+        }
+        let limit = self.shared.options.max_response_bytes;
+        let wire = match body::read(body, limit).await {
+            Ok(wire) => wire,
+            Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
+        };
+        let decoded = match coding.ok().flatten() {
+            Some(coding) => body::decode(&wire, &coding, limit).await,
+            None => Ok(wire.clone()),
+        };
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
+        };
+        let payload = payload_of(&decoded, head.status);
+        Ok(Received { head, wire, payload })
     }
 
     /// Returns the response to a request that the service has not seen.
@@ -307,7 +383,7 @@ fn find_paging(
 }
 
 /// Returns what requests further pages, with the header fields of a request.
-fn page_source(shared: &Shared, head: &http::request::Parts, caller: &Caller) -> Option<Arc<dyn PageSource>> {
+fn http_pages(shared: &Shared, head: &http::request::Parts, caller: &Caller) -> Option<Arc<HttpPages>> {
     Some(Arc::new(HttpPages {
         send: Arc::clone(shared.options.send_page_request.as_ref()?),
         headers: HttpPages::headers_of(&head.headers),

@@ -24,6 +24,7 @@ use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
 use serde_json::{Map, Value};
 
 use crate::body::{self, Body, BoxError, full};
+use crate::controls::SplitQuery;
 use crate::payload::payload_of;
 use crate::route::ResolvedRoute;
 
@@ -84,18 +85,37 @@ impl Paging {
         (names.page.is_some() || is_link).then(|| Self { pushdown: Arc::clone(pushdown), names })
     }
 
-    /// Returns the control that a paging parameter of the API stands for, with its value.
-    pub(crate) fn control_for(
+    /// Turns the paging parameters of the API into the controls that they stand for.
+    pub(crate) fn translate(&self, query: &mut SplitQuery, policy: &Policy) {
+        // Pages of a smaller size have other numbers.
+        let is_numbered = query.has_parameter(|name| {
+            let is_own = self.names.page.as_deref() == Some(name);
+            is_own && matches!(self.pushdown.style, PagingStyle::Page(..)) || matches!(name, "page" | "pages")
+        });
+        let may_reduce = !is_numbered && !self.pushdown.refuses_large_limit;
+        query.translate(|name, value| self.control_for((name, value), policy, may_reduce));
+    }
+
+    /// Returns true for a parameter that the API pages by.
+    pub(crate) fn is_own(&self, name: &str) -> bool {
+        [&self.names.limit, &self.names.page].into_iter().any(|own| own.as_deref() == Some(name))
+    }
+
+    /// Returns the control that a paging parameter of the API stands for, with its value. `may_reduce`: true if a limit
+    /// above the largest page is reduced.
+    fn control_for(
         &self,
-        name: &str,
-        value: &str,
+        (name, value): (&str, &str),
         policy: &Policy,
+        may_reduce: bool,
     ) -> Option<(&'static str, String)> {
         let is = |own: &Option<Arc<str>>| own.as_deref() == Some(name);
         let number = || value.parse::<u64>().ok();
         if is(&self.names.limit) {
             // The API's own limit may be larger than a page.
-            let limit = number().map(|limit| limit.min(policy.max_page_size as u64).to_string());
+            let limit = number()
+                .filter(|_| may_reduce)
+                .map(|limit| limit.min(policy.max_page_size as u64).to_string());
             return Some(("limit", limit.unwrap_or_else(|| value.to_owned())));
         }
         if !is(&self.names.page) {
@@ -104,7 +124,7 @@ impl Paging {
         match &self.pushdown.style {
             PagingStyle::Offset(_) => Some(("offset", value.to_owned())),
             PagingStyle::Page(_, start) => {
-                let page = number().and_then(|page| (page + 1).checked_sub(*start));
+                let page = number().and_then(|page| page.checked_add(1)?.checked_sub(*start));
                 Some(("page", page.map_or_else(|| value.to_owned(), |page| page.to_string())))
             }
             PagingStyle::Cursor(_) => Some(("cursor", value.to_owned())),
@@ -149,13 +169,19 @@ impl HttpPages {
         headers
     }
 
-    async fn fetch(&self, arguments: &str) -> Result<portion_core::payload::Payload, PageError> {
+    /// Requests a page and returns the response of the API.
+    pub(crate) async fn send(&self, arguments: &str) -> Result<Response<Body>, PageError> {
         let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());
         let target = target_of(arguments).ok_or(PageError::Closed)?;
         let mut request = Request::get(target).body(full("")).map_err(|error| failed(&error))?;
         *request.headers_mut() = self.headers.clone();
         *request.extensions_mut() = self.extensions.clone();
-        let response = (self.send)(request).await.map_err(|error| failed(&error))?;
+        (self.send)(request).await.map_err(|error| failed(&error))
+    }
+
+    async fn fetch(&self, arguments: &str) -> Result<portion_core::payload::Payload, PageError> {
+        let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());
+        let response = self.send(arguments).await?;
         let (head, body) = response.into_parts();
         let coding = body::content_coding(&head.headers);
         let coding = coding.map_err(|()| PageError::Failed("a page has an unknown content coding".into()))?;
@@ -195,6 +221,7 @@ mod tests {
     use portion_policy::pushdown::Pushdown;
 
     use super::{Paging, base_arguments, target_of};
+    use crate::controls::SplitQuery;
     use crate::route::{Route, RouteTable};
 
     fn paging(preset: &str, parameters: Option<&[&str]>) -> Option<Paging> {
@@ -231,7 +258,7 @@ mod tests {
     fn parameters_of_the_api_become_controls() {
         let check = |preset: &str, name: &str, value: &str, expect: Option<(&str, &str)>| {
             let paging = paging(preset, Some(&["per_page", "page", "skip"])).expect("paging");
-            let found = paging.control_for(name, value, &Policy::default());
+            let found = paging.control_for((name, value), &Policy::default(), true);
             assert_eq!(found.as_ref().map(|(name, value)| (*name, value.as_str())), expect, "{name}={value}");
         };
         check("limit-offset", "skip", "40", Some(("offset", "40")));
@@ -239,6 +266,54 @@ mod tests {
         check("page", "per_page", "100000", Some(("limit", "200")));
         check("page", "per_page", "x", Some(("limit", "x")));
         check("page", "q", "1", None);
+        check("page", "page", &u64::MAX.to_string(), Some(("page", &u64::MAX.to_string())));
+    }
+
+    #[test]
+    fn large_limits_are_reduced_or_refused() {
+        let check = |settings: &[(&str, &str)], query: &str, expect: Result<Option<u32>, &str>| {
+            let settings: Vec<_> =
+                settings.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();
+            let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
+            let table = RouteTable::new(Vec::new(), Vec::new());
+            let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
+            let (mut split, policy) = (SplitQuery::new(query, |_| false), Policy::default());
+            paging.translate(&mut split, &policy);
+            let request = split.parse(&policy);
+            let found = request.map(|request| request.limit).map_err(|error| error.code().name());
+            assert_eq!(found, expect, "{settings:?} {query}");
+        };
+        let named = [("preset", "page"), ("limit", "per_page")];
+        let refuses = [("preset", "page"), ("limit", "per_page"), ("largeLimit", "refuse")];
+        check(&named, "per_page=100000", Ok(Some(200)));
+        check(&named, "per_page=100&page=2", Ok(Some(100)));
+        check(&named, "per_page=500&page=2", Err("limit_too_large"));
+        check(&named, "per_page=500&pages=2-3", Err("limit_too_large"));
+        check(&refuses, "per_page=100000", Err("limit_too_large"));
+        check(&[("preset", "limit-offset")], "limit=500", Ok(Some(200)));
+        check(&[("preset", "limit-offset")], "limit=500&offset=10", Ok(Some(200)));
+        check(&[("preset", "limit-offset")], "limit=500&page=2", Err("limit_too_large"));
+        check(&[("preset", "limit-offset"), ("largeLimit", "refuse")], "limit=500", Err("limit_too_large"));
+    }
+
+    #[test]
+    fn page_numbers_begin_where_those_of_the_api_do() {
+        let check = |start: &str, query: &str, expect: Option<u32>| {
+            let settings = [("preset", "page"), ("pageStart", start)];
+            let settings = settings.map(|(key, text)| (key.to_owned(), text.to_owned()));
+            let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
+            let table = RouteTable::new(Vec::new(), Vec::new());
+            let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
+            let mut split = SplitQuery::new(query, |_| false);
+            paging.translate(&mut split, &Policy::default());
+            let request = split.parse(&Policy::default());
+            assert_eq!(request.ok().and_then(|request| request.page), expect, "{start} {query}");
+        };
+        check("0", "page=0", Some(1));
+        check("0", "page=1", Some(2));
+        check("1", "page=1", Some(1));
+        check("1", "page=18446744073709551615", None);
+        check("0", "page=18446744073709551615", None);
     }
 
     #[test]

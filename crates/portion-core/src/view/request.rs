@@ -65,6 +65,12 @@ pub fn control_named(name: &str) -> Option<&'static str> {
 }
 
 impl Request {
+    /// Returns the request without what selects a page.
+    #[must_use]
+    pub fn without_paging(self) -> Self {
+        Self { limit: None, page: None, page_count: None, offset: None, ..self }
+    }
+
     /// Sets one control from a JSON value (MCP arguments) or a JSON string (a query string). Numbers may be
     /// strings, because models write them so. `null` leaves a control unset.
     ///

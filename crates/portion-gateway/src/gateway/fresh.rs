@@ -8,7 +8,6 @@ use portion_core::view::{Request, View};
 
 use crate::call::{Caller, Fault, Reply, ReuseKey};
 use crate::offload::offload;
-use crate::paged_call::PagedCall;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
 use crate::store::NewSnapshot;
@@ -28,10 +27,16 @@ impl Gateway {
         let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
         let context = RequestContext { caller, ..context };
         let mut fetch = None;
-        let mut payload = payload;
+        let (mut payload, mut reuse) = (payload, reuse);
         let need = Need::of_first_reply(&request, &context.caller.effective_policy.policy);
         if let Some(call) = context.caller.paged_call.clone().filter(|_| !payload.is_error) {
-            (fetch, payload) = self.begin_fetch(&context.caller, &call, payload, need).await;
+            if let Some(begun) = self.fetches.begin(&call, payload.clone(), context.caller.upstream.clone()) {
+                (fetch, payload) = self.begin_fetch(begun, &context.caller, payload, need).await;
+            } else {
+                call.warn_without_list(&context.caller);
+                // A call for another page is equal, but what was stored does not have it.
+                reuse = None;
+            }
         }
         let id = random_snapshot_id();
         let made = self.render_fresh(&context, (payload, id), &request, (fetch.as_deref(), need)).await;
@@ -129,18 +134,15 @@ impl Gateway {
         }
     }
 
-    /// Begins to fetch the rest of a list. Returns the fetch, unless the page is the whole list, and the payload to
+    /// Waits for what a reply needs of a list. Returns the fetch, unless the page is the whole list, and the payload to
     /// reply from.
-    pub(super) async fn begin_fetch(
+    async fn begin_fetch(
         &self,
+        fetch: Arc<Fetch>,
         caller: &Caller,
-        call: &Arc<PagedCall>,
         page: Payload,
         need: Need,
     ) -> (Option<Arc<Fetch>>, Payload) {
-        let Some(fetch) = self.fetches.begin(call, page.clone(), caller.upstream.clone()) else {
-            return (None, page);
-        };
         let payload = self.wait_for(&fetch, caller, need).await;
         // The upstream's own result is the whole list: it is a payload like any other.
         if fetch.is_complete() && fetch.has_one_page() { (None, page) } else { (Some(fetch), payload) }

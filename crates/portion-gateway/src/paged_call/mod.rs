@@ -11,6 +11,9 @@ use portion_core::payload::Payload;
 use portion_policy::pushdown::Pushdown;
 use thiserror::Error;
 
+use crate::call::Caller;
+use crate::pushdown::PagedList;
+
 pub use arguments::PagingNames;
 pub(crate) use arguments::{PageRequest, arguments_of_url};
 
@@ -59,5 +62,21 @@ impl PagedCall {
     pub fn first_arguments(&self) -> String {
         let first = PageRequest::first(&self.pushdown);
         self.names.apply(&self.arguments, &first, self.pushdown.page_size)
+    }
+
+    /// Returns true if a result of the tool has the list.
+    pub fn finds_list(&self, result: &Payload) -> bool {
+        PagedList::begin(self, None, result.clone()).is_some()
+    }
+
+    /// Warns once that a result of the tool does not have the list.
+    pub fn warn_without_list(&self, caller: &Caller) {
+        if caller.rule.is_first_pushdown_warning() {
+            let (tool, place) = (&self.tool, self.pushdown.items.as_deref());
+            match place {
+                Some(place) => tracing::warn!(tool, "pushdown found no list at {place}"),
+                None => tracing::warn!(tool, "pushdown found no list; name its place with `items`"),
+            }
+        }
     }
 }

@@ -63,7 +63,7 @@ impl PageSource for ToolPageSource {
 }
 
 /// Reads the payload of a response.
-fn read_page(line: &[u8]) -> Result<Payload, PageError> {
+pub(super) fn read_page(line: &[u8]) -> Result<Payload, PageError> {
     let invalid = || PageError::Failed("the server sent an invalid response".into());
     let (text, invalid_utf8) = decode_line(line);
     let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return Err(invalid()) };

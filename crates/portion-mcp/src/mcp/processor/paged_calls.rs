@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use portion_core::view::{CONTROLS, Request, ViewError};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
-use portion_gateway::paged_call::{PageSource, PagedCall, PagingNames};
+use portion_gateway::paged_call::{PageSource, PagedCall, PagingNames, with_argument};
 use portion_json::scan::quote;
 use portion_json::span::Span;
 use portion_policy::endpoint::Endpoint;
@@ -21,8 +21,8 @@ use super::super::{controls, reserved_meta, walk};
 use super::downstream::protocol_meta_members;
 use super::internal_calls::{QueuedMessage, UpstreamCaller};
 use super::line_outcome::MessageOutcome;
-use super::page_source::{CallError, ToolPageSource, call_tool};
-use super::paged_arguments::{first_params, translate_arguments};
+use super::page_source::{CallError, ToolPageSource, call_tool, read_page};
+use super::paged_arguments::{first_params, own_arguments, translate_arguments};
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
@@ -52,6 +52,8 @@ pub(super) struct PagedJob {
     reuse_key: Option<ReuseKey>,
     /// Parameters of the first call.
     params: String,
+    /// Parameters with the caller's own paging arguments, if they select a page.
+    own_params: Option<String>,
 }
 
 /// Treatment of a call of a tool with a pushdown.
@@ -111,11 +113,15 @@ impl McpProcessor {
             }
         };
         let mut base = if splice.is_empty() { arguments.clone() } else { splice.apply() };
-        if let (Some(argument), Some(sort)) =
-            (&pushdown.sort, request.sort.take_if(|_| pushdown.sort.is_some()))
-        {
-            base = portion_gateway::paged_call::with_argument(&base, argument, quote(&sort));
+        let sort = request.sort.take_if(|_| pushdown.sort.is_some());
+        if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
+            base = with_argument(&base, argument, quote(sort));
         }
+        let mut own = own_arguments(place, &names, &ours, policy);
+        if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
+            own = own.map(|own| with_argument(&own, argument, quote(sort)));
+        }
+        let own_params = own.map(|own| first_params(place, &own));
         let source = self.page_source(protocol_meta_members(place.text, place.envelope));
         let call = Arc::new(PagedCall {
             tool: endpoint.name.clone(),
@@ -138,6 +144,7 @@ impl McpProcessor {
             request,
             reuse_key,
             params,
+            own_params,
         }))
     }
 
@@ -234,7 +241,16 @@ impl McpProcessor {
 
     /// Answers a call. Returns the response.
     async fn run_paged_job(&self, job: PagedJob) -> String {
-        let PagedJob { id, is_stateless, caller, endpoint, request, reuse_key, params } = job;
+        let PagedJob {
+            id,
+            is_stateless,
+            mut caller,
+            endpoint,
+            mut request,
+            mut reuse_key,
+            params,
+            own_params,
+        } = job;
         if request.cursor.is_some() {
             let reply = self.answer_follow_up(caller, Some(endpoint), ResultShape::Tool, request).await;
             return responses::tool_response(&id, &reply, true, is_stateless);
@@ -246,6 +262,18 @@ impl McpProcessor {
             return responses::tool_response(&id, &reply, true, is_stateless);
         }
         let timeout = caller.rule.config().request_timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let mut response = call_tool(&*self.upstream_caller(), &params, timeout).await;
+        if let (Ok(line), Some(own_params), Some(call)) = (&response, own_params, &caller.paged_call)
+            && lacks_list(call, line)
+        {
+            // The page that the caller asked for is the server's.
+            call.warn_without_list(&caller);
+            let has_limit = call.names.limit.is_some();
+            let limit = request.limit.filter(|_| !has_limit);
+            request = Request { limit, ..request.without_paging() };
+            (caller.paged_call, reuse_key) = (None, None);
+            response = call_tool(&*self.upstream_caller(), &own_params, timeout).await;
+        }
         let (caller, endpoint, request) = (Box::new(caller), Box::new(endpoint), Box::new(request));
         let kind = PendingKind::Content {
             shape: ResultShape::Tool,
@@ -256,7 +284,6 @@ impl McpProcessor {
             is_nested: false,
         };
         let pending = PendingRequest { id: id.clone(), is_stateless, kind, timer: None };
-        let response = call_tool(&*self.upstream_caller(), &params, timeout).await;
         let line = match response {
             Ok(line) => line,
             Err(error) => {
@@ -289,6 +316,11 @@ impl McpProcessor {
         self.limit_unknown_members(&text, &envelope, &mut splice);
         if splice.is_empty() { text.clone() } else { splice.apply() }
     }
+}
+
+/// Returns true if a response is a result without the list of a call.
+fn lacks_list(call: &PagedCall, line: &[u8]) -> bool {
+    read_page(line).is_ok_and(|page| !page.is_error && !call.finds_list(&page))
 }
 
 /// Controls that page a list.

@@ -6,6 +6,7 @@ mod failures;
 mod law;
 mod limits;
 mod manners;
+mod own_pages;
 mod paging;
 mod questions;
 mod schemas;
