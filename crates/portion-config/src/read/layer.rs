@@ -59,7 +59,8 @@ impl ConfigReader {
         let mut upstreams = Vec::new();
         let top =
             self.read_settings(from, entries, SettingsLevel::Top, true, |reader, key, node| match key.kind {
-                ValueKind::Endpoints => rules = reader.read_rules(from, key, node, true),
+                // A section of another server may hold endpoints beside those of the file.
+                ValueKind::Endpoints => rules.overlay(reader.read_rules(from, key, node, true)),
                 _ => upstreams = reader.read_upstreams(from, key, node),
             });
         Layer { top, rules, upstreams }

@@ -165,3 +165,15 @@ context_protection:
         refused(&yaml("context_protection: {default_page_size: 5}\ndefaultPageSize: 7\n")).to_string();
     assert!(found.contains("defaultPageSize repeats"), "{found}");
 }
+
+#[test]
+fn endpoints_of_the_section_and_of_the_file_are_both_kept() {
+    let section = "context_protection: {endpoints: {a: {page_size: 25}, both: {page_size: 30, hard_cap: 6000}}}\n";
+    let own = "endpoints: {b: {defaultPageSize: 35}, both: {defaultPageSize: 40}}\n";
+    for (text, last) in [(format!("{section}{own}"), 40), (format!("{own}{section}"), 30)] {
+        let config = config(&text);
+        let size = |name: &str| endpoint(&config, name).limits.default_page_size;
+        assert_eq!((size("a"), size("b"), size("both")), (Some(25), Some(35), Some(last)), "{text}");
+        assert_eq!(endpoint(&config, "both").limits.hard_cap, Some(6000), "{text}");
+    }
+}
