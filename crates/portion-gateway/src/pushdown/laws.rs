@@ -240,3 +240,22 @@ fn an_upstream_that_misbehaves_ends_the_fetch() {
     let (empty, last) = (r#"{"items":[],"next":"a","has_more":true}"#, r#"{"items":[{"id":2}],"next":null}"#);
     check("cursor", &[same, empty, last], None);
 }
+
+#[test]
+fn items_are_left_out_only_if_they_are_equal() {
+    let page = |items: &Value| Payload {
+        blocks: vec![Block::new("/0", Content::Text(json!({ "total": 6, "items": items }).to_string()))],
+        ..Payload::default()
+    };
+    let check = |second: Value, expect: &[usize]| {
+        let first = json!([{"id": 1, "n": 1}, {"id": 2, "n": 2}]);
+        let call = paged_call("offset", 2, 10_000);
+        let mut list = PagedList::begin(&call, None, page(&first)).expect("a list");
+        list.add_page(&page(&second));
+        assert_eq!(numbers(&list), expect, "{second}");
+        assert!(list.to_payload(None).upstream_list.expect("an extent").has_changed, "{second}");
+    };
+    check(json!([{"id": 2, "n": 2}, {"id": 3, "n": 3}]), &[1, 2, 3]);
+    check(json!([{"id": 2, "n": 20}, {"id": 3, "n": 3}]), &[1, 2, 20, 3]);
+    check(json!([{"id": 1, "n": 3}, {"id": 2, "n": 4}]), &[1, 2, 3, 4]);
+}

@@ -3,7 +3,7 @@
 //! The items keep their bytes. They are put into the first page in place of its own items, so the joined list has the
 //! form of the upstream's result.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ pub(crate) struct PagedList {
     /// Items as JSON, separated by commas.
     pub(super) items: String,
     pub(super) item_count: usize,
-    /// Hashes of the ids of all items, or `None` if the items have no unique ids.
-    pub(super) seen_ids: Option<HashSet<u64>>,
+    /// Hash of each id, with that of its last item; `None` if the items have no unique ids.
+    pub(super) seen_ids: Option<HashMap<u64, u64>>,
     /// Items received, duplicates included.
     pub(super) received_count: usize,
     pub(super) total: Option<usize>,
@@ -144,7 +144,7 @@ impl PagedList {
             has_item_blocks,
             items: String::new(),
             item_count: 0,
-            seen_ids: Some(HashSet::new()),
+            seen_ids: Some(HashMap::new()),
             received_count: 0,
             total: None,
             has_changed: false,
@@ -290,7 +290,7 @@ impl PagedList {
         Some(state.to_string())
     }
 
-    /// Adds the items of a page that are not known yet. Returns their number.
+    /// Adds the items of a page, without those that are known by their id and are equal. Returns their number.
     fn add_items(&mut self, page: &ListPage<'_>) -> usize {
         let ids: Option<Vec<u64>> = page.items.iter().map(|item| self.item_id(page.text, *item)).collect();
         // Equal ids within a page identify something else than the items.
@@ -300,18 +300,20 @@ impl PagedList {
         }
         let mut added = 0;
         for (at, item) in page.items.iter().enumerate() {
-            let id = ids.as_ref().map(|ids| ids[at]);
-            let is_new = match (&mut self.seen_ids, id) {
-                (Some(seen), Some(id)) => seen.insert(id),
-                _ => true,
-            };
-            if !is_new {
-                continue;
+            let json = item.slice(page.text);
+            if let (Some(seen), Some(ids)) = (&mut self.seen_ids, &ids) {
+                let hash = hash_of(json);
+                match seen.insert(ids[at], hash) {
+                    Some(known) if known == hash => continue,
+                    // It changed between two pages, or the id is not unique: both items are kept.
+                    Some(_) => self.has_changed = true,
+                    None => {}
+                }
             }
             if self.item_count > 0 {
                 self.items.push(',');
             }
-            self.items.push_str(item.slice(page.text));
+            self.items.push_str(json);
             self.item_count += 1;
             added += 1;
         }
