@@ -1,10 +1,12 @@
 """A stand-in for a vacation rental API: bearer tokens by client credentials, lists by `limit` and `offset`.
 
 Lists are `{"status", "result", "count", "limit", "offset"}`; reservations also take `afterId`. Finance reports are POST
-requests with columns and rows. A request without a valid token gets 403.
+requests with columns and rows. A request without a valid token gets 403. A token is valid a second after it was returned.
 """
 
 import datetime
+import math
+import time
 from urllib.parse import parse_qsl
 
 from .record_fields import LISTING, RESERVATION, filled
@@ -151,7 +153,7 @@ def full_reservation(number):
 
 
 class Hostaway(RestStub):
-    """`tokens` are valid; an empty set makes clients authenticate again. `refusals` requests get 429 first.
+    """`tokens` are valid, by the time of their issue; without them, clients authenticate again. `refusals` requests get 429 first.
 
     With `full`, records have all fields of the real API.
     """
@@ -160,7 +162,7 @@ class Hostaway(RestStub):
         listing_of, reservation_of = (full_listing, full_reservation) if full else (listing, reservation)
         self.listings = [listing_of(number) for number in range(listings)]
         self.reservations = [reservation_of(number) for number in range(reservations)]
-        self.tokens, self.issued, self.refusals = set(), 0, 0
+        self.tokens, self.issued, self.refusals = {}, 0, 0
         super().__init__({
             "POST /v1/accessTokens": self._token,
             "GET /v1/listings": self._guarded(lambda request: page(self.listings, request)),
@@ -177,14 +179,14 @@ class Hostaway(RestStub):
             return Response({"error": "invalid_client", "message": f"bad secret {form.get('client_secret')}"}, 401)
         self.issued += 1
         token = f"access-token-number-{self.issued}"
-        self.tokens.add(token)
+        self.tokens[token] = time.monotonic()
         return {"token_type": "Bearer", "expires_in": 15897600, "access_token": token}
 
     def _guarded(self, answer):
         def guarded(request):
             token = request.headers.get("authorization", "").removeprefix("Bearer ")
-            if token not in self.tokens:
-                return Response({"status": "fail", "message": f"token {token} is not valid"}, 401)
+            if time.monotonic() - self.tokens.get(token, math.inf) < 1:
+                return Response({"status": "fail", "message": f"token {token} is not valid"}, 403)
             if self.refusals:
                 self.refusals -= 1
                 return Response({"status": "fail", "message": "Too many requests"}, 429, {"retry-after": "0"})

@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::time::timeout_at;
 
 use super::content::{Content, header_text, text_block};
-use super::oauth::TokenError;
+use super::oauth::{AccessToken, TokenError};
 use super::pacing::{retry_after, retry_delay};
 use super::{RestApi, insert_header};
 use crate::http::body::{self, ReadBodyError};
@@ -151,15 +151,35 @@ impl RestApi {
         token: &mut Option<Arc<str>>,
     ) -> Result<RestResponse, ExchangeError> {
         let Some(tokens) = &self.tokens else { return self.send(request, None).await };
-        let first = tokens.token(&self.client, None).await?;
-        *token = Some(Arc::clone(&first));
-        let response = self.send(request, Some(&first)).await?;
-        if response.status != StatusCode::UNAUTHORIZED {
+        let first = tokens.token(&self.client).await?;
+        *token = Some(Arc::clone(&first.text));
+        let response = self.send_with_token(request, &first).await?;
+        if !rejects_token(response.status) {
             return Ok(response);
         }
-        let renewed = tokens.token(&self.client, Some(&first)).await?;
-        *token = Some(Arc::clone(&renewed));
-        self.send(request, Some(&renewed)).await
+        let is_certain = response.status == StatusCode::UNAUTHORIZED;
+        let Some(renewed) = tokens.renewed(&self.client, &first, is_certain).await? else {
+            return Ok(response);
+        };
+        *token = Some(Arc::clone(&renewed.text));
+        self.send_with_token(request, &renewed).await
+    }
+
+    /// Sends a request with an access token; once more if the token was rejected because it is too new.
+    async fn send_with_token(
+        &self,
+        request: &RestRequest,
+        token: &AccessToken,
+    ) -> Result<RestResponse, ExchangeError> {
+        let is_new = token.time_until_accepted().is_some();
+        let response = self.send(request, Some(&token.text)).await?;
+        if !is_new || !rejects_token(response.status) {
+            return Ok(response);
+        }
+        if let Some(delay) = token.time_until_accepted() {
+            tokio::time::sleep(delay).await;
+        }
+        self.send(request, Some(&token.text)).await
     }
 
     /// Sends a request and follows redirects within the API's own host.
@@ -257,6 +277,11 @@ impl RestApi {
         }
         CallResult::error(&self.secrets.remove(content.into_error_text(&line), token))
     }
+}
+
+/// Returns true if the token may be the reason of a status. Some APIs answer 403 to an invalid token.
+fn rejects_token(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
 fn is_transient(status: StatusCode) -> bool {

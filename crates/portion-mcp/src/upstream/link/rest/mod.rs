@@ -16,6 +16,8 @@ mod oauth;
 mod pacing;
 mod secrets;
 mod server;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -19,6 +19,10 @@ use crate::upstream::http::{HttpClient, display_uri};
 const MAX_TOKEN_RESPONSE_BYTES: usize = 64 << 10;
 /// A token is renewed this long before it expires, or after nine tenths of its lifetime.
 const RENEWAL_MARGIN: Duration = Duration::from_mins(1);
+/// Age at which every API accepts a token. Some accept it only a second after they returned it.
+const ACCEPTED_AGE: Duration = Duration::from_millis(1_200);
+/// Least time between two renewals after a 403, which may also mean that the client has too few rights.
+const FORBIDDEN_PAUSE: Duration = Duration::from_mins(1);
 
 /// Credentials of a client.
 #[derive(Clone)]
@@ -49,38 +53,77 @@ pub(super) enum TokenError {
 /// Keeps a token until it expires.
 pub(super) struct TokenSource {
     credentials: ClientCredentials,
-    current: Mutex<Option<AccessToken>>,
+    state: Mutex<TokenState>,
 }
 
-struct AccessToken {
-    text: Arc<str>,
+#[derive(Default)]
+struct TokenState {
+    current: Option<AccessToken>,
+    /// Time of the last renewal after a 403.
+    forbidden_at: Option<Instant>,
+}
+
+/// An access token.
+#[derive(Clone)]
+pub(super) struct AccessToken {
+    pub(super) text: Arc<str>,
+    issued_at: Instant,
     renew_at: Option<Instant>,
+}
+
+impl AccessToken {
+    /// Returns how long the API may still reject the token because it is new.
+    pub(super) fn time_until_accepted(&self) -> Option<Duration> {
+        ACCEPTED_AGE.checked_sub(self.issued_at.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    fn is_current(&self) -> bool {
+        self.renew_at.is_none_or(|at| Instant::now() < at)
+    }
 }
 
 impl TokenSource {
     pub(super) fn new(credentials: ClientCredentials) -> Self {
-        Self { credentials, current: Mutex::new(None) }
+        Self { credentials, state: Mutex::default() }
     }
 
-    /// Returns the token; requests a new one if there is none, it expires soon, or it is `rejected`.
-    pub(super) async fn token(
+    /// Returns the token; requests a new one if there is none, or it expires soon.
+    pub(super) async fn token(&self, client: &HttpClient) -> Result<AccessToken, TokenError> {
+        // Held while a token is requested: concurrent calls need only one.
+        let mut state = self.state.lock().await;
+        match state.current.as_ref().filter(|token| token.is_current()) {
+            Some(token) => Ok(token.clone()),
+            None => self.request(&mut state, client).await,
+        }
+    }
+
+    /// Returns another token than the `rejected` one. `is_certain`: the token was the reason of the rejection; otherwise
+    /// a new one is requested at most once a minute, and the result is `None` before.
+    pub(super) async fn renewed(
         &self,
         client: &HttpClient,
-        rejected: Option<&str>,
-    ) -> Result<Arc<str>, TokenError> {
-        // Held while a token is requested: concurrent calls need only one.
-        let mut current = self.current.lock().await;
-        let is_valid = |token: &&AccessToken| {
-            Some(&*token.text) != rejected && token.renew_at.is_none_or(|at| Instant::now() < at)
-        };
-        if let Some(token) = current.as_ref().filter(is_valid) {
-            return Ok(Arc::clone(&token.text));
+        rejected: &AccessToken,
+        is_certain: bool,
+    ) -> Result<Option<AccessToken>, TokenError> {
+        let mut state = self.state.lock().await;
+        let is_other = |token: &&AccessToken| token.text != rejected.text && token.is_current();
+        if let Some(token) = state.current.as_ref().filter(is_other) {
+            return Ok(Some(token.clone()));
         }
-        *current = None;
+        if !is_certain {
+            if state.forbidden_at.is_some_and(|at| at.elapsed() < FORBIDDEN_PAUSE) {
+                return Ok(None);
+            }
+            state.forbidden_at = Some(Instant::now());
+        }
+        self.request(&mut state, client).await.map(Some)
+    }
+
+    async fn request(&self, state: &mut TokenState, client: &HttpClient) -> Result<AccessToken, TokenError> {
+        state.current = None;
         let token = self.credentials.request(client).await?;
-        let text = Arc::clone(&token.text);
-        *current = Some(token);
-        Ok(text)
+        state.current = Some(token.clone());
+        Ok(token)
     }
 }
 
@@ -118,7 +161,7 @@ impl ClientCredentials {
             response.get("access_token").and_then(Value::as_str).filter(|token| is_header_text(token));
         let text = token.ok_or(TokenError::NoToken(url))?.into();
         let renew_at = lifetime(&response).and_then(|lifetime| requested_at.checked_add(lifetime));
-        Ok(AccessToken { text, renew_at })
+        Ok(AccessToken { text, issued_at: Instant::now(), renew_at })
     }
 
     /// Returns the error code of a response, never with the secret.
