@@ -1,12 +1,13 @@
 //! Tests access tokens against an API that answers 403 to an invalid token, and accepts a token only after a second.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use portion_openapi::{Tool, ToolDescription};
 use portion_policy::upstream::UpstreamTarget;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{TcpListener, TcpStream};
 
 use super::exchange::CallResult;
 use super::{ClientCredentials, RestConnector, RestOptions};
@@ -34,13 +35,13 @@ impl Issued {
     }
 }
 
-async fn serve(stream: TcpStream, issued: Arc<Mutex<Issued>>) -> std::io::Result<()> {
+fn serve(stream: TcpStream, issued: &Mutex<Issued>) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let (mut request_line, mut authorization, mut length) = (String::new(), String::new(), 0);
-    stream.read_line(&mut request_line).await?;
+    stream.read_line(&mut request_line)?;
     loop {
         let mut line = String::new();
-        stream.read_line(&mut line).await?;
+        stream.read_line(&mut line)?;
         match line.trim_end().split_once(": ") {
             Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
                 value.clone_into(&mut authorization)
@@ -52,25 +53,26 @@ async fn serve(stream: TcpStream, issued: Arc<Mutex<Issued>>) -> std::io::Result
             None => break,
         }
     }
-    stream.read_exact(&mut vec![0; length]).await?;
+    stream.read_exact(&mut vec![0; length])?;
     let (status, body) = issued.lock().expect("unpoisoned").answer(&request_line, &authorization);
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
     );
-    stream.write_all(format!("{head}{body}").as_bytes()).await?;
-    stream.shutdown().await
+    stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
+    Ok(())
 }
 
 #[tokio::test]
 async fn a_new_token_is_sent_again_and_a_forbidden_one_is_renewed_once_a_minute() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let issued = Arc::new(Mutex::new(Issued::default()));
     let served = Arc::clone(&issued);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, Arc::clone(&served)));
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let issued = Arc::clone(&served);
+            thread::spawn(move || serve(stream, &issued));
         }
     });
     let description = ToolDescription { name: "get".into(), ..ToolDescription::default() };
