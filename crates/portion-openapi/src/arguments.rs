@@ -38,6 +38,16 @@ pub enum ArgumentError {
     /// A member that would replace a parameter that is set by the operator.
     #[error("{0} has a member `{1}`, which is configured and cannot be set; remove it")]
     Reserved(String, String),
+    /// A member that would set the parameter of another argument.
+    #[error("{argument} has a member `{member}`, which the argument `{owner}` sets; use that argument")]
+    MemberOfArgument {
+        /// Argument with the member.
+        argument: String,
+        /// Name of the member.
+        member: String,
+        /// Argument that is sent under this name.
+        owner: String,
+    },
     /// A file that is not base64.
     #[error("{0} is not base64; encode the bytes as base64 text")]
     NotBase64(String),

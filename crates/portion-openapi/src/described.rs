@@ -4,11 +4,13 @@
 //! use portion_openapi::{ArgumentDescription, ArgumentPlace, Tool, ToolDescription};
 //!
 //! let argument = |name: &str, place| ArgumentDescription::new(name, place);
+//! let mut filters = argument("filters", ArgumentPlace::Query);
+//! filters.schema.insert("type".into(), "object".into());
 //! let description = ToolDescription {
 //!     name: "get_rows".into(),
 //!     method: "GET",
 //!     path: "/{topic}[/{filters.year}]/".into(),
-//!     arguments: vec![argument("topic", ArgumentPlace::Path), argument("filters", ArgumentPlace::Query)],
+//!     arguments: vec![argument("topic", ArgumentPlace::Path), filters],
 //!     ..ToolDescription::default()
 //! };
 //! let tool = Tool::from_description(&description, &[])?;
@@ -43,7 +45,7 @@ pub struct ToolDescription {
     /// Query parameters of each request.
     pub query: Vec<(String, String)>,
     /// Members of the body of each request.
-    pub body: Vec<(String, String)>,
+    pub body: Vec<(String, Value)>,
     /// Encoding of the body.
     pub body_encoding: BodyEncoding,
     /// Arguments, in order.
@@ -93,7 +95,8 @@ pub(crate) struct RequestTemplate {
 pub enum ArgumentPlace {
     /// Named in the path.
     Path,
-    /// In the query. The members of an object are parameters of their own, except those in the path.
+    /// In the query. If the schema has the type `object`, the members of an object are parameters of their own, except
+    /// those in the path.
     Query,
     /// A member of the body.
     Body,
@@ -141,6 +144,14 @@ impl ArgumentDescription {
             is_required: false,
             is_list: false,
             schema: Map::new(),
+        }
+    }
+
+    /// Returns true if the schema has the type `object`.
+    pub(crate) fn takes_object(&self) -> bool {
+        match self.schema.get("type") {
+            Some(Value::Array(types)) => types.iter().any(|one| one == "object"),
+            one => one.is_some_and(|one| one == "object"),
         }
     }
 

@@ -45,20 +45,38 @@ impl RequestTemplate {
                 pairs.extend(query_value(argument, value)?.map(|text| pair(&argument.sent_as, &text)));
                 continue;
             };
+            // The members of an object are parameters of any name, which only the description can allow.
+            if !argument.takes_object() {
+                let expected = "text, a number, true or false, or a list of these";
+                return Err(ArgumentError::WrongType(argument.name.clone(), expected));
+            }
             for (name, value) in &object.0 {
                 if self.path.has_member(&argument.name, name) {
                     continue;
                 }
-                let is_fixed = |fixed: &String| names_parameter(name, fixed);
-                if self.reserved_query.iter().any(is_fixed)
-                    || self.description.query.iter().any(|(fixed, _)| is_fixed(fixed))
-                {
-                    return Err(ArgumentError::Reserved(argument.name.clone(), name.clone()));
-                }
+                self.check_member(argument, name)?;
                 pairs.extend(query_value(argument, value)?.map(|text| pair(name, &text)));
             }
         }
         Ok(pairs.join("&"))
+    }
+
+    /// Checks that a member of an object sets no parameter that is configured, or that another argument sets.
+    fn check_member(&self, argument: &ArgumentDescription, member: &str) -> Result<(), ArgumentError> {
+        let is_named = |fixed: &String| names_parameter(member, fixed);
+        let mut fixed = self.description.query.iter().map(|(name, _)| name);
+        if self.reserved_query.iter().any(is_named) || fixed.any(is_named) {
+            return Err(ArgumentError::Reserved(argument.name.clone(), member.to_owned()));
+        }
+        let mut others = self.description.arguments.iter().filter(|other| other.name != argument.name);
+        match others.find(|other| is_named(&other.sent_as)) {
+            Some(owner) => Err(ArgumentError::MemberOfArgument {
+                argument: argument.name.clone(),
+                member: member.to_owned(),
+                owner: owner.name.clone(),
+            }),
+            None => Ok(()),
+        }
     }
 
     fn body(&self, members: &Members) -> Result<Option<RequestBody>, ArgumentError> {
@@ -71,7 +89,7 @@ impl RequestTemplate {
         let (content_type, text) = match self.description.body_encoding {
             BodyEncoding::Json => {
                 let fixed = self.description.body.iter();
-                let fixed = fixed.map(|(name, text)| member(name, &Value::from(text.as_str()).to_string()));
+                let fixed = fixed.map(|(name, value)| member(name, &value.to_string()));
                 let members = given.map(|(argument, value)| {
                     let is_single = argument.is_list && !matches!(Shape::of(value), Shape::List(_));
                     let json = if is_single { format!("[{}]", value.get()) } else { value.get().to_owned() };
@@ -82,8 +100,9 @@ impl RequestTemplate {
             }
             BodyEncoding::Form => {
                 let fixed = self.description.body.iter();
+                let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let mut pairs: Vec<String> =
-                    fixed.map(|(name, text)| pair(name, &percent::encode(text))).collect();
+                    fixed.map(|(name, value)| pair(name, &percent::encode(&text(value)))).collect();
                 for (argument, value) in given {
                     for text in plain_texts(argument, value, "body")? {
                         pairs.push(pair(&argument.sent_as, &percent::encode(&text)));

@@ -114,7 +114,8 @@ fn given<'a>(members: &'a Members, argument: &str) -> Option<&'a RawValue> {
 
 /// Returns true if a query parameter could be read as another one: `key`, `key[]`, `KEY`.
 fn names_parameter(name: &str, fixed: &str) -> bool {
-    name.split(['[', '.']).next().unwrap_or_default().trim().eq_ignore_ascii_case(fixed)
+    let base = name.split(['[', '.']).next().unwrap_or_default().trim();
+    base.eq_ignore_ascii_case(fixed.trim_end_matches("[]")) || name.trim().eq_ignore_ascii_case(fixed)
 }
 
 fn header_value(parameter: &Parameter, value: &RawValue) -> Result<String, ArgumentError> {

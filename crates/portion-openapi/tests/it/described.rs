@@ -1,10 +1,16 @@
 //! Requests of tools that an operator describes.
 
 use portion_openapi::{ArgumentDescription, ArgumentPlace, BodyEncoding, Tool, ToolDescription};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 fn argument(name: &str, place: ArgumentPlace) -> ArgumentDescription {
     ArgumentDescription::new(name, place)
+}
+
+/// An argument whose schema has the types.
+fn typed(name: &str, types: Value) -> ArgumentDescription {
+    let schema = Map::from_iter([("type".to_owned(), types)]);
+    ArgumentDescription { schema, ..argument(name, ArgumentPlace::Query) }
 }
 
 fn rows() -> ToolDescription {
@@ -16,7 +22,11 @@ fn rows() -> ToolDescription {
             ArgumentDescription { is_required: true, ..argument("level", ArgumentPlace::Path) },
             argument("topic", ArgumentPlace::Path),
             argument("subtopic", ArgumentPlace::Path),
-            argument("filters", ArgumentPlace::Query),
+            typed("filters", json!("object")),
+            typed("more", json!(["object", "null"])),
+            typed("status", json!("string")),
+            argument("any", ArgumentPlace::Query),
+            ArgumentDescription { sent_as: "tags[]".into(), ..argument("tag", ArgumentPlace::Query) },
             ArgumentDescription { sent_as: "pageNumber".into(), ..argument("page", ArgumentPlace::Query) },
             argument("limit", ArgumentPlace::Control),
         ],
@@ -45,6 +55,10 @@ fn parts_of_the_path_are_left_out_with_their_arguments() {
     );
     check(r#"{"level":"a","topic":"b","subtopic":["x","y/z"]}"#, Ok(("/api/a/b/x/y%2Fz/", "mode=a%20b")));
     check(r#"{"level":"a","topic":"b","subtopic":[]}"#, Ok(("/api/a/b/", "mode=a%20b")));
+    check(
+        r#"{"level":"a","topic":"b","more":{"x":1},"status":"s"}"#,
+        Ok(("/api/a/b/", "mode=a%20b&x=1&status=s")),
+    );
     check(r#"{"level":"a","topic":"b","page":3,"limit":20}"#, Ok(("/api/a/b/", "mode=a%20b&pageNumber=3")));
 }
 
@@ -57,6 +71,12 @@ fn invalid_arguments_are_refused() {
     check(r#"{"level":"a","topic":"b","filters":7}"#, Err("must be an object"));
     check(r#"{"level":"a","topic":"b","filters":{"key":1}}"#, Err("`key`, which is configured"));
     check(r#"{"level":"a","topic":"b","filters":{"mode[]":1}}"#, Err("which is configured"));
+    check(r#"{"level":"a","topic":"b","filters":{"pageNumber":1}}"#, Err("which the argument `page` sets"));
+    check(r#"{"level":"a","topic":"b","filters":{"Status[]":1}}"#, Err("which the argument `status` sets"));
+    check(r#"{"level":"a","topic":"b","filters":{"tags[0]":1}}"#, Err("which the argument `tag` sets"));
+    check(r#"{"level":"a","topic":"b","filters":{"limit":1}}"#, Err("which the argument `limit` sets"));
+    check(r#"{"level":"a","topic":"b","status":{"x":1}}"#, Err("status must be text"));
+    check(r#"{"level":"a","topic":"b","any":{"x":1}}"#, Err("any must be text"));
     check(r#"{"level":"a","topic":"b","filters":{"x":{"y":1}}}"#, Err("nested too deeply"));
     check(r#"{"level":"a","topic":"b","none":1}"#, Err("unknown argument `none`"));
 }
@@ -73,7 +93,7 @@ fn bodies_are_written_in_their_encoding() {
             name: "report".into(),
             method: "POST",
             path: "/report".into(),
-            body: vec![("format".into(), "json".into())],
+            body: vec![("format".into(), "json".into()), ("version".into(), json!(5))],
             body_encoding: encoding,
             arguments: vec![argument("from", ArgumentPlace::Body), id],
             is_read: true,
@@ -84,8 +104,8 @@ fn bodies_are_written_in_their_encoding() {
         let body = tool.request(r#"{"from":"2026-01-01","id":7}"#).expect("valid").body.expect("a body");
         String::from_utf8(body.bytes).expect("text")
     };
-    assert_eq!(body(BodyEncoding::Json), r#"{"format":"json","from":"2026-01-01","ids[]":[7]}"#);
-    assert_eq!(body(BodyEncoding::Form), "format=json&from=2026-01-01&ids%5B%5D=7");
+    assert_eq!(body(BodyEncoding::Json), r#"{"format":"json","version":5,"from":"2026-01-01","ids[]":[7]}"#);
+    assert_eq!(body(BodyEncoding::Form), "format=json&version=5&from=2026-01-01&ids%5B%5D=7");
 }
 
 #[test]

@@ -10,6 +10,61 @@ use crate::value::{DescribedTools, Value};
 
 type Invalid = Vec<InvalidValue>;
 
+const PARAMETER_FIX: &str = "write in, name, required, list, or a keyword of JSON Schema";
+/// Keywords of JSON Schema. `required` of an object's members is written in `allOf`.
+const SCHEMA_KEYWORDS: &[&str] = &[
+    "$comment",
+    "$defs",
+    "$ref",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "contains",
+    "contentEncoding",
+    "contentMediaType",
+    "default",
+    "dependentRequired",
+    "dependentSchemas",
+    "deprecated",
+    "description",
+    "else",
+    "enum",
+    "example",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "if",
+    "items",
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "nullable",
+    "oneOf",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "readOnly",
+    "then",
+    "title",
+    "type",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+    "writeOnly",
+];
 const TOOL_KEYS: &str = "description, request, parameters, query, body, bodyEncoding, read";
 
 /// Parses the tools of a map.
@@ -66,20 +121,25 @@ fn parse_tool(name: &str, node: &Node) -> Result<ToolDescription, Invalid> {
                     );
                 }
             },
-            "query" | "body" => match texts(node) {
-                Some(texts) if key.text == "query" => tool.query = texts,
-                Some(texts) => tool.body = texts,
+            "query" => match scalars(node, |_, text| text.to_owned()) {
+                Some(texts) => tool.query = texts,
                 None => return invalid(node, "has values that are not text", "write {NAME: TEXT}"),
+            },
+            "body" => match scalars(node, |node, _| to_json(node)) {
+                Some(values) => tool.body = values,
+                None => {
+                    let problem = "has values that are neither text, numbers nor booleans";
+                    return invalid(node, problem, "write {NAME: VALUE}");
+                }
             },
             "bodyEncoding" => match scalar(node) {
                 Some("json") => tool.body_encoding = BodyEncoding::Json,
                 Some("form") => tool.body_encoding = BodyEncoding::Form,
                 _ => return invalid(node, "has an unknown bodyEncoding", "write json or form"),
             },
-            "read" => match scalar(node) {
-                Some("true") => tool.is_read = true,
-                Some("false") => tool.is_read = false,
-                _ => {
+            "read" => match boolean(node) {
+                Some(is_read) => tool.is_read = is_read,
+                None => {
                     return invalid(node, "has read, which is neither true nor false", "write true or false");
                 }
             },
@@ -123,7 +183,6 @@ fn parse_argument(tool: &ToolDescription, name: &str, node: &Node) -> Result<Arg
         NodeValue::Null => &[],
         _ => return invalid(node, "is not a map", "write {type: string, description: TEXT}"),
     };
-    let is_true = |node: &Node| scalar(node) == Some("true");
     for (key, node) in entries {
         match key.text.as_str() {
             "in" => {
@@ -141,11 +200,25 @@ fn parse_argument(tool: &ToolDescription, name: &str, node: &Node) -> Result<Arg
                     }
                 };
             }
-            "name" => scalar(node).unwrap_or(name).clone_into(&mut argument.sent_as),
-            "required" => argument.is_required = is_true(node),
-            "list" => argument.is_list = is_true(node),
-            // The rest is JSON Schema.
-            keyword => drop(argument.schema.insert(keyword.to_owned(), to_json(node))),
+            "name" => match scalar(node).filter(|text| !text.is_empty()) {
+                Some(sent_as) => sent_as.clone_into(&mut argument.sent_as),
+                None => return invalid(node, "has a name that is not text", "write its name in the request"),
+            },
+            "required" | "list" => match boolean(node) {
+                Some(is_required) if key.text == "required" => argument.is_required = is_required,
+                Some(is_list) => argument.is_list = is_list,
+                None => {
+                    let problem = format!("has {}, which is neither true nor false", key.text);
+                    return invalid(node, &problem, "write true or false");
+                }
+            },
+            keyword if is_schema_keyword(keyword) => {
+                argument.schema.insert(keyword.to_owned(), to_json(node));
+            }
+            other => {
+                let problem = format!("has the unknown key `{}`", other.escape_debug());
+                return invalid(node, &problem, PARAMETER_FIX);
+            }
         }
     }
     Ok(argument)
@@ -159,9 +232,19 @@ fn scalar(node: &Node) -> Option<&str> {
     }
 }
 
-fn texts(node: &Node) -> Option<Vec<(String, String)>> {
+fn boolean(node: &Node) -> Option<bool> {
+    scalar(node)?.parse().ok()
+}
+
+/// Returns the members of a map of scalars; `None` if it has other values.
+fn scalars<T>(node: &Node, value: impl Fn(&Node, &str) -> T) -> Option<Vec<(String, T)>> {
     let NodeValue::Map(entries) = &node.value else { return None };
-    entries.iter().map(|(name, node)| Some((name.text.clone(), scalar(node)?.to_owned()))).collect()
+    entries.iter().map(|(name, node)| Some((name.text.clone(), value(node, scalar(node)?)))).collect()
+}
+
+/// Returns true for a keyword of JSON Schema, or of `OpenAPI`'s dialects of it, and for extensions.
+fn is_schema_keyword(name: &str) -> bool {
+    SCHEMA_KEYWORDS.contains(&name) || name.starts_with("x-")
 }
 
 /// Returns a node as JSON. Plain scalars are numbers, booleans and null where YAML says so.
