@@ -75,16 +75,23 @@ impl<'a> Exchange<'a> {
         let session = ClientSession::with_id(scope, "");
         let mut caller = Caller::new(scope, session, rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
-        let paging = find_paging(shared, &method, &caller, &route);
+        let found = find_paging(shared, &method, &caller, &route);
+        let sent_query = head.uri.query().unwrap_or_default();
+        // A client that selects a page in another way walks the list itself, with the API's own parameters.
+        let (bypassed, paging): (Option<Paging>, Option<Paging>) = match found {
+            Some(found) if found.is_bypassed(sent_query) => (Some(found), None),
+            found => (None, found),
+        };
+        let is_own = |name: &str| {
+            route.owns_parameter(name) || bypassed.as_ref().is_some_and(|paging| paging.is_own(name))
+        };
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
-        let is_owned =
-            |parameter: &str| (!takes_controls && parameter != "cursor") || route.owns_parameter(parameter);
-        let text = head.uri.query().unwrap_or_default();
+        let is_owned = |parameter: &str| (!takes_controls && parameter != "cursor") || is_own(parameter);
         let mut query =
-            SplitQuery::new(text, |parameter| !is_paging_control(parameter) && is_owned(parameter));
-        let mut own_query = paging
-            .as_ref()
-            .map(|paging| SplitQuery::new(text, |parameter| paging.is_own(parameter) || is_owned(parameter)));
+            SplitQuery::new(sent_query, |parameter| !is_paging_control(parameter) && is_owned(parameter));
+        let mut own_query = paging.as_ref().map(|paging| {
+            SplitQuery::new(sent_query, |parameter| paging.is_own(parameter) || is_owned(parameter))
+        });
         caller.owns_scope = is_authenticated;
         if let Some(paging) = &paging {
             let policy = &caller.effective_policy.policy;

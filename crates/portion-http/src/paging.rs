@@ -85,6 +85,11 @@ impl Paging {
         (names.page.is_some() || is_link).then(|| Self { pushdown: Arc::clone(pushdown), names })
     }
 
+    /// Returns true if a query selects a page in another way. Such a request is not paged.
+    pub(crate) fn is_bypassed(&self, query: &str) -> bool {
+        query.split('&').any(|parameter| self.pushdown.is_foreign_position(&name_of(parameter)))
+    }
+
     /// Turns the paging parameters of the API into the controls that they stand for.
     pub(crate) fn translate(&self, query: &mut SplitQuery, policy: &Policy) {
         // Pages of a smaller size have other numbers.
@@ -144,10 +149,6 @@ pub(crate) fn target_of(arguments: &str) -> Option<String> {
     let mut members: Map<String, Value> = serde_json::from_str(arguments).ok()?;
     let Some(Value::String(target)) = members.shift_remove(TARGET_KEY) else { return None };
     let (path, rest) = target.split_once('?').unwrap_or((&target, ""));
-    let name_of = |parameter: &str| {
-        let name = parameter.split('=').next().unwrap_or_default().replace('+', " ");
-        percent_decode_str(&name).decode_utf8_lossy().into_owned()
-    };
     let kept = rest.split('&').filter(|parameter| !parameter.is_empty());
     let kept = kept.filter(|parameter| !members.contains_key(&name_of(parameter))).map(str::to_owned);
     let set = members.iter().map(|(name, value)| {
@@ -156,6 +157,12 @@ pub(crate) fn target_of(arguments: &str) -> Option<String> {
     });
     let query = kept.chain(set).collect::<Vec<_>>().join("&");
     Some(if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") })
+}
+
+/// Returns the decoded name of a query parameter.
+fn name_of(parameter: &str) -> String {
+    let name = parameter.split('=').next().unwrap_or_default().replace('+', " ");
+    percent_decode_str(&name).decode_utf8_lossy().into_owned()
 }
 
 impl HttpPages {
@@ -252,6 +259,20 @@ mod tests {
         check("page", None, Some((None, Some("page"))));
         check("link", None, Some((None, None)));
         check("hostaway", Some(&[]), Some((Some("limit"), Some("offset"))));
+    }
+
+    #[test]
+    fn a_position_of_another_kind_bypasses_paging() {
+        let check = |preset: &str, query: &str, expect: bool| {
+            assert_eq!(paging(preset, None).expect("paging").is_bypassed(query), expect, "{preset} {query}");
+        };
+        check("hostaway", "limit=10&afterId=7", true);
+        check("hostaway", "%61fterId=7", true);
+        check("hostaway", "limit=10&offset=20&status=afterId", false);
+        check("hostaway", "", false);
+        check("after-id", "afterId=7", false);
+        let paging = paging("hostaway", None).expect("paging");
+        assert!(paging.is_own("limit") && paging.is_own("offset") && !paging.is_own("afterId"));
     }
 
     #[test]

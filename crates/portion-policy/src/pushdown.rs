@@ -280,6 +280,11 @@ impl Pushdown {
         }
     }
 
+    /// Returns true if an argument selects a page by the id of the last item, and this paging does not use it.
+    pub fn is_foreign_position(&self, name: &str) -> bool {
+        AFTER_ID_NAMES.contains(&name) && self.page_argument(|own| own == name).as_deref() != Some(name)
+    }
+
     fn set(&mut self, key: &str, text: &str) -> Result<(), InvalidPushdown> {
         let named = || ArgumentName::Named(Arc::from(text));
         let place = || Some(Arc::from(text));
@@ -390,6 +395,23 @@ mod tests {
         assert_eq!(page.page_argument(|_| false).as_deref(), Some("p"));
         let page = parse(&[("preset", "page")]).expect("good");
         assert_eq!(page.page_argument(|name| name == "pageNumber").as_deref(), Some("pageNumber"));
+    }
+
+    #[test]
+    fn positions_of_another_kind_are_known() {
+        let check = |settings: &[(&str, &str)], name: &str, expect: bool| {
+            assert_eq!(
+                parse(settings).expect("good").is_foreign_position(name),
+                expect,
+                "{settings:?} {name}"
+            );
+        };
+        check(&[("preset", "hostaway")], "afterId", true);
+        check(&[("preset", "hostaway")], "offset", false);
+        check(&[("preset", "hostaway")], "q", false);
+        check(&[("preset", "after-id")], "afterId", false);
+        check(&[("cursor", "starting_after")], "starting_after", false);
+        check(&[("cursor", "starting_after")], "afterId", true);
     }
 
     #[test]
