@@ -30,9 +30,7 @@ impl ConfigReader {
         // A configuration with servers of its own does not serve the API of the profile.
         let is_same = |name: &str| {
             let own = layer.upstreams.iter().find(|(own, _)| own == name);
-            own.is_some_and(|(_, own)| {
-                !["command", "openapi"].iter().any(|key| own.settings.get(key).is_some())
-            })
+            own.is_some_and(|(_, own)| own.settings.get("openapi").is_none() && may_be_api(&own.settings))
         };
         if !layer.upstreams.is_empty() {
             base.upstreams.retain(|(name, _)| is_same(name));
@@ -75,7 +73,7 @@ fn apply_to_upstream(base: Layer, name: &str, upstream: &mut UpstreamLayer) {
         settings.insert(set.clone());
     }
     let is_open = SERVER_KEYS.iter().all(|key| upstream.settings.get(key).is_none());
-    let is_api = |own: &str| is_open || own == name && upstream.settings.get("command").is_none();
+    let is_api = |own: &str| is_open || own == name && may_be_api(&upstream.settings);
     if let Some((_, api)) = base.upstreams.into_iter().find(|(own, _)| is_api(own)) {
         settings.overlay(api.settings);
     }
@@ -84,6 +82,18 @@ fn apply_to_upstream(base: Layer, name: &str, upstream: &mut UpstreamLayer) {
     let mut rules = base.rules;
     rules.overlay(std::mem::take(&mut upstream.rules));
     upstream.rules = rules;
+}
+
+/// Returns true unless a server of the name of a profile's API is an MCP server: one with a command, a transport, or a
+/// URL whose path ends like that of an MCP server.
+fn may_be_api(settings: &Settings) -> bool {
+    let path = match settings.get("url").map(|set| &set.value) {
+        Some(Value::Reference(url)) => url.masked_text().split(['?', '#']).next().unwrap_or_default(),
+        _ => "",
+    };
+    let path = path.trim_end_matches('/');
+    let is_mcp = ["command", "transport"].iter().any(|key| settings.get(key).is_some());
+    !is_mcp && !["/mcp", "/sse"].iter().any(|end| path.ends_with(end))
 }
 
 /// Returns the profile that settings name, if it is one with a configuration.

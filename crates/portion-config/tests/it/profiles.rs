@@ -42,6 +42,9 @@ fn rules_hold_with_and_without_a_prefix() {
         assert!(rule.limits.render_options.summary_only, "{name}");
         assert_eq!(rule.limits.render_options.summary_fields[1], "status", "{name}");
     }
+    // A client of the route may walk the list by `afterId` itself.
+    let pushdown = endpoint(&config, "GET /v1/reservations").pushdown.expect("paging");
+    assert!(pushdown.is_foreign_position("afterId") && !pushdown.is_foreign_position("offset"));
     let rule = endpoint(&config, "hostaway_get_booking_details");
     let sections: Vec<&str> =
         rule.limits.render_options.sections.iter().map(|section| section.name.as_str()).collect();
@@ -87,6 +90,31 @@ fn servers_of_a_file_replace_that_of_the_profile() {
 }
 
 #[test]
+fn a_server_with_the_name_of_an_api_may_be_an_mcp_server() {
+    let check = |server_keys: &str, expect: &str| {
+        for text in [
+            format!("profile: hostaway\nupstreams: {{hostaway: {{{server_keys}}}}}"),
+            format!("upstreams: {{hostaway: {{profile: hostaway, {server_keys}}}}}"),
+        ] {
+            let config = config(&text);
+            assert_eq!(format!("{:?}", server(&config)), expect, "{text}");
+            let target = portion_policy::policy_source::EndpointTarget {
+                upstream: Some("hostaway"),
+                ..tool("search_bookings").expect("a tool")
+            };
+            assert!(config.endpoint_config(Some(target)).pushdown.is_some(), "{text}");
+        }
+    };
+    check("url: 'https://api.example.com'", "Rest");
+    check("url: 'https://api.example.com/mcp/v2'", "Rest");
+    check("url: 'https://example.com/mcp'", "Url");
+    check("url: 'https://example.com/a/mcp/?key=1'", "Url");
+    check("url: 'https://example.com/sse'", "Url");
+    check("url: 'https://example.com/', transport: http", "Url");
+    check("command: my-server", "Command");
+}
+
+#[test]
 fn credentials_are_needed_only_by_who_uses_the_api() {
     let sources = |variables: &[(&str, &str)]| {
         let resolver: BTreeMap<String, String> =
@@ -127,9 +155,28 @@ fn descriptions_of_tools_are_checked() {
     );
     check("{t: {description: d, request: GET /, colour: red}}", "has the unknown key `colour`");
     check("{t: {description: d, request: GET /, parameters: {p: {in: head}}}}", "has an unknown place");
+    let parameter = |parameter: &str, expect: &str| {
+        check(&format!("{{t: {{description: d, request: GET /, parameters: {{p: {parameter}}}}}}}"), expect);
+    };
+    parameter("{required: yes}", "has required, which is neither true nor false");
+    parameter("{list: 1}", "has list, which is neither true nor false");
+    parameter("{descripton: d}", "has the unknown key `descripton`");
+    parameter("{name: []}", "has a name that is not text");
+    check("{t: {description: d, request: POST /, body: {a: [1]}}}", "neither text, numbers nor booleans");
     check("{t: 5}", "is not a map");
     let found = refused(&yaml("upstreams: {a: {tools: {t: {description: d, request: GET /}}}}")).to_string();
     assert!(found.contains("the upstream a has tools and no url"), "{found}");
+}
+
+#[test]
+fn numbers_of_a_body_stay_numbers() {
+    let tool = "{description: d, request: POST /, body: {n: 5, text: '5', flag: true, version: 1.0.1}}";
+    let config = config(&format!("upstreams: {{a: {{url: 'http://x/', tools: {{t: {tool}}}}}}}"));
+    let ServerConfig::Rest(rest) = server(&config) else { panic!("{:?}", server(&config)) };
+    let tool = portion_openapi::Tool::from_description(&rest.tools[0], &[]).expect("valid");
+    let body = tool.request("{}").expect("a request").body.expect("a body");
+    let body = String::from_utf8(body.bytes).expect("text");
+    assert_eq!(body, r#"{"n":5,"text":"5","flag":true,"version":"1.0.1"}"#);
 }
 
 #[test]
@@ -168,7 +215,8 @@ context_protection:
 
 #[test]
 fn endpoints_of_the_section_and_of_the_file_are_both_kept() {
-    let section = "context_protection: {endpoints: {a: {page_size: 25}, both: {page_size: 30, hard_cap: 6000}}}\n";
+    let section =
+        "context_protection: {endpoints: {a: {page_size: 25}, both: {page_size: 30, hard_cap: 6000}}}\n";
     let own = "endpoints: {b: {defaultPageSize: 35}, both: {defaultPageSize: 40}}\n";
     for (text, last) in [(format!("{section}{own}"), 40), (format!("{own}{section}"), 30)] {
         let config = config(&text);
