@@ -139,8 +139,10 @@ impl RestServer {
 
     /// Returns everything that distinguishes it from other servers of the user.
     pub(crate) fn identity(&self) -> Vec<String> {
-        let RestConfig { document, url, headers, query, basic, oauth, .. } = self.config.clone();
+        let RestConfig { document, tools, url, headers, query, basic, oauth, .. } = self.config.clone();
         let mut parts = vec!["openapi".to_owned(), document.unwrap_or_default(), url.unwrap_or_default()];
+        // A tool with another request gives other results.
+        parts.extend(tools.iter().map(|tool| format!("{tool:?}")));
         parts.extend(headers);
         parts.extend(query.into_iter().chain(basic).flat_map(|(name, value)| [name, value]));
         parts.extend(oauth.into_iter().flat_map(|oauth| [oauth.url, oauth.client_id, oauth.client_secret]));
@@ -313,4 +315,26 @@ fn read_document(file: &Path) -> Result<String, Box<dyn Error>> {
 fn base64_encoded(text: &str) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_openapi::ToolDescription;
+
+    use super::{RestArgs, RestServer};
+
+    #[test]
+    fn a_described_tool_is_part_of_the_identity() {
+        let given = RestArgs { openapi: Some("api.json".into()), ..RestArgs::default() };
+        let server = given.resolve(None, Vec::new()).expect("valid").expect("an API");
+        let identity = |path: &str| {
+            let tool =
+                ToolDescription { name: "get".into(), path: path.into(), ..ToolDescription::default() };
+            let mut config = server.config.clone();
+            config.tools.push(tool);
+            RestServer::from_config(config).identity()
+        };
+        assert_ne!(identity("/a"), identity("/b"));
+        assert_eq!(identity("/a"), identity("/a"));
+    }
 }
