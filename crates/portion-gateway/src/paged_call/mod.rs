@@ -73,9 +73,10 @@ impl PagedCall {
     pub fn warn_without_list(&self, caller: &Caller) {
         if caller.rule.is_first_pushdown_warning() {
             let (tool, place) = (&self.tool, self.pushdown.items.as_deref());
-            match place {
-                Some(place) => tracing::warn!(tool, "pushdown found no list at {place}"),
-                None => tracing::warn!(tool, "pushdown found no list; name its place with `items`"),
+            if let Some(place) = place {
+                tracing::warn!(tool, "pushdown found no list at {place}");
+            } else {
+                tracing::warn!(tool, "pushdown found no list; name its place with `items`");
             }
         }
     }

@@ -125,13 +125,13 @@ fn parse_tool(name: &str, node: &Node) -> Result<ToolDescription, Invalid> {
                 Some(texts) => tool.query = texts,
                 None => return invalid(node, "has values that are not text", "write {NAME: TEXT}"),
             },
-            "body" => match scalars(node, |node, _| to_json(node)) {
-                Some(values) => tool.body = values,
-                None => {
+            "body" => {
+                let Some(values) = scalars(node, |node, _| to_json(node)) else {
                     let problem = "has values that are neither text, numbers nor booleans";
                     return invalid(node, problem, "write {NAME: VALUE}");
-                }
-            },
+                };
+                tool.body = values;
+            }
             "bodyEncoding" => match scalar(node) {
                 Some("json") => tool.body_encoding = BodyEncoding::Json,
                 Some("form") => tool.body_encoding = BodyEncoding::Form,

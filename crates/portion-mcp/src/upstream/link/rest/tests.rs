@@ -44,10 +44,10 @@ fn serve(stream: TcpStream, issued: &Mutex<Issued>) -> std::io::Result<()> {
         stream.read_line(&mut line)?;
         match line.trim_end().split_once(": ") {
             Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
-                value.clone_into(&mut authorization)
+                value.clone_into(&mut authorization);
             }
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                length = value.parse().expect("a length")
+                length = value.parse().expect("a length");
             }
             Some(_) => {}
             None => break,
