@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import time
 from itertools import product
@@ -17,6 +18,7 @@ from harness.issuer import Issuer
 from harness.listening import Listening, served
 from harness.reply import lawful, walk
 from harness.talk import OverHttp, exchange
+from harness.waiting import until
 from test_http_api import API
 
 CALLERS = 50
@@ -337,8 +339,8 @@ def test_the_admin_listener_needs_its_token_to_be_reached(raw):
     refused = portion(*wide[1:])
     assert refused.returncode and "--admin-token-hash" in refused.stderr
     with Listening([*wide, "--admin-token-hash", token["entry"]], env={"PORTION_LOG_LEVEL": "info", "PORTION_LOG": "info"}) as front:
-        address = next(part for line in front.said for part in line.split() if part.startswith("address="))
-        admin = "http://127.0.0.1:" + address.rpartition(":")[2].strip()
+        told = until(lambda: re.search(r"dashboard at http://\S+:(\d+)/", "".join(front.said)), "an address")
+        admin = f"http://127.0.0.1:{told[1]}"
         for path in ("/health", "/metrics", "/", "/api/records"):
             assert requests.get(admin + path, timeout=30).status_code == 401
             assert requests.get(admin + path, headers=bearer(other["token"]), timeout=30).status_code == 401

@@ -12,6 +12,7 @@ from harness.collector import Collector
 from harness.command import PORTION, RAW_FIXTURE
 from harness.issuer import AUDIENCE, Issuer
 from harness.listening import Listening
+from harness.waiting import until
 from test_auth import bearer, new_token, portion
 from test_http_api import API
 
@@ -69,8 +70,8 @@ def posts():
 
 
 def admin_of(front):
-    plain = [re.sub(r"\x1b\[\d+m", "", line) for line in front.said]
-    return next(f"http://{found[1]}" for line in plain if (found := re.search(r"address=(127\.0\.0\.1:\d+)", line)))
+    told = until(lambda: re.search(r"dashboard at (http://127\.0\.0\.1:\d+)/", "".join(front.said)), "an address")
+    return told[1]
 
 
 def everything(front, admin_token, database, collector):

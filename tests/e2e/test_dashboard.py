@@ -97,7 +97,7 @@ def test_the_admin_listener_shows_it_to_this_machine_alone(path, recorded):
     log = ("--log-level", "info", "--telemetry", str(recorded.path))
     with Listening(served(*log, "--admin", "127.0.0.1:0", "--", *FIXTURE)) as portion:
         # It is told after where clients are served.
-        address = until(lambda: re.search(r"dashboard.*?address=(\S+)", "".join(portion.said)), "an address")[1]
+        address = until(lambda: re.search(r"dashboard at http://(\S+)/", "".join(portion.said)), "an address")[1]
         status, headers, body = asked(f"http://{address}{path}")
         assert status == 200 and body
         if path != "/health":

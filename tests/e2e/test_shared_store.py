@@ -69,7 +69,7 @@ class Instance(Listening):
         super().__init__(served(*shared, *options, "--", *FIXTURE), env=env)
 
     def admin(self, path):
-        address = until(lambda: re.search(r"dashboard.*?address=(\S+)", "".join(self.said)), "an address")[1]
+        address = until(lambda: re.search(r"dashboard at http://(\S+)/", "".join(self.said)), "an address")[1]
         with urllib.request.urlopen(f"http://{address}{path}", timeout=60) as response:
             return response.read().decode()
 

@@ -12,6 +12,7 @@ import requests
 
 from harness.command import FIXTURE, PORTION
 from harness.listening import Listening
+from harness.waiting import until
 from test_http_api import API
 
 CONNECTIONS = 1_000
@@ -48,12 +49,8 @@ def front(request, api):
 
 
 def admin(front):
-    for _ in range(100):
-        for line in front.said:
-            if found := re.search(r"dashboard.*address=\S*?(127\.0\.0\.1:\d+)", re.sub(r"\x1b\[\d+m", "", line)):
-                return f"http://{found[1]}"
-        time.sleep(0.1)
-    raise AssertionError(front.said)
+    said = until(lambda: re.search(r"dashboard at (http://127\.0\.0\.1:\d+)/", "".join(front.said)), "an address")
+    return said[1]
 
 
 def opened(url, count):
