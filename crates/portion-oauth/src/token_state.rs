@@ -3,13 +3,31 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use crate::auth_error::AuthError;
 use crate::credentials::{Credentials, Secret};
 use crate::store::StoreError;
-use crate::token_work::{Work, WorkKind};
 
 /// Time for which a failed login is not repeated. `portion login` repeats it at any time.
 const FAILURE_MEMORY: Duration = Duration::from_mins(1);
+
+/// Kind of work. A session runs one of each kind at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkKind {
+    Renewal,
+    Login,
+}
+
+/// Work that runs, and its outcome.
+#[derive(Clone)]
+pub(crate) struct Work {
+    pub(crate) outcome: watch::Receiver<Option<Outcome>>,
+    pub(crate) may_refresh: bool,
+}
+
+/// Tokens; `None` if only a login helps.
+pub(crate) type Outcome = Result<Option<Arc<Credentials>>, Arc<AuthError>>;
 
 /// Tokens in memory, and the work on them.
 #[derive(Default)]
@@ -24,6 +42,12 @@ pub(crate) struct TokenState {
     pub(crate) failed_login: Option<(Instant, Arc<AuthError>)>,
     renewal: Option<Work>,
     login: Option<Work>,
+}
+
+impl Work {
+    pub(crate) fn is_running(&self) -> bool {
+        self.outcome.has_changed().is_ok() && self.outcome.borrow().is_none()
+    }
 }
 
 impl TokenState {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use http::StatusCode;
-use tokio::sync::watch;
 
 use crate::auth_error::AuthError;
 use crate::challenge::Challenge;
@@ -17,10 +16,10 @@ use crate::http::{HttpError, OAuthHttp, excerpt};
 use crate::login::{LoginChoices, LoginError, choose_scope, log_in};
 use crate::registration::RegistrationError;
 use crate::server_url::ServerUrl;
-use crate::session::SessionOptions;
+use crate::session_options::SessionOptions;
 use crate::store::{LockKind, TokenStore};
 use crate::token_request::TokenEndpoint;
-use crate::token_state::TokenState;
+use crate::token_state::{Outcome, TokenState, WorkKind};
 
 /// A request that changes nothing and shows whether the server asks for authorization.
 const PROBE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -34,23 +33,6 @@ pub(crate) struct TokenWork {
     state: Mutex<TokenState>,
 }
 
-/// Kind of work. A session runs one of each kind at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WorkKind {
-    Renewal,
-    Login,
-}
-
-/// Work that runs, and its outcome.
-#[derive(Clone)]
-pub(crate) struct Work {
-    pub(crate) outcome: watch::Receiver<Option<Outcome>>,
-    pub(crate) may_refresh: bool,
-}
-
-/// Tokens; `None` if only a login helps.
-pub(crate) type Outcome = Result<Option<Arc<Credentials>>, Arc<AuthError>>;
-
 /// What a request needs.
 #[derive(Clone, Default)]
 pub(crate) struct Need {
@@ -60,12 +42,6 @@ pub(crate) struct Need {
     /// False if a token was rejected that has just been renewed.
     pub(crate) may_refresh: bool,
     pub(crate) may_log_in: bool,
-}
-
-impl Work {
-    pub(crate) fn is_running(&self) -> bool {
-        self.outcome.has_changed().is_ok() && self.outcome.borrow().is_none()
-    }
 }
 
 impl Need {
