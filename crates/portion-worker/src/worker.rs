@@ -181,6 +181,8 @@ struct Ended(Arc<Shared>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
+        // The receiver is dropped later: until then the channel would still accept items.
+        self.0.closing.store(true, SeqCst);
         self.0.end();
     }
 }
