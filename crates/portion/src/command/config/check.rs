@@ -41,7 +41,10 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
             print_json(&json!({ "errors": list(&errors), "warnings": [] }))?;
             Ok(ExitCode::from(WRONG_USAGE))
         }
-        Err(errors) => Err(format!("{errors}\n{}", count(errors.0.len(), "error")).into()),
+        Err(errors) => {
+            anstream::eprintln!("portion: {errors}\n{}", count(errors.0.len(), "error"));
+            Ok(ExitCode::from(WRONG_USAGE))
+        }
     }
 }
 
