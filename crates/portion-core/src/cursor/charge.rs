@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use super::CursorToken;
+use super::{CursorTarget, CursorToken, TAG_BYTES, body, letters};
 
 /// Most expensive characters, one token each.
 const MOST_EXPENSIVE: &str = "0qjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjzqjz";
@@ -30,6 +30,12 @@ pub fn charged<'t>(text: &'t str, cursors: &[CursorToken]) -> Cow<'t, str> {
         }
     }
     text
+}
+
+/// Returns a text that is charged like the cursor to `target`, for a draft of a reply that nobody receives.
+pub(crate) fn stand_in(target: &CursorTarget) -> CursorToken {
+    let len = letters::encoded_len(body::encode(target).len() + TAG_BYTES);
+    CursorToken(MOST_EXPENSIVE[..len.min(MOST_EXPENSIVE.len())].to_owned())
 }
 
 /// Returns the most expensive text of a cursor's length.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Context, pass_through, render_settled, render_whole};
-use crate::cursor::{CursorToken, PartOffset, Position};
+use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
 use crate::policy::MetadataMode;
 use crate::snapshot::{List, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target, View, line_start_place};
@@ -72,7 +72,12 @@ fn first_page_size(
             Structure::Object(_) => None,
         };
     }
-    let first = render_settled(snapshot, &opening, cx, fresh);
+    // The cursors of the view with the page can be longer than those of the first reply.
+    let (id, view) = (SnapshotId::default(), opening.view.id());
+    let mint_cursor = |position: Position| {
+        (cx.mint_cursor)(position).map(|_| stand_in(&CursorTarget { snapshot: id, view, position }))
+    };
+    let first = render_settled(snapshot, &opening, &Context { mint_cursor: &mint_cursor, ..*cx }, fresh);
     first.pagination.filter(|pace| pace.part_index == node.part).map(|pace| pace.page_size)
 }
 
