@@ -108,7 +108,7 @@ fn a_server_with_the_name_of_an_api_may_be_an_mcp_server() {
     check("url: 'https://api.example.com'", "Rest");
     check("url: 'https://api.example.com/mcp/v2'", "Rest");
     check("url: 'https://example.com/mcp'", "Url");
-    check("url: 'https://example.com/a/mcp/?key=1'", "Url");
+    check("url: 'https://example.com/a/mcp/?page=1'", "Url");
     check("url: 'https://example.com/sse'", "Url");
     check("url: 'https://example.com/', transport: http", "Url");
     check("command: my-server", "Command");

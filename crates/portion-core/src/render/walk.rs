@@ -18,7 +18,7 @@ use super::portion::{Piece, PieceBody};
 use super::rendering::{RenderTarget, Rendering};
 use super::{Context, page, raw, summary};
 use crate::cursor::{PartOffset, Position};
-use crate::policy::{MIN_BUDGET, RowStyle};
+use crate::policy::{EnvelopeMode, MIN_BUDGET, RowStyle};
 use crate::snapshot::{IndexedText, Part, PartBody, Snapshot, Structure};
 use crate::view::media;
 use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue};
@@ -101,7 +101,9 @@ impl<'a> PartWalk<'a> {
         fresh: bool,
         telling: Option<&'a Description>,
     ) -> Self {
-        let dense = cx.policy.rows == RowStyle::Auto;
+        // The envelope promises a list of records.
+        let is_wrapped = cx.policy.render_options.envelope == EnvelopeMode::Wrap;
+        let dense = cx.policy.rows == RowStyle::Auto && !is_wrapped;
         let main = snapshot.main_part();
         Self {
             snapshot,

@@ -46,7 +46,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["objects", "auto"]),
         default: "objects",
         value_name: "HOW",
-        doc: "Form of records in text: objects, as received; or auto, a table if it costs less",
+        doc: "Form of records in text: objects, as received; or auto, a table if it costs less and envelope is not wrap",
         ..REPLIES
     },
     Key {
