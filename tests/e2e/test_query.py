@@ -120,7 +120,7 @@ def test_nothing_is_found_and_said(peer):
         ({"sql": "SELECT 1", "find": "x"}, "query_invalid", ""),
         ({"sql": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"}, "query_too_costly", ""),
         ({"sql": "SELECT 1", "limit": 100_000}, "limit_too_large", "200"),
-        ({"sql": "SELECT 1", "colour": "red"}, "query_invalid", "colour"),
+        ({"sql": "SELECT 1", "colour": "red"}, "argument_unknown", "colour"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_way_on(peer, question, code, named):
