@@ -268,7 +268,7 @@ impl<'a> Exchange<'a> {
     /// Requests the page that the client asked for. Returns `None` if it asked for none.
     async fn own_page(&self) -> Option<Result<Response<Body>, Fault>> {
         let (own, call) = (self.own_arguments.as_ref()?, self.caller.paged_call.as_ref()?);
-        call.warn_without_list(&self.caller);
+        call.warn_without_list(&self.caller.rule);
         let response = self.pages.as_ref()?.send(own).await;
         Some(response.map_err(|error| {
             tracing::warn!(endpoint = %self.endpoint.name, %error, "a page of the upstream was not read");

@@ -33,7 +33,7 @@ impl Gateway {
             if let Some(begun) = self.fetches.begin(&call, payload.clone(), context.caller.upstream.clone()) {
                 (fetch, payload) = self.begin_fetch(begun, &context.caller, payload, need).await;
             } else {
-                call.warn_without_list(&context.caller);
+                call.warn_without_list(&context.caller.rule);
                 // A call for another page is equal, but what was stored does not have it.
                 reuse = None;
             }

@@ -11,8 +11,8 @@ use portion_core::payload::Payload;
 use portion_policy::pushdown::Pushdown;
 use thiserror::Error;
 
-use crate::call::Caller;
 use crate::pushdown::PagedList;
+use crate::rules::EndpointRule;
 
 pub use arguments::PagingNames;
 pub(crate) use arguments::{PageRequest, arguments_of_url};
@@ -70,8 +70,8 @@ impl PagedCall {
     }
 
     /// Warns once that a result of the tool does not have the list.
-    pub fn warn_without_list(&self, caller: &Caller) {
-        if caller.rule.is_first_pushdown_warning() {
+    pub fn warn_without_list(&self, rule: &EndpointRule) {
+        if rule.is_first_pushdown_warning() {
             let (tool, place) = (&self.tool, self.pushdown.items.as_deref());
             if let Some(place) = place {
                 tracing::warn!(tool, "pushdown found no list at {place}");

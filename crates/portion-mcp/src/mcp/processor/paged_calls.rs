@@ -267,7 +267,7 @@ impl McpProcessor {
             && lacks_list(call, line)
         {
             // The page that the caller asked for is the server's.
-            call.warn_without_list(&caller);
+            call.warn_without_list(&caller.rule);
             let has_limit = call.names.limit.is_some();
             let limit = request.limit.filter(|_| !has_limit);
             request = Request { limit, ..request.without_paging() };
