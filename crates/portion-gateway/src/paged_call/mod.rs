@@ -11,7 +11,6 @@ use portion_core::payload::Payload;
 use portion_policy::pushdown::Pushdown;
 use thiserror::Error;
 
-use crate::pushdown::PagedList;
 use crate::rules::EndpointRule;
 
 pub use arguments::PagingNames;
@@ -62,11 +61,6 @@ impl PagedCall {
     pub fn first_arguments(&self) -> String {
         let first = PageRequest::first(&self.pushdown);
         self.names.apply(&self.arguments, &first, self.pushdown.page_size)
-    }
-
-    /// Returns true if a result of the tool has the list.
-    pub fn finds_list(&self, result: &Payload) -> bool {
-        PagedList::begin(self, None, result.clone()).is_some()
     }
 
     /// Warns once that a result of the tool does not have the list.

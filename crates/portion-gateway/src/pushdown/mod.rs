@@ -23,4 +23,3 @@ mod rate_limit;
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
 pub(crate) use need::Need;
-pub(crate) use paged_list::PagedList;

@@ -68,6 +68,13 @@ pub(crate) enum ListEnd {
     Stuck(String),
 }
 
+impl PagedCall {
+    /// Returns true if a result of the tool has the list.
+    pub fn finds_list(&self, result: &Payload) -> bool {
+        PagedList::begin(self, None, result.clone()).is_some()
+    }
+}
+
 impl PagedList {
     /// Begins with the first page. Returns `None` if it has no list.
     pub(crate) fn begin(call: &PagedCall, upstream: Option<Arc<str>>, page: Payload) -> Option<Self> {
