@@ -2,7 +2,7 @@
 //!
 //! Everything here is pure: the caller lists and calls the tools. [`Tool::parse`] reads a tool, [`fill_arguments`] finds
 //! arguments that need no person, [`PagingCheck`] says which further calls show how a tool pages, [`analyze`] collects
-//! the findings, and [`write`] adds the proposals to a configuration file.
+//! the findings, and [`mod@write`] adds the proposals to a configuration file.
 //!
 //! ```
 //! use portion_check::{Observation, Tool, analyze};

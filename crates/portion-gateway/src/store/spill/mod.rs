@@ -1,6 +1,6 @@
 //! Moves snapshots for which the memory has no room to a temporary file, so that a promised time to live is kept.
 //!
-//! The least recently used snapshots are moved first, by the rules of the [memory](super::memory), compressed and
+//! The least recently used snapshots are moved first, by the rules of the memory, compressed and
 //! with their views. One that is used again returns to memory. If neither the memory nor the file has room, a new
 //! snapshot is refused, so its reply has no cursor; nothing is evicted for it. Only for a principal below its share of
 //! the memory, while the file is full, are snapshots evicted of a principal above its share.
