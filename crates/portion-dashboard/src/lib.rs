@@ -7,12 +7,15 @@
 mod answer;
 mod api;
 mod assets;
+mod failure;
 mod page;
 mod query;
 mod range;
+mod records;
 mod related;
 mod selection;
 mod site;
 
 pub use answer::Answer;
-pub use site::{Records, Site};
+pub use records::Records;
+pub use site::Site;

@@ -89,6 +89,12 @@ pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
+/// Parses a number of exactly `digits` hexadecimal digits.
+pub(crate) fn hex_number(text: &str, digits: usize) -> Option<u128> {
+    let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u128::from_str_radix(text, 16).ok().filter(|_| plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,5 +115,13 @@ mod tests {
         assert_eq!((query.get("since"), query.get("until")), (Some("2026-11-22 10:00"), None));
         let wrong = query.check(&["since", "until"]).expect_err("there is no x");
         assert_eq!(wrong.to_string(), "invalid `x`: expected one of since, until");
+    }
+
+    #[test]
+    fn numbers_have_all_their_digits() {
+        assert_eq!(hex_number("00ff", 4), Some(255));
+        for none in ["ff", "+0ff", "00fg", "00ffff"] {
+            assert_eq!(hex_number(none, 4), None);
+        }
     }
 }

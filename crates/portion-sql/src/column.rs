@@ -1,11 +1,8 @@
-//! Columns of a table: names, kinds of values, and SQLite declarations.
+//! Columns of a table: names and SQLite declarations.
 
 use std::collections::{HashMap, HashSet};
 
-use portion_json::scan::JsonKind;
-
-use crate::redaction::REDACTED_COLLATION;
-use crate::rounding::is_rounded;
+use crate::value_kinds::ValueKinds;
 
 /// One column.
 #[derive(Clone, Debug)]
@@ -44,6 +41,9 @@ pub(crate) const RECORD_TYPE: &str = "JSON RECORD BLOB";
 pub(crate) const JSON_TYPE: &str = "JSON BLOB";
 pub(crate) const ROUNDED_TYPE: &str = "HUGE REAL";
 pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
+
+/// Collation of redacted columns: records that values were compared, sorted, grouped or made distinct.
+pub(crate) const REDACTED_COLLATION: &str = "redacted";
 
 impl ColumnDef {
     pub(crate) fn new(name: impl Into<String>, kinds: ValueKinds, present: usize) -> Self {
@@ -87,68 +87,6 @@ impl ColumnDef {
             false => String::new(),
         };
         format!("\"{name}\" {kind}{hidden}{collation}")
-    }
-}
-
-/// A set of kinds of values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ValueKinds(u8);
-
-impl ValueKinds {
-    pub(crate) const INTEGER: Self = Self(1);
-    pub(crate) const REAL: Self = Self(2);
-    pub(crate) const ROUNDED: Self = Self(4);
-    pub(crate) const BOOL: Self = Self(8);
-    pub(crate) const TEXT: Self = Self(16);
-    pub(crate) const OBJECT: Self = Self(32);
-    pub(crate) const ARRAY: Self = Self(64);
-    pub(crate) const NULL: Self = Self(128);
-    pub(crate) const NUMERIC: Self = Self(1 | 2 | 4 | 8);
-    pub(crate) const CONTAINER: Self = Self(32 | 64);
-
-    /// Returns true if the sets have a kind in common.
-    pub(crate) fn intersects(self, of: Self) -> bool {
-        self.0 & of.0 != 0
-    }
-
-    /// Returns the union of both sets.
-    pub(crate) const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(crate) fn insert(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-
-    /// Returns the kind of a JSON value.
-    pub(crate) fn from_json(value: &str) -> Self {
-        match JsonKind::of_value(value) {
-            JsonKind::Object => Self::OBJECT,
-            JsonKind::Array => Self::ARRAY,
-            JsonKind::String => Self::TEXT,
-            JsonKind::Bool => Self::BOOL,
-            JsonKind::Null => Self::NULL,
-            JsonKind::Number if is_rounded(value) => Self::ROUNDED,
-            JsonKind::Number if value.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) => Self::REAL,
-            JsonKind::Number => Self::INTEGER,
-        }
-    }
-
-    /// Returns the names of the kinds: `integer|null`.
-    pub(crate) fn to_names(self) -> String {
-        let real = self.intersects(Self::REAL) || self.intersects(Self::ROUNDED);
-        let words = [
-            (self.intersects(Self::INTEGER) && !real, "integer"),
-            (real, "number"),
-            (self.intersects(Self::BOOL), "boolean"),
-            (self.intersects(Self::TEXT), "text"),
-            (self.intersects(Self::OBJECT), "object"),
-            (self.intersects(Self::ARRAY), "array"),
-            (self.intersects(Self::NULL), "null"),
-        ];
-        let present: Vec<&str> =
-            words.into_iter().filter_map(|(present, word)| present.then_some(word)).collect();
-        present.join("|")
     }
 }
 

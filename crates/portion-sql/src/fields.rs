@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, ValueKinds};
+use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table::{RowBuffer, RowSource, TableRows, VirtualTable};
+use crate::table::VirtualTable;
+use crate::table_rows::{RowBuffer, RowSource, TableRows};
+use crate::value_kinds::ValueKinds;
 
 /// Source of the columns of these tables.
 pub(crate) struct FieldsSource(pub(crate) Vec<Arc<VirtualTable>>);

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
 use crate::limits::QueryDeadline;
-use crate::table::{ColumnSet, TableRows, should_stop_at};
+use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
 
 /// Rows by the value of one column. SQLite compares the rows again by its own rules: values that it
 /// considers equal must have the same key here, while different values may share a key.

@@ -8,10 +8,12 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `catalogue` | the tables of a view and their names |
-//! | `table`, `column`, `cell` | the interface of all tables: rows, column definitions, values |
+//! | `table_rows`, `column`, `value_kinds`, `cell` | the interface of all tables: rows, column definitions, values |
+//! | `table` | a table of a view: its rows, prepared on first use |
 //! | `fields` | the table of all columns |
 //! | `records` | JSON lists: their columns, learnt in one pass, and the cells of a row |
-//! | `redaction` | columns with redacted values, and how a statement uses them |
+//! | `redaction` | columns with redacted values |
+//! | `usage` | columns with redacted or rounded values that a statement uses |
 //! | `text` | lines, sections, log entries, CSV rows |
 //! | `index` | row lookup by value, for joins |
 //! | `vtab` | the bridge to SQLite, and the only `unsafe` code |
@@ -35,38 +37,21 @@ mod query_result;
 mod quote_repair;
 mod records;
 mod redaction;
-mod rounding;
+mod sql_query;
 mod table;
+mod table_rows;
 mod text;
+mod usage;
+mod value_kinds;
 mod vtab;
 
 pub use error::{QueryError, TableColumns};
 pub use limits::QueryLimits;
 pub use query_result::{EmptyReason, QueryResult};
+pub use sql_query::{JoinedResult, SqlQuery};
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
-
-/// A query in SQL.
-#[derive(Clone, Copy, Debug)]
-pub struct SqlQuery<'a> {
-    /// One `SELECT` (or `WITH … SELECT`, or `VALUES`).
-    pub sql: &'a str,
-    /// Named parameters, each a JSON value: bound to `:name`, `@name` or `$name`. Objects and arrays are
-    /// bound as their JSON text, `true` and `false` as 1 and 0.
-    pub params: &'a [(String, String)],
-}
-
-/// Another result that a query may join.
-#[derive(Clone, Copy, Debug)]
-pub struct JoinedResult<'a> {
-    /// Name of the result: its tables are `name.items` and so on, and `name` is its first table.
-    pub name: &'a str,
-    /// Content of the result.
-    pub snapshot: &'a Snapshot,
-    /// Part of it that can be queried.
-    pub view: &'a View,
-}
 
 /// Runs a query on the content of a view.
 ///

@@ -1,84 +1,11 @@
-//! The interface between SQLite and all tables: rows of cells, read on demand.
+//! Tables of a view. The rows are prepared on first use.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use portion_json::span::Span;
-
-use crate::cell::Cell;
-use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::redaction;
-
-/// Rows that can be read in any order.
-pub(crate) trait TableRows: Send + Sync {
-    /// Returns the columns of each row.
-    fn columns(&self) -> &[ColumnDef];
-
-    /// Returns the number of rows.
-    fn len(&self) -> usize;
-
-    /// Creates an empty row buffer for the wanted columns.
-    fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
-        RowBuffer { wanted_columns: wanted, ..RowBuffer::default() }
-    }
-
-    /// Locates the cells of a row. Columns that are not wanted may be skipped.
-    fn read_row(&self, at: usize, row: &mut RowBuffer) {
-        row.index = at;
-    }
-
-    /// Returns a cell of the row that was read last.
-    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a>;
-
-    /// Returns names of columns, the most informative first; others may follow.
-    fn ranked_columns(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Returns the number of fields beyond the column limit.
-    fn unlisted_field_count(&self) -> usize {
-        0
-    }
-}
-
-/// The cells of a row, as far as they were located.
-#[derive(Debug, Default)]
-pub(crate) struct RowBuffer {
-    /// Index of the row.
-    pub(crate) index: usize,
-    /// Spans of the values, by tree node or cell index.
-    pub(crate) spans: Vec<Span>,
-    /// Decoded text that is not a slice of the source.
-    pub(crate) owned_text: Vec<u8>,
-    /// Columns that are wanted.
-    pub(crate) wanted_columns: ColumnSet,
-    /// Tree nodes that are wanted for those columns, and their number.
-    pub(crate) wanted_nodes: Vec<bool>,
-    pub(crate) wanted_node_count: usize,
-}
-
-/// A set of columns as SQLite passes it: one bit each, the last one for all from the 64th.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ColumnSet(pub(crate) u64);
-
-impl Default for ColumnSet {
-    fn default() -> Self {
-        Self(u64::MAX)
-    }
-}
-
-impl ColumnSet {
-    pub(crate) fn contains(self, column: usize) -> bool {
-        self.0 >> column.min(63) & 1 == 1
-    }
-}
-
-/// Source of the rows of a table. Opened on first use.
-pub(crate) trait RowSource: Send + Sync {
-    /// Prepares the rows; `None` if the deadline was reached.
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>>;
-}
+use crate::table_rows::{RowSource, TableRows};
 
 /// A table of a view.
 pub(crate) struct VirtualTable {
@@ -116,9 +43,4 @@ impl fmt::Debug for VirtualTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").field("name", &self.name).finish_non_exhaustive()
     }
-}
-
-/// Returns true if the query must stop; checks the deadline every 256 steps.
-pub(crate) fn should_stop_at(step: usize, clock: &QueryDeadline) -> bool {
-    step.is_multiple_of(256) && clock.is_over()
 }

@@ -24,8 +24,9 @@ use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction};
 use crate::index::{ColumnIndex, IndexLookup};
 use crate::limits::QueryDeadline;
-use crate::redaction::RedactionUsage;
-use crate::table::{ColumnSet, RowBuffer, TableRows, VirtualTable};
+use crate::table::VirtualTable;
+use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
+use crate::usage::RedactionUsage;
 
 /// Registers a table with a connection under a name.
 pub(crate) fn register(

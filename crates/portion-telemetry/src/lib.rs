@@ -16,6 +16,7 @@ pub mod meter;
 pub mod names;
 pub mod prometheus;
 pub mod read;
+mod record;
 pub mod recorder;
 mod rollup;
 pub mod show;

@@ -34,9 +34,7 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use crate::args::{Args, Command};
-
-/// Exit code for an invalid command line or configuration.
-pub(crate) const WRONG_USAGE: u8 = 2;
+use crate::command::WRONG_USAGE;
 
 fn main() -> ExitCode {
     let command = Args::read().command;

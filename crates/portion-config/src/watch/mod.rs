@@ -18,6 +18,7 @@
 //! continues later than [`DebounceOptions::quiet_interval`], looks like one that has finished.
 
 mod debounce;
+mod file_content;
 mod file_watcher;
 mod probe;
 mod resolved_path;
@@ -31,31 +32,16 @@ use std::thread::{self, JoinHandle};
 use thiserror::Error;
 
 pub use debounce::DebounceOptions;
+pub use file_content::{FileContent, MAX_FILE_BYTES};
 
 use self::file_watcher::{FileWatcher, WatchMessage};
 use self::watch_loop::WatchLoop;
-
-/// Maximum bytes of a configuration file.
-pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Watches one path in a thread of its own, until this value is dropped.
 #[derive(Debug)]
 pub struct WatchHandle {
     messages: Sender<WatchMessage>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// Content of the path. The same content is never reported twice in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileContent {
-    /// A complete text that differs from the last one.
-    Text(String),
-    /// A file without content: only blank lines and comments, or no bytes.
-    Empty,
-    /// No file.
-    Missing,
-    /// Something that cannot be read as text, and the reason.
-    Unreadable(String),
 }
 
 /// The error for a path that cannot be watched.

@@ -7,11 +7,10 @@ use std::ops::Range;
 use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use portion_json::span::Span;
 
+use super::edit::REDACTED_STRING;
 use super::table::TableColumns;
 use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text};
 
-/// Replacement for a string.
-pub(super) const REDACTED_STRING: &str = "\"[redacted]\"";
 /// Maximum steps of a reported path, the innermost ones.
 const MAX_PATH_STEPS: usize = 12;
 /// Maximum enclosing objects in which columnar tables are detected: each detection scans the following

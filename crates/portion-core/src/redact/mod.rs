@@ -4,83 +4,25 @@
 //! a snapshot contains them. A string becomes `"[redacted]"`. No value changes its type, so a value of
 //! another type is removed together with its key, except `null`. All other bytes stay the same.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::ops::Range;
-
-use sha2::{Digest as _, Sha256};
-use thiserror::Error;
-
 mod delimited;
+mod edit;
 mod fragment;
 mod json;
 mod pattern;
+mod rules;
 mod secret;
 mod table;
 mod text;
 
-use portion_text::spelling::find_misspelled;
-
 use crate::payload::Redact;
 use crate::snapshot::locate_json;
-use pattern::FieldPattern;
+pub use edit::REDACTED;
+use edit::{RedactedNames, TextEdit, apply_edits};
+use rules::NameMatch;
+pub use rules::{RedactError, RedactionRules};
 
-/// Replacement for a string.
-pub const REDACTED: &str = "[redacted]";
-/// Maximum names that are reported; further ones are reported as `…`.
-const MAX_REPORTED_NAMES: usize = 64;
 /// Maximum levels of nested strings that are searched for JSON.
 const MAX_STRING_DEPTH: usize = 4;
-/// Name of the preset for common secrets.
-const SECRETS_PRESET: &str = "secrets";
-/// Words that probably mean the preset rather than the name of a field.
-const ENABLE_WORDS: &[&str] = &[
-    "1",
-    "all",
-    "auto",
-    "default",
-    "defaults",
-    "everything",
-    "on",
-    "pii",
-    "preset",
-    "sensitive",
-    "standard",
-    "true",
-    "usual",
-    "yes",
-];
-/// Words that probably mean that nothing is to be hidden.
-const DISABLE_WORDS: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
-
-/// Rules for the members of JSON, and the settings in text, that are hidden.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RedactionRules {
-    /// True if names that usually mean secrets are hidden.
-    hides_secrets: bool,
-    patterns: Vec<FieldPattern>,
-}
-
-/// The error for invalid patterns.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum RedactError {
-    /// A name, or a step of one, is empty.
-    #[error("`{0}` has an empty name: separate names with commas, such as password,guest.phone,*Code")]
-    EmptyName(String),
-    /// A name matches every member.
-    #[error("`{0}` matches everything: name the members, such as password,guest.phone,*Code")]
-    MatchesEverything(String),
-    /// A name looks like a preset that does not exist, so it would hide nothing.
-    #[error(
-        "`{given}` is not a preset; did you mean `{meant}`? To redact a field of that name, write `{given}*`"
-    )]
-    UnknownPreset {
-        /// The given name.
-        given: String,
-        /// The name that was probably meant.
-        meant: &'static str,
-    },
-}
 
 impl Redact for RedactionRules {
     fn redact(&self, text: &str) -> Option<(String, Vec<String>)> {
@@ -93,44 +35,6 @@ impl Redact for RedactionRules {
 }
 
 impl RedactionRules {
-    /// Returns rules for names that usually mean secrets: `password`, `apiKey`, `doorCode`,
-    /// `session_token`.
-    pub fn default_secrets() -> Self {
-        Self { hides_secrets: true, patterns: Vec::new() }
-    }
-
-    /// Returns rules that hide nothing.
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Parses a comma-separated list of names with `*` for any characters, dotted paths (`guest.phone` is
-    /// the `phone` of any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not
-    /// matter.
-    ///
-    /// # Errors
-    /// If a name is empty, matches all names, or misspells a preset.
-    pub fn parse(patterns: &str) -> Result<Self, RedactError> {
-        let mut redact = Self::none();
-        for name in patterns.split(',').map(str::trim) {
-            if name == SECRETS_PRESET {
-                redact.hides_secrets = true;
-            } else if let Some(meant) = suggest_preset(name) {
-                return Err(RedactError::UnknownPreset { given: name.to_owned(), meant });
-            } else {
-                redact.patterns.push(FieldPattern::parse(name)?);
-            }
-        }
-        Ok(redact)
-    }
-
-    /// Returns an id of the rules, so that a stored snapshot is only served under the rules of its capture. It may
-    /// differ between versions of this program; then such snapshots are not served.
-    pub fn fingerprint(&self) -> [u8; 16] {
-        let digest = Sha256::digest(format!("{self:?}"));
-        std::array::from_fn(|i| digest[i])
-    }
-
     /// Redacts JSON, or text of JSON lines; `None` if nothing is hidden.
     ///
     /// Also returns the dotted paths of the redacted fields, without indices, each once, in order of
@@ -208,113 +112,4 @@ impl RedactionRules {
         let embedded = if json::is_json(text) { None } else { self.redact_embedded_json(text, strings) };
         embedded.unwrap_or_else(|| self.redact_json_as(text, text, strings))
     }
-
-    /// Matches a name against the rules.
-    fn match_name(&self, name: &str) -> NameMatch {
-        NameMatch {
-            is_secret: self.hides_secrets && secret::is_secret_name(name),
-            is_named: self
-                .patterns
-                .iter()
-                .any(|pattern| pattern.is_single_name() && pattern.matches_name(name)),
-            may_end_path: self
-                .patterns
-                .iter()
-                .any(|pattern| !pattern.is_single_name() && pattern.matches_name(name)),
-        }
-    }
-}
-
-/// Returns the preset that a name probably means, if it is unlikely to be a field.
-fn suggest_preset(name: &str) -> Option<&'static str> {
-    if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        return None;
-    }
-    let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(name));
-    if is(DISABLE_WORDS) {
-        return Some("none");
-    }
-    (is(ENABLE_WORDS) || find_misspelled(name, [SECRETS_PRESET]).is_some()).then_some(SECRETS_PRESET)
-}
-
-/// The result of matching the name of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct NameMatch {
-    /// True for the name of a secret. Secrets are never booleans: `hasPassword`, `"password": true`.
-    is_secret: bool,
-    is_named: bool,
-    /// True if the enclosing members decide.
-    may_end_path: bool,
-}
-
-/// A replacement for a range of the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct TextEdit {
-    start: usize,
-    end: usize,
-    replacement: Cow<'static, str>,
-}
-
-/// Names of redacted fields, each once, in order.
-#[derive(Debug, Default)]
-struct RedactedNames {
-    unique_names: BTreeSet<String>,
-    ordered_names: Vec<String>,
-    is_truncated: bool,
-}
-
-impl RedactedNames {
-    fn add(&mut self, name: String) {
-        if self.ordered_names.len() >= MAX_REPORTED_NAMES {
-            self.is_truncated |= !self.unique_names.contains(&name);
-        } else if self.unique_names.insert(name.clone()) {
-            self.ordered_names.push(name);
-        }
-    }
-
-    /// Returns the number of names, for [`revert`](Self::revert).
-    fn mark(&self) -> (usize, bool) {
-        (self.ordered_names.len(), self.is_truncated)
-    }
-
-    /// Removes the names that were added after a mark.
-    fn revert(&mut self, (len, is_truncated): (usize, bool)) {
-        for name in self.ordered_names.drain(len..) {
-            self.unique_names.remove(&name);
-        }
-        self.is_truncated = is_truncated;
-    }
-
-    fn into_names(mut self) -> Vec<String> {
-        if self.is_truncated {
-            self.ordered_names.push("…".into());
-        }
-        self.ordered_names
-    }
-}
-
-/// Applies edits to a text, or returns `None` if there are none. Of overlapping edits, the replacement of
-/// the one that begins first counts, then of the longer one; all their ranges are removed. Adapts `ranges`
-/// of the text, which are in order, to the result.
-fn apply_edits(text: &str, mut edits: Vec<TextEdit>, ranges: &mut [Range<usize>]) -> Option<String> {
-    if edits.is_empty() {
-        return None;
-    }
-    edits.sort_by_key(|edit| (edit.start, std::cmp::Reverse(edit.end)));
-    let mut out = String::with_capacity(text.len() + edits.len() * REDACTED.len());
-    let mut done = 0;
-    let mut bounds = ranges.iter_mut().flat_map(|range| [&mut range.start, &mut range.end]).peekable();
-    for edit in edits {
-        if let Some(kept) = text.get(done..edit.start) {
-            while let Some(bound) = bounds.next_if(|bound| **bound <= edit.start) {
-                *bound = out.len() + bound.saturating_sub(done);
-            }
-            out.push_str(kept);
-            out.push_str(&edit.replacement);
-        }
-        done = done.max(edit.end);
-    }
-    bounds.for_each(|bound| *bound = out.len() + bound.saturating_sub(done));
-    out.push_str(text.get(done..).unwrap_or_default());
-    Some(out)
 }

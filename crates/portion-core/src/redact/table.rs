@@ -4,8 +4,7 @@
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
-use super::TextEdit;
-use super::json::REDACTED_STRING;
+use super::edit::{REDACTED_STRING, TextEdit};
 use crate::snapshot::{COLUMN_KEYS, ROW_KEYS, column_names};
 
 /// The columns of a table, and the offset of its rows.

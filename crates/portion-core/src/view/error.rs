@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use portion_json::scan::quote;
 use thiserror::Error;
 
-use super::request::CONTROLS;
+use super::controls::CONTROLS;
 use crate::error_code::ErrorCode;
 
 /// A request that cannot be served.

@@ -14,8 +14,10 @@
 //! # Ok::<(), portion_core::view::ViewError>(())
 //! ```
 
+mod controls;
 mod encoding;
 mod error;
+mod field_names;
 pub(crate) mod media;
 pub(crate) mod order;
 mod pagination;
@@ -32,11 +34,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cursor::ViewId;
 use crate::snapshot::{IndexedText, Slice, Snapshot};
+pub use controls::{CONTROLS, control_named};
 pub use error::ViewError;
+pub(crate) use field_names::{list_field_names, select_fields};
 pub(crate) use pagination::Pagination;
-pub use request::{CONTROLS, Request, control_named};
+pub use request::Request;
+pub(crate) use resolve::line_start_place;
 pub use resolve::{ResolvedRequest, resolve};
-pub(crate) use resolve::{line_start_place, list_field_names, select_fields};
 pub(crate) use section::{CustomSection, SectionScope, core_object, custom_sections, sections};
 
 /// A part of a snapshot, and how it is shown.

@@ -7,7 +7,7 @@ use portion_json::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
 use portion_json::span::Span;
 use portion_text::spelling::{closest_name, equivalent_name};
 
-use super::resolve::list_field_names;
+use super::field_names::list_field_names;
 use super::{SortOrder, Target, View, ViewError};
 use crate::snapshot::{IndexedText, Layout, List, ListItem, Snapshot, Structure};
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use portion_json::projection::{FieldSelection, OmittedFields, pointer_to_dotted};
 use portion_json::span::Span;
-use portion_text::spelling::{closest_name, equivalent_name};
 
+use super::field_names::select_fields;
 use super::media;
 use super::section::{self, SectionScope, SectionTarget};
 use super::target::{self, path_error, target_at_path, whole_part_value};
@@ -13,7 +12,7 @@ use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange
 use crate::cursor::{PartOffset, Position};
 use crate::path::resolve_path;
 use crate::policy::Policy;
-use crate::snapshot::{IndexedText, Layout, LineIndex, List, Snapshot, Structure};
+use crate::snapshot::{LineIndex, Snapshot, Structure};
 
 /// A request resolved against a snapshot. Everything that it names exists.
 #[derive(Clone, Debug)]
@@ -349,110 +348,4 @@ pub(crate) fn line_start_place(text: &LineIndex, whole: &str, view: &View, line:
     let first = view.range.map_or(0, |window| window.span.start as usize);
     let line = text.line_at(whole, first).saturating_add(line as usize);
     PartOffset::Byte(text.line_start(whole, line) as u32)
-}
-
-/// Returns the named fields, each of which some record has.
-pub(crate) fn select_fields(
-    snapshot: &Snapshot,
-    view: &View,
-    names: &str,
-) -> Result<RequestedFields, ViewError> {
-    let fields = FieldSelection::parse(names);
-    if matches!(names.trim(), "all" | "*") {
-        return Ok(RequestedFields::All);
-    }
-    let subjects: Vec<&IndexedText> = match &view.target {
-        Target::Value(node) => vec![&node.subject],
-        Target::Everything => snapshot.parts().iter().filter_map(|part| part.indexed_text()).collect(),
-    };
-    let json: Vec<&IndexedText> = subjects.into_iter().filter(|subject| subject.is_json()).collect();
-    if json.is_empty() {
-        return Err(ViewError::NoFields("text has no fields"));
-    }
-    if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
-        return Ok(RequestedFields::Only(fields));
-    }
-    let mut paths = Vec::new();
-    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        let found: Vec<String> = json.iter().filter_map(|subject| field_path(subject, name)).collect();
-        if found.is_empty() && name == "all" {
-            return Err(ViewError::Conflict { one: "fields=all", other: "names of fields" });
-        }
-        if found.is_empty() {
-            let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
-            if let Some(meant) = equivalent_name(name, available.iter().map(String::as_str)) {
-                paths.extend(json.iter().filter_map(|subject| field_path(subject, meant)));
-                continue;
-            }
-            let nearest = closest_name(name, available.iter().map(String::as_str));
-            return Err(ViewError::Field { given: pointer_to_dotted(name), nearest, available });
-        }
-        paths.extend(found);
-    }
-    Ok(RequestedFields::Only(paths.into_iter().collect()))
-}
-
-/// Returns the dotted path of a field that a caller names, if a subject has it. The core object comes before
-/// the root. A JSON Pointer always begins at the root.
-fn field_path(subject: &IndexedText, name: &str) -> Option<String> {
-    let dotted = pointer_to_dotted(name);
-    if let (Structure::Object(members), false) = (&subject.structure, name.starts_with('/')) {
-        let (pointer, inner) = section::core_object(&subject.text, members);
-        let own: FieldSelection = std::iter::once(dotted.clone()).collect();
-        if !pointer.is_empty() && record_has_any(inner.span.slice(&subject.text), &own) {
-            return Some(format!("{}.{dotted}", pointer_to_dotted(&pointer)));
-        }
-    }
-    has_field(subject, &dotted).then_some(dotted)
-}
-
-/// Returns true if any record of a subject has a field.
-fn has_field(subject: &IndexedText, name: &str) -> bool {
-    // Queries use this name for the key of a map entry.
-    let is_map = matches!(&subject.structure, Structure::List(list) if list.layout == Layout::Map);
-    is_map && name == "_key" || subject_has_any(subject, &std::iter::once(name.to_owned()).collect())
-}
-
-/// Returns true if a record is an object that has any of these fields.
-pub(super) fn record_has_any(record: &str, fields: &FieldSelection) -> bool {
-    record.trim_start().starts_with('{')
-        && fields.project(record, &mut String::new(), &mut OmittedFields::new())
-}
-
-/// Returns true if any record of a subject has any of these fields.
-pub(super) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) -> bool {
-    let text: &str = &subject.text;
-    match &subject.structure {
-        Structure::Object(_) => record_has_any(text, fields),
-        Structure::Text(_) => false,
-        Structure::List(list) => match &list.layout {
-            Layout::Table { columns, .. } => columns.iter().any(|column| fields.selects(column)),
-            _ => {
-                list.profile.fields.iter().any(|field| fields.selects(&field.path))
-                    || list.iter_from(text, 0).any(|item| record_has_any(item.value.slice(text), fields))
-            }
-        },
-    }
-}
-
-/// Returns the names of a subject's fields, the highest-ranked first.
-pub(crate) fn field_names(subject: &IndexedText) -> Vec<String> {
-    match &subject.structure {
-        Structure::List(list) => list_field_names(list),
-        Structure::Object(members) => {
-            // Fields of the core object are named as top-level fields.
-            let (_, inner) = section::core_object(&subject.text, members);
-            let fields = crate::snapshot::ListProfile::record_fields(inner.span.slice(&subject.text));
-            fields.into_iter().map(|field| field.path).collect()
-        }
-        Structure::Text(_) => Vec::new(),
-    }
-}
-
-/// Returns the field names of a list's items, the highest-ranked first; for a table, its columns.
-pub(crate) fn list_field_names(list: &List) -> Vec<String> {
-    match &list.layout {
-        Layout::Table { columns, .. } => columns.clone(),
-        _ => list.profile.fields.iter().map(|field| field.path.clone()).collect(),
-    }
 }

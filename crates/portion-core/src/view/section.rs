@@ -9,7 +9,7 @@ use portion_text::chunk::outline::headings;
 use portion_text::spelling::closest_name;
 
 use super::ViewError;
-use super::resolve::{record_has_any, subject_has_any};
+use super::field_names::{record_has_any, subject_has_any};
 use crate::policy;
 use crate::snapshot::{IndexedText, Member, ObjectIndex, Structure, has_identity};
 

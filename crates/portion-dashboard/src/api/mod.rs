@@ -9,12 +9,12 @@ use portion_telemetry::show::values;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::page;
-use crate::query::{InvalidParameter, Query};
+use crate::failure::Failure;
+use crate::query::{InvalidParameter, Query, hex_number};
 use crate::range::micros;
+use crate::records::{NoRecords, Records, TELEMETRY_OFF};
 use crate::related;
 use crate::selection::Selection;
-use crate::site::{Failure, NoRecords, Site};
 use shape::{alert, configuration, refused, statistics, timestamp};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
@@ -24,31 +24,31 @@ const EVENT_PARAMETERS: &[&str] = &["since", "until", "limit"];
 const RECORD_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
 
 /// Answers a path below `/api/`.
-pub(crate) fn answer(site: &Site, path: &str, query: &Query, now: SystemTime) -> Answer {
-    match found(site, path, query, now) {
+pub(crate) fn answer(source: &Records, path: &str, query: &Query, now: SystemTime) -> Answer {
+    match found(source, path, query, now) {
         Ok(json) => Answer::json(200, &json),
         Err(failure) => refuse(&failure),
     }
 }
 
-fn found(site: &Site, path: &str, query: &Query, now: SystemTime) -> Result<Value, Failure> {
+fn found(source: &Records, path: &str, query: &Query, now: SystemTime) -> Result<Value, Failure> {
     let select = |known: &[&str]| {
         query.check(known)?;
         Selection::read(query, now)
     };
     let (kind, id) = path.split_once('/').unwrap_or((path, ""));
     match (kind, id) {
-        ("overview", "") => overview(&select(TRAFFIC_PARAMETERS)?, &site.reader()?, now),
-        ("series", "") => series(&select(TRAFFIC_PARAMETERS)?, &site.reader()?),
-        ("endpoints", "") => endpoints(&select(TRAFFIC_PARAMETERS)?, &site.reader()?),
-        ("records", "") => records(&select(RECORD_PARAMETERS)?, &site.reader()?),
+        ("overview", "") => overview(&select(TRAFFIC_PARAMETERS)?, &source.reader()?, now),
+        ("series", "") => series(&select(TRAFFIC_PARAMETERS)?, &source.reader()?),
+        ("endpoints", "") => endpoints(&select(TRAFFIC_PARAMETERS)?, &source.reader()?),
+        ("records", "") => records(&select(RECORD_PARAMETERS)?, &source.reader()?),
         ("records", id) => {
             query.check(&[])?;
-            record(id, &site.reader()?)
+            record(id, &source.reader()?)
         }
-        ("experiment", "") => experiment(&select(TRAFFIC_PARAMETERS)?, &site.reader()?),
-        ("configurations", "") => configurations(&select(EVENT_PARAMETERS)?, &site.reader()?),
-        ("alerts", "") => alerts(&select(EVENT_PARAMETERS)?, &site.reader()?, now),
+        ("experiment", "") => experiment(&select(TRAFFIC_PARAMETERS)?, &source.reader()?),
+        ("configurations", "") => configurations(&select(EVENT_PARAMETERS)?, &source.reader()?),
+        ("alerts", "") => alerts(&select(EVENT_PARAMETERS)?, &source.reader()?, now),
         ("openapi.json", "") => {
             query.check(&[])?;
             Ok(serde_json::from_str(DESCRIPTION).unwrap_or_default())
@@ -90,7 +90,7 @@ fn records(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
 
 fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {
     let invalid = || InvalidParameter::new("id", "expected 32 hexadecimal digits");
-    let number = page::number(id, 32).ok_or_else(invalid)?;
+    let number = hex_number(id, 32).ok_or_else(invalid)?;
     let Some((record, related)) = related::find(reader, number)? else {
         return Err(Failure::NotFound("no request with that id is recorded; old records are deleted"));
     };
@@ -127,7 +127,7 @@ fn refuse(failure: &Failure) -> Answer {
     let (status, code, message) = match failure {
         Failure::Invalid(wrong) => (400, "parameter_invalid", wrong.to_string()),
         Failure::NotFound(why) => (404, "not_found", (*why).to_owned()),
-        Failure::NoRecords(NoRecords::Off) => (503, "telemetry_off", page::OFF.to_owned()),
+        Failure::NoRecords(NoRecords::Off) => (503, "telemetry_off", TELEMETRY_OFF.to_owned()),
         Failure::NoRecords(NoRecords::Unreadable(error)) => (503, "records_unreadable", error.to_string()),
     };
     Answer::json(status, &json!({ "error": { "code": code, "message": message } }))

@@ -7,13 +7,10 @@ use super::frame::{Frame, NavItem, times};
 use crate::answer::Answer;
 use crate::query::{InvalidParameter, Query};
 use crate::range::DEFAULT_SINCE;
-use crate::site::NoRecords;
+use crate::records::NoRecords;
 
 /// Parameters of the time range.
 const TIME_PARAMETERS: [&str; 2] = ["since", "until"];
-
-/// Message when telemetry is off.
-pub(crate) const OFF: &str = "telemetry is off: nothing is recorded";
 
 /// Renders the page when there are no records.
 pub(super) fn no_records(reason: &NoRecords) -> Answer {

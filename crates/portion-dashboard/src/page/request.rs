@@ -8,9 +8,9 @@ use portion_telemetry::show::grouped;
 
 use super::format::{bytes, count_or_dash, duration, elapsed, percent, plural, timestamp};
 use super::frame::{Frame, NavItem};
-use super::{Failure, PageRequest, changes, display_name, endpoint_link, explain, number, requests};
+use super::{Failure, PageRequest, changes, display_name, endpoint_link, explain, requests};
 use crate::answer::Answer;
-use crate::query::link;
+use crate::query::{hex_number, link};
 use crate::range::Range;
 use crate::related;
 use crate::selection::Selection;
@@ -18,7 +18,7 @@ use crate::selection::Selection;
 pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failure> {
     let reader = &request.reader;
     let unknown = Failure::NotFound("No request with that id is recorded; old records are deleted.");
-    let Some(number) = number(id, 32) else { return Err(unknown) };
+    let Some(number) = hex_number(id, 32) else { return Err(unknown) };
     let Some((record, mut related)) = related::find(reader, number)? else { return Err(unknown) };
     let record = &record;
     related.reverse();

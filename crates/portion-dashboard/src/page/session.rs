@@ -5,16 +5,16 @@ use portion_telemetry::read::{Filter, Record};
 
 use super::format::{plural, short, timestamp};
 use super::frame::{Frame, NavItem};
-use super::{Failure, PageRequest, notice, number, requests};
+use super::{Failure, PageRequest, notice, requests};
 use crate::answer::Answer;
-use crate::query::link;
+use crate::query::{hex_number, link};
 
 /// Maximum number of requests shown.
 const MAX_SHOWN: usize = 500;
 
 pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failure> {
     let unknown = Failure::NotFound("There is no session with that id.");
-    let Some(session) = number(id, 16) else { return Err(unknown) };
+    let Some(session) = hex_number(id, 16) else { return Err(unknown) };
     let range = &request.selection.range;
     let filter = Filter { session: Some(session as u64), limit: Some(MAX_SHOWN), ..range.filter() };
     let mut records = request.reader.requests(&filter)?;

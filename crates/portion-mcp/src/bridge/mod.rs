@@ -4,46 +4,33 @@
 //! all posts share one link (`stateless`). Each request declares its revision; nothing is negotiated here.
 //!
 //! - `session_mode`: with or without sessions
+//! - `limits`, `responses`: what both share
 //! - `post_response`: the response to a post, as JSON or as a stream of events
 //!
 //! [`Link`]: crate::upstream::link::Link
 
+mod limits;
 mod post_response;
+mod responses;
 mod session;
 mod session_mode;
 mod stateless;
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hyper::header::{ALLOW, HeaderMap, HeaderValue};
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, Response};
 
 use crate::front::http::http_error::HttpError;
 use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
-use crate::http::body::{self, Body};
-use crate::mcp::error_code::INVALID_REQUEST;
+use crate::http::body::Body;
 use crate::mcp::{McpProcessorFactory, ParsedBatch};
 use crate::upstream::link::Connector;
+pub use limits::BridgeLimits;
+use responses::{accepted, bad_request, header_value, method_not_allowed};
 use session::SessionManager;
 use session_mode::SessionMode;
 use stateless::StatelessClients;
-
-/// Limits of a bridge.
-#[derive(Clone, Copy, Debug)]
-pub struct BridgeLimits {
-    /// Concurrent sessions.
-    pub max_sessions: usize,
-    /// Longest idle time of a session, and of the shared link of clients without sessions.
-    pub idle_timeout: Duration,
-}
-
-impl Default for BridgeLimits {
-    fn default() -> Self {
-        Self { max_sessions: 1000, idle_timeout: Duration::from_mins(30) }
-    }
-}
 
 /// Backend in front of a server with a single message stream.
 pub struct Bridge {
@@ -114,28 +101,4 @@ impl Backend for Bridge {
             tokio::join!(self.sessions.close(), self.stateless.close());
         })
     }
-}
-
-fn bad_request(message: impl Into<String>) -> HttpError {
-    HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
-}
-
-fn method_not_allowed(allowed: &'static str) -> Response<Body> {
-    let message = format!("this method is not allowed; use {allowed}");
-    let mut response: Response<Body> =
-        HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    response
-}
-
-/// Returns an empty 202 response.
-fn accepted() -> Response<Body> {
-    let mut response = Response::new(body::empty());
-    *response.status_mut() = StatusCode::ACCEPTED;
-    response
-}
-
-/// Returns the text of a header field that may occur once.
-fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
 }

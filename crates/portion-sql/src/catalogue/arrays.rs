@@ -6,8 +6,8 @@ use portion_core::snapshot::{IndexedText, Layout, List, Slice, Structure};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
-use super::MAX_TABLES;
-
+/// Maximum number of tables.
+pub(super) const MAX_TABLES: usize = 100;
 /// Maximum levels of objects that are searched for arrays of objects.
 pub(super) const MAX_DEPTH: usize = 3;
 

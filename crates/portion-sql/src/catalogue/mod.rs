@@ -11,21 +11,20 @@ use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 
 use arrays::{
-    ArrayLocation, MAX_DEPTH, collect_arrays, is_object_of_objects, maps_of_objects, sibling_arrays,
+    ArrayLocation, MAX_DEPTH, MAX_TABLES, collect_arrays, is_object_of_objects, maps_of_objects,
+    sibling_arrays,
 };
 
-use crate::JoinedResult;
 use crate::column::UniqueNames;
 use crate::fields::FieldsSource;
 use crate::records::{ArraySource, LeavesSource, ListSource, MapSource, ObjectSource};
-use crate::table::{RowSource, VirtualTable};
+use crate::sql_query::JoinedResult;
+use crate::table::VirtualTable;
+use crate::table_rows::RowSource;
 use crate::text::{
     CsvSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource, document_tables,
     is_pipe_table, looks_like_csv,
 };
-
-/// Maximum number of tables.
-const MAX_TABLES: usize = 100;
 
 /// The tables of a view, the main one first.
 #[derive(Clone, Debug, Default)]

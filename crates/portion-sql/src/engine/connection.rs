@@ -11,9 +11,9 @@ use rusqlite::{Connection, OpenFlags, Result};
 
 use super::authorizer;
 use crate::catalogue::Catalogue;
+use crate::column::REDACTED_COLLATION;
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
-use crate::redaction::{REDACTED_COLLATION, RedactionUsage};
-use crate::rounding::RoundingUsage;
+use crate::usage::{RedactionUsage, RoundingUsage};
 use crate::{functions, vtab};
 
 /// Steps of the SQLite machine between two checks of deadline and memory: few, because one step may take

@@ -6,9 +6,9 @@ use rusqlite::{Error, ErrorCode};
 use super::authorizer::allowed_functions;
 use super::{QueryRun, hints};
 use crate::catalogue::Catalogue;
-use crate::column::ValueKinds;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
+use crate::value_kinds::ValueKinds;
 
 /// Converts an error of SQLite.
 pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {

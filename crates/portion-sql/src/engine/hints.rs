@@ -1,9 +1,9 @@
 //! Says what to write instead of a form that SQLite does not have.
 
 use crate::catalogue::Catalogue;
-use crate::column::ValueKinds;
 use crate::dialect;
 use crate::error::quote_identifier;
+use crate::value_kinds::ValueKinds;
 
 /// Forms of other dialects, as words with one space between them, and what to write instead.
 const FORMS: [(&str, &str); 24] = [

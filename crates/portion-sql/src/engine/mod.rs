@@ -19,7 +19,7 @@ use crate::column::{REDACTED_TYPE, ROUNDED_TYPE};
 use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
-use crate::table::ColumnSet;
+use crate::table_rows::ColumnSet;
 use crate::{QueryError, SqlQuery, dialect, functions, params, quote_repair};
 
 /// Runs a query on the tables of a catalogue.

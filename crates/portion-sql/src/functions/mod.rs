@@ -14,25 +14,21 @@ mod samples;
 mod strings;
 mod text;
 mod units;
+mod values;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use rusqlite::functions::{Context, FunctionFlags};
-use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Error, Result, ffi};
+use rusqlite::{Connection, Result};
 
 use crate::limits::{QueryDeadline, QueryLimits};
+use values::{
+    PURE, function_error, interrupted_error, number_argument, owned_value, text_value, too_big_error,
+};
 
 /// Returns true if a text is a date or a time.
 pub(crate) fn is_date(text: &str) -> bool {
     moment::Moment::parse(text).is_some()
 }
-
-/// Deterministic and without side effects.
-const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
-    .union(FunctionFlags::SQLITE_DETERMINISTIC)
-    .union(FunctionFlags::SQLITE_INNOCUOUS);
 
 /// Functions of one number, and of two.
 type UnaryFn = fn(f64) -> f64;
@@ -79,46 +75,4 @@ pub(crate) fn register(
         })?;
     }
     Ok(())
-}
-
-fn number_argument(context: &Context<'_>, at: usize) -> Option<f64> {
-    match context.get_raw(at) {
-        ValueRef::Integer(n) => Some(n as f64),
-        ValueRef::Real(n) => Some(n),
-        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
-        ValueRef::Null | ValueRef::Blob(_) => None,
-    }
-}
-
-/// Returns a value as text; `None` for NULL.
-fn text_value(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
-    match value {
-        ValueRef::Null => None,
-        ValueRef::Integer(n) => Some(n.to_string().into()),
-        ValueRef::Real(n) => Some(format!("{n:?}").into()),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes)),
-    }
-}
-
-/// Returns a copy of a value. Bytes that are no UTF-8 are replaced.
-fn owned_value(value: ValueRef<'_>) -> Value {
-    match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(n) => Value::Integer(n),
-        ValueRef::Real(n) => Value::Real(n),
-        ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
-        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
-    }
-}
-
-fn function_error(message: impl Into<String>) -> Error {
-    Error::UserFunctionError(message.into().into())
-}
-
-fn interrupted_error() -> Error {
-    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
-}
-
-fn too_big_error() -> Error {
-    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_TOOBIG), None)
 }

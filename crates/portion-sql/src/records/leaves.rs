@@ -8,9 +8,10 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, ValueKinds};
+use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::value_kinds::ValueKinds;
 
 /// Maximum bytes of a document whose leaves are a table; parts of a longer one are reached by `path`.
 pub(crate) const MAX_LEAVES_BYTES: usize = 8 << 20;

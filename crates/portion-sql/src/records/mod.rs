@@ -11,7 +11,7 @@ use portion_json::span::Span;
 
 use crate::cell::Cell;
 use crate::column::ColumnDef;
-use crate::table::{ColumnSet, RowBuffer, TableRows};
+use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
 pub(crate) use leaves::LeavesSource;
 pub(crate) use source::{ArraySource, ListSource, MapSource, ObjectSource};
 use tree::FieldTree;

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use super::ColumnRole;
 use super::tree::{ChildField, FieldNode, FieldTree};
-use crate::column::{ColumnDef, UniqueNames, ValueKinds};
+use crate::column::{ColumnDef, UniqueNames};
+use crate::value_kinds::ValueKinds;
 
 /// Maximum fields that are columns; `SQLite` allows 2,000.
 pub(super) const MAX_COLUMNS: usize = 1_900;

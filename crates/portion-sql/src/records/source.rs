@@ -9,9 +9,10 @@ use portion_json::span::Span;
 use super::shape::{self, ItemStats};
 use super::tree::FieldTree;
 use super::{ColumnRole, RecordRows};
-use crate::column::{ColumnDef, UniqueNames, ValueKinds};
+use crate::column::{ColumnDef, UniqueNames};
 use crate::limits::QueryDeadline;
-use crate::table::{RowSource, TableRows, should_stop_at};
+use crate::table_rows::{RowSource, TableRows, should_stop_at};
+use crate::value_kinds::ValueKinds;
 
 /// The main list of a text.
 pub(crate) struct ListSource {

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
-use crate::column::ValueKinds;
+use crate::value_kinds::ValueKinds;
 
 /// Maximum levels of objects that are searched for fields.
 const MAX_DEPTH: usize = 4;

@@ -7,9 +7,10 @@ use portion_json::scan::quote;
 use portion_json::span::Span;
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, UniqueNames, ValueKinds};
+use crate::column::{ColumnDef, UniqueNames};
 use crate::limits::QueryDeadline;
-use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::value_kinds::ValueKinds;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 /// Source of the rows below the header of a delimited text.

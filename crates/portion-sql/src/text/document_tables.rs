@@ -9,9 +9,10 @@ use portion_json::span::Span;
 
 use super::csv::{cell_kinds, parse_number};
 use crate::cell::Cell;
-use crate::column::{ColumnDef, UniqueNames, ValueKinds};
+use crate::column::{ColumnDef, UniqueNames};
 use crate::limits::QueryDeadline;
-use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::value_kinds::ValueKinds;
 
 /// Maximum tables of a document, and cells of a row.
 const MAX_TABLES: usize = 20;

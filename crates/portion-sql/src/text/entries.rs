@@ -6,9 +6,10 @@ use portion_core::snapshot::{LineIndex, Slice};
 use portion_text::log_entry::{LogEntry, LogLevel, entries};
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, ValueKinds};
+use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::value_kinds::ValueKinds;
 
 /// Source of the entries of a log: a stamped line with its continuation lines.
 pub(crate) struct EntriesSource {

@@ -6,9 +6,10 @@ use portion_core::snapshot::Slice;
 use portion_json::span::Span;
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, ValueKinds};
+use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table::{RowBuffer, RowSource, TableRows};
+use crate::table_rows::{RowBuffer, RowSource, TableRows};
+use crate::value_kinds::ValueKinds;
 
 /// Source of the lines of a text.
 pub(crate) struct LinesSource(pub(crate) Slice);

@@ -9,9 +9,10 @@ use portion_json::span::Span;
 use portion_text::chunk::outline::headings;
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, ValueKinds};
+use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table::{RowBuffer, RowSource, TableRows};
+use crate::table_rows::{RowBuffer, RowSource, TableRows};
+use crate::value_kinds::ValueKinds;
 
 /// Source of the sections of a text, each from its heading to the next one of its level or above.
 pub(crate) struct SectionsSource(pub(crate) Slice);

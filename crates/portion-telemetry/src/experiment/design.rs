@@ -7,7 +7,7 @@ use portion_core::event::ExperimentArm;
 use super::measure::{Measure, Measured, Verdict};
 use super::session::{PairedSums, Session};
 use super::{ArmSize, Design};
-use crate::read::Record;
+use crate::record::Record;
 use crate::statistics::{Estimate, Share, mean, mean_difference, share_difference};
 
 /// Sessions by arm. Requests of a shadow experiment belong to the unshaped arm.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 pub use measure::{Measure, Measured, Verdict};
 
-use crate::read::{Endpoint, Record};
+use crate::record::{Endpoint, Record};
 use design::Sessions;
 
 /// Minimum sessions of an arm for a verdict. Request figures are skewed, so intervals of means are too narrow for

@@ -1,6 +1,6 @@
 //! Sums of one session within an arm.
 
-use crate::read::Record;
+use crate::record::Record;
 use portion_core::error_code::ErrorCode;
 
 /// Sums of one session within an arm.

@@ -4,7 +4,7 @@ use portion_core::event::Outcome;
 use portion_tokens::accuracy::Accuracy;
 
 use super::{Counters, Meter};
-use crate::read::share;
+use crate::rollup::share;
 
 /// Totals over all endpoints since the process started.
 #[derive(Clone, Debug, Default, PartialEq)]

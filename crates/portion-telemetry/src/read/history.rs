@@ -3,8 +3,8 @@
 use portion_core::event::{AlertChanged, ConfigApplied, ConfigChange, ConfigRejected};
 use rusqlite::params;
 
-use super::record::{count, list, time};
 use super::{Filter, ReadError, Reader};
+use crate::record::{count, list, time};
 
 impl Reader {
     /// Returns alerts that were raised or ended, the newest first. Only times and limit of the filter apply.

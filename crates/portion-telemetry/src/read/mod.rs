@@ -6,13 +6,10 @@ mod filter;
 mod history;
 mod notable;
 mod process;
-mod quantiles;
-mod record;
 mod retention;
 mod segments;
 mod series;
 mod sessions;
-mod stats;
 mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -24,18 +21,16 @@ use thiserror::Error;
 
 pub use filter::{Filter, star_glob};
 pub use notable::Notable;
-pub use quantiles::Quantiles;
-pub use record::{Endpoint, Record, ShadowResult, TraceContext};
 pub use retention::Retention;
 pub use series::{Series, Slot};
 pub use sessions::Session;
-pub use stats::TrafficStats;
-pub(crate) use stats::share;
 pub use traffic::Traffic;
 
-pub(crate) use record::{Cost, count, maybe};
+pub use crate::record::{Endpoint, Record, ShadowResult, TraceContext};
+pub use crate::rollup::{Quantiles, TrafficStats};
 
 use crate::experiment::{Arms, Comparison};
+use crate::record;
 use crate::store::{self, FileKind, NEWEST, file_kind};
 
 /// Maximum wait for a file that is being moved or checked.

@@ -2,7 +2,8 @@
 
 use rusqlite::params_from_iter;
 
-use super::{Filter, ReadError, Reader, Record, count};
+use super::{Filter, ReadError, Reader, Record};
+use crate::record::count;
 
 /// Condition that makes a request notable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
-use super::record::count;
 use super::{ReadError, Reader};
+use crate::record::count;
 
 impl Reader {
     /// Returns the time of the last request that a process recorded, in microseconds since 1970. `process` is the

@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{Filter, ReadError, Reader, Traffic, count};
+use super::{Filter, ReadError, Reader, Traffic};
+use crate::record::count;
 
 /// Maximum number of requests of a session in its statistics, the newest first.
 const MAX_COUNTED: u64 = 1_000;

@@ -4,11 +4,16 @@
 
 mod grain;
 mod quantile_histogram;
+mod quantiles;
 mod row;
+mod stats;
 mod tally;
 
 pub(crate) use grain::Grain;
 pub(crate) use quantile_histogram::QuantileHistogram;
+pub use quantiles::Quantiles;
+pub use stats::TrafficStats;
+pub(crate) use stats::share;
 pub(crate) use tally::{RequestSample, Tally};
 
 /// Endpoint id of roll-ups over all endpoints. Ids of real endpoints begin at one.

@@ -3,8 +3,8 @@
 use portion_core::policy::Policy;
 use rusqlite::Row;
 
-use super::QuantileHistogram;
-use crate::read::{Cost, Quantiles, TrafficStats, count, maybe};
+use super::{QuantileHistogram, Quantiles, TrafficStats};
+use crate::record::{Cost, count, maybe};
 
 /// Values of a request that statistics use.
 #[derive(Debug, Default)]

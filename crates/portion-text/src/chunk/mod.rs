@@ -12,9 +12,8 @@
 //! to the chunk: a chunker sees a [`ChunkWindow`] of at most two chunks and looks back over a bounded
 //! distance.
 
-use std::ops::Range;
-
 mod boundary;
+mod chunker;
 mod code;
 mod config;
 mod cut;
@@ -34,6 +33,7 @@ mod stamp;
 mod table;
 
 pub use boundary::{Boundary, BoundaryLevel};
+pub use chunker::{ChunkWindow, Chunker};
 pub use cut::cut;
 pub use limits::ChunkLimits;
 pub(crate) use log::{EntryStart, NAME as LOG};
@@ -42,20 +42,6 @@ pub use markdown::outline;
 pub use prose::heading_level;
 pub use sample::TextSample;
 pub use sentence::sentence_starts;
-
-/// Detects one kind of text and finds its boundaries.
-pub trait Chunker: Send + Sync {
-    /// Returns the name of the kind in notices and explanations, e.g. `log`.
-    fn name(&self) -> &'static str;
-
-    /// Returns true if a text with this sample is of this kind.
-    fn matches(&self, sample: &TextSample) -> bool;
-
-    /// Returns the boundaries in the window, in any order.
-    ///
-    /// Boundaries at or before the start of the window, or after its end, are ignored.
-    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary>;
-}
 
 /// All chunkers, the most specific first: the first one that matches a text is used, and the last one
 /// matches every text.
@@ -76,31 +62,4 @@ pub const CHUNKERS: &[&dyn Chunker] = &[
 pub fn chunker_for(text: &str) -> &'static dyn Chunker {
     let sample = TextSample::new(text);
     CHUNKERS.iter().copied().find(|chunker| chunker.matches(&sample)).unwrap_or(&lines::LineChunker)
-}
-
-/// The range of text for one cut: the chunk, and as much again.
-#[derive(Debug, Clone, Copy)]
-pub struct ChunkWindow<'a> {
-    /// The whole text, so that chunkers can look back.
-    pub text: &'a str,
-    /// Start of the chunk, in bytes.
-    pub from: usize,
-    /// End of the window, in bytes.
-    pub to: usize,
-}
-
-impl<'a> ChunkWindow<'a> {
-    /// Yields the lines of the window; the first and the last may be partial.
-    fn lines(&self) -> impl Iterator<Item = line::Line<'a>> + use<'a> {
-        line::lines(self.text, self.range())
-    }
-
-    /// Returns true if the window begins at the start of a line.
-    fn begins_line(&self) -> bool {
-        self.from == 0 || self.text.as_bytes()[self.from - 1] == b'\n'
-    }
-
-    fn range(&self) -> Range<usize> {
-        self.from..self.to
-    }
 }

@@ -26,3 +26,6 @@ use std::process::ExitCode;
 
 /// How a command ends: an exit code, or an error that `main` prints.
 pub(crate) type CommandResult = Result<ExitCode, Box<dyn Error>>;
+
+/// Exit code for an invalid command line or configuration.
+pub(crate) const WRONG_USAGE: u8 = 2;

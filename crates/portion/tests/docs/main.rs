@@ -11,6 +11,7 @@ mod lines;
 mod metrics;
 mod picture;
 mod reference;
+mod sources;
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Keys for knowledge about payloads and their treatment.
 
-use super::KEY_DEFAULTS;
+use super::defaults::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const PAYLOADS: Key = Key { group: KeyGroup::Payloads, ..KEY_DEFAULTS };

@@ -1,6 +1,6 @@
 //! Keys for the program only: listeners, logs, records and alerts.
 
-use super::KEY_DEFAULTS;
+use super::defaults::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const LISTENERS: Key =

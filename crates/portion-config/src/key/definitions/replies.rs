@@ -1,6 +1,6 @@
 //! Keys for the format of replies and the sessions that are shaped.
 
-use super::{KEY_DEFAULTS, MIN_BYTES};
+use super::defaults::{KEY_DEFAULTS, MIN_BYTES};
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const REPLIES: Key = Key { group: KeyGroup::Replies, ..KEY_DEFAULTS };

@@ -1,6 +1,6 @@
 //! Keys for upstream servers and the listing of their tools.
 
-use super::KEY_DEFAULTS;
+use super::defaults::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const TOOLS: Key =

@@ -3,7 +3,7 @@
 use portion_text::chunk::outline::headings;
 use serde_json::Value;
 
-use super::closing_excerpt;
+use super::ending::closing_excerpt;
 use super::text_description::{LIST_OVERHEAD_TOKENS, TextDescription, more_marker, truncated_line};
 
 /// Longest title shown, in characters.

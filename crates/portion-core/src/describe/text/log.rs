@@ -6,7 +6,7 @@ use portion_text::log_entry::{LogEntry, LogLevel};
 use serde_json::{Map, Value};
 
 use super::counts::{LargeCounter, SmallCounter, describe_common};
-use super::last_line;
+use super::ending::last_line;
 use super::severity_words;
 use super::text_description::{TextDescription, truncated_line};
 use crate::snapshot::LineIndex;

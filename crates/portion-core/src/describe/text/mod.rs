@@ -4,6 +4,7 @@ mod code;
 mod counts;
 mod diff;
 mod document;
+mod ending;
 mod headings;
 mod log;
 mod prose;
@@ -16,7 +17,8 @@ use serde_json::{Map, Value};
 
 use crate::snapshot::LineIndex;
 use counts::LargeCounter;
-use text_description::{TextDescription, closing_words, truncated_line};
+use ending::last_line;
+use text_description::{TextDescription, truncated_line};
 
 /// Describes a large text for a reader who has not read it yet, as JSON within the token budget, the most
 /// useful facts first.
@@ -92,22 +94,6 @@ fn longest_line(text: &str) -> Option<(usize, usize)> {
     let lines = text.lines().enumerate().max_by_key(|(at, line)| (line.len(), usize::MAX - at));
     lines.map(|(at, line)| (at + 1, line.chars().count()))
 }
-
-/// Returns the last line that is not blank.
-pub(super) fn last_line(text: &str) -> &str {
-    let trimmed = text.trim_end();
-    trimmed.rsplit('\n').next().unwrap_or_default()
-}
-
-/// Returns the end of a running text, shorter in scripts with more tokens per character.
-fn closing_excerpt(text: &str, description: &TextDescription) -> Value {
-    let width = description.max_quote_chars().min(MAX_CLOSING_CHARS);
-    let all = Value::from(closing_words(text, width));
-    if description.value_cost(&all) <= width / 2 { all } else { closing_words(text, width * 2 / 3).into() }
-}
-
-/// Longest closing excerpt, in characters.
-const MAX_CLOSING_CHARS: usize = 150;
 
 #[cfg(test)]
 mod tests;

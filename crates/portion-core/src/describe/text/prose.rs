@@ -8,7 +8,7 @@
 
 use serde_json::{Map, Value};
 
-use super::closing_excerpt;
+use super::ending::closing_excerpt;
 use super::text_description::TextDescription;
 use super::{document, headings};
 use crate::snapshot::LineIndex;

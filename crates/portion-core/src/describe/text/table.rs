@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::last_line;
+use super::ending::last_line;
 use super::text_description::{TextDescription, truncated_line};
 
 /// Bytes read to recognise a table.

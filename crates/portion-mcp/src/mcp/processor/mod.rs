@@ -2,7 +2,7 @@
 //!
 //! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
 //! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
-//! [`server_messages`] its notifications and requests. [`timeouts`] limits how long a request waits, [`queries`] keeps
+//! [`server_messages`] its notifications and requests. [`request_timer`] and [`timeouts`] limit how long a request waits, [`queries`] keeps
 //! the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the client and the trace,
 //! and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools that page their results:
 //! [`paged_arguments`] translates their arguments, [`page_source`] and [`internal_calls`] request further pages. [`dormant`] keeps a session in which nothing is pending.
@@ -21,6 +21,7 @@ mod paged_arguments;
 mod paged_calls;
 mod pending;
 mod queries;
+mod request_timer;
 mod reshape;
 mod responses;
 mod server_messages;
@@ -53,7 +54,7 @@ use internal_calls::InternalCalls;
 pub use internal_calls::{ResponseFuture, UpstreamCaller};
 use pending::{PendingKind, PendingRequest, PendingRequests};
 use queries::ActiveQueries;
-use timeouts::Timeouts;
+use request_timer::Timeouts;
 
 /// Processor of the messages between one client and one server.
 pub struct McpProcessor {

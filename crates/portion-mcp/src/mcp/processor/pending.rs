@@ -11,7 +11,7 @@ use portion_policy::endpoint::Endpoint;
 use super::super::envelope::id_key;
 use super::super::request_id_map::RequestIdMap;
 use super::super::result::ResultShape;
-use super::timeouts::RequestTimer;
+use super::request_timer::RequestTimer;
 use crate::one_shot_flag::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.

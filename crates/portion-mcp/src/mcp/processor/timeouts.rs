@@ -1,115 +1,16 @@
-//! Timeouts of requests that wait for the server.
-//!
-//! Time is an argument. Progress reported by the server restarts the timer of its request. All timers of a
-//! session pause while the client has yet to answer a server request, because that may involve a person.
+//! Answers and cancels requests whose timers have expired.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::super::envelope::{Envelope, id_key};
-use super::super::request_id_map::RequestIdMap;
+use super::super::envelope::Envelope;
 use super::super::walk;
 use super::pending::{PendingKind, PendingRequest};
+use super::request_timer::RequestTimer;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 
 /// Methods without a timeout: streams, and requests whose purpose is to wait.
 const UNTIMED_METHODS: [&str; 2] = ["subscriptions/listen", "tasks/result"];
-/// Largest number of unanswered server requests that are tracked.
-const MAX_SERVER_REQUESTS: usize = 1_000;
-
-/// State shared by the timers of one session.
-#[derive(Debug, Default)]
-pub(super) struct Timeouts(Mutex<TimeoutState>);
-
-#[derive(Debug, Default)]
-struct TimeoutState {
-    /// Server requests that the client has not answered.
-    unanswered_server_requests: RequestIdMap<()>,
-    /// Time of the client's last answer to one of them.
-    resumed_at: Option<Instant>,
-    /// Time of the last progress, by the progress tokens of pending requests.
-    progressed_at: HashMap<String, Option<Instant>>,
-}
-
-/// Timer of a pending request.
-#[derive(Debug)]
-pub(super) struct RequestTimer {
-    timeouts: Arc<Timeouts>,
-    progress_token: Option<String>,
-    started_at: Instant,
-    timeout: Duration,
-}
-
-impl Timeouts {
-    /// Starts the timer of a request. `token`: its progress token, as written.
-    pub(super) fn start(
-        self: &Arc<Self>,
-        after: Duration,
-        token: Option<&str>,
-        now: Instant,
-    ) -> RequestTimer {
-        let token = token.map(id_key);
-        if let Some(token) = &token {
-            self.state().progressed_at.insert(token.clone(), None);
-        }
-        RequestTimer { timeouts: Arc::clone(self), progress_token: token, started_at: now, timeout: after }
-    }
-
-    /// Records progress on the request with this token.
-    pub(super) fn record_progress(&self, raw_token: &str, now: Instant) {
-        if let Some(last) = self.state().progressed_at.get_mut(&id_key(raw_token)) {
-            *last = Some(now);
-        }
-    }
-
-    /// Pauses the timers while the client answers a server request.
-    pub(super) fn pause(&self, raw_id: &str) {
-        let mut state = self.state();
-        if state.unanswered_server_requests.values().count() < MAX_SERVER_REQUESTS {
-            state.unanswered_server_requests.insert(raw_id, ());
-        }
-    }
-
-    /// Resumes the timers once a server request is answered or cancelled.
-    pub(super) fn resume(&self, raw_id: &str, now: Instant) {
-        let mut state = self.state();
-        if state.unanswered_server_requests.take(raw_id).is_some() {
-            state.resumed_at = Some(now);
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, TimeoutState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RequestTimer {
-    /// Returns the deadline of the request, as far as it is known now.
-    pub(super) fn deadline(&self, now: Instant) -> Instant {
-        let state = self.timeouts.state();
-        if state.unanswered_server_requests.values().next().is_some() {
-            return now + self.timeout;
-        }
-        let progress = self.progress_token.as_ref().and_then(|token| *state.progressed_at.get(token)?);
-        let since = [progress, state.resumed_at].into_iter().flatten().fold(self.started_at, Instant::max);
-        since + self.timeout
-    }
-
-    /// Returns the longest time without an answer or progress.
-    pub(super) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-}
-
-impl Drop for RequestTimer {
-    fn drop(&mut self) {
-        if let Some(token) = &self.progress_token {
-            self.timeouts.state().progressed_at.remove(token);
-        }
-    }
-}
 
 impl McpProcessor {
     /// Starts the timer of a request, if it has a timeout. An endpoint may have a timeout of its own.

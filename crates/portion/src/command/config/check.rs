@@ -7,8 +7,8 @@ use clap::Args;
 use portion_config::{Config, Errors, Problem, Warnings};
 use serde_json::{Value, json};
 
-use crate::WRONG_USAGE;
-use crate::command::CommandResult;
+use super::sources::{print, sources};
+use crate::command::{CommandResult, WRONG_USAGE};
 
 /// Options of `portion config check`.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
-    let sources = super::sources(options.file.as_deref().or(named))?;
+    let sources = sources(options.file.as_deref().or(named))?;
     match Config::load(&sources, 0) {
         Ok((config, Warnings(warnings))) if options.json => {
             let file = config.file().map(|file| file.display().to_string());
@@ -35,7 +35,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
                 Some(file) => file.display().to_string(),
                 None => "no file; environment variables only".into(),
             };
-            super::print(&format!("{about}: valid, {}\n", count(warnings.len(), "warning")))
+            print(&format!("{about}: valid, {}\n", count(warnings.len(), "warning")))
         }
         Err(Errors(errors)) if options.json => {
             print_json(&json!({ "errors": list(&errors), "warnings": [] }))?;
@@ -58,5 +58,5 @@ fn list(problems: &[Problem]) -> Vec<Value> {
 }
 
 fn print_json(value: &Value) -> CommandResult {
-    super::print(&format!("{value}\n"))
+    print(&format!("{value}\n"))
 }

@@ -11,6 +11,7 @@ use portion_telemetry::show::{self, Format};
 use portion_telemetry::what_if::{Limits, forecast};
 
 use super::changes::format_changes;
+use super::sources::{print, sources};
 use crate::command::CommandResult;
 use crate::command::rule_lookup::EndpointRuleLookup;
 
@@ -35,8 +36,8 @@ enum Baseline {
 }
 
 pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
-    let (old, _) = Config::load(&super::sources(named)?, 0)?;
-    let (new, _) = Config::load(&super::sources(Some(&options.new))?, 0)?;
+    let (old, _) = Config::load(&sources(named)?, 0)?;
+    let (new, _) = Config::load(&sources(Some(&options.new))?, 0)?;
     let changes = diff(&old, &new);
     let mut out = if changes.is_empty() { "no differences\n".into() } else { format_changes(&changes) };
     if let Some(Baseline::Telemetry) = options.against {
@@ -51,7 +52,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
         out.push('\n');
         out.push_str(&show::forecasts(&forecasts, Format::Table));
     }
-    super::print(&out)
+    print(&out)
 }
 
 /// Returns the policy of an endpoint for unknown clients.

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use portion_config::{schema, template};
 
-use super::{CommandResult, print};
+use super::sources::print;
+use crate::command::CommandResult;
 
 /// Suffix of the file with the JSON Schema, in place of that of the configuration.
 const SCHEMA_SUFFIX: &str = "schema.json";

@@ -6,16 +6,16 @@ mod diff;
 mod init;
 mod rollback;
 mod show;
+mod sources;
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use portion_config::{Sources, find, schema};
+use portion_config::schema;
 
 use super::CommandResult;
 use crate::options::FILE_HELP;
+use sources::print;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -74,19 +74,4 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         ConfigCommand::History => rollback::list(named),
         ConfigCommand::Rollback { version } => rollback::run(named, *version),
     }
-}
-
-/// Returns the sources of a Portion started here, without options.
-fn sources(named: Option<&Path>) -> Result<Sources, find::UnreadableFile> {
-    find(named, Vec::new())
-}
-
-/// Returns the configuration file, or an error if there is none.
-fn require_file(named: Option<&Path>) -> Result<PathBuf, String> {
-    find::locate_file(named).ok_or_else(|| "there is no configuration file; set one with --config".into())
-}
-
-fn print(text: &str) -> CommandResult {
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
 }

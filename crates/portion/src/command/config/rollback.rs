@@ -8,10 +8,11 @@ use portion_config::history::{History, Version};
 use portion_config::{Config, Sources, diff, user_dirs};
 
 use super::changes::format_changes;
+use super::sources::{print, require_file, sources};
 use crate::command::CommandResult;
 
 pub(super) fn list(named: Option<&Path>) -> CommandResult {
-    let file = super::require_file(named)?;
+    let file = require_file(named)?;
     let versions = open_history(&file)?.list()?;
     if versions.is_empty() {
         return Err(format!("no version of {} has been in force yet", file.display()).into());
@@ -21,11 +22,11 @@ pub(super) fn list(named: Option<&Path>) -> CommandResult {
         let at = humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_micros(*at));
         let _ = writeln!(out, "{number:>5}  {at}  {bytes:>7} bytes  {}", &sha256[..sha256.len().min(12)]);
     }
-    super::print(&out)
+    print(&out)
 }
 
 pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
-    let file = super::require_file(named)?;
+    let file = require_file(named)?;
     let history = open_history(&file)?;
     let present = std::fs::read_to_string(&file).unwrap_or_default();
     let number = match version {
@@ -37,7 +38,7 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
     };
     let text = history.text(number)?;
     // A version that is no longer valid is not restored.
-    let sources = Sources { file: Some((file.clone(), text)), ..super::sources(None).unwrap_or_default() };
+    let sources = Sources { file: Some((file.clone(), text)), ..sources(None).unwrap_or_default() };
     let (next, _) = Config::load(&sources, number)?;
     history.restore(&file, number)?;
     let mut out = format!("{} is restored to version {number}\n", file.display());
@@ -45,7 +46,7 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
     if let Ok((before, _)) = Config::load(&before, 0) {
         out.push_str(&format_changes(&diff(&before, &next)));
     }
-    super::print(&out)
+    print(&out)
 }
 
 fn open_history(file: &Path) -> Result<History, Box<dyn std::error::Error>> {

@@ -6,6 +6,7 @@ use clap::Args;
 use portion_config::{Config, show};
 use portion_policy::policy_source::EndpointTarget;
 
+use super::sources::{print, sources};
 use crate::command::CommandResult;
 
 /// Options of `portion config show`.
@@ -26,7 +27,7 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
-    let mut sources = super::sources(named)?;
+    let mut sources = sources(named)?;
     sources.options.extend(options.profile.iter().map(|name| ("profile".to_owned(), name.clone())));
     let (config, _) = Config::load(&sources, 0)?;
     let upstream = options.upstream.as_deref();
@@ -34,5 +35,5 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
         .endpoint
         .as_deref()
         .map(|name| EndpointTarget { upstream, ..EndpointTarget::from_name(name) });
-    super::print(&show(&config, options.origin, target))
+    print(&show(&config, options.origin, target))
 }

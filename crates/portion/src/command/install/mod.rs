@@ -19,7 +19,7 @@ use self::confirm::{Answer, confirm};
 use self::report::Report;
 use self::selection::{check_servers, files_to_edit};
 use super::CommandResult;
-use crate::WRONG_USAGE;
+use crate::command::WRONG_USAGE;
 
 const INSTALL_HELP: &str = "\
 Examples:

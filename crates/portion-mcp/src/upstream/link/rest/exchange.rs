@@ -11,16 +11,15 @@ use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;
 use tokio::time::timeout_at;
 
+use super::api::RestApi;
 use super::content::{Content, header_text, text_block};
+use super::headers::{USER_AGENT_TEXT, insert_header};
 use super::oauth::{AccessToken, TokenError};
 use super::pacing::{retry_after, retry_delay};
-use super::{RestApi, insert_header};
 use crate::http::body::{self, ReadBodyError};
 use crate::http::encoding::{self, UnsupportedEncoding};
 use crate::upstream::http::{NoResponse, display_uri, resolve, same_origin};
 
-/// `User-Agent` of requests; the operator's header replaces it.
-pub(super) const USER_AGENT_TEXT: &str = concat!("portion/", env!("CARGO_PKG_VERSION"));
 /// Retries of one call that only reads.
 const MAX_RETRIES: u32 = 3;
 /// Redirects that one request follows.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::Mutex;
 
-use super::exchange::USER_AGENT_TEXT;
+use super::headers::USER_AGENT_TEXT;
 use crate::http::{body, encoding};
 use crate::upstream::http::{HttpClient, display_uri};
 

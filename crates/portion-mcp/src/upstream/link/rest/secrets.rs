@@ -6,7 +6,7 @@ use hyper::header::AUTHORIZATION;
 use portion_openapi::percent;
 use portion_policy::upstream::UpstreamTarget;
 
-use super::ClientCredentials;
+use super::oauth::ClientCredentials;
 
 /// Words in names of headers and parameters that carry credentials.
 const CREDENTIAL_WORDS: [&str; 9] =

@@ -1,26 +1,12 @@
-//! Tells which columns a statement uses whose numbers SQLite rounds to doubles.
+//! Columns that a statement computes with although SQLite rounds their numbers to doubles.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use portion_json::scan::is_equivalent_json;
 use rusqlite::hooks::AuthAction;
 
-use crate::column::ValueKinds;
 use crate::table::VirtualTable;
-
-/// Longest number that a double always holds exactly.
-const MAX_EXACT_BYTES: usize = 15;
-
-/// Returns true if a JSON number is neither a 64-bit integer nor exact as a double in decimal notation.
-pub(crate) fn is_rounded(number: &str) -> bool {
-    let has_exponent = number.contains(['e', 'E']);
-    if number.len() <= MAX_EXACT_BYTES && !has_exponent || number.parse::<i64>().is_ok() {
-        return false;
-    }
-    let shortest = number.parse().ok().and_then(serde_json::Number::from_f64);
-    shortest.is_none_or(|shortest| !is_equivalent_json(&shortest.to_string(), number))
-}
+use crate::value_kinds::ValueKinds;
 
 /// Columns with rounded numbers that a statement names.
 #[derive(Debug, Default)]

@@ -114,7 +114,7 @@ pub(crate) struct Cost {
 const BYTES_A_TOKEN: u64 = 4;
 
 /// Columns that [`Record::of`] reads, in order.
-pub(super) const COLUMNS: &str = "request, at, upstream, kind, name, outcome, error, follow_up, arguments,
+pub(crate) const COLUMNS: &str = "request, at, upstream, kind, name, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
     latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config,
     tokens_per_item, origin, counter, trace";
@@ -136,7 +136,7 @@ impl Record {
     }
 
     /// Reads a record from [`COLUMNS`].
-    pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(crate) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
         let shadow: Option<String> = row.get(22)?;
         let shadow = match shadow {
             Some(outcome) => Some(ShadowResult {
@@ -200,7 +200,7 @@ impl Cost {
 
 impl Endpoint {
     /// Reads `upstream, kind, name`, starting at column `from`.
-    pub(super) fn of(row: &Row<'_>, from: usize) -> rusqlite::Result<Self> {
+    pub(crate) fn of(row: &Row<'_>, from: usize) -> rusqlite::Result<Self> {
         let upstream: String = row.get(from)?;
         Ok(Self {
             upstream: (!upstream.is_empty()).then_some(upstream),
@@ -229,12 +229,12 @@ pub(crate) fn maybe(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64
     Ok(number.map(|number| u64::try_from(number).unwrap_or_default()))
 }
 
-pub(super) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Duration> {
+pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Duration> {
     Ok(Duration::from_micros(count(row, column)?))
 }
 
 /// Reads a JSON array of strings. Anything else counts as empty.
-pub(super) fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
     let text = row.get_ref(column)?.as_str()?;
     Ok(serde_json::from_str(text).unwrap_or_default())
 }

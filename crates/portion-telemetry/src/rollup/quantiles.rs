@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::rollup::QuantileHistogram;
+use super::QuantileHistogram;
 
 /// Quantiles of durations. All are zero without values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,136 @@
+//! Rules for names of members, and how operators write them.
+
+use portion_text::spelling::find_misspelled;
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use super::pattern::FieldPattern;
+use super::secret;
+
+/// Name of the preset for common secrets.
+const SECRETS_PRESET: &str = "secrets";
+/// Words that probably mean the preset rather than the name of a field.
+const ENABLE_WORDS: &[&str] = &[
+    "1",
+    "all",
+    "auto",
+    "default",
+    "defaults",
+    "everything",
+    "on",
+    "pii",
+    "preset",
+    "sensitive",
+    "standard",
+    "true",
+    "usual",
+    "yes",
+];
+/// Words that probably mean that nothing is to be hidden.
+const DISABLE_WORDS: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
+
+/// Rules for the members of JSON, and the settings in text, that are hidden.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedactionRules {
+    /// True if names that usually mean secrets are hidden.
+    pub(super) hides_secrets: bool,
+    pub(super) patterns: Vec<FieldPattern>,
+}
+
+/// The result of matching the name of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NameMatch {
+    /// True for the name of a secret. Secrets are never booleans: `hasPassword`, `"password": true`.
+    pub is_secret: bool,
+    pub is_named: bool,
+    /// True if the enclosing members decide.
+    pub may_end_path: bool,
+}
+
+/// The error for invalid patterns.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RedactError {
+    /// A name, or a step of one, is empty.
+    #[error("`{0}` has an empty name: separate names with commas, such as password,guest.phone,*Code")]
+    EmptyName(String),
+    /// A name matches every member.
+    #[error("`{0}` matches everything: name the members, such as password,guest.phone,*Code")]
+    MatchesEverything(String),
+    /// A name looks like a preset that does not exist, so it would hide nothing.
+    #[error(
+        "`{given}` is not a preset; did you mean `{meant}`? To redact a field of that name, write `{given}*`"
+    )]
+    UnknownPreset {
+        /// The given name.
+        given: String,
+        /// The name that was probably meant.
+        meant: &'static str,
+    },
+}
+
+impl RedactionRules {
+    /// Returns rules for names that usually mean secrets: `password`, `apiKey`, `doorCode`,
+    /// `session_token`.
+    pub fn default_secrets() -> Self {
+        Self { hides_secrets: true, patterns: Vec::new() }
+    }
+
+    /// Returns rules that hide nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Parses a comma-separated list of names with `*` for any characters, dotted paths (`guest.phone` is
+    /// the `phone` of any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not
+    /// matter.
+    ///
+    /// # Errors
+    /// If a name is empty, matches all names, or misspells a preset.
+    pub fn parse(patterns: &str) -> Result<Self, RedactError> {
+        let mut redact = Self::none();
+        for name in patterns.split(',').map(str::trim) {
+            if name == SECRETS_PRESET {
+                redact.hides_secrets = true;
+            } else if let Some(meant) = suggest_preset(name) {
+                return Err(RedactError::UnknownPreset { given: name.to_owned(), meant });
+            } else {
+                redact.patterns.push(FieldPattern::parse(name)?);
+            }
+        }
+        Ok(redact)
+    }
+
+    /// Returns an id of the rules, so that a stored snapshot is only served under the rules of its capture. It may
+    /// differ between versions of this program; then such snapshots are not served.
+    pub fn fingerprint(&self) -> [u8; 16] {
+        let digest = Sha256::digest(format!("{self:?}"));
+        std::array::from_fn(|i| digest[i])
+    }
+
+    /// Matches a name against the rules.
+    pub(super) fn match_name(&self, name: &str) -> NameMatch {
+        NameMatch {
+            is_secret: self.hides_secrets && secret::is_secret_name(name),
+            is_named: self
+                .patterns
+                .iter()
+                .any(|pattern| pattern.is_single_name() && pattern.matches_name(name)),
+            may_end_path: self
+                .patterns
+                .iter()
+                .any(|pattern| !pattern.is_single_name() && pattern.matches_name(name)),
+        }
+    }
+}
+
+/// Returns the preset that a name probably means, if it is unlikely to be a field.
+fn suggest_preset(name: &str) -> Option<&'static str> {
+    if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(name));
+    if is(DISABLE_WORDS) {
+        return Some("none");
+    }
+    (is(ENABLE_WORDS) || find_misspelled(name, [SECRETS_PRESET]).is_some()).then_some(SECRETS_PRESET)
+}

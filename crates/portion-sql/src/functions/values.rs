@@ -1,0 +1,55 @@
+//! Arguments, results and errors that functions share.
+
+use std::borrow::Cow;
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Error, ffi};
+
+/// Deterministic and without side effects.
+pub(super) const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
+    .union(FunctionFlags::SQLITE_DETERMINISTIC)
+    .union(FunctionFlags::SQLITE_INNOCUOUS);
+
+/// Returns an argument as a number; `None` for NULL and for what is not a number.
+pub(super) fn number_argument(context: &Context<'_>, at: usize) -> Option<f64> {
+    match context.get_raw(at) {
+        ValueRef::Integer(n) => Some(n as f64),
+        ValueRef::Real(n) => Some(n),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    }
+}
+
+/// Returns a value as text; `None` for NULL.
+pub(super) fn text_value(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Some(n.to_string().into()),
+        ValueRef::Real(n) => Some(format!("{n:?}").into()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes)),
+    }
+}
+
+/// Returns a copy of a value. Bytes that are no UTF-8 are replaced.
+pub(super) fn owned_value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(n) => Value::Integer(n),
+        ValueRef::Real(n) => Value::Real(n),
+        ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+    }
+}
+
+pub(super) fn function_error(message: impl Into<String>) -> Error {
+    Error::UserFunctionError(message.into().into())
+}
+
+pub(super) fn interrupted_error() -> Error {
+    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
+}
+
+pub(super) fn too_big_error() -> Error {
+    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_TOOBIG), None)
+}

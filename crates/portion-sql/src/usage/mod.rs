@@ -1,0 +1,7 @@
+//! Columns that a statement uses: SQL must not compute with redacted values, and results say if numbers were rounded.
+
+mod redaction;
+mod rounding;
+
+pub(crate) use redaction::RedactionUsage;
+pub(crate) use rounding::RoundingUsage;

@@ -1,0 +1,136 @@
+//! Prevents SQL from computing with redacted values.
+//!
+//! A redacted string is the same placeholder in every row: a count, a group or a join of placeholders
+//! would be wrong about the values. Such a column can only be selected directly by the outermost SELECT.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::hooks::AuthAction;
+
+use crate::column::Redaction;
+use crate::dialect::string_literals;
+use crate::table::VirtualTable;
+
+/// The use of redacted columns by a statement, recorded while it is prepared and run.
+#[derive(Debug, Default)]
+pub(crate) struct RedactionUsage {
+    /// Number of references to redacted columns, and true if a column with redacted fields is read.
+    redacted_reference_count: AtomicUsize,
+    reads_nested: AtomicBool,
+    /// Number of SELECTs, nested ones included.
+    select_count: AtomicUsize,
+    /// True if a function is named that extracts parts of JSON.
+    extracts_json: AtomicBool,
+    /// True if a redacted value was read, and true if two were compared.
+    was_read: AtomicBool,
+    was_compared: AtomicBool,
+    column_names: Mutex<BTreeSet<String>>,
+}
+
+impl RedactionUsage {
+    /// Records an action of the statement that is being prepared.
+    pub(crate) fn record_action(&self, action: &AuthAction<'_>, tables: &[(String, Arc<VirtualTable>)]) {
+        match action {
+            AuthAction::Select => {
+                self.select_count.fetch_add(1, Ordering::Relaxed);
+            }
+            AuthAction::Function { function_name } => {
+                let name = function_name.to_ascii_lowercase();
+                self.extracts_json
+                    .fetch_or(name.starts_with("json") || name.starts_with("->"), Ordering::Relaxed);
+            }
+            AuthAction::Read { table_name, column_name } => {
+                let is_json = table_name.to_ascii_lowercase().starts_with("json_");
+                self.extracts_json.fetch_or(is_json, Ordering::Relaxed);
+                let table = tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(table_name));
+                let Some(rows) = table.and_then(|(_, table)| table.opened_rows()) else { return };
+                let column =
+                    rows.columns().iter().find(|column| column.name.eq_ignore_ascii_case(column_name));
+                match column.map(|column| column.redaction) {
+                    Some(Redaction::Whole) => {
+                        self.redacted_reference_count.fetch_add(1, Ordering::Relaxed);
+                        let mut names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
+                        names.insert((*column_name).to_owned());
+                    }
+                    Some(Redaction::Nested) => self.reads_nested.store(true, Ordering::Relaxed),
+                    Some(Redaction::Unredacted) | None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns true if the statement names a redacted column, or one with redacted fields.
+    pub(crate) fn has_references(&self) -> bool {
+        self.redacted_reference_count.load(Ordering::Relaxed) > 0 || self.reads_nested.load(Ordering::Relaxed)
+    }
+
+    /// Records that a redacted value was read.
+    pub(crate) fn mark_read(&self) {
+        self.was_read.store(true, Ordering::Relaxed);
+    }
+
+    /// Records that a redacted value was compared with another value.
+    pub(crate) fn mark_compared(&self) {
+        self.was_compared.store(true, Ordering::Relaxed);
+    }
+
+    /// Clears the records of an attempt to prepare the statement.
+    pub(crate) fn reset(&self) {
+        self.redacted_reference_count.store(0, Ordering::Relaxed);
+        self.select_count.store(0, Ordering::Relaxed);
+        self.reads_nested.store(false, Ordering::Relaxed);
+        self.extracts_json.store(false, Ordering::Relaxed);
+        self.column_names.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Returns the redacted columns that a statement computed with. `shown` is the number of result
+    /// columns that are redacted columns selected directly: any other reference computes.
+    pub(crate) fn computed_columns(&self, shown: usize, tables: &[Arc<VirtualTable>]) -> Option<Vec<String>> {
+        let whole = self.redacted_reference_count.load(Ordering::Relaxed);
+        let nested = self.select_count.load(Ordering::Relaxed) > 1;
+        let computes = self.was_compared.load(Ordering::Relaxed)
+            || self.was_read.load(Ordering::Relaxed) && (whole > shown || nested && whole > 0);
+        let names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
+        // For `JOIN … USING (field)`, SQLite does not report the field.
+        let all = || {
+            let opened = tables.iter().filter_map(|table| table.opened_rows());
+            let columns = opened.flat_map(|rows| rows.columns());
+            columns
+                .filter(|column| column.redaction == Redaction::Whole)
+                .map(|column| column.name.clone())
+                .collect()
+        };
+        computes.then(|| if names.is_empty() { all() } else { names.iter().cloned().collect() })
+    }
+
+    /// Returns the redacted fields that a statement extracts from a record or an object, by the names in
+    /// its texts.
+    pub(crate) fn extracted_fields<'f>(
+        &self,
+        sql: &str,
+        params: &[(String, String)],
+        fields: &'f [String],
+    ) -> Vec<&'f str> {
+        if !self.reads_nested.load(Ordering::Relaxed) || !self.extracts_json.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let leaf = |field: &'f String| field.rsplit('.').next().unwrap_or(field);
+        let texts: Vec<&str> =
+            string_literals(sql).into_iter().chain(params.iter().map(|(_, value)| value.as_str())).collect();
+        let mut taken: Vec<&str> =
+            fields.iter().map(leaf).filter(|leaf| texts.iter().any(|text| names_field(text, leaf))).collect();
+        taken.sort_unstable();
+        taken.dedup();
+        taken
+    }
+}
+
+/// Returns true if a path in a text names a field.
+fn names_field(text: &str, field: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    text.match_indices(field)
+        .any(|(at, _)| !text[..at].ends_with(is_name) && !text[at + field.len()..].starts_with(is_name))
+}
