@@ -10,14 +10,22 @@ use crate::tips::with_tips;
 /// Serves oversized results of MCP servers in portions that fit a token budget, without loss.
 #[derive(Debug, Parser)]
 #[command(name = "portion", version, max_term_width = 100)]
-#[command(
-    after_help = "See a demonstration: portion demo\nPut it in front of the servers of your clients: portion install\nRun it in front of one server: portion wrap -- COMMAND"
-)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+#[cfg(feature = "demo")]
+const AFTER_HELP: &str = "\
+See a demonstration: portion demo
+Put it in front of the servers of your clients: portion install
+Run it in front of one server: portion wrap -- COMMAND";
+#[cfg(not(feature = "demo"))]
+const AFTER_HELP: &str = "\
+Put it in front of the servers of your clients: portion install
+Run it in front of one server: portion wrap -- COMMAND";
 
 /// Columns below which the help of an option starts on a line of its own.
 const NARROW: u16 = 60;
@@ -42,6 +50,7 @@ impl Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Compare calls with and without Portion, on real records and a real log
+    #[cfg_attr(not(feature = "demo"), command(hide = true))]
     Demo(demo::Options),
     /// Run an MCP server on stdio and limit its replies to a token budget
     Wrap(Box<wrap::Options>),

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
         Command::Completions(options) => command::completions::run(&options, Args::command()),
         Command::Man(man) => command::man::run(&man, Args::command()),
-        Command::DemoServer => command::demo_server::run(),
+        Command::DemoServer => command::demo::serve(),
         Command::WatchGroups => Ok(watchdog::run()),
     };
     portion_mcp::upstream::group_registry::dismiss_watchdog();

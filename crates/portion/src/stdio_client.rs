@@ -14,10 +14,12 @@ use thiserror::Error;
 
 /// The revision asked for: the newest that begins with `initialize`.
 const PROTOCOL_VERSION: &str = "2025-11-25";
-/// Time limit of each response.
-const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a server may take to end once its stdin has.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Options with which `portion wrap` writes no record, exports nothing and raises no alert.
+pub(crate) const NO_TELEMETRY_ARGS: [&str; 6] =
+    ["--telemetry", "off", "--otlp", "off", "--alert-oversized", "off"];
 
 /// A running server and the connection to it; dropping it ends both.
 #[derive(Debug)]
@@ -85,11 +87,6 @@ struct Block {
 }
 
 impl Client {
-    /// Starts a server for the demo.
-    pub(crate) fn start(command: &mut Command) -> Result<Self, ClientError> {
-        Self::start_as("portion-demo", command, RESPONSE_TIMEOUT)
-    }
-
     /// Starts a server, opens a session under this client name, and lists the tools.
     pub(crate) fn start_as(
         name: &str,

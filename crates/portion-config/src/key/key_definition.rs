@@ -153,6 +153,14 @@ impl Key {
             None => Ok(document.root),
         }
     }
+
+    /// Parses the value of a document node.
+    pub(crate) fn parse_value(&self, node: &Node) -> Result<Value, Vec<InvalidValue>> {
+        self.kind.parse(node, self.keywords, self.default).map(|value| match (self.name, value) {
+            ("split", Value::Number(percent)) => Value::Split(percent),
+            (_, value) => value,
+        })
+    }
 }
 
 impl fmt::Display for SettingsLevel {

@@ -34,13 +34,6 @@ impl Key {
         Key::all().filter(move |key| key.is_allowed_at(level)).map(|key| key.name)
     }
 
-    /// Parses the value of a document node.
-    pub(crate) fn parse_value(&self, node: &Node) -> Result<Value, Vec<InvalidValue>> {
-        self.kind.parse(node, self.keywords, self.default).map(|value| match (self.name, value) {
-            ("split", Value::Number(percent)) => Value::Split(percent),
-            (_, value) => value,
-        })
-    }
     /// Returns the key that an unknown name probably means.
     pub(crate) fn nearest(name: &str, level: SettingsLevel) -> Option<String> {
         closest_name(name, Self::names(level))

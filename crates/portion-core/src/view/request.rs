@@ -2,6 +2,7 @@
 
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 
+use super::controls::CONTROLS;
 use super::error::ViewError;
 use super::order;
 use crate::policy::{MIN_BUDGET, Policy};

@@ -12,7 +12,7 @@ use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange
 use crate::cursor::{PartOffset, Position};
 use crate::path::resolve_path;
 use crate::policy::Policy;
-use crate::snapshot::{LineIndex, Snapshot, Structure};
+use crate::snapshot::{IndexedText, LineIndex, Snapshot, Structure};
 
 /// A request resolved against a snapshot. Everything that it names exists.
 #[derive(Clone, Debug)]

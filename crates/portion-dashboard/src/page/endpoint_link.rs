@@ -21,7 +21,7 @@ pub(super) fn endpoint_link(endpoint: &Endpoint, range: &Range) -> Markup {
 }
 
 /// Returns `KIND/NAME` or `KIND/UPSTREAM/NAME`, so endpoints of the same name have different pages.
-fn path_of(endpoint: &Endpoint) -> String {
+pub(super) fn path_of(endpoint: &Endpoint) -> String {
     let Endpoint { upstream, kind, name } = endpoint;
     let parts = [Some(kind), upstream.as_ref(), Some(name)];
     parts.into_iter().flatten().map(|part| encoded(part)).collect::<Vec<_>>().join("/")

@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::query::Query;
 use crate::records::Records;
 use crate::selection::Selection;
-use endpoint_link::{display_name, endpoint_at, endpoint_link};
+use endpoint_link::{display_name, endpoint_at, endpoint_link, path_of};
 use page_request::PageRequest;
 
 /// Renders the page at a path.

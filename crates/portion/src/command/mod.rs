@@ -4,9 +4,10 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod dashboard;
+#[cfg_attr(not(feature = "demo"), path = "no_demo.rs")]
 pub(crate) mod demo;
-pub(crate) mod demo_server;
 pub(crate) mod doctor;
+mod excerpt;
 pub(crate) mod fetch;
 pub(crate) mod http;
 pub(crate) mod install;

@@ -13,7 +13,7 @@ const OTHER_PAGES: [&str; 6] = [
     "CONTRIBUTING.md",
     "deploy/README.md",
     "packaging/README.md",
-    "crates/portion/data/README.md",
+    "crates/portion/src/command/demo/data/README.md",
 ];
 const SUMMARY: &str = "docs/SUMMARY.md";
 

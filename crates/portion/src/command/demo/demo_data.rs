@@ -1,14 +1,14 @@
-//! What the demo's server has to tell: real school records and a real log, carried in the binary.
+//! Data of the demo's server: real school records and a real log, which the binary contains.
 //!
-//! Where both come from is written in `data/README.md`. They are packed with Zstandard because its
-//! decoder is in the binary anyway: the tokenizer's vocabulary needs it.
+//! `data/README.md` names their sources. They are packed with Zstandard, because the tokenizer needs its decoder
+//! anyway.
 use std::io::{self, Read};
 
 use ruzstd::decoding::StreamingDecoder;
 use serde::Deserialize;
 
-const SCHOOLS: &[u8] = include_bytes!("../../../data/schools.ndjson.zst");
-const LOG: &[u8] = include_bytes!("../../../data/server.log.zst");
+const SCHOOLS: &[u8] = include_bytes!("data/schools.ndjson.zst");
+const LOG: &[u8] = include_bytes!("data/server.log.zst");
 
 /// The unpacked records and log.
 #[derive(Debug)]

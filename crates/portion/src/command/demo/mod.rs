@@ -1,15 +1,16 @@
-//! `portion demo`: shows on real data what Portion does, needing nothing but this binary.
+//! `portion demo`: compares calls with and without Portion on real data that the binary contains.
 //!
-//! `material` holds the data, `server` and `crate::stdio_client` are the two ends, `tour` makes the calls and
-//! `proof` follows every cursor to the end; `report` is what they found, `show` prints it.
-pub(crate) mod demo_data;
-pub(crate) mod excerpt;
+//! `demo_data` unpacks the data, `server` is an MCP server with it, which `serve` runs. `tour` calls the server with
+//! [`stdio_client`](crate::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show`
+//! prints them. The Cargo feature `demo` includes all this.
+mod demo_data;
 mod proof;
 mod report;
-pub(crate) mod server;
+mod serve;
+mod server;
 mod show;
 mod table;
-pub(crate) mod tour;
+mod tour;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::CommandResult;
+pub(crate) use serve::serve;
 
 /// Options of `portion demo`.
 #[derive(Args, Debug)]

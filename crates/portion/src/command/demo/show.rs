@@ -3,9 +3,9 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::excerpt;
 use super::report::{Comparison, Cost, Proof, Report, Step};
 use super::table::{Cell, Table, duration_text, grouped};
+use crate::command::excerpt;
 
 /// Columns of the page.
 const WIDTH: usize = 80;

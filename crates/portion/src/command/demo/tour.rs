@@ -1,6 +1,7 @@
 //! The tour: the calls that the demo makes, in order, and their figures.
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 use std::{env, io};
 
 use serde::Deserialize;
@@ -10,8 +11,12 @@ use thiserror::Error;
 
 use super::proof;
 use super::report::{Comparison, Cost, Report, Step, milliseconds};
-use crate::stdio_client::{Client, ClientError, ToolResponse};
+use crate::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
 
+/// Name of the client in `initialize`.
+const CLIENT_NAME: &str = "portion-demo";
+/// Time limit of each response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// A school that everybody knows, for the drill-down.
 const BERKELEY: &str = r#"{"unitid":110635,"#;
 /// What nobody should have to count by hand.
@@ -21,10 +26,6 @@ const LOG_ERRORS_SQL: &str = "SELECT level, count(*) AS entries, min(time) AS fi
                      WHERE severity IN ('error', 'fatal') GROUP BY level";
 /// An entry of many lines, somewhere in the log.
 const DEADLOCK: &str = "ERROR:  deadlock detected";
-
-/// Options with which `portion wrap` writes no record, exports nothing and raises no alert.
-pub(crate) const NO_TELEMETRY_ARGS: [&str; 6] =
-    ["--telemetry", "off", "--otlp", "off", "--alert-oversized", "off"];
 
 /// Why the tour could not be finished.
 #[derive(Debug, Error)]
@@ -56,8 +57,8 @@ pub(super) struct SchoolsPage<'a> {
 pub(crate) fn run() -> Result<Report, TourError> {
     let myself = env::current_exe().map_err(TourError::CurrentExe)?;
     let mut ways = Clients {
-        direct: Client::start(Command::new(&myself).arg("demo-server"))?,
-        proxied: Client::start(&mut through_portion(&myself))?,
+        direct: Client::start_as(CLIENT_NAME, Command::new(&myself).arg("demo-server"), RESPONSE_TIMEOUT)?,
+        proxied: Client::start_as(CLIENT_NAME, &mut through_portion(&myself), RESPONSE_TIMEOUT)?,
     };
     Ok(Report { tokenizer: "o200k", list: compare_list(&mut ways)?, log: compare_log(&mut ways)? })
 }

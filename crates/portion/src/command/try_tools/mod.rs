@@ -16,9 +16,8 @@ use serde_json::{Map, Value};
 use self::comparison::{Comparison, Reply};
 use self::selection::{Call, select};
 use super::CommandResult;
-use super::demo::tour::NO_TELEMETRY_ARGS;
 use crate::options::FILE_HELP;
-use crate::stdio_client::Client;
+use crate::stdio_client::{Client, NO_TELEMETRY_ARGS};
 
 const AFTER_HELP: &str = "\
 Examples:

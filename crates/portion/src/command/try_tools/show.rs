@@ -7,7 +7,7 @@ use portion_telemetry::show::grouped;
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Reply};
-use crate::command::demo::excerpt::excerpt_lines;
+use crate::command::excerpt::excerpt_lines;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

@@ -1,12 +1,12 @@
-//! What a model sees, short enough for a person: lines cut to a width, what is left out marked with `…`.
+//! Excerpts of replies for people: lines are cut to a width, and `…` marks omissions.
 
-/// The left-out part of a line or of a text.
+/// Mark of an omission.
 const ELLIPSIS: char = '…';
 
-/// Leaving out fewer lines than this would not be worth the mark.
+/// Least number of lines that are omitted.
 const MIN_ELIDED_LINES: usize = 4;
 
-/// About `rows` lines of at most `width` characters that show where `text` begins and how it ends.
+/// Returns about `rows` lines of at most `width` characters: the beginning and the end of a text.
 pub(crate) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String> {
     let lines = split_lines(text);
     if let [line] = lines.as_slice() {
@@ -21,8 +21,8 @@ pub(crate) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String
     shown
 }
 
-/// `text` in at most `rows` rows of `width` characters; where that is too few, its end follows a `…`.
-pub(super) fn wrap(text: &str, rows: usize, width: usize) -> Vec<String> {
+/// Returns a text in at most `rows` rows of `width` characters. A longer text is cut in the middle.
+pub(crate) fn wrap(text: &str, rows: usize, width: usize) -> Vec<String> {
     let mut shown: Vec<char> = text.chars().collect();
     if shown.len() > rows * width {
         let head = rows.saturating_sub(1) * width;
@@ -38,7 +38,7 @@ fn truncate(line: &str, width: usize) -> String {
     }
 }
 
-/// The lines of a text; those of JSON on one line are the items of its list.
+/// Returns the lines of a text. The lines of JSON are the items of its list.
 fn split_lines(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let is_json = text.starts_with(['{', '[']);
