@@ -33,5 +33,5 @@ pub use denial::Denial;
 pub use identity::Identity;
 pub use jwt::JwtError;
 pub use key_source::{FetchKeys, FetchedKeys};
-pub use resource::{PROTECTED_RESOURCE_PATH, ResourceMetadata};
+pub use resource::{PROTECTED_RESOURCE_PATH, ResourceMetadata, requested_host};
 pub use token::{new_token, token_entry};

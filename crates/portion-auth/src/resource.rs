@@ -1,6 +1,8 @@
 //! Metadata of a protected resource (RFC 9728): which issuer's tokens a server accepts.
 
-use http::Uri;
+use http::header::HOST;
+use http::uri::Authority;
+use http::{HeaderMap, Uri};
 use portion_policy::access::AccessPolicy;
 use serde_json::json;
 
@@ -14,6 +16,12 @@ pub struct ResourceMetadata {
     public_url: Option<Uri>,
     issuer: Option<String>,
     scopes: Vec<String>,
+}
+
+/// Returns the host of a request: that of its target, or of its `Host` field.
+pub fn requested_host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    uri.authority().map(Authority::as_str).or(named).unwrap_or_default()
 }
 
 impl ResourceMetadata {

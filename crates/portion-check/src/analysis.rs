@@ -19,7 +19,7 @@ const MIN_FIELDS: usize = 10;
 /// Tokens of a result below which no summary fields are proposed.
 const MIN_TOKENS: usize = 2_000;
 
-/// What the result of a tool shows.
+/// Findings about a tool, from its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Name of the tool.
@@ -28,7 +28,7 @@ pub struct Finding {
     pub list: Option<(usize, String)>,
     /// Names of the members beside the list.
     pub envelope: Vec<String>,
-    /// How the tool pages its results.
+    /// Paging of the tool's own.
     pub paging: Option<Paging>,
     /// True if there are more items, but no argument that reaches them is known.
     pub is_rest_unreachable: bool,

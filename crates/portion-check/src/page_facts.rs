@@ -1,48 +1,13 @@
 //! Facts about a page beside its list: the total, and what leads to the next page.
 
+use portion_policy::page_names::{
+    AMBIGUOUS_TOTAL_NAME, HAS_MORE_NAMES, NEXT_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
+};
 use serde_json::{Map, Value};
 
 use crate::observation::Observation;
 
-/// Names as the gateway finds them, the most specific first.
-const TOTAL_NAMES: &[&str] = &[
-    "totalCount",
-    "total_count",
-    "totalResults",
-    "total_results",
-    "totalItems",
-    "total_items",
-    "totalElements",
-    "total_elements",
-    "total",
-    "numFound",
-    "count",
-];
-const HAS_MORE_NAMES: &[&str] =
-    &["hasMore", "has_more", "hasNextPage", "has_next_page", "hasNext", "has_next", "more"];
-const NEXT_NAMES: &[&str] = &[
-    "nextCursor",
-    "next_cursor",
-    "nextPageToken",
-    "next_page_token",
-    "nextToken",
-    "next_token",
-    "endCursor",
-    "end_cursor",
-    "next",
-    "nextPage",
-    "next_page",
-    "nextOffset",
-    "next_offset",
-    "nextLink",
-    "next_link",
-];
-/// Objects around a list that hold facts about the page.
-const PAGE_OBJECTS: &[&str] =
-    &["pagination", "meta", "paging", "page", "pageInfo", "page_info", "metadata", "_meta"];
-/// Name of a total that may also be the number of items of the page.
-const AMBIGUOUS_TOTAL: &str = "count";
-/// Members beside such a total that show that it is one.
+/// Members beside an ambiguous total that show that it is one.
 const POSITION_NAMES: &[&str] = &["offset", "next", "previous", "page", "skip"];
 
 /// Facts about a page, each with its JSON Pointer.
@@ -76,7 +41,7 @@ impl PageFacts {
         };
         let items = observation.items().len() as u64;
         let is_total = |level: &Map<String, Value>, name: &str, count: u64| {
-            name != AMBIGUOUS_TOTAL
+            name != AMBIGUOUS_TOTAL_NAME
                 || count > items
                 || POSITION_NAMES.iter().any(|own| level.contains_key(*own))
         };

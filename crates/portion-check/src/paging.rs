@@ -29,7 +29,7 @@ enum Style {
     Link,
 }
 
-/// How sure a finding is.
+/// Certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// Further calls returned the expected items.
@@ -38,14 +38,14 @@ pub enum Evidence {
     Unchecked,
 }
 
-/// How a tool pages its results.
+/// Paging of a tool's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paging {
     /// Settings of `pushdown`, in order.
     pub settings: Vec<(&'static str, String)>,
     /// Total that the tool reported.
     pub total: Option<u64>,
-    /// How sure this is.
+    /// Certainty of this.
     pub evidence: Evidence,
 }
 

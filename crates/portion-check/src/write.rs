@@ -19,7 +19,7 @@ pub struct Written {
     pub kept: Vec<String>,
 }
 
-/// Why a file cannot be changed.
+/// The error for a file that cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
     /// The endpoints are in one line, or have no indentation.

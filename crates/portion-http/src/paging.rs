@@ -92,49 +92,19 @@ impl Paging {
 
     /// Turns the paging parameters of the API into the controls that they stand for.
     pub(crate) fn translate(&self, query: &mut SplitQuery, policy: &Policy) {
-        // Pages of a smaller size have other numbers.
-        let is_numbered = query.has_parameter(|name| {
-            let is_own = self.names.page.as_deref() == Some(name);
-            is_own && matches!(self.pushdown.style, PagingStyle::Page(..)) || matches!(name, "page" | "pages")
-        });
+        let is_numbered = query.has_parameter(|name| self.names.numbers_pages(name, &self.pushdown));
         let may_reduce = !is_numbered && !self.pushdown.refuses_large_limit;
-        query.translate(|name, value| self.control_for((name, value), policy, may_reduce));
+        let max_limit = may_reduce.then_some(policy.max_page_size);
+        query.translate(|name, value| {
+            let argument = (name, value.parse().ok());
+            let (control, number) = self.names.control_for(argument, &self.pushdown, max_limit)?;
+            Some((control, number.map_or_else(|| value.to_owned(), |number| number.to_string())))
+        });
     }
 
     /// Returns true for a parameter that the API pages by.
     pub(crate) fn is_own(&self, name: &str) -> bool {
-        [&self.names.limit, &self.names.page].into_iter().any(|own| own.as_deref() == Some(name))
-    }
-
-    /// Returns the control that a paging parameter of the API stands for, with its value. `may_reduce`: true if a limit
-    /// above the largest page is reduced.
-    fn control_for(
-        &self,
-        (name, value): (&str, &str),
-        policy: &Policy,
-        may_reduce: bool,
-    ) -> Option<(&'static str, String)> {
-        let is = |own: &Option<Arc<str>>| own.as_deref() == Some(name);
-        let number = || value.parse::<u64>().ok();
-        if is(&self.names.limit) {
-            // The API's own limit may be larger than a page.
-            let limit = number()
-                .filter(|_| may_reduce)
-                .map(|limit| limit.min(policy.max_page_size as u64).to_string());
-            return Some(("limit", limit.unwrap_or_else(|| value.to_owned())));
-        }
-        if !is(&self.names.page) {
-            return None;
-        }
-        match &self.pushdown.style {
-            PagingStyle::Offset(_) => Some(("offset", value.to_owned())),
-            PagingStyle::Page(_, start) => {
-                let page = number().and_then(|page| page.checked_add(1)?.checked_sub(*start));
-                Some(("page", page.map_or_else(|| value.to_owned(), |page| page.to_string())))
-            }
-            PagingStyle::Cursor(_) => Some(("cursor", value.to_owned())),
-            PagingStyle::AfterId(_) | PagingStyle::Link(_) => None,
-        }
+        self.names.contains(name)
     }
 }
 
@@ -277,17 +247,17 @@ mod tests {
 
     #[test]
     fn parameters_of_the_api_become_controls() {
-        let check = |preset: &str, name: &str, value: &str, expect: Option<(&str, &str)>| {
+        let check = |preset: &str, name: &str, number: Option<u64>, expect: Option<(&str, Option<u64>)>| {
             let paging = paging(preset, Some(&["per_page", "page", "skip"])).expect("paging");
-            let found = paging.control_for((name, value), &Policy::default(), true);
-            assert_eq!(found.as_ref().map(|(name, value)| (*name, value.as_str())), expect, "{name}={value}");
+            let found = paging.names.control_for((name, number), &paging.pushdown, Some(200));
+            assert_eq!(found, expect, "{name}={number:?}");
         };
-        check("limit-offset", "skip", "40", Some(("offset", "40")));
-        check("page", "page", "3", Some(("page", "3")));
-        check("page", "per_page", "100000", Some(("limit", "200")));
-        check("page", "per_page", "x", Some(("limit", "x")));
-        check("page", "q", "1", None);
-        check("page", "page", &u64::MAX.to_string(), Some(("page", &u64::MAX.to_string())));
+        check("limit-offset", "skip", Some(40), Some(("offset", None)));
+        check("page", "page", Some(3), Some(("page", Some(3))));
+        check("page", "per_page", Some(100_000), Some(("limit", Some(200))));
+        check("page", "per_page", None, Some(("limit", None)));
+        check("page", "q", Some(1), None);
+        check("page", "page", Some(u64::MAX), Some(("page", None)));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub enum AuthError {
     LoginFailed {
         /// The server.
         server: ServerUrl,
-        /// Why.
+        /// Error of the login.
         reason: LoginError,
     },
     /// The server requires credentials of another kind.
@@ -36,7 +36,7 @@ pub enum AuthError {
     NotRenewed {
         /// The server.
         server: ServerUrl,
-        /// Why.
+        /// Error of the renewal.
         reason: TokenError,
     },
     /// The tokens cannot be stored.

@@ -37,7 +37,7 @@ pub(crate) struct CallbackListener {
     port: u16,
 }
 
-/// What a redirect must contain.
+/// Values that a redirect must contain.
 pub(crate) struct ExpectedRedirect {
     pub(crate) state: String,
     pub(crate) issuer: String,

@@ -68,7 +68,7 @@ pub(crate) struct Tokens {
     pub(crate) expires_at: Option<u64>,
 }
 
-/// What is stored for a server.
+/// Tokens of a server, and the client that they were issued to, as stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Credentials {
     /// URL of the MCP server.

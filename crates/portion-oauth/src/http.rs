@@ -50,7 +50,7 @@ pub enum HttpError {
     Unreachable {
         /// URL without its query.
         url: String,
-        /// What failed.
+        /// Cause of the failure.
         reason: String,
     },
     /// No response in time.

@@ -50,7 +50,7 @@ impl LoginError {
     }
 }
 
-/// What the operator has chosen.
+/// Choices of the operator for a login.
 #[derive(Clone, Debug)]
 pub(crate) struct LoginChoices {
     /// A client that is registered already.

@@ -58,7 +58,7 @@ pub enum DiscoveryError {
     InvalidDocument {
         /// URL of the document.
         url: String,
-        /// What is wrong.
+        /// Fault of the document.
         reason: String,
     },
     /// Metadata of another resource.
@@ -87,7 +87,7 @@ pub enum DiscoveryError {
         name: &'static str,
         /// The authorization server.
         issuer: String,
-        /// Why.
+        /// Fault of the URL.
         reason: EndpointError,
     },
     /// The server names an authorization server without a document.

@@ -38,7 +38,7 @@ pub enum RegistrationError {
     Unusable {
         /// URL of the registration.
         url: String,
-        /// What is wrong.
+        /// Fault of the response.
         reason: &'static str,
     },
 }

@@ -32,7 +32,7 @@ pub enum StoreError {
     /// An error of the file system.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// File or directory.
         path: PathBuf,

@@ -33,7 +33,7 @@ pub(crate) struct TokenWork {
     state: Mutex<TokenState>,
 }
 
-/// What a request needs.
+/// Requirements of a request for a token.
 #[derive(Clone, Default)]
 pub(crate) struct Need {
     /// Access token that the server rejected.

@@ -81,7 +81,7 @@ pub struct ArgumentDescription {
     pub schema: Map<String, Value>,
 }
 
-/// What the request of a described tool is made of.
+/// Parts of the request of a described tool.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTemplate {
     pub(crate) description: ToolDescription,

@@ -50,14 +50,14 @@ pub struct Tool {
     pub(crate) described: Option<Box<RequestTemplate>>,
 }
 
-/// What the operator sets in each request, so that no argument may.
+/// Names that the operator sets in each request, so that no argument may.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reserved<'a> {
     pub(crate) query: &'a [String],
     pub(crate) headers: &'a [String],
 }
 
-/// Why an operation has no tool, or a faulty one.
+/// Faults by which an operation has no tool, or an incomplete one.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// A reference to another document.

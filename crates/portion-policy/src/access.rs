@@ -1,4 +1,4 @@
-//! Who may call a listener.
+//! Authentication of the callers of a listener.
 //!
 //! ```
 //! use portion_policy::access::TokenHash;
@@ -20,7 +20,7 @@ const HASH_PREFIX: &str = "sha256:";
 /// Longest name of a token.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Who may call a listener.
+/// Callers that a listener accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AccessPolicy {
     /// Everyone who reaches the listener.

@@ -8,6 +8,7 @@ pub mod access;
 pub mod client;
 pub mod endpoint;
 pub mod listing;
+pub mod page_names;
 pub mod policy_source;
 pub mod pushdown;
 pub mod upstream;

@@ -7,9 +7,8 @@ use hyper::header::{
     ACCEPT, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HOST, HeaderMap,
     HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, USER_AGENT, WWW_AUTHENTICATE,
 };
-use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
-use portion_auth::{Authenticator, PROTECTED_RESOURCE_PATH};
+use portion_auth::{Authenticator, PROTECTED_RESOURCE_PATH, requested_host};
 use portion_gateway::principal::PrincipalResolver;
 use portion_http::reverse_proxy::{denied_response, document_response, rejected_response};
 use portion_http::{Body, CallerIdentity};
@@ -45,8 +44,7 @@ impl ApiCallers {
             request.extensions_mut().insert(CallerIdentity::from(&principal));
             return Ok(request);
         }
-        let named = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        let host = request.uri().authority().map(Authority::as_str).or(named).unwrap_or_default();
+        let host = requested_host(request.uri(), request.headers());
         if let Some(metadata) =
             self.authenticator.metadata().filter(|_| request.uri().path() == PROTECTED_RESOURCE_PATH)
         {

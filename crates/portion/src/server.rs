@@ -14,13 +14,16 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::proxy::{Proxy, PublicResource};
 use portion_mcp::upstream::link::rest::RestConnector;
 use portion_mcp::upstream::link::sse::SseConnector;
-use portion_mcp::upstream::link::{ChildConnector, remote};
+use portion_mcp::upstream::link::{ChildConnector, Connector, remote};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
 use portion_policy::listing::ListingStyle;
 
-use crate::allocator;
 use crate::remote::{RemoteArgs, RemoteServer};
 use crate::rest::{self, RestServer};
+use crate::{allocator, oauth, watchdog};
+
+/// Largest message of a server without a configuration, in bytes: the default of `upstreamMessageLimit`.
+const MESSAGE_LIMIT: usize = 256 << 20;
 
 /// A server.
 #[derive(Clone, PartialEq, Eq)]
@@ -148,6 +151,25 @@ impl Server {
             Self::Remote(_) | Self::Rest(_) => Ok(()),
             Self::Command(program) => program.look_up(),
         }
+    }
+
+    /// Returns a connector for a command that calls the server once. Logins are those that are stored.
+    ///
+    /// # Errors
+    /// Returns an error if the URL, a header or the document of an API is invalid.
+    pub(crate) fn connector(self) -> Result<Box<dyn Connector>, Box<dyn Error>> {
+        Ok(match self {
+            Self::Remote(remote) => {
+                let mut connector = remote.to_link_remote(MESSAGE_LIMIT)?;
+                connector.authorizer = oauth::stored_only(&connector.target)?;
+                Box::new(connector)
+            }
+            Self::Command(program) => {
+                watchdog::register();
+                Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
+            }
+            Self::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
+        })
     }
 
     /// Returns the backend of the server. `config` has settings for the tools of a REST API.

@@ -50,6 +50,37 @@ impl PagingNames {
         [&self.limit, &self.page].into_iter().flatten().any(|own| &**own == name)
     }
 
+    /// Returns true if an argument of this name numbers pages. Pages of a smaller size have other numbers.
+    pub fn numbers_pages(&self, name: &str, pushdown: &Pushdown) -> bool {
+        let is_own = self.page.as_deref() == Some(name);
+        is_own && matches!(pushdown.style, PagingStyle::Page(..)) || matches!(name, "page" | "pages")
+    }
+
+    /// Returns the control of the gateway that an argument of the tool stands for, and its value; `None` stands for the
+    /// value as received. `number` is the value if it is a whole number. A limit above `max_limit`, if there is one, is
+    /// reduced: the tool's own limit may be larger than a page.
+    pub fn control_for(
+        &self,
+        (name, number): (&str, Option<u64>),
+        pushdown: &Pushdown,
+        max_limit: Option<usize>,
+    ) -> Option<(&'static str, Option<u64>)> {
+        let is = |own: &Option<Arc<str>>| own.as_deref() == Some(name);
+        if is(&self.limit) {
+            let reduced = number.zip(max_limit).map(|(limit, most)| limit.min(most as u64));
+            return Some(("limit", reduced));
+        }
+        match &pushdown.style {
+            _ if !is(&self.page) => None,
+            PagingStyle::Offset(_) => Some(("offset", None)),
+            PagingStyle::Page(_, start) => {
+                Some(("page", number.and_then(|page| page.checked_add(1)?.checked_sub(*start))))
+            }
+            PagingStyle::Cursor(_) => Some(("cursor", None)),
+            PagingStyle::AfterId(_) | PagingStyle::Link(_) => None,
+        }
+    }
+
     /// Returns the arguments of a request for a page of `page_size` items. `base`: the other arguments.
     pub(crate) fn apply(&self, base: &str, request: &PageRequest, page_size: usize) -> String {
         let mut set: Vec<(&str, String)> = Vec::new();

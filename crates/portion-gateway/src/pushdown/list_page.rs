@@ -3,48 +3,14 @@
 use portion_json::path::{PathSteps, find_child};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
+use portion_policy::page_names::{
+    AMBIGUOUS_TOTAL_NAME, HAS_MORE_NAMES, NEXT_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
+};
 use portion_policy::pushdown::Pushdown;
 
 /// Names of lists, the most specific first.
 const LIST_NAMES: &[&str] =
     &["items", "results", "result", "records", "data", "entries", "rows", "list", "value", "content"];
-/// Objects around the list that hold facts about the page.
-const PAGE_OBJECTS: &[&str] =
-    &["pagination", "meta", "paging", "page", "pageInfo", "page_info", "metadata", "_meta"];
-const TOTAL_NAMES: &[&str] = &[
-    "totalCount",
-    "total_count",
-    "totalResults",
-    "total_results",
-    "totalItems",
-    "total_items",
-    "totalElements",
-    "total_elements",
-    "total",
-    "numFound",
-    "count",
-];
-const HAS_MORE_NAMES: &[&str] =
-    &["hasMore", "has_more", "hasNextPage", "has_next_page", "hasNext", "has_next", "more"];
-const NEXT_NAMES: &[&str] = &[
-    "nextCursor",
-    "next_cursor",
-    "nextPageToken",
-    "next_page_token",
-    "nextToken",
-    "next_token",
-    "endCursor",
-    "end_cursor",
-    "next",
-    "nextPage",
-    "next_page",
-    "nextOffset",
-    "next_offset",
-    "nextLink",
-    "next_link",
-];
-/// Name of a total that may also be the number of items of the page.
-const AMBIGUOUS_TOTAL_NAME: &str = "count";
 
 /// A page of a list.
 #[derive(Debug)]

@@ -94,7 +94,7 @@ async fn nothing_is_lost_before_its_time_while_the_file_has_room() {
     }
 }
 
-/// What is refused is never found, and what was accepted always is.
+/// A refused snapshot is never found, and an accepted one always is.
 async fn nothing_is_lost_when_there_is_no_room(disk_bytes: u64, open: FileOpener) {
     let store = spilling(MEMORY, disk_bytes, open);
     let (scope, now, snapshot) = (Scope::from_principal("ada"), Instant::now(), Arc::new(drawers(400)));

@@ -13,18 +13,13 @@ use portion_client::fetch::{FetchRequest, MAX_CONTEXT_TOKENS, fetch};
 use portion_client::read::FieldNames;
 use portion_client::select::Fill;
 use portion_client::{DropReason, DroppedChunk, FetchResult};
-use portion_mcp::upstream::link::{ChildConnector, Connector};
 use portion_tokens::Tokenizer;
 
 use super::CommandResult;
 use crate::log;
-use crate::oauth;
 use crate::remote::RemoteArgs;
 use crate::server::Server;
-use crate::watchdog;
 
-/// Largest message of the server, in bytes: the default of `upstreamMessageLimit`.
-const MESSAGE_LIMIT: usize = 256 << 20;
 /// Time for the server to end after its result was printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);
 
@@ -96,18 +91,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let server = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
     let server = server.ok_or("give the command of a server after `--`, or its URL with --url")?;
     server.check_program()?;
-    let connector: Box<dyn Connector> = match server {
-        Server::Remote(remote) => {
-            let mut connector = remote.to_link_remote(MESSAGE_LIMIT)?;
-            connector.authorizer = oauth::stored_only(&connector.target)?;
-            Box::new(connector)
-        }
-        Server::Command(program) => {
-            watchdog::register();
-            Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
-        }
-        Server::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
-    };
+    let connector = server.connector()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let mut client = Client::connect(&*connector, options.timeout).await?;

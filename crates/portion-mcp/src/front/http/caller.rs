@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hyper::header::{AUTHORIZATION, CACHE_CONTROL, HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, CACHE_CONTROL, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri};
-use portion_auth::{Authenticator, Identity, PROTECTED_RESOURCE_PATH};
+use portion_auth::{Authenticator, Identity, PROTECTED_RESOURCE_PATH, requested_host};
 use portion_gateway::principal::{Principal, PrincipalResolver};
 
 use super::http_error::{HttpError, json_response};
@@ -89,10 +89,4 @@ impl CallerResolver {
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Some(response)
     }
-}
-
-/// Returns the host of a request, which the guard has checked.
-fn requested_host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
-    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
-    uri.authority().map(hyper::http::uri::Authority::as_str).or(named).unwrap_or_default()
 }

@@ -1,11 +1,9 @@
 //! Translates the paging arguments of a call between the tool and the gateway.
 
-use std::sync::Arc;
-
 use portion_core::policy::Policy;
 use portion_gateway::paged_call::PagingNames;
 use portion_json::scan::{quote, unescape};
-use portion_policy::pushdown::{PagingStyle, Pushdown};
+use portion_policy::pushdown::Pushdown;
 
 use super::super::controls::split_controls;
 use super::super::parsed_batch::WHOLE_RESULT_KEY;
@@ -22,37 +20,17 @@ pub(super) fn translate_arguments(
 ) -> String {
     let CallText { text, arguments, .. } = place;
     let received = walk::members(text, arguments);
-    // Pages of a smaller size have other numbers.
-    let is_numbered = received.iter().any(|member| {
-        let name = unescape(member.key.slice(text));
-        let is_own = names.page.as_deref() == Some(name.as_str());
-        is_own && matches!(pushdown.style, PagingStyle::Page(..)) || matches!(&*name, "page" | "pages")
-    });
+    let is_numbered =
+        received.iter().any(|member| names.numbers_pages(&unescape(member.key.slice(text)), pushdown));
+    let may_reduce = !is_numbered && !pushdown.refuses_large_limit;
+    let max_limit = may_reduce.then_some(policy.max_page_size);
     let mut members = Vec::new();
     for member in received {
         let (name, value) = (unescape(member.key.slice(text)), member.value.slice(text));
-        let is = |own: &Option<Arc<str>>| own.as_deref() == Some(name.as_str());
-        let number = || value.trim_matches('"').parse::<u64>().ok();
-        let control = if is(&names.limit) {
-            // The tool's own limit may be larger than a page.
-            let limit = number().filter(|_| !pushdown.refuses_large_limit && !is_numbered);
-            let limit = limit.map(|limit| limit.min(policy.max_page_size as u64).to_string());
-            Some(("limit", limit.unwrap_or_else(|| value.to_owned())))
-        } else if is(&names.page) {
-            match &pushdown.style {
-                PagingStyle::Offset(_) => Some(("offset", value.to_owned())),
-                PagingStyle::Page(_, start) => {
-                    let page = number().and_then(|page| page.checked_add(1)?.checked_sub(*start));
-                    Some(("page", page.map_or_else(|| value.to_owned(), |page| page.to_string())))
-                }
-                PagingStyle::Cursor(_) => Some(("cursor", value.to_owned())),
-                PagingStyle::AfterId(_) | PagingStyle::Link(_) => None,
-            }
-        } else {
-            None
-        };
-        members.push(match control {
-            Some((control, value)) => format!("{}:{value}", quote(control)),
+        let argument = (&*name, value.trim_matches('"').parse().ok());
+        members.push(match names.control_for(argument, pushdown, max_limit) {
+            Some((control, Some(number))) => format!("{}:{number}", quote(control)),
+            Some((control, None)) => format!("{}:{value}", quote(control)),
             None => format!("{}:{value}", member.key.slice(text)),
         });
     }

@@ -12,18 +12,15 @@ use std::time::Duration;
 
 use clap::Args;
 use portion_client::client::Client;
-use portion_mcp::upstream::link::{ChildConnector, Connector};
+use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
 
 use super::CommandResult;
-use crate::oauth;
+use crate::log;
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::Server;
-use crate::{log, watchdog};
 
-/// Largest message of the server, in bytes: the default of `upstreamMessageLimit`.
-const MESSAGE_LIMIT: usize = 256 << 20;
 /// Time for the server to end after its results were printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);
 
@@ -119,18 +116,7 @@ impl Options {
             "give the command of a server after `--`, its URL with --url, or the document of an API with --openapi",
         )?;
         server.check_program()?;
-        Ok(match server {
-            Server::Remote(remote) => {
-                let mut connector = remote.to_link_remote(MESSAGE_LIMIT)?;
-                connector.authorizer = oauth::stored_only(&connector.target)?;
-                Box::new(connector)
-            }
-            Server::Command(program) => {
-                watchdog::register();
-                Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
-            }
-            Server::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
-        })
+        server.connector()
     }
 }
 

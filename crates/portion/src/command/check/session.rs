@@ -13,7 +13,7 @@ const MAX_MESSAGE: usize = 200;
 /// Further calls of a tool that test its paging.
 const MAX_PAGING_CALLS: usize = 4;
 
-/// What is to be checked.
+/// Tools to check, and limits.
 pub(super) struct Plan {
     /// Tools to check; empty: all.
     pub(super) tools: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     pub(super) max_calls: usize,
 }
 
-/// What a server's tools show.
+/// Findings about the tools of a server.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) checked: Vec<CheckedTool>,
@@ -36,7 +36,7 @@ pub(super) struct CheckedTool {
     pub(super) tool: Tool,
     /// Names of the arguments of the first call.
     pub(super) arguments: Vec<String>,
-    /// What it shows, or why there is no result.
+    /// Findings, or the reason that there is no result.
     pub(super) outcome: Result<Finding, String>,
 }
 
