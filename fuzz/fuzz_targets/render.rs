@@ -2,31 +2,31 @@
 #![no_main]
 
 #[allow(dead_code)]
-#[path = "../../crates/portion-core/tests/laws/dice.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/dice.rs"]
 mod dice;
 #[allow(dead_code, unused_imports, unused_macros)]
-#[path = "../../crates/portion-core/tests/laws/endpoints.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/endpoints.rs"]
 mod endpoints;
 #[allow(dead_code)]
-#[path = "../../crates/portion-core/tests/laws/json.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/json.rs"]
 mod json;
 #[allow(dead_code, unused_imports)]
-#[path = "../../crates/portion-core/tests/laws/lossless.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/lossless.rs"]
 mod lossless;
 #[allow(dead_code, unused_imports)]
-#[path = "../../crates/portion-core/tests/laws/manner.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/manner.rs"]
 mod manner;
 #[allow(dead_code)]
-#[path = "../../crates/portion-core/tests/laws/payloads.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/payloads.rs"]
 mod payloads;
 #[allow(dead_code)]
-#[path = "../../crates/portion-core/tests/laws/requests.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/requests.rs"]
 mod requests;
 #[allow(dead_code)]
-#[path = "../../crates/portion-core/tests/laws/session.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/session.rs"]
 mod session;
 #[allow(dead_code)]
-#[path = "../../crates/portion-core/tests/laws/table.rs"]
+#[path = "../../crates/portion-core/tests/it/laws/table.rs"]
 mod table;
 
 /// How many cases a suite has that draws its own: here it is given them.

@@ -1,10 +1,13 @@
-//! Tests loading of configurations, valid and invalid.
+//! Tests of configurations, valid and invalid, and of their files.
 
 mod books;
+mod changes;
 mod differences;
 mod docs;
 mod errors;
+mod history;
 mod laws;
+mod live;
 mod profiles;
 mod schemas;
 mod secrets;

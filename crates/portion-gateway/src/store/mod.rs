@@ -11,7 +11,7 @@
 //! restarts the time to live.
 //!
 //! For the memory, time is an argument, so that tests control it; a store behind it has a clock of its own.
-//! `tests/store_contract` tests what every store must do.
+//! `tests/it/store_contract` tests what every store must do.
 
 mod cached;
 pub mod file;

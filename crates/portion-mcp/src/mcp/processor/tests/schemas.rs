@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{McpProcessor, client, processor_with_limits, server};
 
-#[path = "../../../../../portion-core/tests/laws/dice.rs"]
+#[path = "../../../../../portion-core/tests/it/laws/dice.rs"]
 #[expect(dead_code, reason = "the properties of the core make other choices, too")]
 mod dice;
 

@@ -1,0 +1,196 @@
+//! The store in a directory: it obeys the contract, also without memory in front of it; its files are private,
+//! bounded, shared by instances, and a damaged one is no snapshot.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use portion_core::cursor::Scope;
+use portion_core::snapshot::Snapshot;
+use portion_core::view::View;
+use portion_gateway::store::file::{FileStoreLimits, WallClock};
+use portion_gateway::store::{
+    CachedStore, FieldName, FileStore, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore as _,
+    StoreLimits, StoreLookupError, StoreReadError, StoreWriteError,
+};
+use tempfile::TempDir;
+
+use super::{Trial, contract, named};
+use crate::samples::{drawer, drawers, list_bookings};
+
+const LIMITS: FileStoreLimits = FileStoreLimits { bytes: 64 << 20, ttl: Duration::from_mins(10) };
+
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+/// A store in `root`, behind this much memory.
+pub(super) fn store(root: &Path, memory_bytes: usize) -> CachedStore {
+    let file = FileStore::open(root, "server", LIMITS).expect("a directory");
+    let limits = StoreLimits { memory_bytes, ..StoreLimits::default() };
+    CachedStore::new(MemoryStore::new(limits), Arc::new(file))
+}
+
+async fn check_contract(memory_bytes: usize) {
+    let root = directory();
+    let passed = Arc::new(Mutex::new(Duration::ZERO));
+    let elapsed = Arc::clone(&passed);
+    let clock: WallClock = Arc::new(move || SystemTime::now() + *elapsed.lock().expect("no panic"));
+    let file = FileStore::with_clock(root.path(), "server", LIMITS, clock).expect("a directory");
+    let limits = StoreLimits { memory_bytes, ..StoreLimits::default() };
+    let store = CachedStore::new(MemoryStore::new(limits), Arc::new(file));
+    let start = Instant::now();
+    let pass = Box::new(move |by| {
+        let mut passed = passed.lock().expect("no panic");
+        *passed += by;
+        start + *passed
+    });
+    contract(Trial { store: &store, ttl: limits.ttl, pass }).await;
+}
+
+#[tokio::test]
+async fn files_behind_memory() {
+    check_contract(StoreLimits::default().memory_bytes).await;
+}
+
+#[tokio::test]
+async fn files_without_memory() {
+    check_contract(0).await;
+}
+
+pub(super) async fn put(
+    store: &CachedStore,
+    scope: &Scope,
+    id: u8,
+    snapshot: &Arc<Snapshot>,
+) -> Result<(), StoreWriteError> {
+    let deposit = NewSnapshot {
+        id: named(id),
+        snapshot: Arc::clone(snapshot),
+        view: View::root(),
+        endpoint: Some(Arc::new(list_bookings())),
+        arguments: None,
+        reuse_key: None,
+        rule: None,
+        redaction: None,
+        origin_snapshot: named(id),
+    };
+    store.put(scope, deposit, Instant::now()).await
+}
+
+fn flush(store: &CachedStore) {
+    assert!(store.flush(Duration::from_mins(1)), "the store is not written");
+}
+
+/// Two instances find each other's snapshots.
+#[tokio::test]
+async fn instances_share_what_they_store() {
+    let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(200)));
+    let (here, there) = (store(root.path(), 1 << 20), store(root.path(), 1 << 20));
+    let (first, second) = (drawer(&snapshot, 0), drawer(&snapshot, 1));
+    put(&here, &scope, 1, &snapshot).await.expect("there is room");
+    here.put_view(&scope, named(1), (&snapshot, first.clone()), Instant::now()).await.expect("it is small");
+    flush(&here);
+    let held = there.find(&scope, named(1), first.id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text());
+    assert_eq!(held.view.encode(&held.snapshot), first.encode(&snapshot));
+    assert_eq!(held.endpoint.as_deref(), Some(&list_bookings()));
+    there
+        .put_view(&scope, named(1), (&held.snapshot, second.clone()), Instant::now())
+        .await
+        .expect("it is small");
+    flush(&there);
+    let held = here.find(&scope, named(1), second.id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(held.view.id(), second.id());
+}
+
+/// Servers share a directory, but nothing in it.
+#[tokio::test]
+async fn another_server_finds_nothing() {
+    let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(3)));
+    let here = store(root.path(), 0);
+    put(&here, &scope, 1, &snapshot).await.expect("there is room");
+    let other = FileStore::open(root.path(), "another server", LIMITS).expect("a directory");
+    let key = SnapshotKey { scope, id: named(1) };
+    assert_eq!(other.get(key, &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| if path.is_dir() { [vec![path.clone()], files(&path)].concat() } else { vec![path] })
+        .collect()
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_the_owner_can_read_the_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(3)));
+    let root = root.path().join("snapshots");
+    let store = store(&root, 0);
+    put(&store, &scope, 1, &snapshot).await.expect("there is room");
+    store
+        .put_view(&scope, named(1), (&snapshot, drawer(&snapshot, 0)), Instant::now())
+        .await
+        .expect("it is small");
+    let files = files(&root);
+    assert!(files.iter().filter(|path| path.is_file()).count() >= 2, "{files:?}");
+    for path in files.iter().chain([&root]) {
+        let mode = path.metadata().expect("it is there").permissions().mode() & 0o777;
+        assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+}
+
+/// The oldest snapshots go before the directory outgrows its limit, and one beyond the limit is refused.
+#[tokio::test]
+async fn the_directory_is_bounded() {
+    let root = directory();
+    let limits = FileStoreLimits { bytes: 40_000, ..LIMITS };
+    let file = FileStore::open(root.path(), "server", limits).expect("a directory");
+    let memory = MemoryStore::new(StoreLimits { memory_bytes: 0, ..StoreLimits::default() });
+    let store = CachedStore::new(memory, Arc::new(file));
+    let (scope, snapshot) = (Scope::from_principal("ada"), Arc::new(drawers(500)));
+    for id in 0..100 {
+        put(&store, &scope, id, &snapshot).await.expect("others go");
+    }
+    let bytes: u64 = files(root.path())
+        .iter()
+        .filter(|path| path.ends_with("fields"))
+        .map(|path| path.metadata().expect("a file").len())
+        .sum();
+    assert!((1..=40_000).contains(&bytes), "{bytes} bytes");
+    let find = async |id| store.find(&scope, named(id), View::root().id(), Instant::now()).await;
+    find(99).await.expect("it is the latest");
+    let gone = find(0).await;
+    assert!(matches!(gone, Err(StoreLookupError::SnapshotGone { .. })), "{gone:?}");
+    let refused = put(&store, &scope, 100, &Arc::new(drawers(60_000))).await;
+    assert!(matches!(refused, Err(StoreWriteError::NoCapacity { room: 40_000, .. })), "{refused:?}");
+}
+
+/// A damaged file gives the error of a snapshot that is gone, or the whole snapshot.
+#[tokio::test]
+async fn damage_is_noticed() {
+    let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(40)));
+    let store = store(root.path(), 0);
+    put(&store, &scope, 1, &snapshot).await.expect("there is room");
+    let path = files(root.path()).into_iter().find(|path| path.ends_with("fields")).expect("a snapshot");
+    let whole = fs::read(&path).expect("a file");
+    let find = async || store.find(&scope, named(1), View::root().id(), Instant::now()).await;
+    for at in (0..whole.len()).step_by(7) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x55;
+        fs::write(&path, damaged).expect("it can be written");
+        if let Ok(held) = find().await {
+            assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text(), "byte {at}");
+        }
+    }
+    for len in [0, 10, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..len]).expect("it can be written");
+        let found = find().await;
+        assert!(found.is_err(), "{len} bytes: {found:?}");
+    }
+    fs::write(&path, &whole).expect("it can be written");
+    find().await.expect("it is whole again");
+}

@@ -1,0 +1,218 @@
+//! Contract of snapshot stores, for any store behind the memory. A new store adds tests at the end.
+
+mod files;
+mod restart;
+mod shared;
+mod spilled;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::samples::{create_order, drawer, drawers, list_bookings};
+use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::snapshot::Snapshot;
+use portion_core::view::View;
+use portion_gateway::call::ReuseKey;
+use portion_gateway::store::{
+    CachedStore, MemoryStore, NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError, StoredSnapshot,
+};
+
+/// An empty store under test, and its clock.
+struct Trial<'a> {
+    store: &'a CachedStore,
+    ttl: Duration,
+    /// Advances the clock, and returns the time.
+    pass: Box<dyn FnMut(Duration) -> Instant + 'a>,
+}
+
+impl Trial<'_> {
+    /// Advances the clock once everything is written.
+    fn wait(&mut self, by: Duration) {
+        assert!(self.store.flush(Duration::from_mins(1)), "the store is not written");
+        (self.pass)(by);
+    }
+
+    fn now(&mut self) -> Instant {
+        (self.pass)(Duration::ZERO)
+    }
+
+    async fn put(&mut self, scope: &Scope, id: u8, snapshot: &Arc<Snapshot>, view: View) {
+        let deposit = NewSnapshot {
+            id: named(id),
+            snapshot: Arc::clone(snapshot),
+            view,
+            endpoint: Some(Arc::new(list_bookings())),
+            arguments: None,
+            reuse_key: Some(key("{}")),
+            rule: None,
+            redaction: None,
+            origin_snapshot: named(id),
+        };
+        let now = self.now();
+        self.store.put(scope, deposit, now).await.expect("there is room");
+    }
+
+    async fn find(&mut self, scope: &Scope, id: u8, view: &View) -> Result<StoredSnapshot, StoreLookupError> {
+        let now = self.now();
+        self.store.find(scope, named(id), view.id(), now).await
+    }
+
+    async fn recall(&mut self, scope: &Scope) -> Option<SnapshotId> {
+        let now = self.now();
+        self.store.find_reusable(scope, key("{}"), now).await.map(|held| held.id)
+    }
+}
+
+fn named(id: u8) -> SnapshotId {
+    [id; 6]
+}
+
+fn key(arguments: &str) -> ReuseKey {
+    ReuseKey::new(&list_bookings(), arguments)
+}
+
+/// Tests the whole contract on one store.
+async fn contract(mut trial: Trial<'_>) {
+    what_was_put_is_found(&mut trial).await;
+    nobody_else_finds_it(&mut trial).await;
+    views_are_kept_with_it(&mut trial).await;
+    a_view_without_its_snapshot_is_refused(&mut trial).await;
+    the_latest_of_equal_calls_is_recalled(&mut trial).await;
+    every_use_starts_its_time_anew(&mut trial).await;
+    what_has_gone_is_told_from_what_never_was(&mut trial).await;
+}
+
+async fn what_was_put_is_found(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::from_principal("found"), Arc::new(drawers(3)));
+    let (root, first) = (View::root(), drawer(&snapshot, 0));
+    trial.put(&scope, 1, &snapshot, first.clone()).await;
+    for view in [&root, &first] {
+        let held = trial.find(&scope, 1, view).await.expect("it was put");
+        assert_eq!(held.id, named(1));
+        assert_eq!(held.view.id(), view.id());
+        assert_eq!(held.snapshot.payload_bytes(), snapshot.payload_bytes());
+        assert_eq!(held.endpoint.as_deref(), Some(&list_bookings()));
+    }
+}
+
+async fn nobody_else_finds_it(trial: &mut Trial<'_>) {
+    let (ada, bob, snapshot) =
+        (Scope::from_principal("ada"), Scope::from_principal("bob"), Arc::new(drawers(3)));
+    trial.put(&ada, 2, &snapshot, View::root()).await;
+    let found = trial.find(&bob, 2, &View::root()).await;
+    assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
+    assert_eq!(trial.recall(&bob).await, None);
+    let now = trial.now();
+    let kept = trial.store.put_view(&bob, named(2), (&snapshot, drawer(&snapshot, 0)), now).await;
+    assert_eq!(kept, Err(StoreWriteError::SnapshotGone));
+    trial.store.forget_reuse(&bob, key("{}")).await;
+    assert_eq!(trial.recall(&ada).await, Some(named(2)));
+}
+
+async fn views_are_kept_with_it(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::from_principal("views"), Arc::new(drawers(500)));
+    let views: Vec<View> = (0..500).map(|n| drawer(&snapshot, n)).collect();
+    trial.put(&scope, 3, &snapshot, View::root()).await;
+    for view in &views {
+        let now = trial.now();
+        trial.store.put_view(&scope, named(3), (&snapshot, view.clone()), now).await.expect("it is small");
+        trial.wait(Duration::ZERO);
+        // A view that is used repeatedly stays, and so does the root.
+        trial.find(&scope, 3, &views[0]).await.expect("it is in use");
+    }
+    trial.find(&scope, 3, &views[499]).await.expect("it is the latest");
+    trial.find(&scope, 3, &View::root()).await.expect("the root is always there");
+    let Err(StoreLookupError::ViewGone { root }) = trial.find(&scope, 3, &views[1]).await else {
+        panic!("the number of views is bounded, the least recently used goes");
+    };
+    assert_eq!(root.view.id(), View::root().id());
+    assert_eq!(root.id, named(3));
+}
+
+async fn a_view_without_its_snapshot_is_refused(trial: &mut Trial<'_>) {
+    let snapshot = Arc::new(drawers(3));
+    let now = trial.now();
+    let kept = trial
+        .store
+        .put_view(&Scope::from_principal("views"), named(99), (&snapshot, drawer(&snapshot, 0)), now)
+        .await;
+    assert_eq!(kept, Err(StoreWriteError::SnapshotGone));
+}
+
+async fn the_latest_of_equal_calls_is_recalled(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::from_principal("recalled"), Arc::new(drawers(3)));
+    assert_eq!(trial.recall(&scope).await, None);
+    for id in [4, 5] {
+        trial.put(&scope, id, &snapshot, View::root()).await;
+        assert_eq!(trial.recall(&scope).await, Some(named(id)));
+    }
+    let now = trial.now();
+    assert!(trial.store.find_reusable(&scope, key("{\"a\":1}"), now).await.is_none());
+    trial.store.forget_reuse(&scope, key("{}")).await;
+    assert_eq!(trial.recall(&scope).await, None);
+    trial.find(&scope, 5, &View::root()).await.expect("a cursor still leads there");
+}
+
+async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::from_principal("time"), Arc::new(drawers(3)));
+    let (root, most) = (View::root(), trial.ttl * 3 / 4);
+    trial.put(&scope, 6, &snapshot, root.clone()).await;
+    trial.wait(most);
+    trial.find(&scope, 6, &root).await.expect("its time is not over");
+    trial.wait(most);
+    let now = trial.now();
+    trial
+        .store
+        .put_view(&scope, named(6), (&snapshot, drawer(&snapshot, 0)), now)
+        .await
+        .expect("it was found since");
+    trial.wait(most);
+    assert_eq!(trial.recall(&scope).await, Some(named(6)));
+    trial.wait(most);
+    trial.find(&scope, 6, &root).await.expect("it was recalled since");
+    trial.wait(trial.ttl);
+    assert_eq!(trial.recall(&scope).await, None);
+    let found = trial.find(&scope, 6, &root).await;
+    assert!(matches!(found, Err(StoreLookupError::SnapshotGone { .. })), "{found:?}");
+}
+
+async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::from_principal("gone"), Arc::new(drawers(3)));
+    let now = trial.now();
+    let deposit = NewSnapshot {
+        id: named(7),
+        snapshot: Arc::clone(&snapshot),
+        view: View::root(),
+        endpoint: Some(Arc::new(create_order())),
+        arguments: Some("{\"table\":7}".into()),
+        reuse_key: None,
+        rule: None,
+        redaction: None,
+        origin_snapshot: named(6),
+    };
+    trial.store.put(&scope, deposit, now).await.expect("there is room");
+    trial.wait(trial.ttl);
+    match trial.find(&scope, 7, &View::root()).await {
+        Err(StoreLookupError::SnapshotGone { endpoint, arguments, origin_snapshot: origin }) => {
+            assert_eq!((endpoint.as_deref(), origin), (Some(&create_order()), named(6)));
+            assert_eq!(arguments.as_deref(), Some("{\"table\":7}"));
+        }
+        found => panic!("{found:?}"),
+    }
+    for (scope, id) in [(scope, 98), (Scope::from_principal("another"), 7)] {
+        let found = trial.find(&scope, id, &View::root()).await;
+        assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn memory() {
+    let limits = StoreLimits::default();
+    let store = CachedStore::from(Arc::new(MemoryStore::new(limits)));
+    let mut now = Instant::now();
+    let pass = Box::new(move |by| {
+        now += by;
+        now
+    });
+    contract(Trial { store: &store, ttl: limits.ttl, pass }).await;
+}

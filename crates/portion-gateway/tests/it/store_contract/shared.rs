@@ -1,0 +1,173 @@
+//! The store in Redis: it obeys the contract, also without memory in front of it; instances share it, whichever of
+//! their keys is the newest; and a lost store is noticed at once.
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::Scope;
+use portion_core::view::View;
+use portion_gateway::store::{
+    CachedStore, FieldName, MemoryStore, SnapshotKey, SnapshotStore as _, StoreLimits, StoreLookupError,
+    StoreReadError,
+};
+use portion_redis::{RedisSettings, RedisStore, StoreUrl};
+use tempfile::TempDir;
+
+use super::files::put;
+use super::{Trial, contract, named};
+use crate::samples::drawers;
+
+const TTL: Duration = Duration::from_mins(10);
+
+/// Brings all times of expiry nearer by as many milliseconds as the argument says.
+const PASS: &str = "for _, key in ipairs(redis.call('KEYS', '*')) do \
+                    local left = redis.call('PTTL', key) \
+                    if left >= 0 then redis.call('PEXPIRE', key, left - ARGV[1]) end end";
+
+/// A server of its own, which ends with the test.
+struct RedisServer {
+    process: Child,
+    port: u16,
+    _directory: TempDir,
+}
+
+impl RedisServer {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        drop(listener);
+        let directory = tempfile::tempdir().expect("a directory");
+        let process = Command::new("redis-server")
+            .args(["--bind", "127.0.0.1", "--save", "", "--port", &port.to_string(), "--dir"])
+            .arg(directory.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("redis-server is installed; ./test installs it");
+        let server = Self { process, port, _directory: directory };
+        let begun = Instant::now();
+        while server.ask(&["PING"]).trim() != "PONG" {
+            assert!(begun.elapsed() < Duration::from_mins(1), "redis-server does not answer");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server
+    }
+
+    /// Returns what `redis-cli` says.
+    fn ask(&self, command: &[&str]) -> String {
+        let output = Command::new("redis-cli").args(["-p", &self.port.to_string()]).args(command).output();
+        String::from_utf8_lossy(&output.expect("redis-cli is installed with it").stdout).into_owned()
+    }
+
+    fn open(&self, secrets: &[[u8; 32]], namespace: &str) -> RedisStore {
+        let settings = RedisSettings {
+            url: StoreUrl::parse(&format!("redis://127.0.0.1:{}", self.port)).expect("a URL"),
+            secrets: secrets.to_vec(),
+            namespace: namespace.into(),
+            server: "server".into(),
+            ttl: TTL,
+        };
+        RedisStore::open(settings).expect("valid settings")
+    }
+
+    fn store(&self, memory_bytes: usize, secrets: &[[u8; 32]]) -> CachedStore {
+        let limits = StoreLimits { memory_bytes, ttl: TTL };
+        CachedStore::new(MemoryStore::new(limits), Arc::new(self.open(secrets, "names")))
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+async fn check_contract(memory_bytes: usize) {
+    let server = RedisServer::start();
+    let store = server.store(memory_bytes, &[[7; 32]]);
+    let (start, passed) = (Instant::now(), Mutex::new(Duration::ZERO));
+    let pass = Box::new(|by: Duration| {
+        if !by.is_zero() {
+            server.ask(&["EVAL", PASS, "0", &by.as_millis().to_string()]);
+        }
+        let mut passed = passed.lock().expect("no panic");
+        *passed += by;
+        start + *passed
+    });
+    contract(Trial { store: &store, ttl: TTL, pass }).await;
+}
+
+#[tokio::test]
+async fn redis_behind_memory() {
+    check_contract(StoreLimits::default().memory_bytes).await;
+}
+
+#[tokio::test]
+async fn redis_without_memory() {
+    check_contract(0).await;
+}
+
+/// An instance with an earlier key finds what was stored under it, and other namespaces find nothing.
+#[tokio::test]
+async fn instances_share_what_they_store() {
+    let (server, scope, snapshot) =
+        (RedisServer::start(), Scope::from_principal("ada"), Arc::new(drawers(20_000)));
+    let (old, new) = ([1; 32], [2; 32]);
+    put(&server.store(0, &[old]), &scope, 1, &snapshot).await.expect("it answers");
+    for secrets in [&[old][..], &[new, old]] {
+        let found =
+            server.store(1 << 30, secrets).find(&scope, named(1), View::root().id(), Instant::now()).await;
+        assert_eq!(found.expect("it is shared").snapshot.parts()[0].text(), snapshot.parts()[0].text());
+    }
+    let found = server.store(0, &[new]).find(&scope, named(1), View::root().id(), Instant::now()).await;
+    assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
+    let key = SnapshotKey { scope, id: named(1) };
+    let found = server.open(&[old], "other").get(key, &[FieldName::Meta]).await;
+    assert_eq!(found, Err(StoreReadError::Unknown));
+    let names = server.ask(&["KEYS", "*"]);
+    assert!(names.contains("portion:{") && !names.contains("0101"), "names reveal no ids: {names}");
+}
+
+/// A snapshot that the store evicted, but that is still in memory, is stored again when it is used.
+#[tokio::test]
+async fn what_is_lost_there_is_stored_again() {
+    let (server, scope, snapshot) =
+        (RedisServer::start(), Scope::from_principal("ada"), Arc::new(drawers(9)));
+    let store = server.store(1 << 20, &[[7; 32]]);
+    put(&store, &scope, 1, &snapshot).await.expect("there is room");
+    assert!(store.flush(Duration::from_mins(1)));
+    server.ask(&["FLUSHALL"]);
+    let find = async |store: &CachedStore| {
+        store.find(&scope, named(1), View::root().id(), Instant::now()).await.map(|held| held.id)
+    };
+    assert_eq!(find(&store).await.expect("it is in memory"), named(1));
+    assert!(store.flush(Duration::from_mins(1)));
+    assert_eq!(find(&server.store(0, &[[7; 32]])).await.expect("it is stored again"), named(1));
+}
+
+/// A store that is gone gives an error at once, and is found again when it is back.
+#[tokio::test]
+async fn a_lost_store_keeps_nobody_waiting() {
+    let (mut server, scope) = (RedisServer::start(), Scope::from_principal("ada"));
+    let (store, key) = (server.open(&[[7; 32]], "names"), SnapshotKey { scope, id: named(1) });
+    assert_eq!(store.get(key, &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
+    server.process.kill().expect("it runs");
+    server.process.wait().expect("it ends");
+    let found = store.get(key, &[FieldName::Meta]).await;
+    assert!(matches!(found, Err(StoreReadError::Unreachable(_))), "{found:?}");
+    let status = store.status();
+    assert!(!status.is_available && status.problem.is_some() && status.failure_count > 0, "{status:?}");
+    let again = Command::new("redis-server")
+        .args(["--bind", "127.0.0.1", "--save", "", "--port", &server.port.to_string()])
+        .stdout(Stdio::null())
+        .spawn();
+    server.process = again.expect("it starts again");
+    let begun = Instant::now();
+    while store.get(key, &[FieldName::Meta]).await != Err(StoreReadError::Unknown) {
+        assert!(begun.elapsed() < Duration::from_mins(1), "it is not found again: {:?}", store.status());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(store.status().is_available);
+}

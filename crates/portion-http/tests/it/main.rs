@@ -1,0 +1,4 @@
+//! Tests of the layer in front of real services.
+
+mod layer;
+mod pushdown;

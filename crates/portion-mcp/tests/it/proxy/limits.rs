@@ -1,0 +1,198 @@
+//! Tests of the limits and the shutdown of a listener.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portion_mcp::front::http::HttpLimits;
+use portion_mcp::one_shot_flag::OneShotFlag;
+
+use super::peers::{Scene, json, say};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+/// Far longer than any step takes.
+const HANG: Duration = Duration::from_secs(30);
+
+fn ponging(limits: HttpLimits) -> Scene {
+    Scene::within(limits, |_, stream| say(stream, json(PONG)))
+}
+
+/// Returns limits that disconnect slow clients after a second, and idle ones never within a test.
+fn short() -> HttpLimits {
+    HttpLimits {
+        stall_timeout: Duration::from_secs(1),
+        idle_timeout: Duration::from_hours(1),
+        ..HttpLimits::default()
+    }
+}
+
+fn request(length: usize) -> String {
+    format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
+}
+
+fn whole() -> String {
+    request(PING.len()) + PING
+}
+
+/// Returns the head of the next response, and the received part of its body.
+fn read_response(stream: &mut TcpStream) -> String {
+    let mut all = vec![0; 64 << 10];
+    let read = stream.read(&mut all).expect("an answer");
+    String::from_utf8_lossy(&all[..read]).into_owned()
+}
+
+#[test]
+fn a_slow_head_is_disconnected_and_an_idle_connection_is_not() {
+    let scene = ponging(short());
+    let mut idle = scene.says(whole().as_bytes());
+    assert!(read_response(&mut idle).ends_with(PONG));
+    let began = Instant::now();
+    // It keeps sending, but too slowly.
+    let mut slow = scene.says(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+    slow.set_read_timeout(Some(Duration::from_millis(50))).expect("a socket");
+    let mut some = [0; 64];
+    while !matches!(slow.read(&mut some), Ok(0)) && slow.write_all(b"x").is_ok() {
+        assert!(began.elapsed() < HANG, "it is never cut off");
+    }
+    assert!(began.elapsed() >= Duration::from_millis(900));
+    let mut silent = scene.says(b"");
+    assert_eq!(silent.read(&mut some).expect("an end"), 0, "nor does one stay that says nothing");
+    idle.write_all(whole().as_bytes()).expect("it lives");
+    assert!(read_response(&mut idle).ends_with(PONG));
+}
+
+#[test]
+fn a_body_without_progress_is_rejected() {
+    let scene = ponging(short());
+    let mut slow = scene.says((request(100) + "{").as_bytes());
+    let answer = read_response(&mut slow);
+    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("too slowly: 1 bytes"), "{answer}");
+    assert!(scene.seen().is_empty());
+}
+
+#[test]
+fn idle_connections_are_evicted_for_new_ones() {
+    let scene = ponging(HttpLimits { max_connections: 8, ..short() });
+    let mut idle: Vec<TcpStream> = (0..8).map(|_| scene.says(whole().as_bytes())).collect();
+    idle.iter_mut().for_each(|stream| assert!(read_response(stream).ends_with(PONG)));
+    for _ in 0..20 {
+        let mut next = scene.says(whole().as_bytes());
+        assert!(read_response(&mut next).ends_with(PONG));
+        idle.push(next);
+    }
+    // The oldest connections were evicted, the latest are still open.
+    let last = idle.last_mut().expect("many");
+    last.write_all(whole().as_bytes()).expect("it lives");
+    assert!(read_response(last).ends_with(PONG));
+    assert!(matches!(idle[0].read(&mut [0; 8]), Ok(0) | Err(_)));
+}
+
+#[test]
+fn a_connection_is_rejected_if_all_others_are_busy() {
+    let released = Arc::new(OneShotFlag::default());
+    let release = Arc::clone(&released);
+    let scene = Scene::within(HttpLimits { max_connections: 2, ..short() }, move |_, stream| {
+        wait(&release);
+        say(stream, json(PONG));
+    });
+    let mut busy = [(); 2].map(|()| scene.says(whole().as_bytes()));
+    while scene.seen().len() < 2 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let refusal = read_response(&mut scene.says(b""));
+    assert!(refusal.starts_with("HTTP/1.1 503 ") && refusal.contains("retry-after: 1"), "{refusal}");
+    released.set();
+    busy.iter_mut().for_each(|stream| assert!(read_response(stream).ends_with(PONG)));
+}
+
+#[test]
+fn unfinished_bodies_stay_within_one_budget() {
+    let limits =
+        HttpLimits { max_total_body_bytes: 1 << 20, max_body_bytes: 1 << 20, ..HttpLimits::default() };
+    let scene = ponging(limits);
+    let unfinished: Vec<TcpStream> =
+        (0..3).map(|_| scene.says((request(1 << 20) + &" ".repeat(300 << 10)).as_bytes())).collect();
+    // The budget is reserved as bytes arrive.
+    let start = Instant::now();
+    let large = request(900 << 10) + &" ".repeat(900 << 10);
+    let mut refusal = String::new();
+    while !refusal.starts_with("HTTP/1.1 503 ") {
+        assert!(start.elapsed() < HANG, "{refusal}");
+        let mut stream = scene.says(large.as_bytes());
+        let mut all = Vec::new();
+        // A client that is rejected while it sends may only see the end of the connection.
+        let _ = stream.read_to_end(&mut all);
+        refusal = String::from_utf8_lossy(&all).into_owned();
+    }
+    assert!(refusal.contains("retry-after: 1") && refusal.contains("1048576 bytes"), "{refusal}");
+    let (head, body) = scene.post("", PING);
+    assert!(head.starts_with("HTTP/1.1 200 ") && body == PONG, "a small one passes: {head}");
+    drop(unfinished);
+}
+
+#[test]
+fn a_batch_of_too_many_messages_is_rejected() {
+    let scene = ponging(HttpLimits::default());
+    let (head, body) = scene.post("", &format!("[{}]", vec![PING; 1001].join(",")));
+    assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("at most 1000"), "{head}{body}");
+    assert!(scene.seen().is_empty());
+}
+
+#[test]
+fn shutdown_finishes_running_requests_and_rejects_new_ones() {
+    let released = Arc::new(OneShotFlag::default());
+    let release = Arc::clone(&released);
+    let scene = Scene::within(short(), move |request, stream| {
+        // Only the ping is held: requests that arrive before the proxy sees the shutdown are answered.
+        if request.body.contains("\"ping\"") {
+            wait(&release);
+        }
+        say(stream, json(PONG));
+    });
+    let mut running = scene.says(whole().as_bytes());
+    let mut idle = scene.says(b"");
+    while scene.seen().is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    scene.leave();
+    let start = Instant::now();
+    let refused = loop {
+        let (head, body) = scene.post("", &PING.replace("ping", "tools/list"));
+        if head.starts_with("HTTP/1.1 503 ") {
+            break head + &body;
+        }
+        assert!(start.elapsed() < HANG, "{head}");
+    };
+    assert!(refused.contains("retry-after: 1") && refused.contains("connection: close"), "{refused}");
+    // So is a request on an open connection. Messages about running requests pass.
+    idle.write_all(whole().as_bytes()).expect("it is open");
+    assert!(read_response(&mut idle).starts_with("HTTP/1.1 503 "));
+    let (head, _) = scene.post("", r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#);
+    assert!(!head.starts_with("HTTP/1.1 503 "), "{head}");
+    released.set();
+    assert!(read_response(&mut running).ends_with(PONG));
+    scene.ended();
+}
+
+#[test]
+fn requests_that_do_not_finish_in_time_get_an_error() {
+    let scene = Scene::within(HttpLimits { drain_timeout: Duration::from_millis(200), ..short() }, |_, _| {
+        thread::sleep(2 * HANG);
+    });
+    let mut running = scene.says(whole().as_bytes());
+    while scene.seen().is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    scene.leave();
+    let answer = read_response(&mut running);
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("may have acted"), "{answer}");
+    scene.ended();
+}
+
+fn wait(flag: &OneShotFlag) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(flag.wait());
+}

@@ -1,0 +1,112 @@
+//! Tests queries on columns with redacted values.
+
+use portion_sql::QueryLimits;
+
+use crate::common::{asked, redacted};
+
+const BOOKINGS: &str = r#"{"result":[
+  {"id":1,"doorCode":"1111","pin":10,"note":"a","wifi":{"ssid":"x","password":"p1"},"code":"u"},
+  {"id":2,"doorCode":"2222","pin":20,"note":"b","wifi":{"ssid":"y","password":"p2"},"code":"v"},
+  {"id":3,"doorCode":null,"pin":30,"note":"c","wifi":{"ssid":"y","password":""},"code":"v"}]}"#;
+
+/// Asserts that a query on the bookings returns this JSON, or an error that begins with this text.
+#[track_caller]
+fn check(sql: &str, expect: &str) {
+    let params: &[_] = if sql.contains(":path") { &[("path", "\"$.doorCode\"")] } else { &[] };
+    let answer = match asked(&redacted(BOOKINGS), sql, params, &QueryLimits::default()) {
+        Ok(answer) => answer.json,
+        Err(error) => error.to_string(),
+    };
+    assert!(answer.starts_with(expect), "{sql}\n{answer}");
+}
+
+#[test]
+fn computing_with_redacted_columns_is_an_error() {
+    for sql in [
+        "SELECT COUNT(DISTINCT doorCode) FROM items",
+        "SELECT COUNT(doorCode) FROM items",
+        "SELECT DISTINCT doorCode FROM items",
+        "SELECT doorCode, COUNT(*) FROM items GROUP BY doorCode",
+        "SELECT doorCode AS d, COUNT(*) FROM items GROUP BY d",
+        "SELECT doorCode, COUNT(*) FROM items GROUP BY 1",
+        "SELECT id FROM items WHERE doorCode = '1111'",
+        "SELECT id FROM items WHERE doorCode LIKE '1%'",
+        "SELECT id FROM items WHERE doorCode IS NOT NULL",
+        "SELECT id FROM items ORDER BY doorCode",
+        "SELECT doorCode FROM items ORDER BY 1",
+        "SELECT doorCode AS d FROM items ORDER BY d",
+        "SELECT MAX(doorCode) FROM items",
+        "SELECT length(doorCode) FROM items",
+        "SELECT doorCode || '' FROM items",
+        "SELECT a.id FROM items a JOIN items b ON a.doorCode = b.doorCode",
+        "SELECT d FROM (SELECT doorCode AS d FROM items) WHERE length(d) > 4",
+        "WITH t AS (SELECT doorCode AS d FROM items) SELECT d, COUNT(*) FROM t GROUP BY d",
+        "SELECT doorCode FROM items UNION SELECT note FROM items",
+        "SELECT note FROM items UNION ALL SELECT doorCode FROM items",
+        "SELECT id, row_number() OVER (PARTITION BY doorCode) FROM items",
+        "SELECT COUNT(DISTINCT DOORCODE) FROM result",
+        "SELECT COUNT(*) FROM items WHERE item ->> '$.doorCode' = '1111'",
+        "SELECT COUNT(DISTINCT json_extract(item, :path)) FROM items",
+        "SELECT COUNT(DISTINCT value) FROM items, json_each(item) WHERE key = 'doorCode'",
+    ] {
+        check(sql, "doorCode is redacted: a redacted column cannot");
+    }
+    check("SELECT COUNT(DISTINCT \"wifi.password\") FROM items", "\"wifi.password\" is redacted");
+    check("SELECT COUNT(DISTINCT wifi ->> 'password') FROM items", "password is redacted");
+    check(
+        "SELECT a.id FROM items a JOIN items b USING (doorCode)",
+        "doorCode, \"wifi.password\" are redacted",
+    );
+    check("SELECT SUM(pin) FROM items", "pin is redacted");
+    check("SELECT SUM(items.pin) FROM items", "\"items.pin\" is redacted");
+}
+
+#[test]
+fn redacted_columns_can_be_selected() {
+    check("SELECT doorCode FROM items LIMIT 1", r#"[{"doorCode":"[redacted]"}]"#);
+    check(
+        "SELECT doorCode AS d, id FROM items WHERE id > 1 ORDER BY id DESC",
+        r#"[{"d":null,"id":3},{"d":"[redacted]"#,
+    );
+    check("SELECT * FROM items WHERE note = 'b'", r#"[{"id":2,"doorCode":"[redacted]","note":"b""#);
+    check("SELECT COUNT(*) AS n FROM items", r#"[{"n":3}]"#);
+    check(
+        "SELECT code, COUNT(*) AS n FROM items GROUP BY code",
+        r#"[{"code":"u","n":1},{"code":"v","n":2}]"#,
+    );
+    check("WITH t AS (SELECT * FROM items) SELECT id FROM t WHERE id = 2", r#"[{"id":2}]"#);
+    check("SELECT id FROM (SELECT id, doorCode FROM items) ORDER BY id LIMIT 1", r#"[{"id":1}]"#);
+    check(
+        "SELECT \"wifi.ssid\" AS s, COUNT(*) AS n FROM items GROUP BY s",
+        r#"[{"s":"x","n":1},{"s":"y","n":2}]"#,
+    );
+    check("SELECT wifi ->> 'ssid' AS s FROM items WHERE id = 1", r#"[{"s":"x"}]"#);
+    check("SELECT item ->> '$.note' AS n FROM items WHERE id = 1", r#"[{"n":"a"}]"#);
+    check("SELECT item FROM items WHERE id = 1", r#"[{"id":1,"doorCode":"[redacted]","note":"a""#);
+}
+
+#[test]
+fn rewritten_statements_keep_the_rules() {
+    for sql in [
+        "SELECT COUNT(doorCode::text) FROM items",
+        "SELECT doorCode::text FROM items",
+        "SELECT id FROM items WHERE doorCode ILIKE '1%'",
+        "SELECT id FROM items WHERE doorCode ~ '1'",
+        "SELECT MODE(doorCode), MEDIAN(doorCode) FROM items",
+        "SELECT mode() WITHIN GROUP (ORDER BY doorCode) FROM items",
+        "SELECT STRING_AGG(DISTINCT doorCode, ', ') FROM items",
+        "SELECT ANY_VALUE(doorCode) FROM items",
+        "SELECT ARG_MAX(doorCode, id) FROM items",
+        "SELECT LEFT(doorCode, 2) FROM items",
+        "SELECT TRY_CAST(doorCode AS INT) FROM items",
+        "SELECT JSON_VALUE(item, '$.doorCode') FROM items -- don't",
+        "SELECT item::json->>'doorCode' FROM items /* it's */",
+    ] {
+        check(sql, "doorCode is redacted: a redacted column cannot");
+    }
+    let short = "SELECT id FROM items WHERE id = 9 AND 0 AND doorCode LIKE '[%'";
+    let answered = asked(&redacted(BOOKINGS), short, &[], &QueryLimits::default()).expect("an answer");
+    assert_eq!(answered.empty_reason, None, "a redacted column is not counted");
+    check("SELECT TOP 1 doorCode FROM items", r#"[{"doorCode":"[redacted]"}]"#);
+    check("SELECT id FROM items WHERE note ILIKE 'B'", r#"[{"id":2}]"#);
+}

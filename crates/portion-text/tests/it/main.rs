@@ -1,0 +1,4 @@
+//! Tests of chunks and log entries.
+
+mod chunk;
+mod entries;
