@@ -5,7 +5,7 @@ from pathlib import Path
 
 E2E = Path(__file__).resolve().parents[1]
 REPOSITORY = E2E.parents[1]
-PORTION = str(Path(os.environ.get("PORTION_BIN") or REPOSITORY / "target/release/portion").absolute())
+PORTION = str(Path(os.environ.get("PORTION_BIN") or REPOSITORY / "target/debug/portion").absolute())
 
 CLIENT_BIN = E2E / ".venv/client/bin"
 LEGACY_BIN = E2E / ".venv/legacy/bin"
