@@ -17,6 +17,8 @@ from harness.talk import OverHttp, OverStdio
 from harness.waiting import until
 from harness.wire import Wire
 
+pytestmark = pytest.mark.alone
+
 LIMIT = float(os.environ.get("STOPPING_SECONDS", "2.0"))
 SECONDS = 20
 

@@ -93,7 +93,7 @@ pub(crate) fn command() -> Command {
     let test = std::env::current_exe().expect("a test has a path");
     let mut path: PathBuf = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST").into();
     path.push("examples/pass_through");
-    assert!(path.exists(), "build the example first: cargo build -p portion-gateway --example pass_through");
+    assert!(path.exists(), "build the example first: cargo build -p portion-mcp --example pass_through");
     Command::new(path)
 }
 
