@@ -32,7 +32,7 @@ pub(crate) fn figures(table: &mut Table) {
     stages(table, &message);
 }
 
-/// What is on the heap beyond the message. The peak is that of the process, so this comes first.
+/// Measures the heap beyond the message. The peak is that of the process, so this comes first.
 fn heap(table: &mut Table, message: &str) {
     // A counter keeps the words that it has seen, which is none of the snapshot's.
     drop(first_page(&captured(&line_of_schools(1 << 20))));
@@ -51,7 +51,7 @@ fn heap(table: &mut Table, message: &str) {
     table.add("  what the snapshot says it holds / payload", "", times(before + snapshot.heap_bytes()));
 }
 
-/// Where the time goes.
+/// Measures the time of each step.
 fn stages(table: &mut Table, message: &str) {
     let found = text_of(message).unwrap_or_default();
     let text = portion_json::scan::unescape(found);

@@ -1,4 +1,4 @@
-//! Whether a payload fits a budget.
+//! Times the decision if a payload fits a budget.
 
 use portion_tokens::Tokenizer;
 

@@ -1,4 +1,4 @@
-//! What a search takes: of text a thousand megabytes a second, whether anything is found or not.
+//! Times searches: a thousand megabytes of text a second, with and without matches.
 
 use portion_core::find::{SearchQuery, find};
 use portion_core::snapshot::{Snapshot, capture};

@@ -1,4 +1,4 @@
-//! What a portion of a captured snapshot costs: independent of where it is, and of how much there is.
+//! Times portions of a captured snapshot, which do not depend on the position or the size.
 
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::policy::Policy;

@@ -10,7 +10,7 @@ fn now() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What one run of something takes.
+/// Time of one run.
 pub(crate) fn once<T>(run: impl FnOnce() -> T) -> Duration {
     let start = now();
     let kept = std::hint::black_box(run());

@@ -1,4 +1,4 @@
-//! What is told of all records of a list.
+//! Times descriptions of all records of a list.
 
 use portion_core::policy::Policy;
 use portion_core::render::first_reply;

@@ -1,20 +1,24 @@
 //! Redacts tables in text: delimiter-separated values (CSV, TSV) and tables of Markdown. Their column names stand once,
 //! in a line above the rows.
 //!
-//! A line is a header if all its cells look like names, at least one of them is hidden, and the next row has as many
-//! cells. The table ends at a blank line, or at a row of one cell. Rules (`---+---`) do not count. In a faulty row, with
-//! another number of cells, the hidden columns are counted from both ends.
+//! A line is a header if all its cells look like names, at least one of them is hidden, and one of the next rows has as
+//! many cells. Blank lines and rows of one cell end the table, unless a row with as many cells follows. Rules
+//! (`---+---`) do not count. In a faulty row, with another number of cells, the hidden columns are counted from both ends.
 
 use std::ops::Range;
 
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 
+/// Mark that some programs write before the first name.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
 /// Maximum bytes of a header line.
 const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
-const MAX_NAME_WORDS: usize = 4;
+const MAX_NAME_WORDS: usize = 8;
+/// Maximum rows without the cells of the header between two rows that have them.
+const MAX_GAP_ROWS: usize = 3;
 
 /// Adds the edits for the tables of a text. The work is proportional to the text.
 pub(super) fn collect_edits(
@@ -30,17 +34,24 @@ pub(super) fn collect_edits(
         let header = Header::detect(redact, &text[at..line_end]);
         at = line_end + 1;
         let Some(header) = header else { continue };
-        let mut is_first = true;
-        while let Some((cells, next)) = reader.read_row(at, header.delimiter) {
+        if !has_complete_row(redact, &mut reader, at, &header) {
+            continue;
+        }
+        loop {
+            let row = reader.read_row(at, header.delimiter);
+            let Some((cells, next)) = row.filter(|(cells, _)| cells.len() > 1) else {
+                match find_row(redact, &mut reader, at, &header) {
+                    Some(row) if row.is_complete => at = row.start,
+                    _ => break,
+                }
+                continue;
+            };
             if is_rule(&text[at..next.min(text.len())]) {
                 at = next;
                 continue;
             }
             let is_faulty = cells.len() != header.width;
-            if is_faulty && (is_first || cells.len() < 2) {
-                break;
-            }
-            (is_first, at) = (false, next);
+            at = next;
             for column in &header.hidden {
                 let from_end = (column.index + cells.len()).checked_sub(header.width).filter(|_| is_faulty);
                 for value in
@@ -55,6 +66,58 @@ pub(super) fn collect_edits(
             }
         }
     }
+}
+
+/// A row of several cells.
+struct FoundRow {
+    start: usize,
+    end: usize,
+    /// True if it has as many cells as the header, and is no header itself.
+    is_complete: bool,
+}
+
+/// Finds the next row of several cells, after blank lines, rules, and few rows of one cell.
+fn find_row(
+    redact: &RedactionRules,
+    reader: &mut RowReader<'_>,
+    from: usize,
+    header: &Header,
+) -> Option<FoundRow> {
+    let (text, mut start, mut gap_rows) = (reader.text, from, 0);
+    while start < text.len() && gap_rows <= MAX_GAP_ROWS {
+        let end = line_end(text, start);
+        let line = &text[start..end];
+        let is_blank = line.chars().all(|c| c.is_whitespace() || c == header.delimiter);
+        if is_blank || is_rule(line) {
+            start = end + 1;
+            continue;
+        }
+        let (cells, end) = reader.read_row(start, header.delimiter)?;
+        if cells.len() > 1 {
+            let is_complete = cells.len() == header.width && Header::detect(redact, line).is_none();
+            return Some(FoundRow { start, end, is_complete });
+        }
+        gap_rows += 1;
+        start = end;
+    }
+    None
+}
+
+/// Returns true if one of the next rows has as many cells as the header.
+fn has_complete_row(
+    redact: &RedactionRules,
+    reader: &mut RowReader<'_>,
+    mut from: usize,
+    header: &Header,
+) -> bool {
+    for _ in 0..=MAX_GAP_ROWS {
+        match find_row(redact, reader, from, header) {
+            Some(row) if row.is_complete => return true,
+            Some(row) => from = row.end,
+            None => return false,
+        }
+    }
+    false
 }
 
 /// A header with hidden columns.
@@ -78,13 +141,14 @@ impl Header {
         }
         DELIMITERS.into_iter().filter(|delimiter| line.contains(*delimiter)).find_map(|delimiter| {
             let (cells, _) = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter)?;
-            let names: Vec<&str> = cells.iter().map(|cell| &line[cell.clone()]).collect();
+            let names: Vec<&str> =
+                cells.iter().map(|cell| line[cell.clone()].trim_start_matches(BYTE_ORDER_MARK)).collect();
             if names.len() < 2 || !names.iter().all(|name| is_column_name(name)) {
                 return None;
             }
             let hidden = names.iter().enumerate().filter_map(|(index, name)| {
-                // `Door Code` is the name `Door_Code`.
-                let verdict = redact.match_name(&name.replace(' ', "_"));
+                // `Door code?` is the name `Door_code`.
+                let verdict = redact.match_name(&name.trim_end_matches(['?', ':', '*']).replace(' ', "_"));
                 let is_hidden = verdict.is_secret || verdict.is_named;
                 is_hidden.then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
@@ -94,13 +158,14 @@ impl Header {
     }
 }
 
-/// Returns true for a name of a few words; an empty one is that of an index column.
+/// Returns true for a name of a few words; an empty one is that of an index column, and four digits are a year.
 fn is_column_name(name: &str) -> bool {
+    let is_year = name.len() == 4 && name.bytes().all(|byte| byte.is_ascii_digit());
     name.len() <= MAX_NAME_BYTES
         && !name.ends_with('.')
         && name.split(' ').count() <= MAX_NAME_WORDS
-        && name.chars().all(|c| c.is_alphanumeric() || " _-./()#%*".contains(c))
-        && (name.is_empty() || name.contains(|c: char| c.is_alphabetic()))
+        && name.chars().all(|c| c.is_alphanumeric() || " _-./()[]#%*&'’?@+$€£°".contains(c))
+        && (name.is_empty() || is_year || name.contains(|c: char| c.is_alphabetic()))
 }
 
 /// Returns true for a line between a header and its rows.

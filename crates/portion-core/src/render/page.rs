@@ -114,8 +114,9 @@ fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
     let ranked = spot.view.top_count().map(|first| first as usize);
     let policy = spot.policy;
     let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
-    let size =
-        spot.view.limit.or(spot.pagination.map(|pace| pace.page_size)).map_or(usual, |size| size as usize);
+    // The pagination of a ranked list is only the size of its numbered pages.
+    let fixed = spot.pagination.filter(|_| ranked.is_none()).map(|pace| pace.page_size);
+    let size = spot.view.limit.or(fixed).map_or(usual, |size| size as usize);
     let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
     let there = chosen.saturating_sub(from);
     PageSizes {
@@ -229,7 +230,7 @@ impl PageBuilder<'_> {
 
     /// Returns what a first reply fixes for the rest of its walk: the page size and the kept fields.
     fn pagination(&self, served: usize, how: &RowFormat, more: bool) -> Pagination {
-        let open = self.fixed_count.is_none() && !self.is_ranked();
+        let open = self.fixed_count.is_none() && self.target.view.limit.is_none();
         let size = match (open, more) {
             (true, true) => served.max(1),
             (true, false) => self.page_size.max(served),

@@ -37,6 +37,13 @@ pub struct Piece {
     pub mime: Option<String>,
 }
 
+impl Piece {
+    /// Returns true unless it is an empty text.
+    pub(super) fn shows_anything(&self) -> bool {
+        !matches!(&self.body, PieceBody::Text(text) if text.is_empty())
+    }
+}
+
 /// Content of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PieceBody {

@@ -7,11 +7,12 @@ use portion_json::path::value_at;
 use portion_json::scan::{JsonKind, unescape};
 use portion_tokens::TokenCounter;
 
-use super::item_costs;
+use super::pass_through::{needs_no_notice, pass_through_cost};
+use super::{Context, item_costs};
 use crate::policy::{FillStrategy, OrderStrategy, Policy};
 use crate::ranking::{RecordScores, order_by_score, select, smoothed_scores};
 use crate::snapshot::{ListItem, OrderedList, Snapshot, Structure};
-use crate::view::{ResolvedRequest, SortOrder, order};
+use crate::view::{ResolvedRequest, SortOrder, Target, order};
 
 /// Largest number of records whose cost is measured. No reply holds more.
 const MAX_COSTED_RECORDS: usize = 1_000;
@@ -19,8 +20,8 @@ const MAX_COSTED_RECORDS: usize = 1_000;
 /// Returns the request with an order for its records: the policy's default order if there is one and the
 /// caller gave none.
 ///
-/// Otherwise records are ranked by their scores if the policy's strategy ranks them and the request is plain
-/// except for its budget.
+/// Otherwise records are ranked by their scores if the policy's strategy ranks them. The order is that of the
+/// plain call, whatever fields, limit or page are requested, so that every record keeps its position.
 ///
 /// Records selected by the policy's [`FillStrategy`] come first, then the others, so that a walk shows every
 /// record once. The id of the view covers everything that the selection depends on.
@@ -49,6 +50,43 @@ pub fn rank(
     ResolvedRequest { view: asked.view.with_order(order), is_plain: plain, ..asked }
 }
 
+/// Returns true if the request shows the list of a payload, in no order of its own, and the plain call does not show it
+/// as received.
+fn may_rank(
+    snapshot: &Snapshot,
+    asked: &ResolvedRequest,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> bool {
+    let view = &asked.view;
+    let is_whole_list = match &view.target {
+        Target::Everything => true,
+        Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
+    };
+    let keeps_order = view.order.is_some() || view.raw || view.range.is_some() || asked.is_continuation;
+    // The order of an answer is that of its query.
+    if !is_whole_list || keeps_order || snapshot.answer().is_some() {
+        return false;
+    }
+    asked.is_plain_except_budget
+        || policy.strategy == OrderStrategy::Ranked
+        || !plain_call_passes(snapshot, policy, counter)
+}
+
+/// Returns true if the plain call shows the payload as received.
+fn plain_call_passes(snapshot: &Snapshot, policy: &Policy, counter: &dyn TokenCounter) -> bool {
+    let plain = ResolvedRequest::for_plain_call(policy);
+    let cx = Context {
+        policy,
+        counter,
+        mint_cursor: &|_| None,
+        read_call: "".into(),
+        query_tool: None,
+        read_uri: None,
+    };
+    needs_no_notice(snapshot) && pass_through_cost(snapshot, &plain, &cx).is_some()
+}
+
 fn score_order(
     snapshot: &Snapshot,
     asked: &ResolvedRequest,
@@ -58,7 +96,7 @@ fn score_order(
     // A list beside other parts is not ranked.
     let mut own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.duplicate.is_none());
     let ((at, part), None) = (own.next()?, own.next()) else { return None };
-    let subject = part.indexed_text().filter(|_| asked.is_plain_except_budget)?;
+    let subject = part.indexed_text().filter(|_| may_rank(snapshot, asked, policy, counter))?;
     let Structure::List(list) = &subject.structure else { return None };
     let text: &str = &subject.text;
     let RecordScores { field, is_distance: distance, text_field: passage, values } =
@@ -69,7 +107,8 @@ fn score_order(
     if policy.fill != FillStrategy::Stop {
         let indices: Arc<[u32]> = ranks.iter().map(|at| *at as u32).collect();
         let rows = OrderedList { text, list, order: Some(&indices) };
-        let (budget, costs) = item_costs(snapshot, asked, rows, MAX_COSTED_RECORDS, policy, counter);
+        let plain = ResolvedRequest { token_budget: asked.plain_budget, ..asked.clone() };
+        let (budget, costs) = item_costs(snapshot, &plain, rows, MAX_COSTED_RECORDS, policy, counter);
         let scores: Vec<f64> =
             ranks.iter().take(costs.len()).filter_map(|at| values.get(*at).copied()).collect();
         let passages = passage.filter(|_| policy.fill == FillStrategy::Value);

@@ -22,9 +22,13 @@ impl<'a> PartWalk<'a> {
     pub(super) fn serves_records(&self) -> bool {
         let Self { request: asked, is_whole: whole, .. } = self;
         let view = &asked.view;
-        let plain = view.field_selection == RequestedFields::Auto
-            && !view.raw
-            && matches!(view.target, Target::Everything);
+        // A page by number, or another order, selects the whole of one part.
+        let is_payload = match &view.target {
+            Target::Everything => true,
+            Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
+        };
+        let plain =
+            view.field_selection == RequestedFields::Auto && !view.raw && view.range.is_none() && is_payload;
         self.cx.policy.render_options.structured != StructuredMode::AsText && plain && !whole
     }
 
@@ -48,21 +52,17 @@ impl<'a> PartWalk<'a> {
             let itself = (shown == at).then_some(Placement::Root);
             let shape = itself.or(part.duplicate.filter(|twin| twin.part == shown).map(twin));
             let shape = shape.filter(|_| node.pointer.is_empty());
-            return Some(self.twin_form(shape.unwrap_or(Placement::UnderPortion), text, room));
+            let Some(shape) = shape else {
+                return Some(self.twin_form(Placement::UnderPortion, text, room));
+            };
+            return Some(self.records_of_text(shown, shape, text, room));
         }
         if self.request.view.raw {
             return Some(StructuredForm::SameAsText(Placement::UnderPortion));
         }
         match part.duplicate {
             Some(own) if text.notice_part.as_ref().is_some_and(|shaped| shaped.part_index == own.part) => {
-                let is_whole = |shaped: &RenderedPart| !shaped.rendering.needs_notice();
-                if !self.serves_records() || text.notice_part.as_ref().is_some_and(is_whole) {
-                    return Some(self.twin_form(twin(own), text, room));
-                }
-                Some(match self.whole_records(own.part, &room) {
-                    Some(records) => StructuredForm::TextVariant(Box::new(records), twin(own)),
-                    None => self.twin_form(Placement::UnderPortion, text, room),
-                })
+                Some(self.records_of_text(own.part, twin(own), text, room))
             }
             _ => {
                 let records = if self.serves_records() { self.whole_records(at, &room) } else { None };
@@ -76,6 +76,24 @@ impl<'a> PartWalk<'a> {
                     || Self { allows_tables: false, ..*self }.render_parts(&[at], from, room, false);
                 Some(StructuredForm::OwnPart(Box::new(records.unwrap_or_else(objects)), shape))
             }
+        }
+    }
+
+    /// Returns whole records of the part that the text shows, or the content of the text if that is whole.
+    fn records_of_text(
+        &self,
+        part: usize,
+        shape: Placement<'a>,
+        text: &ReplyContent<'a>,
+        room: RemainingBudget<'_>,
+    ) -> StructuredForm<'a> {
+        let is_whole = |shaped: &RenderedPart| !shaped.rendering.needs_notice();
+        if !self.serves_records() || text.notice_part.as_ref().is_some_and(is_whole) {
+            return self.twin_form(shape, text, room);
+        }
+        match self.whole_records(part, &room) {
+            Some(records) => StructuredForm::TextVariant(Box::new(records), shape),
+            None => self.twin_form(Placement::UnderPortion, text, room),
         }
     }
 

@@ -65,7 +65,7 @@ pub(super) struct ReplyContent<'a> {
 impl ReplyContent<'_> {
     /// Returns true if anything is shown.
     fn shows_anything(&self) -> bool {
-        self.pieces.iter().any(|piece| !matches!(&piece.body, PieceBody::Text(text) if text.is_empty()))
+        self.pieces.iter().any(Piece::shows_anything)
     }
 
     /// Returns the part that the notice is about and the number of its items shown.
@@ -349,7 +349,8 @@ impl<'a> PartWalk<'a> {
         }
         let rest: Vec<usize> =
             walked.into_iter().filter(|at| companions.binary_search(at).is_err()).collect();
-        let mut channel = self.render_parts(&rest, from, room, !shown.is_empty());
+        let is_accompanied = shown.iter().any(Piece::shows_anything);
+        let mut channel = self.render_parts(&rest, from, room, is_accompanied);
         if !shown.is_empty() {
             let order: HashMap<&str, usize> =
                 parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();

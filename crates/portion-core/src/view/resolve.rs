@@ -23,6 +23,8 @@ pub struct ResolvedRequest {
     pub start: Position,
     /// Tokens that the reply may cost.
     pub token_budget: usize,
+    /// Tokens that the reply to the plain call may cost. The selection of ranked records depends on it.
+    pub(crate) plain_budget: usize,
     /// Tokens of these for the images and audio that the reply shows.
     pub(crate) media_tokens: usize,
     /// True if the caller gave a token budget or a limit. Chunks of text then have that size.
@@ -61,6 +63,7 @@ impl ResolvedRequest {
             view,
             start: from,
             token_budget: tokens,
+            plain_budget: tokens,
             media_tokens: 0,
             has_explicit_size: false,
             item_count: None,
@@ -175,6 +178,7 @@ pub fn resolve(
         view,
         start: from,
         token_budget: tokens,
+        plain_budget: request.max_tokens.unwrap_or(policy.reply_target),
         media_tokens: media,
         has_explicit_size: sized,
         item_count: count,

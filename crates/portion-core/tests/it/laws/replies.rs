@@ -44,3 +44,11 @@ fn an_empty_list_may_lose_its_wrapper() {
 fn the_least_budget_holds_cursors_at_their_charge() {
     check(Dice::new(18_131_236_861_490_426_402)).expect("it is checked");
 }
+
+/// An empty text before an image that does not fit: the reply describes the image, because the text shows nothing.
+#[test]
+fn an_empty_text_does_not_postpone_an_image() {
+    let mut choices = [0; 38];
+    (choices[6], choices[30], choices[33], choices[34], choices[37]) = (1, 6, 1, 8, 1);
+    super::stored::check(Dice::replay(&choices)).expect("it is checked");
+}

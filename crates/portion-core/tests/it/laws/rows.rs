@@ -139,3 +139,44 @@ fn structured_content_is_never_a_table() {
     }
     assert!(tables > 30, "{tables} tables");
 }
+
+/// `structuredContent` has whole records also on numbered pages, at offsets and in another order, where the text may be
+/// condensed.
+#[test]
+fn structured_content_of_every_page_has_whole_records() {
+    let items: Vec<String> = (0..120)
+        .map(|i| {
+            let notes = format!("arrives late, at gate {i}; ").repeat(9);
+            format!(
+                "{{\"id\":{i},\"name\":\"Guest {i}\",\"notes\":\"{notes}\",\"address\":\"{i} Lake Road\"}}"
+            )
+        })
+        .collect();
+    let list = format!("{{\"guests\":[{}]}}", items.join(","));
+    let mut payload = text_payload(list.clone());
+    let block = portion_core::payload::Content::Structured(list);
+    payload.blocks.push(portion_core::payload::Block::new("/structuredContent", block));
+    let session = Session::new(payload, Policy::default(), Tokenizer::Chars4.counter());
+    let first = session.call(&Request::default()).expect("plain").expect("large");
+    let check = |request: &Request| {
+        let fresh = session.call(request).expect("valid").expect("asked for");
+        let again = session.recall(&first.view.root_with_pagination(), request).expect("valid");
+        for reply in [fresh, again] {
+            let structured: serde_json::Value =
+                serde_json::from_str(reply.portion.structured().expect("both forms")).expect("JSON");
+            let shown = structured["guests"].as_array().expect("a list of its own name");
+            assert!(!shown.is_empty(), "{request:?}");
+            for record in shown {
+                let whole = serde_json::from_str::<serde_json::Value>(
+                    &items[record["id"].as_u64().expect("a number") as usize],
+                );
+                assert_eq!(*record, whole.expect("JSON"), "{request:?}");
+            }
+            assert!(structured["nextCursor"].is_string(), "{request:?}: {}", structured["meta"]);
+        }
+    };
+    check(&Request { page: Some(2), ..Request::default() });
+    check(&Request { page: Some(2), limit: Some(40), ..Request::default() });
+    check(&Request { offset: Some(30), ..Request::default() });
+    check(&Request { sort: Some("id desc".into()), ..Request::default() });
+}

@@ -35,7 +35,7 @@ fn assert_same(here: &[Reply], there: &[Reply]) {
 }
 
 /// Compares replies from a snapshot with those from its encoding.
-fn check(mut dice: Dice) -> TestCaseResult {
+pub(crate) fn check(mut dice: Dice) -> TestCaseResult {
     let policy = requests::policy(&mut dice);
     let counter = requests::counter(&mut dice);
     let here = Session::new(payloads::payload(&mut dice), policy.clone(), counter);

@@ -1,8 +1,10 @@
 //! Tests which lists are recognised as retrieval results, and which keep their order.
 
+use portion_core::payload::{Block, Content, Payload, QueryAnswer};
 use portion_core::policy::{OrderStrategy, Policy};
+use portion_core::snapshot::capture;
 
-use super::material::{call, snapshot};
+use super::material::{self, call, snapshot};
 
 /// Returns true if a list of such records, made distinct by `{i}`, is ranked.
 fn is_ranked(record: &str, strategy: OrderStrategy, controls: &[(&str, &str)]) -> bool {
@@ -47,14 +49,48 @@ fn other_lists_keep_their_order() {
 }
 
 #[test]
-fn explicit_requests_are_not_ranked() {
+fn only_another_order_keeps_a_list_from_being_ranked() {
     let record = r#"{"id":{i},"score":0.{i},"text":"{text}"}"#;
     for strategy in [OrderStrategy::Auto, OrderStrategy::Ranked] {
-        for controls in
-            [("limit", "5"), ("sort", "\"id\""), ("page", "2"), ("fields", "\"id\""), ("offset", "3")]
-        {
-            assert!(!is_ranked(record, strategy, &[controls]), "{controls:?}");
+        assert!(!is_ranked(record, strategy, &[("sort", "\"id\"")]));
+        for controls in [
+            ("limit", "5"),
+            ("page", "2"),
+            ("fields", "\"id\""),
+            ("fields", "\"all\""),
+            ("offset", "3"),
+            ("maxTokens", "1000"),
+        ] {
+            assert!(is_ranked(record, strategy, &[controls]), "{controls:?}");
         }
-        assert!(is_ranked(record, strategy, &[("maxTokens", "1000")]));
     }
+}
+
+/// The plain call shows a small list as received, so that other requests show it in the same order.
+#[test]
+fn a_list_that_passes_as_received_keeps_its_order() {
+    let records: Vec<String> = (0..9)
+        .map(|i| format!("{{\"id\":{i},\"score\":0.{i},\"text\":\"{}\"}}", "a thin wing ".repeat(30)))
+        .collect();
+    let snapshot = snapshot(&format!("[{}]", records.join(",")));
+    let policy = Policy::default();
+    assert!(call(&snapshot, &[], &policy).is_none());
+    for controls in [("fields", "\"all\""), ("limit", "5"), ("offset", "0")] {
+        let reply = call(&snapshot, &[controls], &policy).expect("asked for");
+        assert!(reply.text().starts_with("[{\"id\":0,"), "{controls:?}: {}", reply.text());
+    }
+    // Less than the whole is the best of it.
+    let reply = call(&snapshot, &[("maxTokens", "600")], &policy).expect("asked for");
+    assert!(reply.text().starts_with("[{\"id\":8,"), "{}", reply.text());
+}
+
+/// The order of the rows of an answer is that of its query.
+#[test]
+fn answers_keep_their_order() {
+    let text = material::passages(90);
+    let block = Block::new("/content/0/text", Content::Text(text));
+    let answer = QueryAnswer { match_count: 90, ..QueryAnswer::default() };
+    let snapshot = capture(Payload { blocks: vec![block], query_answer: Some(answer), ..Payload::default() });
+    let reply = call(&snapshot, &[], &Policy::default()).expect("large");
+    assert!(reply.text().contains("\"chunks\":[{\"id\":\"p0\""), "{}", &reply.text()[..200]);
 }

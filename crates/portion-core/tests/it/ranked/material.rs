@@ -6,7 +6,9 @@ use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::rank;
-use portion_core::render::{Context, FirstReply, Portion, first_reply, follow_up_reply};
+use portion_core::render::{
+    Context, FirstReply, Portion, first_reply, follow_up_reply, view_with_pagination,
+};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, ResolvedRequest, View, resolve};
 use portion_tokens::{TokenCounter, Tokenizer};
@@ -79,7 +81,8 @@ fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: 
     let next = notice.get("nextCursor").and_then(Value::as_str);
     let next = next
         .map(|token| keyring().verify(token, &Scope::from_principal("ranked")).expect("its own").position);
-    Some(Reply { portion, meta: notice["meta"].clone(), view: asked.view.clone(), next })
+    let view = view_with_pagination(asked.view.clone(), &portion);
+    Some(Reply { meta: notice["meta"].clone(), view, next, portion })
 }
 
 /// Returns the first reply to a call, or `None` if the payload passes untouched.
@@ -92,9 +95,25 @@ pub(crate) fn call(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Poli
     render(snapshot, &rank(snapshot, asked, policy, counter()), policy, true)
 }
 
+/// Makes the same call again with these controls, answered from the stored snapshot.
+pub(crate) fn recall(
+    snapshot: &Snapshot,
+    first: &Reply,
+    controls: &[(&str, &str)],
+    policy: &Policy,
+) -> Reply {
+    let mut request = Request::default();
+    for (name, json) in controls {
+        request.set_control(name, json, policy).expect("a control");
+    }
+    let root = first.view.root_with_pagination();
+    let asked = resolve(snapshot, Some((&root, Position::default())), &request, policy).expect("it is there");
+    render(snapshot, &rank(snapshot, asked, policy, counter()), policy, true).expect("a page")
+}
+
 /// Returns the first reply and all follow-ups.
-pub(crate) fn walk(snapshot: &Snapshot, policy: &Policy) -> Vec<Reply> {
-    let mut replies: Vec<Reply> = call(snapshot, &[], policy).into_iter().collect();
+pub(crate) fn walk(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Policy) -> Vec<Reply> {
+    let mut replies: Vec<Reply> = call(snapshot, controls, policy).into_iter().collect();
     while let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next?))) {
         let asked = resolve(snapshot, Some((view, next)), &Request::default(), policy).expect("it goes on");
         let reply = render(snapshot, &rank(snapshot, asked, policy, counter()), policy, false);

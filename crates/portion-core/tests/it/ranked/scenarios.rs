@@ -4,7 +4,7 @@ use portion_core::policy::{FillStrategy, OrderStrategy, Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::material::{Reply, call, counter, passages, scores, snapshot, told, walk};
+use super::material::{Reply, call, counter, passages, recall, scores, snapshot, told, walk};
 
 const FILLS: [FillStrategy; 3] = [FillStrategy::Stop, FillStrategy::Skip, FillStrategy::Value];
 
@@ -93,13 +93,42 @@ fn a_walk_shows_every_record_once() {
         whole["chunks"].as_array().expect("a list").iter().map(Value::to_string).collect();
     all.sort();
     for fill in FILLS {
-        let replies = walk(&snapshot(&text), &policy(fill));
+        let replies = walk(&snapshot(&text), &[], &policy(fill));
         let mut shown: Vec<String> = replies.iter().flat_map(Reply::records).collect();
         shown.sort();
         assert!(replies.len() > 2 && shown == all, "{fill:?}: {} of {}", shown.len(), all.len());
         // After the selected passages, the others come by score as well.
         let rest: Vec<String> = replies[1..].iter().flat_map(Reply::records).collect();
         assert!(scores(&rest).is_sorted_by(|a, b| a >= b), "{fill:?}");
+    }
+}
+
+/// Returns all records of a walk, in order.
+fn all_records(replies: &[Reply]) -> Vec<String> {
+    replies.iter().flat_map(Reply::records).collect()
+}
+
+/// Records have the same positions with all fields, with a limit, and by page numbers.
+#[test]
+fn every_request_shows_the_same_order() {
+    let snapshot = snapshot(&passages(150));
+    for fill in FILLS {
+        let policy = policy(fill);
+        let plain = walk(&snapshot, &[], &policy);
+        let all = all_records(&plain);
+        for controls in [("fields", "\"all\""), ("limit", "7"), ("fields", "\"id,score,text\"")] {
+            let replies = walk(&snapshot, &[controls], &policy);
+            assert!(all_records(&replies) == all, "{fill:?} {controls:?}");
+        }
+        // A numbered page continues where the first reply ended.
+        let second = recall(&snapshot, &plain[0], &[("page", "2")], &policy);
+        let served = plain[0].records().len();
+        assert_eq!(second.meta["offset"], served, "{fill:?}");
+        assert_eq!(second.records()[0], all[served], "{fill:?}");
+        let fresh = call(&snapshot, &[("page", "2")], &policy).expect("large");
+        assert_eq!(fresh.records(), second.records(), "{fill:?}");
+        let from = recall(&snapshot, &plain[0], &[("offset", "3"), ("fields", "\"all\"")], &policy);
+        assert_eq!(from.records()[0], all[3], "{fill:?}");
     }
 }
 
@@ -120,7 +149,7 @@ fn a_passage_that_does_not_fit_is_summarized() {
         "a few words. ".repeat(20),
     );
     let snapshot = snapshot(&huge);
-    let replies = walk(&snapshot, &policy(FillStrategy::Stop));
+    let replies = walk(&snapshot, &[], &policy(FillStrategy::Stop));
     assert!(replies[0].text().contains("\"id\":\"a\"") && !replies[0].text().contains("\"id\":\"b\""));
     assert!(replies.iter().any(|reply| reply.text().contains("\"id\":\"b\"")));
 }
@@ -139,7 +168,7 @@ proptest! {
         };
         let records: Vec<String> = records.iter().enumerate().map(record).collect();
         let policy = Policy { reply_target: target, strategy: OrderStrategy::Ranked, ..policy(fill) };
-        let replies = walk(&snapshot(&format!("[{}]", records.join(","))), &policy);
+        let replies = walk(&snapshot(&format!("[{}]", records.join(","))), &[], &policy);
         let mut shown = Vec::new();
         for reply in &replies {
             prop_assert!(reply.portion.tokens() <= 4_000);

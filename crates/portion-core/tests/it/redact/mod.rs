@@ -227,6 +227,24 @@ fn columns_of_delimited_text() {
     );
     // A quote that is not closed is a letter.
     check("id,token\n1,\"t1\n2,t2\n", "id,token\n1,[redacted]\n2,[redacted]\n", &["token"]);
+    // Blank lines, rows of one cell and a faulty first row do not end the table if a complete row follows.
+    check(
+        "id,token\n\n1,t1\n\n \n,\n2,t2\nEurope\n3,t3\n\nThe end, more or less, of it.\n",
+        "id,token\n\n1,[redacted]\n\n \n,\n2,[redacted]\nEurope\n3,[redacted]\n\nThe end, more or less, of it.\n",
+        &["token"],
+    );
+    check(
+        "id,name,token\n1,Smith, Ann,t1\n2,Bob,t2\n",
+        "id,name,token\n1,Smith, [redacted],[redacted]\n2,Bob,[redacted]\n",
+        &["token"],
+    );
+    // Names with a byte order mark, with signs, of several words, and of years.
+    check("\u{feff}token,id\nt1,1\n", "\u{feff}token,id\n[redacted],1\n", &["token"]);
+    check(
+        "Guest's name,Door code?,Price [€] & fee,Number of guests who stay,2025\nAnn,4711,9,2,3\n",
+        "Guest's name,Door code?,Price [€] & fee,Number of guests who stay,2025\nAnn,[redacted],9,2,3\n",
+        &["Door code?"],
+    );
     // A cell of JSON does not end the table.
     check(
         "id,meta,token\n1,\"{\"\"a\"\":1}\",t1\n2,{\"a\":1},t2\n3,,t3\n",
