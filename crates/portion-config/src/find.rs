@@ -1,7 +1,6 @@
 //! Finds the configuration file and reads the environment of this process.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use etcetera::BaseStrategy as _;
 use thiserror::Error;
 
 use crate::document::MAX_DOCUMENT_BYTES;
+use crate::named_file::read_named_text;
 use crate::reference::ProcessEnvironment;
 use crate::sources::Sources;
 
@@ -62,11 +62,5 @@ pub fn locate_file(named: Option<&Path>) -> Option<PathBuf> {
 /// If it cannot be read, is not text, or is larger than [`MAX_DOCUMENT_BYTES`].
 pub fn read_file(path: &Path) -> Result<String, UnreadableFile> {
     let unreadable = |why| UnreadableFile { path: path.to_owned(), source: why };
-    let mut text = String::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_DOCUMENT_BYTES as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() > MAX_DOCUMENT_BYTES {
-        return Err(unreadable(io::Error::other(format!("it is larger than {MAX_DOCUMENT_BYTES} bytes"))));
-    }
-    Ok(text)
+    read_named_text(path, MAX_DOCUMENT_BYTES).map_err(unreadable)
 }

@@ -14,6 +14,7 @@ pub mod history;
 pub mod key;
 pub mod live;
 pub mod manual;
+pub mod named_file;
 pub mod origin;
 pub mod pattern;
 pub mod problem;

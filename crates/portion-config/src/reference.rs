@@ -6,14 +6,20 @@
 use std::collections::BTreeMap;
 use std::env::VarError;
 use std::fmt;
+use std::path::Path;
 
 use portion_core::redact::RedactionRules;
 use thiserror::Error;
+
+use crate::named_file::read_named_text;
 
 /// Words in the names of secrets, in addition to those by which payloads are
 /// [redacted](RedactionRules::default_secrets).
 const SECRET_WORDS: &[&str] =
     &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
+
+/// Largest file with a secret, in bytes.
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// Characters of 32 bytes in base64, without padding.
 const MIN_KEY_CHARACTERS: usize = 43;
@@ -46,7 +52,7 @@ impl SecretResolver for ProcessEnvironment {
     }
 
     fn file(&self, path: &str) -> Result<String, ExpandError> {
-        std::fs::read_to_string(path)
+        read_named_text(Path::new(path), MAX_FILE_BYTES)
             .map_err(|error| ExpandError::Unreadable { path: path.to_owned(), reason: error.to_string() })
     }
 }

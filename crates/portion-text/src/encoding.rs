@@ -1,6 +1,7 @@
 //! Recognises the encoding of bytes that should be text.
 
 use std::borrow::Cow;
+use std::char::DecodeUtf16Error;
 
 /// Bytes at the beginning that are inspected.
 const SAMPLE_BYTES: usize = 64 << 10;
@@ -34,8 +35,8 @@ const SIGNATURES: [(&[u8], &str); 16] = [
 pub enum Decoded<'a> {
     /// UTF-8. Invalid sequences are replaced by U+FFFD, and counted.
     Utf8(Cow<'a, str>, usize),
-    /// Text in another encoding, with its name.
-    Other(String, &'static str),
+    /// Text in another encoding, with its name. Invalid sequences are replaced by U+FFFD, and counted.
+    Other(String, &'static str, usize),
     /// No text, with the name of its format if that is known.
     Binary(Option<&'static str>),
 }
@@ -45,17 +46,26 @@ pub enum Decoded<'a> {
 /// ```
 /// use portion_text::encoding::{Decoded, decode};
 ///
-/// assert_eq!(decode(b"caf\xe9"), Decoded::Other("café".to_owned(), "Windows-1252"));
-/// assert_eq!(decode(b"\xff\xfeo\0k\0"), Decoded::Other("ok".to_owned(), "UTF-16LE"));
+/// assert_eq!(decode(b"caf\xe9"), Decoded::Other("café".to_owned(), "Windows-1252", 0));
+/// assert_eq!(decode(b"\xff\xfeo\0k\0"), Decoded::Other("ok".to_owned(), "UTF-16LE", 0));
 /// assert_eq!(decode(b"%PDF-1.7 \x00\xff"), Decoded::Binary(Some("a PDF document")));
 /// ```
 pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     let utf16 = |body: &[u8], name: &'static str| {
         let read = if name == "UTF-16LE" { u16::from_le_bytes } else { u16::from_be_bytes };
-        let units = body.as_chunks::<2>().0.iter().map(|unit| read(*unit));
-        let text: String =
-            char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-        Decoded::Other(text, name)
+        let (units, half_unit) = body.as_chunks::<2>();
+        let mut invalid_count = 0;
+        let mut character = |unit: Result<char, DecodeUtf16Error>| {
+            invalid_count += usize::from(unit.is_err());
+            unit.unwrap_or(char::REPLACEMENT_CHARACTER)
+        };
+        let mut text: String =
+            char::decode_utf16(units.iter().map(|unit| read(*unit))).map(&mut character).collect();
+        if !half_unit.is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            invalid_count += 1;
+        }
+        Decoded::Other(text, name, invalid_count)
     };
     match bytes {
         [0xff, 0xfe, body @ ..] => return utf16(body, "UTF-16LE"),
@@ -94,7 +104,7 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
         0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
         byte => char::from(*byte),
     };
-    Decoded::Other(bytes.iter().map(character).collect(), "Windows-1252")
+    Decoded::Other(bytes.iter().map(character).collect(), "Windows-1252", 0)
 }
 
 #[cfg(test)]
@@ -121,13 +131,23 @@ mod tests {
                 .flat_map(|unit| if is_big { unit.to_be_bytes() } else { unit.to_le_bytes() })
                 .collect();
             let name = if is_big { "UTF-16BE" } else { "UTF-16LE" };
-            prop_assert_eq!(decode(&bytes), Decoded::Other(text, name));
+            prop_assert_eq!(decode(&bytes), Decoded::Other(text, name, 0));
         }
     }
 
     #[test]
+    fn invalid_units_are_replaced_and_counted() {
+        let check = |bytes: &[u8], text: &str, invalid_count| {
+            assert_eq!(decode(bytes), Decoded::Other(text.to_owned(), "UTF-16LE", invalid_count));
+        };
+        check(b"\xff\xfea\0\x00\xd8b\0", "a\u{fffd}b", 1);
+        // Half a unit at the end.
+        check(b"\xff\xfea\0b", "a\u{fffd}", 1);
+    }
+
+    #[test]
     fn other_encodings_are_recognised() {
-        assert_eq!(decode(b"f\xfcr 5 \x80"), Decoded::Other("für 5 €".to_owned(), "Windows-1252"));
+        assert_eq!(decode(b"f\xfcr 5 \x80"), Decoded::Other("für 5 €".to_owned(), "Windows-1252", 0));
         assert_eq!(decode("größer \u{fffd}".as_bytes()), Decoded::Utf8("größer \u{fffd}".into(), 0));
         let damaged = [&b"\xff "[..], "größe, Länge, Höhe".as_bytes()].concat();
         assert_eq!(decode(&damaged), Decoded::Utf8("\u{fffd} größe, Länge, Höhe".into(), 1));

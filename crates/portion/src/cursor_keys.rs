@@ -6,9 +6,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use portion_config::named_file::read_named_text;
 use portion_core::cursor::Scope;
 use thiserror::Error;
 
+/// Largest file of keys, in bytes.
+const MAX_FILE_BYTES: usize = 1 << 20;
 /// Fewest bytes of a key.
 const MIN_KEY_BYTES: usize = 32;
 /// How to make a key.
@@ -43,7 +46,7 @@ impl CursorKeys {
     /// If there is no key, or a line is not one.
     pub(crate) fn read(text: &str) -> Result<Self, CursorKeyError> {
         let path = Path::new(text.trim());
-        match fs::read_to_string(path) {
+        match read_named_text(path, MAX_FILE_BYTES) {
             Ok(content) => {
                 warn_if_public(path);
                 Self::parse(&content)

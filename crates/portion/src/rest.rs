@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use portion_config::named_file::read_named_text;
 use portion_config::reference::{ProcessEnvironment, expand};
 use portion_config::{OAuthConfig, RestConfig};
 use portion_mcp::upstream::link::rest::{ClientCredentials, RestConnector, RestOptions};
@@ -21,7 +22,7 @@ const MAX_FULL_TOOLS: usize = 60;
 /// Faults of a document that are logged.
 const MAX_LOGGED_FAULTS: usize = 5;
 /// Largest document, in bytes.
-const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
+pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 
 /// A REST API on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -305,11 +306,7 @@ pub(crate) fn advise_on_large_list(is_lazy: bool) {
 }
 
 fn read_document(file: &Path) -> Result<String, Box<dyn Error>> {
-    let size = std::fs::metadata(file)?.len();
-    if size > MAX_DOCUMENT_BYTES {
-        return Err(format!("it has {size} bytes; the maximum is {MAX_DOCUMENT_BYTES}").into());
-    }
-    Ok(std::fs::read_to_string(file)?)
+    Ok(read_named_text(file, MAX_DOCUMENT_BYTES)?)
 }
 
 fn base64_encoded(text: &str) -> String {

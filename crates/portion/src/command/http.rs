@@ -10,6 +10,7 @@ use std::sync::Arc;
 use clap::Args;
 use hyper::Request;
 use hyper::body::Incoming;
+use portion_config::named_file::read_named_text;
 use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
 use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
@@ -27,6 +28,7 @@ use crate::api_callers::ApiCallers;
 use crate::exposure::Listener;
 use crate::options::{ApiKeys, ConfigOptions as Keys};
 use crate::remote::RemoteServer;
+use crate::rest::MAX_DOCUMENT_BYTES;
 use crate::server::{Server, ServerIds};
 use crate::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
 use tower_layer::Layer as _;
@@ -158,7 +160,7 @@ impl Options {
     fn routes(&self) -> Result<Vec<Route>, String> {
         let Some(file) = &self.openapi else { return Ok(Vec::new()) };
         let named = |error: &dyn Display| format!("--openapi {}: {error}", file.display());
-        let document = std::fs::read_to_string(file).map_err(|error| named(&error))?;
+        let document = read_named_text(file, MAX_DOCUMENT_BYTES).map_err(|error| named(&error))?;
         openapi::routes(&document).map_err(|error| named(&error))
     }
 

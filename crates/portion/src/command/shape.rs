@@ -4,6 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use portion_config::{Config, Warnings, find};
@@ -36,6 +39,9 @@ Examples:
   portion shape server.log --find 'connection refused'
 
 The cursors shown cannot be used. They are printed because they are part of the cost of a reply.";
+
+/// Time after which the user is told that the end of the input is awaited.
+const SLOW_READ: Duration = Duration::from_secs(2);
 
 /// Options of `portion shape`.
 #[derive(Debug, Args)]
@@ -155,9 +161,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let file = options.file.display();
     let (text, invalid_utf8) = match decode(&bytes) {
         Decoded::Utf8(text, invalid_count) => (text.into_owned(), invalid_count),
-        Decoded::Other(text, encoding) => {
+        Decoded::Other(text, encoding, invalid_count) => {
             anstream::eprintln!("portion: {file} is {encoding}; it is shown as UTF-8");
-            (text, 0)
+            (text, invalid_count)
         }
         Decoded::Binary(format) => {
             let (size, format) = (bytes.len(), format.unwrap_or("of an unknown format"));
@@ -216,16 +222,39 @@ fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     let unreadable = |why| ShapeError::Unreadable { file: file(), source: why };
     let most = limit as u64 + 1;
     let mut bytes = Vec::new();
-    if options.file.as_os_str() == "-" {
+    let is_stdin = options.file.as_os_str() == "-";
+    let is_file = !is_stdin && std::fs::metadata(&options.file).map_err(unreadable)?.is_file();
+    // A pipe may have no writer, and a terminal waits for input.
+    let waiting = (!is_file).then(|| SlowReadHint::start(file()));
+    if is_stdin {
         std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
         let opened = std::fs::File::open(&options.file).map_err(unreadable)?;
         opened.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     }
+    drop(waiting);
     if bytes.len() > limit {
         return Err(ShapeError::TooLarge { file: file(), limit });
     }
     Ok(bytes)
+}
+
+/// Prints a line if reading takes long. Dropping it ends the wait.
+struct SlowReadHint {
+    _done: Sender<()>,
+}
+
+impl SlowReadHint {
+    fn start(file: String) -> Self {
+        let (done, ended) = mpsc::channel::<()>();
+        thread::spawn(move || {
+            if ended.recv_timeout(SLOW_READ) == Err(RecvTimeoutError::Timeout) {
+                let name = if file == "-" { "stdin" } else { file.as_str() };
+                anstream::eprintln!("portion: waiting for the end of {name}, which is not a regular file");
+            }
+        });
+        Self { _done: done }
+    }
 }
 
 fn print_reply(snapshot: &Snapshot, reply: &FirstReply) -> CommandResult {

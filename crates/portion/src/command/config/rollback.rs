@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use portion_config::history::{History, Version};
-use portion_config::{Config, Sources, diff, user_dirs};
+use portion_config::{Config, Sources, diff, find, user_dirs};
 
 use super::changes::format_changes;
 use super::sources::{print, require_file, sources};
@@ -28,7 +28,7 @@ pub(super) fn list(named: Option<&Path>) -> CommandResult {
 pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
     let file = require_file(named)?;
     let history = open_history(&file)?;
-    let present = std::fs::read_to_string(&file).unwrap_or_default();
+    let present = find::read_file(&file).unwrap_or_default();
     let number = match version {
         Some(number) => number,
         None => match history.previous(&present)? {
