@@ -1,4 +1,4 @@
-//! What is sent for a path.
+//! Tests the response for each path.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -159,7 +159,7 @@ fn records_have_the_names_that_are_promised() {
     }
 }
 
-/// What stands between two texts, each time.
+/// Returns each text between two others.
 fn between<'a>(page: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
     page.split(begin).skip(1).filter_map(|rest| rest.split(end).next()).collect()
 }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// What the value of a keyword may be.
+/// Allowed values of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeywordKind {
     Schema,

@@ -1,4 +1,4 @@
-//! How a tool pages its own results: names of its arguments, and places of the list and its totals in its results.
+//! Describes how a tool pages its own results: names of arguments, and places of the list and its totals in results.
 //!
 //! With a [`Pushdown`], the gateway fetches the pages of a tool itself and serves them as one list.
 //!
@@ -99,7 +99,7 @@ pub struct InvalidPushdown {
     pub setting: String,
     /// Problem, as the end of a sentence about the setting.
     pub problem: String,
-    /// What to write instead.
+    /// Text to write instead.
     pub fix: String,
 }
 

@@ -45,7 +45,7 @@ type FieldValues = Vec<Option<Vec<u8>>>;
 /// Settings of a store.
 #[derive(Clone, Debug)]
 pub struct RedisSettings {
-    /// Where it is.
+    /// Its location.
     pub url: StoreUrl,
     /// Secrets of the names of keys, the one for new keys first. Keys under the others are still found.
     pub secrets: Vec<[u8; 32]>,

@@ -36,7 +36,7 @@ pub struct StoreUrl {
     pub(crate) prefix: String,
 }
 
-/// How the servers of a store are found.
+/// The way to find the servers of a store.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Topology {
     Single,

@@ -18,7 +18,7 @@ pub enum QueryError {
         token: Option<String>,
         /// Most similar existing name, quoted for SQL.
         nearest: Option<String>,
-        /// What to write instead, if that is known.
+        /// Text to write instead, if that is known.
         hint: Option<String>,
         /// Existing tables, the main one first.
         tables: Vec<TableColumns>,

@@ -22,20 +22,20 @@ pub struct QueryResult {
     /// Columns of the result with rounded numbers, and columns with such numbers from which it was computed;
     /// `item` has the numbers exactly.
     pub rounded_columns: Vec<String>,
-    /// How many byte sequences that are no UTF-8 were replaced by U+FFFD.
+    /// Number of byte sequences that are no UTF-8 and were replaced by U+FFFD.
     pub replacement_count: usize,
     /// True if the only row has nothing but 0 and NULL.
     pub is_blank: bool,
-    /// Why nothing was found.
+    /// The reason that nothing was found.
     pub empty_reason: Option<EmptyReason>,
 }
 
-/// Why a statement found nothing.
+/// The reason that a statement found nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmptyReason {
     /// Conditions that are joined by AND, and the number of rows that satisfy each alone.
     pub counts: Vec<(String, i64)>,
-    /// What to compare with instead.
+    /// Value to compare with instead.
     pub hints: Vec<String>,
 }
 

@@ -61,7 +61,7 @@ fn by_all(table: &mut Table, path: &Path) {
     assert!(later.flush(Duration::from_secs(10)));
 }
 
-/// How long each of some seconds of busy traffic takes to be heard.
+/// Times the handling of each of some seconds of busy traffic.
 fn at_rate(observer: &dyn Observer) -> Vec<Duration> {
     let start = Instant::now();
     let timed = |number| {
@@ -72,7 +72,7 @@ fn at_rate(observer: &dyn Observer) -> Vec<Duration> {
     (0..5 * RATE).map(timed).collect()
 }
 
-/// What a record costs all in all, on whichever thread: at 2,000 a second, 25 µs are 5 % of a core.
+/// Measures the whole cost of a record, on all threads: at 2,000 a second, 25 µs are 5 % of a core.
 fn in_all(table: &mut Table, path: &Path) {
     let recorder = Recorder::start(settings(path));
     recorder.observe(event(0));

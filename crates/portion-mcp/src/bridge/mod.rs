@@ -17,7 +17,7 @@ mod session_mode;
 mod stateless;
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use hyper::{Method, Response};
 
@@ -36,6 +36,8 @@ use stateless::StatelessClients;
 pub struct Bridge {
     sessions: Arc<SessionManager>,
     stateless: Arc<StatelessClients>,
+    /// Run when the first client sends a query.
+    query_warning: Once,
 }
 
 impl Bridge {
@@ -50,7 +52,17 @@ impl Bridge {
         Self {
             sessions,
             stateless: Arc::new(StatelessClients::new(connector, processor_factory, limits.idle_timeout)),
+            query_warning: Once::new(),
         }
+    }
+
+    /// Warns once that queries have no effect: the messages of a client are sent without its URL.
+    fn warn_of_query(&self) {
+        self.query_warning.call_once(|| {
+            tracing::warn!(
+                "a client's URL has a query, which is not sent to this server; set it in the server's own URL"
+            );
+        });
     }
 
     async fn handle_post(&self, request: InboundRequest) -> Result<Response<Body>, HttpError> {
@@ -83,6 +95,9 @@ impl Bridge {
 impl Backend for Bridge {
     fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
         Box::pin(async {
+            if request.query.is_some() {
+                self.warn_of_query();
+            }
             let response = if request.method == Method::POST {
                 self.handle_post(request).await
             } else {

@@ -136,7 +136,7 @@ impl Aggregate<RunningPair, Option<f64>> for Covariance {
     }
 }
 
-/// What is asked about conditions.
+/// Question about conditions.
 #[derive(Clone, Copy)]
 enum Quantifier {
     Count,

@@ -59,7 +59,7 @@ impl MemoryMeter {
     }
 }
 
-/// What is wanted of the sorted values.
+/// Result that is computed from the sorted values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measure {
     /// The value at a share, between two neighbours if it is between them.

@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// Whether it is raised next, in whole numbers: above 5 % of 20 or more, until it is at 4 % or below.
+/// Returns true if the alert is raised next, in whole numbers: above 5 % of 20 or more, until it is at 4 % or below.
 fn expect(raised: bool, requests: u64, oversized: u64) -> bool {
     if raised {
         100 * oversized > 4 * requests

@@ -1,4 +1,4 @@
-//! What pages ask for is what was recorded.
+//! Queries of pages return the recorded requests.
 
 use std::sync::Arc;
 

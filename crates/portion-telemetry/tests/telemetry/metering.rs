@@ -1,4 +1,4 @@
-//! What was heard is what is added up, under labels that are bounded.
+//! Events are added up, under bounded labels.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn family(meter: &Meter, metric: &'static Metric) -> Family {
     found.expect("every name is there")
 }
 
-/// What all values of a name come to.
+/// Returns the sum of all values of a name.
 fn sum(meter: &Meter, metric: &'static Metric) -> i64 {
     let points = family(meter, metric).points;
     let values = points.iter().map(|point| match &point.value {

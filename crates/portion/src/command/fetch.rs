@@ -46,7 +46,7 @@ pub(crate) struct Options {
     /// Budget of the chunks' texts, in tokens
     #[arg(long, value_name = "N", default_value_t = MAX_CONTEXT_TOKENS)]
     max_context_tokens: usize,
-    /// What happens after a chunk that does not fit: stop ends, skip goes on, value keeps the most valuable set
+    /// Behaviour after a chunk that does not fit: stop ends, skip goes on, value keeps the most valuable set
     #[arg(long, value_name = "WAY", default_value_t, value_parser = str::parse::<Fill>)]
     fill: Fill,
     /// Counter of the budget: len4 is the number of characters by four, others are o200k, cl100k, claude, chars4, auto

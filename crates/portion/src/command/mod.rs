@@ -25,7 +25,7 @@ pub(crate) mod wrap;
 use std::error::Error;
 use std::process::ExitCode;
 
-/// How a command ends: an exit code, or an error that `main` prints.
+/// The end of a command: an exit code, or an error that `main` prints.
 pub(crate) type CommandResult = Result<ExitCode, Box<dyn Error>>;
 
 /// Exit code for an invalid command line or configuration.

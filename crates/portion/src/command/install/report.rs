@@ -1,4 +1,4 @@
-//! What `install` and `uninstall` print.
+//! The output of `install` and `uninstall`.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
