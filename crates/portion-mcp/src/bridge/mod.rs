@@ -22,9 +22,9 @@ use std::sync::{Arc, Once};
 use hyper::{Method, Response};
 
 use crate::front::http::http_error::HttpError;
-use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
+use crate::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::http::body::Body;
-use crate::mcp::{McpProcessorFactory, ParsedBatch};
+use crate::mcp::McpProcessorFactory;
 use crate::upstream::link::Connector;
 pub use limits::BridgeLimits;
 use responses::{accepted, bad_request, header_value, method_not_allowed};
@@ -66,14 +66,16 @@ impl Bridge {
     }
 
     async fn handle_post(&self, request: InboundRequest) -> Result<Response<Body>, HttpError> {
-        let text = String::from_utf8(request.body).map_err(|error| bad_request(error.to_string()))?;
-        let batch = ParsedBatch::parse(&text).map_err(|error| bad_request(error.to_string()))?;
-        match session_mode::from_post(&request.headers, &batch)? {
+        // `HttpServer` rejects all other posts.
+        let RequestBody::Messages(batch) = request.body else {
+            return Err(bad_request("the body is not a message"));
+        };
+        match session_mode::from_post(&request.headers, &batch.view())? {
             SessionMode::Stateful => {
-                self.sessions.handle_post(&request.principal, &request.headers, &text, &batch).await
+                self.sessions.handle_post(&request.principal, &request.headers, batch).await
             }
             SessionMode::Stateless => {
-                self.stateless.handle_post(&request.principal, &request.headers, &text, &batch).await
+                self.stateless.handle_post(&request.principal, &request.headers, batch).await
             }
         }
     }

@@ -168,6 +168,16 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
     Ok(envelope)
 }
 
+impl MessageOrBatch {
+    /// Returns the messages, and true if they form an array.
+    pub(super) fn into_envelopes(self) -> (Vec<Envelope>, bool) {
+        match self {
+            Self::Single(envelope) => (vec![envelope], false),
+            Self::Batch(batch) => (batch, true),
+        }
+    }
+}
+
 impl Envelope {
     /// Returns the kind of the message; `None` if it is not JSON-RPC, which [`parse`] rejects.
     pub(super) fn kind(&self) -> Option<MessageKind> {

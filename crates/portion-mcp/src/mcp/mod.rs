@@ -10,7 +10,7 @@
 //! - `catalog`: the tools that `tools/list` reports, those that the gateway adds, and the style of the list
 //! - `member_limits`: size limits outside payloads; `reserved_meta`: removes reserved `_meta` members of
 //!   servers
-//! - `parsed_batch`: the view of a message that a transport needs
+//! - `parsed_batch`: the view of a message that a transport needs; `owned_batch`: a parsed text that is passed on
 //! - `request_id_map`: a map by request id
 //! - `header_params`: arguments that are repeated in header fields
 //! - `request_headers`: all header fields in which HTTP repeats parts of a message
@@ -26,6 +26,7 @@ mod envelope;
 pub mod error_code;
 mod header_params;
 mod member_limits;
+mod owned_batch;
 mod parsed_batch;
 mod processor;
 mod processor_factory;
@@ -38,9 +39,8 @@ mod splice;
 mod walk;
 
 pub use header_params::{HeaderArgument, HeaderParam};
-pub use parsed_batch::{
-    InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans, request_whole_results,
-};
+pub use owned_batch::OwnedBatch;
+pub use parsed_batch::{InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans};
 pub(crate) use processor::DormantProcessor;
 pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};
 pub use processor_factory::McpProcessorFactory;

@@ -55,8 +55,7 @@ pub fn replace_spans(text: &str, places: Vec<(Span, String)>) -> String {
 }
 
 /// Requests an unshaped result for every tool call of the text; `None` if there is no tool call.
-pub fn request_whole_results(text: &str) -> Option<String> {
-    let batch = ParsedBatch::parse(text).ok()?;
+pub(super) fn request_whole_results(text: &str, batch: &ParsedBatch<'_>) -> Option<String> {
     let mut splice = Splice::new(text);
     for call in batch.requests().filter(|message| message.method() == "tools/call") {
         let flag_member = format!("\"{WHOLE_RESULT_KEY}\":true");
@@ -79,13 +78,14 @@ impl<'a> ParsedBatch<'a> {
     /// # Errors
     /// [`InvalidMessage`] if the text is not a JSON-RPC 2.0 message or a batch of such messages.
     pub fn parse(text: &'a str) -> Result<Self, InvalidMessage> {
-        use super::envelope::MessageOrBatch;
-        let (envelopes, batch) = match parse(text)? {
-            MessageOrBatch::Single(envelope) => (vec![envelope], false),
-            MessageOrBatch::Batch(envelopes) => (envelopes, true),
-        };
-        let messages = envelopes.into_iter().map(|envelope| MessageView { text, envelope }).collect();
-        Ok(Self { messages, is_batch: batch })
+        let (envelopes, is_batch) = parse(text)?.into_envelopes();
+        Ok(Self::new(text, &envelopes, is_batch))
+    }
+
+    /// Returns the view of messages that are parsed already.
+    pub(super) fn new(text: &'a str, envelopes: &[Envelope], is_batch: bool) -> Self {
+        let messages = envelopes.iter().map(|envelope| MessageView { text, envelope: *envelope }).collect();
+        Self { messages, is_batch }
     }
 
     /// Returns the requests of the batch.
@@ -212,24 +212,23 @@ impl<'a> MessageView<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::request_whole_results;
+    use super::{ParsedBatch, request_whole_results};
 
     #[test]
     fn tool_calls_request_unshaped_results() {
+        let rewritten =
+            |text: &str| request_whole_results(text, &ParsedBatch::parse(text).expect("a message"));
         let check = |params: &str, expect: &str| {
             let call = |params: &str| {
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
             };
-            assert_eq!(request_whole_results(&call(params)), Some(call(expect)));
+            assert_eq!(rewritten(&call(params)), Some(call(expect)));
         };
         check(r#"{"name":"x"}"#, r#"{"name":"x","_meta":{"io.portion/whole":true}}"#);
         check(
             r#"{"_meta":{ "a":1 },"name":"x"}"#,
             r#"{"_meta":{ "a":1,"io.portion/whole":true },"name":"x"}"#,
         );
-        assert_eq!(
-            request_whole_results(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#),
-            None
-        );
+        assert_eq!(rewritten(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#), None);
     }
 }

@@ -18,14 +18,14 @@ use super::upstream_call::PostCaller;
 use super::upstream_client::{self, ForwardError, ForwardedParts, is_event_stream, is_json};
 use super::{ProxyShared, response_with_body, session_not_found, stream};
 use crate::frame::Frame;
-use crate::front::http::InboundRequest;
 use crate::front::http::batch::join_responses;
 use crate::front::http::http_error::{self, HttpError};
+use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::sse::{SseParser, SseSegment};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER};
-use crate::mcp::{McpProcessor, MessageKind, ParsedBatch};
+use crate::mcp::{McpProcessor, MessageKind, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::with_response_id;
 
@@ -60,10 +60,11 @@ struct PostSummary {
 /// Forwards a post and returns the response.
 pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundRequest) -> Response<Body> {
     let InboundRequest { headers, query, body, principal, .. } = request;
-    let Some(summary) = PostSummary::parse(&body) else {
+    let RequestBody::Messages(posted) = body else {
         // `HttpServer` rejects all other posts.
         return HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is not a message").into();
     };
+    let summary = PostSummary::of(&posted.view());
     if !shared.sessions.is_own(&principal) {
         return session_not_found();
     }
@@ -98,7 +99,7 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
         is_batch,
         reserved_ids,
     };
-    let (to_server, mut answers) = post.process_request(body).await;
+    let (to_server, mut answers) = post.process_request(posted).await;
     let Some(to_server) = to_server else { return local_response(&answers, is_batch) };
     if !summary.request_ids.is_empty() {
         post.session.opening.wait_for_stream().await;
@@ -134,17 +135,16 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
 }
 
 impl PostSummary {
-    fn parse(body: &[u8]) -> Option<Self> {
-        let batch = ParsedBatch::parse(std::str::from_utf8(body).ok()?).ok()?;
+    fn of(batch: &ParsedBatch<'_>) -> Self {
         let has_method = |method: &str| batch.messages.iter().any(|message| message.method() == method);
-        Some(Self {
+        Self {
             request_ids: batch.requests().map(|message| message.id().into()).collect(),
             is_batch: batch.is_batch,
             is_initialize: has_method("initialize"),
             is_initialized_notification: has_method("notifications/initialized"),
             // A server may stream a subscription as JSON.
             must_read_response: batch.requests().any(|request| request.method() != "subscriptions/listen"),
-        })
+        }
     }
 }
 
@@ -174,9 +174,9 @@ impl PostExchange {
 
     /// Processes the posted message. Returns the message to forward, if any, and the messages answered here. Sends
     /// internal requests that must be answered first.
-    async fn process_request(&mut self, body: Vec<u8>) -> (Option<Vec<u8>>, Vec<Vec<u8>>) {
+    async fn process_request(&mut self, posted: OwnedBatch) -> (Option<Vec<u8>>, Vec<Vec<u8>>) {
         let (mut to_server, mut answers) = (None, Vec::new());
-        let mut queue = VecDeque::from(self.processor.process_client_frame(Frame::Message(body)).await);
+        let mut queue = VecDeque::from(self.processor.process_client_batch(posted).await);
         while let Some(next) = queue.pop_front() {
             match next {
                 OutgoingMessage::ToServer(message) => to_server = Some(message),
@@ -207,7 +207,7 @@ impl PostExchange {
             return local_response(&answers, self.is_batch);
         };
         let frame = match result {
-            Ok(bytes) if !head.status.is_success() && PostSummary::parse(&bytes).is_none() => {
+            Ok(bytes) if !head.status.is_success() && !is_message(&bytes) => {
                 self.processor.discard_all_pending(bytes.len());
                 return response_with_body(head, bytes);
             }
@@ -403,15 +403,24 @@ async fn run_internal_requests(
     }
 }
 
+/// Returns true if the bytes are a message or a batch.
+fn is_message(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| ParsedBatch::parse(text).is_ok())
+}
+
+/// Returns the id of the first request of a text, as written.
+fn first_request_id(bytes: &[u8]) -> Option<String> {
+    let batch = ParsedBatch::parse(std::str::from_utf8(bytes).ok()?).ok()?;
+    batch.requests().next().map(|request| request.id().to_owned())
+}
+
 /// Sends an internal request and returns the messages of the server, of which the last is the response.
 async fn send_internal_request(
     shared: &ProxyShared,
     forwarded: &ForwardedParts,
     request: Vec<u8>,
 ) -> Vec<Frame> {
-    let request_id = PostSummary::parse(&request)
-        .and_then(|summary| summary.request_ids.into_iter().next())
-        .unwrap_or_default();
+    let request_id = first_request_id(&request).unwrap_or_default();
     let list_headers = if forwarded.headers.contains_key(METHOD_HEADER) {
         vec![(HeaderName::from_static(METHOD_HEADER), HeaderValue::from_static("tools/list"))]
     } else {

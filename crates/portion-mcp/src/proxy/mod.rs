@@ -89,7 +89,7 @@ impl Proxy {
         let session = (method == Method::GET).then(|| sessions.get_or_insert(&principal, processor_factory));
         let stream_request = session.as_ref().map(|session| session.opening.begin_stream_request());
         let forwarded = ForwardedParts { headers, query };
-        let response = match upstream.send(&method, &forwarded, body).await {
+        let response = match upstream.send(&method, &forwarded, body.into_bytes()).await {
             Ok(response) => response,
             Err(error) => {
                 return HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into();

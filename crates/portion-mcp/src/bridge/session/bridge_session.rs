@@ -12,8 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::stream_router::{StreamRouter, Subscription};
-use crate::frame::Frame;
-use crate::mcp::{McpProcessor, MessageView, ParsedBatch};
+use crate::mcp::{McpProcessor, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
@@ -105,24 +104,20 @@ impl BridgeSession {
     /// Forwards a post to the server. Continues even if the future is dropped.
     pub(super) async fn forward_post(
         self: &Arc<Self>,
-        text: &str,
-        batch: &ParsedBatch<'_>,
+        posted: OwnedBatch,
         subscription: Option<Subscription>,
     ) {
-        let cancelled = batch
-            .messages
-            .iter()
-            .filter_map(|message| Some(message.slice(message.cancelled_id()?).to_owned()));
-        let (body, cancelled): (_, Vec<String>) = (text.as_bytes().to_vec(), cancelled.collect());
+        let cancelled_id =
+            |message: &MessageView<'_>| Some(message.slice(message.cancelled_id()?).to_owned());
+        let cancelled: Vec<String> = posted.view().messages.iter().filter_map(cancelled_id).collect();
         let session = Arc::clone(self);
-        let frame = Frame::Message(body);
         // A deferred message must not delay later messages.
-        let is_deferred = subscription.is_some() && self.processor.is_deferred(&frame);
+        let is_deferred = subscription.is_some() && self.processor.defers_batch(&posted);
         let task = tokio::spawn(async move {
             let outgoing = if is_deferred {
-                session.processor.process_deferred(frame).await
+                session.processor.process_deferred_batch(posted).await
             } else {
-                return session.forward_in_order(frame, &cancelled, subscription).await;
+                return session.forward_in_order(posted, &cancelled, subscription).await;
             };
             session.dispatch(outgoing, subscription).await;
             session.changed.notify_waiters();
@@ -130,9 +125,14 @@ impl BridgeSession {
         let _ = task.await;
     }
 
-    async fn forward_in_order(&self, frame: Frame, cancelled: &[String], subscription: Option<Subscription>) {
+    async fn forward_in_order(
+        &self,
+        posted: OwnedBatch,
+        cancelled: &[String],
+        subscription: Option<Subscription>,
+    ) {
         let _order_guard = self.client_order_lock.lock().await;
-        let mut outgoing = self.processor.process_client_frame(frame).await;
+        let mut outgoing = self.processor.process_client_batch(posted).await;
         if let Some(reason) = self.gone_reason.get() {
             // The end of the server has already been processed, so later requests are answered here.
             outgoing.extend(self.processor.on_server_gone(reason));

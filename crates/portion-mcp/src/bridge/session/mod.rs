@@ -27,7 +27,7 @@ use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
 use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
-use crate::mcp::{McpProcessorFactory, MessageView, ParsedBatch};
+use crate::mcp::{McpProcessorFactory, MessageView, OwnedBatch, ParsedBatch};
 use crate::upstream::link::Connector;
 use bridge_session::BridgeSession;
 use portion_gateway::principal::Principal;
@@ -74,13 +74,13 @@ impl SessionManager {
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
-        text: &str,
-        batch: &ParsedBatch<'_>,
+        posted: OwnedBatch,
     ) -> Result<Response<Body>, HttpError> {
+        let batch = posted.view();
         if batch.requests().next().is_none() {
             let session = self.find_session(principal, headers)?;
             session.router().touch(Instant::now());
-            session.forward_post(text, batch, None).await;
+            session.forward_post(posted, None).await;
             return Ok(accepted());
         }
         let accept = AcceptedTypes::from_headers(headers).require_any()?;
@@ -95,11 +95,12 @@ impl SessionManager {
             self.find_session(principal, headers)?
         };
         let guard = NewSessionGuard(is_new.then(|| Arc::clone(&session)));
-        let subscription = session.router().open_post_stream(batch, accept.accepts_stream, Instant::now());
+        let subscription = session.router().open_post_stream(&batch, accept.accepts_stream, Instant::now());
         let reader = SubscriptionReader::new(&session, subscription);
         let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
-        session.forward_post(text, batch, Some(subscription)).await;
-        let mut response = match respond(reader, accept, batch.is_batch, priming).await {
+        let is_batch = batch.is_batch;
+        session.forward_post(posted, Some(subscription)).await;
+        let mut response = match respond(reader, accept, is_batch, priming).await {
             PostResponse::Json(json) if is_new && !is_result(&json) => {
                 return Ok(json_response(StatusCode::OK, json));
             }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::shared_connection::SharedConnection;
 use crate::bridge::post_response::{MessageSource, ResponseMessage, SourceItem};
 use crate::frame::Frame;
-use crate::mcp::McpProcessor;
+use crate::mcp::{McpProcessor, OwnedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
 /// A pending post.
@@ -65,8 +65,8 @@ impl StatelessExchange {
     }
 
     /// Sends the posted request to the server.
-    pub(super) async fn send_request(&mut self, text: &str) {
-        let outgoing = self.processor.process_client_frame(Frame::Message(text.as_bytes().to_vec())).await;
+    pub(super) async fn send_request(&mut self, posted: OwnedBatch) {
+        let outgoing = self.processor.process_client_batch(posted).await;
         self.dispatch(outgoing).await;
     }
 

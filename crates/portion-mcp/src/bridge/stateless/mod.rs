@@ -22,15 +22,14 @@ use tokio::time::timeout;
 
 use super::post_response::{AcceptedTypes, PostResponse, respond};
 use super::{accepted, bad_request};
-use crate::frame::Frame;
 use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::Body;
 use crate::mcp::error_code::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
     PARSE_ERROR, UNSUPPORTED_VERSION,
 };
-use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
-use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
+use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, OwnedBatch, ParsedBatch};
+use crate::message_processor::OutgoingMessage;
 use crate::upstream::link::Connector;
 use exchange::StatelessExchange;
 use portion_gateway::principal::Principal;
@@ -64,9 +63,9 @@ impl StatelessClients {
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
-        text: &str,
-        batch: &ParsedBatch<'_>,
+        posted: OwnedBatch,
     ) -> Result<Response<Body>, HttpError> {
+        let batch = posted.view();
         let [message] = &*batch.messages else {
             return Err(bad_request("this revision has no batches: post one message"));
         };
@@ -75,11 +74,18 @@ impl StatelessClients {
             MessageKind::Response => {
                 Err(bad_request("this revision has no server requests: do not post responses"))
             }
-            MessageKind::Notification => self.handle_notification(principal, text, message).await,
-            MessageKind::Request => self
-                .handle_request(principal, headers, text, message)
-                .await
-                .map_err(|error| error.for_request(message.id())),
+            MessageKind::Notification => {
+                // Its id could be that of another client's request. Clients cancel by disconnecting.
+                if message.method() == "notifications/cancelled" {
+                    return Ok(accepted());
+                }
+                self.forward_notification(principal, posted).await
+            }
+            MessageKind::Request => {
+                let id = message.id().to_owned();
+                let response = self.handle_request(principal, headers, posted).await;
+                response.map_err(|error| error.for_request(&id))
+            }
         }
     }
 
@@ -95,10 +101,11 @@ impl StatelessClients {
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
-        text: &str,
-        request: &MessageView<'_>,
+        posted: OwnedBatch,
     ) -> Result<Response<Body>, HttpError> {
         let mut accept = AcceptedTypes::from_headers(headers).require_any()?;
+        let batch = posted.view();
+        let [request] = &*batch.messages else { return Err(bad_request("post one message")) };
         let method = request.method();
         if method == "subscriptions/listen" {
             if !accept.accepts_stream {
@@ -116,7 +123,7 @@ impl StatelessClients {
         if is_probe && connection.is_unresponsive() {
             return Err(discover_unanswered());
         }
-        exchange.send_request(text).await;
+        exchange.send_request(posted).await;
         let mut response = pin!(respond(exchange, accept, false, None));
         let response = match timeout(DISCOVER_TIMEOUT, &mut response).await {
             Ok(response) => response,
@@ -135,20 +142,15 @@ impl StatelessClients {
         }
     }
 
-    async fn handle_notification(
+    async fn forward_notification(
         self: &Arc<Self>,
         principal: &Principal,
-        text: &str,
-        notification: &MessageView<'_>,
+        notification: OwnedBatch,
     ) -> Result<Response<Body>, HttpError> {
-        // Its id could be that of another client's request. Clients cancel by disconnecting.
-        if notification.method() != "notifications/cancelled" {
-            let connection = self.connection().await?;
-            let frame = Frame::Message(text.as_bytes().to_vec());
-            for outgoing in connection.processor_for(principal).process_client_frame(frame).await {
-                if let OutgoingMessage::ToServer(message) = outgoing {
-                    connection.send_verbatim(message).await;
-                }
+        let connection = self.connection().await?;
+        for outgoing in connection.processor_for(principal).process_client_batch(notification).await {
+            if let OutgoingMessage::ToServer(message) = outgoing {
+                connection.send_verbatim(message).await;
             }
         }
         Ok(accepted())

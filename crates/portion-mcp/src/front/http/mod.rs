@@ -34,6 +34,7 @@ use hyper::{HeaderMap, Method, Response};
 use portion_gateway::principal::Principal;
 
 use crate::http::body::Body;
+use crate::mcp::OwnedBatch;
 
 pub use limits::HttpLimits;
 pub use origin_guard::{OriginGuard, OriginRejected};
@@ -51,10 +52,30 @@ pub struct InboundRequest {
     pub query: Option<String>,
     /// Header fields, as received.
     pub headers: HeaderMap,
-    /// Whole body; JSON-RPC if it was posted to a backend that [accepts it](Backend::accepts_json_rpc).
-    pub body: Vec<u8>,
+    /// Whole body.
+    pub body: RequestBody,
     /// Caller.
     pub principal: Principal,
+}
+
+/// Body of a request.
+#[derive(Debug)]
+pub enum RequestBody {
+    /// Messages that were posted to a backend that [accepts them](Backend::accepts_json_rpc). They are parsed here, and
+    /// nowhere again.
+    Messages(OwnedBatch),
+    /// Any other body, as received.
+    Bytes(Vec<u8>),
+}
+
+impl RequestBody {
+    /// Returns the bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Messages(batch) => batch.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
 }
 
 /// Future of a response.

@@ -25,11 +25,11 @@ use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::http_error::HttpError;
 use super::limits::HttpLimits;
 use super::request_body::{self, BodyBudget, BodyReservation, RequestBodyError};
-use super::{Backend, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument};
+use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, json_rpc_error};
-use crate::mcp::{InvalidMessage, ParsedBatch, request_whole_results};
+use crate::mcp::{InvalidMessage, OwnedBatch};
 use crate::one_shot_flag::OneShotFlag;
 
 /// Timeout for backends and connections to end after draining.
@@ -299,13 +299,16 @@ impl HttpServer {
         if is_rpc {
             strip_byte_order_mark(&mut body);
         }
-        let is_message = is_rpc && head.method == Method::POST;
-        let post_kind = is_message.then(|| classify_post(&body)).transpose()?;
+        let mut body = if is_rpc && head.method == Method::POST {
+            RequestBody::Messages(parse_post(body)?)
+        } else {
+            RequestBody::Bytes(body)
+        };
+        let post_kind = PostKind::of(&body);
         // Our own header; it is not forwarded.
         let wants_whole = head.headers.remove(WHOLE_HEADER).is_some_and(|value| value.as_bytes() == b"true");
-        if wants_whole && post_kind.is_some() {
-            let rewritten = std::str::from_utf8(&body).ok().and_then(request_whole_results);
-            body = rewritten.map_or(body, String::into_bytes);
+        if let RequestBody::Messages(batch) = body {
+            body = RequestBody::Messages(if wants_whole { batch.with_whole_results() } else { batch });
         }
         // While draining, messages about running requests are admitted: cancellations, responses, and the end of the
         // session.
@@ -401,24 +404,30 @@ enum PostKind {
     NoRequest,
 }
 
-/// Parses and classifies a post. Returns an error if it is not a JSON-RPC message or batch.
-fn classify_post(body: &[u8]) -> Result<PostKind, HttpError> {
+impl PostKind {
+    /// Returns the kind of posted messages; `None` for any other body.
+    fn of(body: &RequestBody) -> Option<Self> {
+        let RequestBody::Messages(batch) = body else { return None };
+        Some(match batch.view().requests().next() {
+            None => Self::NoRequest,
+            Some(request) if request.method() == "subscriptions/listen" => Self::Subscription,
+            Some(_) => Self::Request,
+        })
+    }
+}
+
+/// Parses a post. Returns an error if it is not a JSON-RPC message or batch.
+fn parse_post(body: Vec<u8>) -> Result<OwnedBatch, HttpError> {
     let bad_request = |code, why: &str| {
         let message = format!("the body is not a JSON-RPC 2.0 message: {why}");
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
     };
-    let text = std::str::from_utf8(body).map_err(|_| bad_request(PARSE_ERROR, "it is not UTF-8"))?;
-    let batch = ParsedBatch::parse(text).map_err(|why| match why {
+    let text = String::from_utf8(body).map_err(|_| bad_request(PARSE_ERROR, "it is not UTF-8"))?;
+    OwnedBatch::parse(text).map_err(|why| match why {
         InvalidMessage::Json(error) => bad_request(PARSE_ERROR, &error.to_string()),
         InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => {
             bad_request(INVALID_REQUEST, &why.to_string())
         }
-    })?;
-    let mut requests = batch.requests();
-    Ok(match requests.next() {
-        None => PostKind::NoRequest,
-        Some(request) if request.method() == "subscriptions/listen" => PostKind::Subscription,
-        Some(_) => PostKind::Request,
     })
 }
 
@@ -478,7 +487,7 @@ mod tests {
                         path: path.to_owned(),
                         query: None,
                         headers: HeaderMap::new(),
-                        body: Vec::new(),
+                        body: RequestBody::Bytes(Vec::new()),
                         principal: PrincipalResolver::new([7; 32], Vec::new()).identify(
                             path,
                             None,

@@ -15,13 +15,14 @@ use super::super::argument_names::cursor_argument;
 use super::super::catalog::{BuiltinTool, ToolCatalog, ToolOwner};
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, MessageOrBatch, decode_line, parse};
 use super::super::error_code::{INVALID_REQUEST, SERVER_BUSY};
+use super::super::owned_batch::OwnedBatch;
 use super::super::parsed_batch::WHOLE_RESULT_KEY;
 use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
 use super::super::splice::Splice;
 use super::super::walk::{self, Sequence};
 use super::super::{controls, read_uri};
 use super::caller_identity::CallerIdentity;
-use super::line_outcome::{MessageOutcome, combine_outcomes, split_messages};
+use super::line_outcome::{ForwardedLine, MessageOutcome, combine_outcomes};
 use super::method::{MethodHandling, method_handling};
 use super::paged_calls::{CallText, PagedJob, PagedOutcome};
 use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
@@ -49,8 +50,7 @@ impl McpProcessor {
         line: Vec<u8>,
         cancel: Option<&CancelFlag>,
     ) -> Vec<OutgoingMessage> {
-        let mut out = Vec::new();
-        let (forwarded, response) = {
+        let (mut out, forwarded) = {
             let (text, _) = decode_line(&line);
             match parse(&text) {
                 Err(InvalidMessage::Json(_)) => return self.forward_invalid_client_line(line),
@@ -60,34 +60,58 @@ impl McpProcessor {
                     return vec![OutgoingMessage::ToClient(error.into_bytes())];
                 }
                 Ok(message) => {
-                    let (envelopes, batch) = split_messages(message);
-                    let mut splice = Splice::new(&text);
-                    let mut outcomes = Vec::with_capacity(envelopes.len());
-                    for envelope in &envelopes {
-                        outcomes.push(match envelope.kind() {
-                            Some(MessageKind::Request) => {
-                                self.process_client_request(&text, envelope, &mut splice, &mut out, cancel)
-                                    .await
-                            }
-                            Some(MessageKind::Notification) => {
-                                self.process_client_notification(&text, envelope)
-                            }
-                            Some(MessageKind::Response) => {
-                                self.timeouts.resume(envelope.raw_id(&text), self.gateway.now());
-                                MessageOutcome::Forward
-                            }
-                            None => MessageOutcome::Forward,
-                        });
-                    }
-                    let (forwarded, response) = combine_outcomes(&text, splice, &envelopes, outcomes, batch);
+                    let (envelopes, is_batch) = message.into_envelopes();
+                    let (out, forwarded) =
+                        self.process_client_messages(&text, &envelopes, is_batch, cancel).await;
                     let is_line = matches!(text, Cow::Borrowed(line_text) if line_text.len() == line.len());
-                    (forwarded.ensure_text(&text, is_line), response)
+                    (out, forwarded.ensure_text(&text, is_line))
                 }
             }
         };
-        out.extend(response.map(OutgoingMessage::ToClient));
         out.extend(forwarded.into_line(line).map(OutgoingMessage::ToServer));
         out
+    }
+
+    /// Processes messages of the client that are parsed already. `cancel`: the cancel flag, if they are a registered
+    /// query.
+    pub(super) async fn process_parsed(
+        &self,
+        batch: OwnedBatch,
+        cancel: Option<&CancelFlag>,
+    ) -> Vec<OutgoingMessage> {
+        let (mut out, forwarded) =
+            self.process_client_messages(batch.text(), batch.envelopes(), batch.is_batch(), cancel).await;
+        out.extend(forwarded.into_line(batch.into_bytes()).map(OutgoingMessage::ToServer));
+        out
+    }
+
+    /// Processes the messages of a text. Returns the messages to send, and the part of the text to forward after them.
+    async fn process_client_messages(
+        &self,
+        text: &str,
+        envelopes: &[Envelope],
+        is_batch: bool,
+        cancel: Option<&CancelFlag>,
+    ) -> (Vec<OutgoingMessage>, ForwardedLine) {
+        let mut out = Vec::new();
+        let mut splice = Splice::new(text);
+        let mut outcomes = Vec::with_capacity(envelopes.len());
+        for envelope in envelopes {
+            outcomes.push(match envelope.kind() {
+                Some(MessageKind::Request) => {
+                    self.process_client_request(text, envelope, &mut splice, &mut out, cancel).await
+                }
+                Some(MessageKind::Notification) => self.process_client_notification(text, envelope),
+                Some(MessageKind::Response) => {
+                    self.timeouts.resume(envelope.raw_id(text), self.gateway.now());
+                    MessageOutcome::Forward
+                }
+                None => MessageOutcome::Forward,
+            });
+        }
+        let (forwarded, response) = combine_outcomes(text, splice, envelopes, outcomes, is_batch);
+        out.extend(response.map(OutgoingMessage::ToClient));
+        (out, forwarded)
     }
 
     /// Forwards a line that is not JSON, so that the server can reject it. A parser that is more tolerant
@@ -122,8 +146,13 @@ impl McpProcessor {
             return false;
         }
         let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return false };
-        let called = || envelope.string_param(&text, "name").unwrap_or_default();
-        let id = envelope.raw_id(&text);
+        self.begin_parsed_query(&text, &envelope)
+    }
+
+    /// Returns true if the message is a query, and registers it.
+    pub(super) fn begin_parsed_query(&self, text: &str, envelope: &Envelope) -> bool {
+        let called = || envelope.string_param(text, "name").unwrap_or_default();
+        let id = envelope.raw_id(text);
         let is_slow = |name: &str| match self.tool_owner(name) {
             ToolOwner::Builtin(BuiltinTool::Query) => true,
             // A page of a list may have to be fetched first.
@@ -131,7 +160,7 @@ impl McpProcessor {
             _ => false,
         };
         envelope.kind() == Some(MessageKind::Request)
-            && method_handling(&envelope.method(&text)) == MethodHandling::CallTool
+            && method_handling(&envelope.method(text)) == MethodHandling::CallTool
             && is_slow(&called())
             && !self.pending_requests().contains(id)
             && self.active_queries.register(id)

@@ -1,6 +1,6 @@
 //! Combines the outcomes of a line's messages into the outcome of the line.
 
-use super::super::envelope::{Envelope, MessageOrBatch};
+use super::super::envelope::Envelope;
 use super::super::splice::Splice;
 use super::super::walk::{Sequence, document_span};
 
@@ -12,14 +12,6 @@ pub(super) enum MessageOutcome {
     Respond(String),
     /// Not forwarded.
     Discard,
-}
-
-/// Returns the messages of a line, and true if they are a batch.
-pub(super) fn split_messages(message: MessageOrBatch) -> (Vec<Envelope>, bool) {
-    match message {
-        MessageOrBatch::Single(envelope) => (vec![envelope], false),
-        MessageOrBatch::Batch(batch) => (batch, true),
-    }
 }
 
 /// Forwarded part of a line.

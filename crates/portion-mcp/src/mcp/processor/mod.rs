@@ -45,6 +45,7 @@ use tokio::sync::Notify;
 
 use super::catalog::{CatalogPool, ToolCatalog, ToolListingPolicy};
 use super::header_params::HeaderParam;
+use super::owned_batch::OwnedBatch;
 use super::processor_factory::McpProcessorFactory;
 use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
@@ -236,6 +237,21 @@ impl McpProcessor {
             OutgoingMessage::ToClient(responses::fault_response(&pending.id, &reason).into_bytes())
         };
         requests.iter().map(error).collect()
+    }
+
+    /// Processes messages of the client that are parsed already. Returns the messages to send, in order.
+    pub async fn process_client_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
+        self.process_parsed(batch, None).await
+    }
+
+    /// Returns true if the message is [deferred](MessageProcessor::is_deferred), and registers it.
+    pub fn defers_batch(&self, batch: &OwnedBatch) -> bool {
+        batch.single().is_some_and(|envelope| self.begin_parsed_query(batch.text(), envelope))
+    }
+
+    /// Processes a deferred message that is parsed already.
+    pub async fn process_deferred_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
+        self.process_parsed_query(batch).await
     }
 
     /// Processes a message of a resumed stream, which may answer requests that this process never received.

@@ -8,6 +8,7 @@ use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
+use super::super::owned_batch::OwnedBatch;
 use super::super::request_id_map::RequestIdMap;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
@@ -70,6 +71,17 @@ impl McpProcessor {
             Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
             Some(query) => self.process_client_line(line, Some(&query.cancel_flag)).await,
             None => self.process_client_line(line, None).await,
+        }
+    }
+
+    /// Answers a registered query that is parsed already; returns nothing if it was cancelled.
+    pub(super) async fn process_parsed_query(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
+        let query =
+            batch.single().and_then(|envelope| self.active_queries.get(envelope.raw_id(batch.text())));
+        match query {
+            Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
+            Some(query) => self.process_parsed(batch, Some(&query.cancel_flag)).await,
+            None => self.process_parsed(batch, None).await,
         }
     }
 

@@ -15,7 +15,7 @@ use super::super::reserved_meta;
 use super::super::result::ResultShape;
 use super::super::splice::Splice;
 use super::super::walk::{self, Sequence};
-use super::line_outcome::{MessageOutcome, combine_outcomes, split_messages};
+use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest, PendingRequests};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
@@ -52,7 +52,7 @@ impl McpProcessor {
             match parse(&text) {
                 Err(error) => return Box::pin(self.reject_invalid_server_line(&line, error)).await,
                 Ok(message) => {
-                    let (envelopes, batch) = split_messages(message);
+                    let (envelopes, batch) = message.into_envelopes();
                     let mut splice = Splice::new(&text);
                     let mut outcomes = Vec::with_capacity(envelopes.len());
                     for envelope in &envelopes {
