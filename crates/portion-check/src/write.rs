@@ -24,6 +24,10 @@ pub struct Written {
 pub enum WriteError {
     /// The endpoints are in one line, or have no indentation.
     UnknownLayout,
+    /// The file is no mapping with one key per line, or has several documents.
+    NotBlockStyle,
+    /// A server has endpoints of its own.
+    ServerEndpoints,
 }
 
 impl fmt::Display for WriteError {
@@ -31,6 +35,13 @@ impl fmt::Display for WriteError {
         match self {
             Self::UnknownLayout => f.write_str(
                 "its endpoints are not written one per line below `endpoints:`; add the proposals by hand",
+            ),
+            Self::NotBlockStyle => f.write_str(
+                "it is not written with one key per line from the first column; add the proposals by hand",
+            ),
+            Self::ServerEndpoints => f.write_str(
+                "a server below `upstreams:` has `endpoints` of its own, which take precedence; add the proposals \
+                 there by hand",
             ),
         }
     }
@@ -53,6 +64,7 @@ impl std::error::Error for WriteError {}
 /// ```
 pub fn add_to_yaml(file: &str, proposals: &[(Proposal, String)]) -> Result<Written, WriteError> {
     let lines: Vec<&str> = file.lines().collect();
+    check_style(&lines)?;
     let section = lines.iter().position(|line| line.starts_with(SECTION));
     let (mut indent, mut known) = (INDENT, Vec::new());
     if let Some(at) = section {
@@ -93,6 +105,34 @@ pub fn add_to_yaml(file: &str, proposals: &[(Proposal, String)]) -> Result<Writt
     let new_lines = new_lines.iter().map(String::as_str);
     let text = before.into_iter().chain(new_lines).chain(after).collect::<Vec<_>>().join(end) + end;
     Ok(Written { text, added, kept })
+}
+
+/// Checks that endpoints can be added to a file as lines of text.
+fn check_style(lines: &[&str]) -> Result<(), WriteError> {
+    let first = lines.iter().find(|line| !is_blank(line) && !line.starts_with("---"));
+    let is_key = |line: &&str| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let ends = lines.iter().any(|line| line.starts_with("..."));
+    let documents = lines.iter().filter(|line| line.starts_with("---")).count();
+    let has_quoted_section = lines.iter().any(|line| {
+        line.starts_with("\"endpoints\"")
+            || line.starts_with("'endpoints'")
+            || line.starts_with("endpoints :")
+    });
+    if first.is_some_and(|line| !is_key(line)) || ends || documents > 1 || has_quoted_section {
+        return Err(WriteError::NotBlockStyle);
+    }
+    let servers = lines.iter().skip_while(|line| !line.starts_with("upstreams:"));
+    let mut servers = servers.enumerate().take_while(|(at, line)| *at == 0 || is_inside(line));
+    let names_endpoints = |line: &str| {
+        let text = line.split('#').next().unwrap_or_default();
+        let keys = text.split(['{', ',']).map(|part| part.split(':').next().unwrap_or_default());
+        text.contains(':')
+            && keys.map(|key| key.trim().trim_matches(['"', '\''])).any(|key| key == "endpoints")
+    };
+    match servers.any(|(_, line)| names_endpoints(line)) {
+        true => Err(WriteError::ServerEndpoints),
+        false => Ok(()),
+    }
 }
 
 /// Returns true for a line of the section: indented, or without content.
@@ -174,5 +214,26 @@ mod tests {
     fn unknown_layouts_are_refused() {
         check("endpoints: {a: {}}\n", Err(WriteError::UnknownLayout));
         check("endpoints:\n  {a: {}}\n", Err(WriteError::UnknownLayout));
+        check("{logLevel: info}\n", Err(WriteError::NotBlockStyle));
+        check("  logLevel: info\n", Err(WriteError::NotBlockStyle));
+        check("\"endpoints\":\n  a: {}\n", Err(WriteError::NotBlockStyle));
+        check("logLevel: info\n---\nlogLevel: info\n---\n", Err(WriteError::NotBlockStyle));
+    }
+
+    #[test]
+    fn endpoints_of_a_server_are_not_overlooked() {
+        let refused = Err(WriteError::ServerEndpoints);
+        check("upstreams:\n  one:\n    command: a\n    endpoints:\n      a: {read: true}\n", refused);
+        check(
+            "upstreams:\n  one: {command: a, endpoints: {a: {read: true}}}\n",
+            Err(WriteError::ServerEndpoints),
+        );
+        check(
+            "upstreams:\n  one:\n    command: a # endpoints: below\nendpoints:\n  a: {}\n  b c: {}\n",
+            Ok((
+                "upstreams:\n  one:\n    command: a # endpoints: below\nendpoints:\n  a: {}\n  b c: {}\n",
+                &["a", "b c"],
+            )),
+        );
     }
 }
