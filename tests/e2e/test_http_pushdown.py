@@ -22,9 +22,10 @@ endpoints:
   GET /cursors: {pushdown: cursor}
   GET /links: {pushdown: link}
   GET /bare: {pushdown: {page: page, limit: per_page}}
+  GET /headers: {pushdown: link}
   POST /offset: {pushdown: hostaway}
 """
-LISTS = {"offset": "result", "pages": "items", "cursors": "data", "links": "items", "bare": None}
+LISTS = {"offset": "result", "pages": "items", "cursors": "data", "links": "items", "bare": None, "headers": None}
 
 
 def row(number):
@@ -44,6 +45,7 @@ class Api(RestStub):
             "GET /bare": self._page,
             "GET /cursors": self._cursors,
             "GET /links": self._links,
+            "GET /headers": self._headers,
             "GET /echo": lambda request: request.echo(),
         })
 
@@ -74,6 +76,14 @@ class Api(RestStub):
         page = int(request.query.get("page", 1))
         more = f"{self.url}/links?year=2020&page={page + 1}" if page * 40 < self.total else None
         return {"items": self._rows((page - 1) * 40, 40), "next": more}
+
+    def _headers(self, request):
+        """An array, with the URL of the next page in a header field (RFC 8288)."""
+        page = int(request.query.get("page", 1))
+        links = [f"<{self.url}/headers?page=1>; rel=\"first\""]
+        if page * 40 < self.total:
+            links.append(f"<{self.url}/headers?year=2020&page={page + 1}>; rel=\"next\"")
+        return Response(self._rows((page - 1) * 40, 40), headers={"Link": ", ".join(links)})
 
 
 @pytest.fixture
@@ -119,7 +129,7 @@ def test_a_walk_is_the_whole_list_once(api, tmp_path, path):
     with proxied(api, tmp_path) as proxy:
         assert walked(proxy.url, f"/{path}", LISTS[path]) == list(range(1, 471))
         # A link has pages of its own size. Without total and next page, an empty page is the end.
-        assert len(api.told()) == {"links": 12, "bare": 6}.get(path, 5)
+        assert len(api.told()) == {"links": 12, "headers": 12, "bare": 6}.get(path, 5)
 
 
 def test_the_first_page_costs_one_small_request_and_returns_at_once(api, tmp_path):
@@ -143,6 +153,38 @@ def test_controls_in_the_names_of_the_api(api, tmp_path):
         newest = get(f"{proxy.url}/offset?sort=id%20desc&limit=3&fields=id")
         assert rows(newest, "result") == [470, 469, 468]
         assert get(f"{proxy.url}/offset?limit=0").json()["error"]["code"] == "limit_invalid"
+
+
+def test_a_far_offset_is_requested_directly(api, tmp_path):
+    api.total = 5_000
+    with proxied(api, tmp_path) as proxy:
+        first = get(f"{proxy.url}/offset?offset=4000&limit=20&status=new")
+        assert rows(first, "result") == list(range(4_001, 4_021)) and first.headers["x-total-count"] == "5000"
+        assert api.asked[0].query == {"status": "new", "limit": "100", "offset": "4000"}
+        assert all(int(request.query["offset"]) >= 4_000 for request in api.asked)
+        meta = first.json()["meta"]
+        assert meta["offset"] == 4_000 and "from offset 4000" in meta["upstream"] and meta["hasMore"] is True
+        rest = walked(proxy.url, first.links["next"]["url"], "result")
+        assert rest == list(range(4_021, 5_001))
+        # The items before it are in another result.
+        cursor = first.headers["x-portion-cursor"]
+        refused = get(f"{proxy.url}/offset?cursor={cursor}&offset=3")
+        assert refused.json()["error"]["code"] == "offset_invalid"
+        assert rows(get(f"{proxy.url}/offset?cursor={cursor}&offset=4990&limit=5"), "result") == list(range(4_991, 4_996))
+        past = get(f"{proxy.url}/offset?offset=9000&limit=20")
+        assert rows(past, "result") == [] and past.headers["x-total-count"] == "5000" and "next" not in past.links
+        assert rows(get(f"{proxy.url}/offset?status=new&limit=20"), "result") == list(range(1, 21))
+
+
+def test_a_stored_list_that_is_still_short_does_not_hold_up_a_far_offset(api, tmp_path):
+    api.total = 5_000
+    with proxied(api, tmp_path) as proxy:
+        api.slow = True
+        assert rows(get(f"{proxy.url}/offset?limit=20"), "result") == list(range(1, 21))
+        api.slow = False
+        far = get(f"{proxy.url}/offset?offset=4000&limit=20")
+        assert rows(far, "result") == list(range(4_001, 4_021))
+        api.release.set()
 
 
 def test_the_order_is_that_of_the_api_where_it_has_one(api, tmp_path):

@@ -1,4 +1,4 @@
-"""The education data scenarios, without a server of its own: the API of the profile, over stdio and over HTTP."""
+"""The education data scenarios on each front: a wrapped server, the API as tools, and `portion http`."""
 
 import json
 from contextlib import ExitStack, contextmanager
@@ -6,105 +6,151 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from harness import tokens
-from harness.command import PORTION
+from harness.command import CLIENT_BIN, E2E, PORTION, wrapped
 from harness.dense import records
 from harness.education_data import EducationData
+from harness.fronts import HttpShown, McpShown, get, proxy
 from harness.listening import Listening, served
 from harness.peer import Peer
-from harness.reply import HARD_CAP, Reply
+from harness.reply import HARD_CAP
 
-FRONTS = ["REST over stdio", "REST over HTTP"]
+FRONTS = ["wrapped", "REST over stdio", "REST through serve", "portion http"]
+EDUCATION = [str(CLIENT_BIN / "python"), str(E2E / "fixture/education.py")]
 SCHOOLS = {"level": "schools", "source": "ccd", "topic": "directory"}
 CALIFORNIA = SCHOOLS | {"filters": {"year": 2020}}
+PROFILE = ["--profile", "education-data"]
+
+
+class Tools:
+    is_http = False
+
+    def __init__(self, peer, stub):
+        self.peer, self.stub = peer, stub
+
+    def data(self, **more):
+        return McpShown(self.peer.call("get_education_data", **CALIFORNIA | more))
+
+    def summary(self, **more):
+        return McpShown(self.peer.call("get_education_data_summary", **SCHOOLS | more))
+
+    def at(self, shown, cursor):
+        return McpShown(self.peer.call("portion_read", cursor=cursor))
+
+    def log(self):
+        return self.peer.said()
+
+
+class Paths:
+    is_http = True
+
+    def __init__(self, url, stub):
+        self._url, self.stub = f"{url.rstrip('/')}/api/v1/schools/ccd/directory", stub
+
+    def data(self, fields=None, **more):
+        fields = ",".join(fields) if isinstance(fields, list) else fields
+        return HttpShown(get(f"{self._url}/2020/", more | ({"fields": fields} if fields else {})))
+
+    def summary(self, by, **more):
+        return HttpShown(get(f"{self._url}/summaries", more | {"by": ",".join(by)}))
+
+    def at(self, shown, cursor):
+        return HttpShown(get(shown.url, {"cursor": cursor}))
 
 
 @contextmanager
-def opened(front, rows, page_rows=10_000):
+def opened(front, rows):
     with ExitStack() as stack:
-        stub = stack.enter_context(EducationData(rows=rows, page_rows=page_rows, full=True))
-        target = ["--profile", "education-data", "--upstream", stub.url]
+        if front == "wrapped":
+            command = wrapped([*EDUCATION, "--rows", str(rows)], *PROFILE)
+            yield Tools(stack.enter_context(Peer(command)), EducationData(rows=rows, full=True))
+            return
+        stub = stack.enter_context(EducationData(rows=rows, full=True))
+        target = [*PROFILE, "--upstream", stub.url]
         if front == "REST over stdio":
-            peer = stack.enter_context(Peer([PORTION, "wrap", *target]))
-        else:
-            process = stack.enter_context(Listening(served("--admin", "off", *target)))
-            peer = stack.enter_context(Peer(process.url))
-        peer.stub = stub
-        yield peer
+            yield Tools(stack.enter_context(Peer([PORTION, "wrap", *target])), stub)
+            return
+        http = front == "portion http"
+        command = proxy("--admin", "off", *target) if http else served("--admin", "off", *target)
+        process = stack.enter_context(Listening(command))
+        yield Paths(process.url, stub) if http else Tools(stack.enter_context(Peer(process.url)), stub)
 
 
-@pytest.fixture(scope="module", params=FRONTS)
-def peer(request):
-    with opened(request.param, rows=1000) as peer:
-        peer.tools()
-        yield peer
+def fronts_of(rows, names=FRONTS):
+    @pytest.fixture(scope="module", params=names)
+    def fixture(request):
+        with opened(request.param, rows) as front:
+            if not front.is_http:
+                front.peer.tools()
+            yield front
+
+    return fixture
 
 
-def data(peer, **more):
-    return Reply(peer.call("get_education_data", **CALIFORNIA | more))
+front = fronts_of(1000)
+front_150 = fronts_of(150)
 
 
-def schools(reply):
-    return records(reply, "results")
+def schools(shown):
+    return records(shown, "results")
 
 
-def cost(reply):
-    return sum(map(tokens.count, reply.all_texts))
+def facts(shown):
+    return shown.notice | shown.meta
 
 
-def test_e1_1_1000_schools_are_the_first_20_whole_ones(peer):
-    reply = data(peer)
-    assert schools(reply) == peer.stub.schools()[:20]
-    assert reply.notice["total_count"] == 1000 and cost(reply) < 10_000
+def test_e1_1_1000_schools_are_the_first_20_whole_ones(front):
+    shown = front.data()
+    assert schools(shown) == front.stub.schools()[:20]
+    assert shown.total == 1000 and shown.cost < 10_000
 
 
-def test_e1_2_every_reply_is_compact_json(peer):
-    for reply in [data(peer), data(peer, limit=1), Reply(peer.call("list_education_endpoints"))]:
-        assert reply.text == json.dumps(json.loads(reply.text), ensure_ascii=False, separators=(",", ":"))
+def test_e1_2_every_reply_is_compact_json_under_the_threshold(front):
+    for shown in [front.data(), front.data(limit=1), front.summary(stat="sum", var="enrollment", by=["fips"])]:
+        assert shown.text == json.dumps(json.loads(shown.text), ensure_ascii=False, separators=(",", ":"))
+        assert shown.cost <= 9_500
 
 
-def test_e1_3_a_limit_above_1000_is_refused_with_advice(peer):
-    error = data(peer, limit=1001).error
+def test_e1_3_a_limit_above_1000_is_an_error_with_guidance(front):
+    error = front.data(limit=1001).error
     assert error["code"] == "limit_too_large" and "1000" in error["message"] and error["advice"]
 
 
-@pytest.fixture(scope="module", params=FRONTS)
-def peer_150(request):
-    with opened(request.param, rows=150) as peer:
-        yield peer
+def test_e2_1_page_1_of_150_schools(front_150):
+    shown = front_150.data(page=1)
+    assert len(schools(shown)) == 20 and shown.total == 150
+    assert {"total_count": 150, "current_page": 1, "page_size": 20, "has_more": True, "next_page": 2}.items() <= facts(shown).items()
 
 
-def test_e2_1_page_1_of_150_schools(peer_150):
-    reply = data(peer_150, page=1)
-    assert len(schools(reply)) == 20 and reply.notice["total_count"] == 150
-    assert {"current_page": 1, "page_size": 20, "has_more": True, "next_page": 2}.items() <= facts(reply).items()
-
-
-def test_e2_2_page_2_then_page_3(peer_150):
+def test_e2_2_page_2_then_page_3(front_150):
     for page in (2, 3):
-        reply = data(peer_150, page=page)
-        assert schools(reply) == peer_150.stub.schools()[20 * (page - 1) : 20 * page]
-        assert facts(reply)["current_page"] == page and facts(reply)["next_page"] == page + 1
+        shown = front_150.data(page=page)
+        assert schools(shown) == front_150.stub.schools()[20 * (page - 1) : 20 * page]
+        assert (facts(shown)["current_page"], facts(shown)["next_page"]) == (page, page + 1)
 
 
-def test_e2_3_a_page_past_the_end_is_empty_and_says_so(peer_150):
-    reply = data(peer_150, page=99)
-    assert schools(reply) == [] and facts(reply)["has_more"] is False and facts(reply)["next_page"] is None
+def test_e2_3_a_page_past_the_end_is_empty_and_says_so(front_150):
+    shown = front_150.data(page=99)
+    assert schools(shown) == [] and facts(shown)["has_more"] is False and facts(shown)["next_page"] is None
 
 
-def test_the_last_page_has_no_next_page(peer_150):
-    reply = data(peer_150, page=8)
-    assert len(schools(reply)) == 10 and facts(reply)["next_page"] is None
+def test_the_last_page_has_no_next_page(front_150):
+    shown = front_150.data(page=8)
+    assert len(schools(shown)) == 10 and facts(shown)["next_page"] is None
 
 
 @pytest.mark.parametrize("fields", ["school_name,enrollment,ncessch", ["school_name", "enrollment", "ncessch"]])
-def test_e3_1_fields_are_those_fields_in_every_record(peer, fields):
-    whole, reply = data(peer), data(peer, fields=fields)
-    assert all(set(school) == {"school_name", "enrollment", "ncessch"} for school in schools(reply))
-    assert len(schools(reply)) == 20 and cost(reply) < cost(whole) / 2
+def test_e3_1_fields_are_those_fields_in_every_record(front, fields):
+    shown = front.data(fields=fields)
+    assert all(set(school) == {"school_name", "enrollment", "ncessch"} for school in schools(shown))
+    assert len(schools(shown)) == 20
 
 
-def test_e3_3_an_unknown_field_is_an_error_that_lists_the_fields(peer):
-    error = data(peer, fields="school_nam").error
+def test_e3_2_without_fields_there_are_all(front):
+    assert all(set(school) == set(whole) for school, whole in zip(schools(front.data()), front.stub.schools(), strict=False))
+
+
+def test_e3_3_an_unknown_field_is_an_error_that_lists_the_fields(front):
+    error = front.data(fields="school_nam").error
     assert error["code"] == "field_unknown" and "school_name" in error["message"] + error["advice"]
 
 
@@ -114,52 +160,128 @@ def test_e3_3_an_unknown_field_is_an_error_that_lists_the_fields(peer):
     ({"limit": "many"}, "limit_invalid"),
     ({"page": 0}, "page_invalid"),
     ({"page": 2, "offset": 5}, "controls_conflict"),
-])
-def test_e4_1_invalid_controls_are_errors(peer, wrong, code):
-    assert data(peer, **wrong).error["code"] == code
+], ids=str)
+def test_e4_1_invalid_controls_are_errors(front, wrong, code):
+    assert front.data(**wrong).error["code"] == code
 
 
-def test_e4_3_a_page_that_is_too_large_stays_within_the_budget_and_says_so(peer):
-    reply = data(peer, limit=1000)
-    served, own = schools(reply), peer.stub.schools()
-    assert cost(reply) <= HARD_CAP and served
+@pytest.mark.parametrize("name", ["REST over stdio", "REST through serve", "portion http"])
+def test_e4_2_a_total_that_changes_between_pages_is_consistent_or_said(name):
+    """Pages of one walk are of one snapshot; a total that moves while the API's pages are read is said."""
+    with opened(name, rows=150) as front:
+        first = front.data()
+        front.stub.rows = 90
+        second = front.at(first, first.notice["next_cursor"])
+        front.stub.rows = 150
+        assert second.total == 150 and schools(second) == front.stub.schools()[20:40]
+
+
+def test_e4_2_a_walk_of_a_wrapped_server_is_consistent(front_150):
+    numbers, shown = [], front_150.data(fields="ncessch")
+    while True:
+        numbers += [school["ncessch"] for school in schools(shown)]
+        if not facts(shown).get("has_more"):
+            break
+        front_150.data(fields="ncessch")
+        shown = front_150.at(shown, shown.notice["next_cursor"])
+    assert numbers == [school["ncessch"] for school in front_150.stub.schools()]
+
+
+def test_e4_3_a_page_that_is_too_large_stays_within_the_budget_and_says_so(front):
+    shown = front.data(limit=1000)
+    served_, own = schools(shown), front.stub.schools()
+    assert shown.cost <= HARD_CAP and served_
     # Each record is the one of the API at its place, with all or with some of its fields.
-    assert all(school.items() <= expected.items() for school, expected in zip(served, own, strict=False))
-    assert facts(reply)["has_more"] == (len(served) < len(own))
-    assert served == own[: len(served)] or facts(reply)["condensed"]
+    assert all(school.items() <= expected.items() for school, expected in zip(served_, own, strict=False))
+    assert facts(shown)["has_more"] == (len(served_) < len(own))
+    assert served_ == own[: len(served_)] or facts(shown)["condensed"]
 
 
-def test_12000_schools_are_walked_without_loss():
-    with opened("REST over stdio", rows=12_000) as peer:
-        numbers, page = [], 1
-        reply = data(peer, fields="ncessch", limit=1000)
-        while True:
-            numbers += [school["ncessch"] for school in schools(reply)]
-            if not reply.next and not reply.notice.get("next_cursor"):
+@pytest.mark.parametrize("name", FRONTS)
+def test_e5_12000_schools_are_walked_without_loss(name):
+    with opened(name, rows=12_000) as front:
+        numbers, shown = [], front.data(fields="ncessch", limit=1000)
+        for _ in range(100):
+            numbers += [school["ncessch"] for school in schools(shown)]
+            if not facts(shown)["has_more"]:
                 break
-            page += 1
-            assert page < 100
-            reply = Reply(peer.call("portion_read", cursor=reply.notice["next_cursor"]))
-        assert numbers == [school["ncessch"] for school in peer.stub.schools()]
+            shown = front.at(shown, shown.notice["next_cursor"])
+        assert numbers == [school["ncessch"] for school in front.stub.schools()]
 
 
-def test_paths_and_filters_are_those_of_the_api(peer):
-    peer.stub.told()
-    grade = CALIFORNIA | {"topic": "enrollment", "filters": {"year": 2019, "grade": 9, "fips": [6, 36]}}
-    Reply(peer.call("get_education_data", **grade))
-    assert peer.stub.told()[0].target.startswith("/api/v1/schools/ccd/enrollment/2019/grade-9/?fips=6,36")
-    summary = Reply(peer.call("get_education_data_summary", **SCHOOLS, stat="sum", var="enrollment", by=["fips"]))
-    assert "by=fips" in peer.stub.told()[0].target and len(json.loads(summary.text)["results"]) == 3
+def test_e5_what_cost_100000_tokens_costs_less_than_10000(front):
+    whole = tokens.count(json.dumps(front.stub.schools()))
+    assert whole > 100_000 and front.data().cost < 10_000
 
 
-def test_tools_state_their_controls(peer):
-    tools = {tool["name"]: tool for tool in peer.tools()["tools"]}
-    for name in ["get_education_data", "get_education_data_summary"]:
-        listed = tools[name]["inputSchema"]["properties"]
-        assert listed["limit"]["default"] == 20 and listed["limit"]["maximum"] == 1000
-        assert {"level", "source", "topic", "filters", "page", "offset", "fields"} <= set(listed)
-        assert tools[name]["annotations"]["readOnlyHint"] is True
+def test_e5_three_of_ten_or_more_fields_save_half(front):
+    whole, shown = front.data(), front.data(fields="school_name,enrollment,ncessch")
+    assert len(schools(whole)[0]) >= 10 and shown.cost < whole.cost / 2
 
 
-def facts(reply):
-    return reply.notice | reply.meta
+def test_e5_near_the_threshold_there_is_a_warning(front):
+    for limit in range(20, 60, 2):
+        shown = front.data(limit=limit, maxTokens=9_500) if front.is_http else front.data(limit=limit)
+        if facts(shown)["budget_used"] >= 0.8:
+            assert facts(shown)["warning"]
+            return
+    raise AssertionError("no reply is near the threshold")
+
+
+@pytest.mark.parametrize("name", ["wrapped", "REST over stdio", "REST through serve"])
+def test_e5_tools_state_their_controls(name):
+    with opened(name, rows=20) as front:
+        tools = {tool["name"]: tool for tool in front.peer.tools()["tools"]}
+    for tool in ["get_education_data", "get_education_data_summary"]:
+        listed = tools[tool]["inputSchema"]["properties"]
+        assert {"level", "source", "topic", "limit", "fields"} <= set(listed)
+        if name != "wrapped":
+            assert listed["limit"]["default"] == 20 and listed["limit"]["maximum"] == 1000
+            assert {"filters", "page", "offset"} <= set(listed)
+            assert tools[tool]["annotations"]["readOnlyHint"] is True
+
+
+@pytest.mark.parametrize("name", ["wrapped", "REST through serve"])
+def test_codes_are_missing_values_in_sums_and_averages_and_are_explained(name):
+    with opened(name, rows=150) as front:
+        cursor = front.data().meta["cursor"]
+        values = [school["free_lunch"] for school in front.stub.schools()]
+        known = [value for value in values if value >= 0]
+        assert len(known) < len(values)
+        sql = "SELECT sum(free_lunch) AS s, avg(free_lunch) AS a, count(free_lunch) AS n, count(*) AS c FROM items"
+        shown = McpShown(front.peer.call("portion_query", cursor=cursor, sql=sql))
+        [row] = json.loads(shown.text)
+        assert (row["s"], row["n"], row["c"]) == (sum(known), len(known), 150)
+        assert abs(row["a"] - sum(known) / len(known)) < 1e-9
+        assert "-3 suppressed" in shown.meta["missing"] and "NULL" in shown.meta["missing"]
+        sql = "SELECT count(*) AS n FROM items WHERE json_extract(item, '$.free_lunch') = -3"
+        [row] = json.loads(McpShown(front.peer.call("portion_query", cursor=cursor, sql=sql)).text)
+        assert row["n"] == values.count(-3), "the record has the codes"
+
+
+def test_codes_are_no_part_of_the_facts_about_a_column():
+    """The list is complete in one page, so that the first reply describes it."""
+    with opened("wrapped", rows=90) as front:
+        facts = front.data().meta["about"]["free_lunch"]
+        values = [school["free_lunch"] for school in front.stub.schools()]
+        assert f"{values.count(-3)} suppressed (-3)" in facts and "-3…" not in facts
+        assert facts.startswith(f"number {min(value for value in values if value >= 0)}…")
+
+
+@pytest.mark.parametrize("name", ["REST over stdio", "REST through serve"])
+def test_labels_are_asked_of_the_api(name):
+    with opened(name, rows=30) as front:
+        front.stub.told()
+        front.data(add_labels=True)
+        assert "add_labels=true" in front.stub.told()[0].target
+
+
+@pytest.mark.parametrize("name", ["REST over stdio", "REST through serve"])
+def test_paths_and_filters_are_those_of_the_api(name):
+    with opened(name, rows=30) as front:
+        asked = lambda: [request.target for request in front.stub.told()]
+        grade = CALIFORNIA | {"topic": "enrollment", "filters": {"year": 2019, "grade": 9, "fips": [6, 36]}}
+        front.peer.call("get_education_data", **grade)
+        assert asked()[0].startswith("/api/v1/schools/ccd/enrollment/2019/grade-9/?fips=6,36")
+        summary = front.summary(stat="sum", var="enrollment", by=["fips"])
+        assert "by=fips" in asked()[0] and len(json.loads(summary.text)["results"]) == 3
