@@ -12,6 +12,7 @@ pub mod describe;
 pub mod error_code;
 pub mod event;
 pub mod find;
+pub mod missing_codes;
 mod noise;
 pub mod paging;
 pub mod path;

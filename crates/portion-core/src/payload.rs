@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::missing_codes::MissingCodes;
+
 /// One result of an upstream: its parts with content, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
@@ -35,6 +37,10 @@ pub struct Payload {
     /// Path of the list: a JSON Pointer or a dotted path. Where it is `None` or leads to no list, the
     /// list is detected.
     pub list_path: Option<Arc<str>>,
+    /// Numbers that stand for missing values.
+    pub missing_codes: MissingCodes,
+    /// URL of the upstream's next page, where the transport names it.
+    pub next_link: Option<Box<str>>,
     /// Extent of the list, where the gateway fetches it from the upstream page by page.
     pub upstream_list: Option<Box<UpstreamList>>,
 }
@@ -42,6 +48,8 @@ pub struct Payload {
 /// Extent of a list that is fetched from the upstream page by page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamList {
+    /// Number of items of the upstream's list before the first fetched one.
+    pub skipped: usize,
     /// Number of fetched items.
     pub fetched: usize,
     /// Number of items that the upstream reports, if it reports one.
@@ -59,11 +67,31 @@ pub struct UpstreamList {
 impl UpstreamList {
     /// Returns the number of items of the whole list, if it is known.
     pub fn total_count(&self) -> Option<usize> {
-        if self.is_partial { self.total.filter(|total| *total > self.fetched) } else { Some(self.fetched) }
+        let end = self.skipped + self.fetched;
+        match self.is_partial {
+            true => self.total.filter(|total| *total > end),
+            // A fetch that begins after the end has no items.
+            false if self.fetched == 0 => self.total.or(Some(end)),
+            false => Some(end),
+        }
+    }
+
+    /// Returns true if the list has, or may have, items that were not fetched.
+    pub fn is_incomplete(&self) -> bool {
+        self.is_partial || self.skipped > 0
     }
 
     /// Describes a list that was not fetched completely: `of 300 fetched; the upstream has 500`.
     pub fn describe_gap(&self) -> Option<String> {
+        let start = (self.skipped > 0)
+            .then(|| format!("fetched from offset {} on; a call without offset has all", self.skipped));
+        match (start, self.describe_end()) {
+            (Some(start), Some(end)) => Some(format!("{start}; {end}")),
+            (start, end) => start.or(end),
+        }
+    }
+
+    fn describe_end(&self) -> Option<String> {
         let reason = self.stop_reason.as_ref().filter(|_| self.is_partial)?;
         let rest = match self.total_count() {
             Some(total) => format!("the upstream has {total}"),

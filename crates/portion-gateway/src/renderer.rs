@@ -104,6 +104,7 @@ pub(crate) fn capture(
     if payload.query_answer.is_none() {
         payload.list_path =
             payload.list_path.or_else(|| effective_policy.policy.render_options.list_path.clone());
+        payload.missing_codes = effective_policy.policy.render_options.missing_codes.clone();
     }
     let items = payload.list_path.clone();
     // In JSON, text can take twice its bytes, and more only if it is hardly text.

@@ -161,6 +161,9 @@ fn run_sql(
     if !answer.rounded_columns.is_empty() {
         extra_meta.insert("rounded".into(), answer.rounded_columns.into());
     }
+    if let Some(codes) = answer.missing {
+        extra_meta.insert("missing".into(), format!("{codes}: NULL in SQL; item has the codes").into());
+    }
     if let Some(reason) = answer.empty_reason {
         let counts: Map<String, Value> =
             reason.counts.into_iter().map(|(condition, count)| (condition, count.into())).collect();

@@ -183,12 +183,15 @@ impl<'a> Exchange<'a> {
             self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
         }
         self.own_arguments = own;
+        let policy = &self.caller.effective_policy.policy;
+        let start = PagedCall::start_for(request, &paging.pushdown, &paging.names, policy);
         self.caller.paged_call = Some(Arc::new(PagedCall {
             tool: self.endpoint.name.clone(),
             arguments,
             pushdown: Arc::clone(&paging.pushdown),
             names: paging.names.clone(),
             source: Arc::clone(source),
+            start,
         }));
     }
 
@@ -312,7 +315,7 @@ impl<'a> Exchange<'a> {
             Ok(decoded) => decoded,
             Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
         };
-        let payload = payload_of(&decoded, head.status);
+        let payload = payload_of(&decoded, &head);
         Ok(Received { head, wire, payload })
     }
 

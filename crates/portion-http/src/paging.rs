@@ -169,7 +169,7 @@ impl HttpPages {
             }
             None => wire,
         };
-        Ok(payload_of(&decoded, head.status))
+        Ok(payload_of(&decoded, &head))
     }
 }
 

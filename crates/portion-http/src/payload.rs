@@ -1,19 +1,49 @@
 //! Payloads of HTTP bodies.
 
-use http::StatusCode;
+use http::response::Parts;
 use portion_core::payload::{Block, Content, Payload};
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_net::link_header::next_link;
 
 /// Address of the body within a payload.
 const BODY_ADDRESS: &str = "/body";
 
-/// Returns the payload of a body. Invalid UTF-8 is replaced, and counted.
-pub(crate) fn payload_of(body: &[u8], status: StatusCode) -> Payload {
+/// Returns the payload of a response. Invalid UTF-8 is replaced, and counted.
+pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
     let invalid = body.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
     let text = String::from_utf8_lossy(body).into_owned();
+    let text = text_of_string(&text).unwrap_or(text);
     Payload {
         blocks: vec![Block::new(BODY_ADDRESS, Content::Text(text))],
         invalid_utf8_count: invalid,
-        is_error: status.is_client_error() || status.is_server_error(),
+        is_error: head.status.is_client_error() || head.status.is_server_error(),
+        next_link: next_link(&head.headers).map(String::into_boxed_str),
         ..Payload::default()
+    }
+}
+
+/// Returns the text of a body that is one JSON string, so that it is read in lines and sentences. A string that contains
+/// JSON stays one.
+fn text_of_string(body: &str) -> Option<String> {
+    let mut reader = JsonReader::new(body);
+    let value = reader.skip().ok()?.slice(body);
+    reader.expect_end().ok()?;
+    if JsonKind::of_value(value) != JsonKind::String {
+        return None;
+    }
+    let text = unescape(value);
+    (!text.trim_start().starts_with(['{', '['])).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text_of_string;
+
+    #[test]
+    fn a_string_is_read_as_its_text() {
+        assert_eq!(text_of_string(r#" "a\nb\u00e9" "#).as_deref(), Some("a\nbé"));
+        for other in ["[1]", "{}", "7", "null", "\"a", "\"a\" x", r#""{\"a\":1}""#] {
+            assert_eq!(text_of_string(other), None, "{other}");
+        }
     }
 }

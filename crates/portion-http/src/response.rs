@@ -150,6 +150,9 @@ struct WrittenBody {
 
 fn write_body(portion: &Portion, style: MetadataStyle) -> WrittenBody {
     let text = portion.pieces().first().map_or("null", |piece| piece.body.as_str());
+    if let Some(value) = portion.whole_value() {
+        return WrittenBody { json: value.to_owned(), has_notice: false };
+    }
     let Some(notice) = portion.separate_notice() else {
         return WrittenBody { json: text.to_owned(), has_notice: true };
     };

@@ -2,6 +2,7 @@
 //!
 //! - [`hop_by_hop`]: removes the header fields of one connection
 //! - [`accept_encoding`]: requests only the codings that can be decoded
+//! - [`link_header`]: the URL of the next page
 //! - `tls` (feature `tls`): configures TLS with the system's root certificates
 //!
 //! ```
@@ -18,5 +19,6 @@
 
 pub mod accept_encoding;
 pub mod hop_by_hop;
+pub mod link_header;
 #[cfg(feature = "tls")]
 pub mod tls;

@@ -32,6 +32,7 @@ mod fields;
 mod functions;
 mod index;
 mod limits;
+mod missing;
 mod params;
 mod query_result;
 mod quote_repair;

@@ -28,6 +28,8 @@ pub struct QueryResult {
     pub is_blank: bool,
     /// The reason that nothing was found.
     pub empty_reason: Option<EmptyReason>,
+    /// Codes of missing values that were read as NULL: `-1 missing, -3 suppressed`.
+    pub missing: Option<String>,
 }
 
 /// The reason that a statement found nothing.
@@ -183,6 +185,7 @@ impl ResultWriter {
             replacement_count: self.replacement_count,
             is_blank: self.is_blank && self.row_count == 1,
             empty_reason: None,
+            missing: None,
         }
     }
 }

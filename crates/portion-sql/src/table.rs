@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::limits::QueryDeadline;
+use crate::missing::MissingValues;
 use crate::redaction;
 use crate::table_rows::{RowSource, TableRows};
 
@@ -13,12 +14,18 @@ pub(crate) struct VirtualTable {
     source: Box<dyn RowSource>,
     /// Dotted paths of fields that were redacted, in this table or another.
     redacted_fields: Arc<[String]>,
+    missing: Arc<MissingValues>,
     rows: OnceLock<Arc<dyn TableRows>>,
 }
 
 impl VirtualTable {
-    pub(crate) fn new(name: String, source: impl RowSource + 'static, redacted: Arc<[String]>) -> Self {
-        Self { name, source: Box::new(source), redacted_fields: redacted, rows: OnceLock::new() }
+    pub(crate) fn new(
+        name: String,
+        source: impl RowSource + 'static,
+        redacted: Arc<[String]>,
+        missing: Arc<MissingValues>,
+    ) -> Self {
+        Self { name, source: Box::new(source), redacted_fields: redacted, missing, rows: OnceLock::new() }
     }
 
     /// Returns the rows if they are prepared.
@@ -31,7 +38,7 @@ impl VirtualTable {
         if let Some(rows) = self.rows.get() {
             return Some(Arc::clone(rows));
         }
-        let mut rows = self.source.open(clock)?;
+        let mut rows = self.missing.hide(self.source.open(clock)?);
         if !self.redacted_fields.is_empty() {
             rows = redaction::mark_redacted(rows, &self.redacted_fields, clock)?;
         }

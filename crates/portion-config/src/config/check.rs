@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use portion_core::missing_codes::MissingCodes;
 use portion_core::policy::{ClientLimits, Policy, PolicyError, PolicyProfile};
 use portion_policy::upstream::UpstreamTarget;
 
@@ -10,6 +11,7 @@ use super::{Cascade, Config, OtlpTarget, PatternRule, cascade, defaults};
 use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::read::ConfigReader;
+use crate::settings::Settings;
 use crate::value::Value;
 
 /// Two keys with the origins of their values: a conflict is reported once, not for each pattern that
@@ -29,6 +31,7 @@ impl Config {
         reader.problems.extend(self.invalid_otlp_url());
         reader.problems.extend(self.invalid_principal_header());
         reader.problems.extend(self.missing_cursor_keys());
+        reader.problems.extend(self.invalid_missing_values());
         for upstream in &self.upstreams {
             let name = Some(&*upstream.name);
             let general = self.base_cascade(name);
@@ -58,6 +61,20 @@ impl Config {
         let message =
             "store needs cursorKeys: all instances that share a store sign cursors with the same key";
         self.cursor_keys().is_none().then(|| Problem::new(set.origin.clone(), message, fix))
+    }
+
+    /// Finds entries of `missingValues` that are no codes.
+    fn invalid_missing_values(&self) -> Vec<Problem> {
+        let of_servers = self.upstreams.iter().flat_map(|upstream| upstream.rules.iter());
+        let rules = self.rules.iter().chain(of_servers).map(|rule| &rule.settings);
+        let invalid = |settings: &Settings| {
+            let set = settings.get("missingValues")?;
+            let Value::Names(names) = &set.value else { return None };
+            let error = MissingCodes::parse(names.iter().map(String::as_str)).err()?;
+            let fix = "write each number with its meaning, such as \"-1=missing\"";
+            Some(Problem::new(set.origin.clone(), format!("missingValues: {error}"), fix))
+        };
+        std::iter::once(&self.top).chain(rules).filter_map(invalid).collect()
     }
 
     /// Finds an invalid header name in `principalHeaders`, which could never identify a caller.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use portion_core::missing_codes::MissingCodes;
 use portion_core::policy::{
     EnvelopeMode, FillStrategy, LimitOverrides, MetadataMode, MetadataStyle, NamedSection, OrderStrategy,
     PolicyProfile, RenderOptions, RowStyle, StripRule, Techniques,
@@ -121,6 +122,7 @@ impl Cascade<'_> {
             sections: self.sections(),
             default_sort: self.text("sort").map(Arc::from),
             strip_rule: self.strip_rule(),
+            missing_codes: self.missing_codes(),
             has_fixed_page_size: self.integer("defaultPageSize").is_some(),
             ..RenderOptions::default()
         }
@@ -134,6 +136,11 @@ impl Cascade<'_> {
                 .collect(),
             _ => Arc::default(),
         }
+    }
+
+    fn missing_codes(&self) -> MissingCodes {
+        let names = self.names("missingValues").unwrap_or_default();
+        MissingCodes::parse(names.iter().map(String::as_str)).unwrap_or_default()
     }
 
     fn strip_rule(&self) -> StripRule {

@@ -1,5 +1,6 @@
 //! Times descriptions of all records of a list.
 
+use portion_core::missing_codes::MissingCodes;
 use portion_core::policy::Policy;
 use portion_core::render::first_reply;
 use portion_core::snapshot::ListFacts;
@@ -20,8 +21,8 @@ pub(crate) fn figures(table: &mut Table) {
     let take = median_of(ROUNDS, || capture(payload(copies.pop().unwrap_or_default())));
     let snapshot = capture(payload(text));
     let Some((text, list)) = list_of(&snapshot) else { return };
-    let facts = median_of(ROUNDS, || ListFacts::from_list(text, list));
-    let found = ListFacts::from_list(text, list);
+    let facts = median_of(ROUNDS, || ListFacts::from_list(text, list, &MissingCodes::default()));
+    let found = ListFacts::from_list(text, list, &MissingCodes::default());
     let words = median_of(ROUNDS, || found.describe(Tokenizer::default().counter(), 600));
     table.add(&format!("capture of a list of {} records, 12 MB", list.len()), "", told(take));
     table.add("  facts of all its records", "≤ 20 ms", told(facts));

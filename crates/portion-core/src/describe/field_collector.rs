@@ -4,6 +4,7 @@ use portion_json::scan::{JsonKind, JsonReader, ScanError};
 
 use super::field_stats::FieldStats;
 use super::record_layout::{ITEMS_FIELD, KEY_FIELD, KeyTarget, ROOT_OBJECT, RecordLayout};
+use crate::missing_codes::MissingCodes;
 use crate::snapshot::{FieldRank, Layout, List};
 
 /// Largest number of fields collected, the highest-ranked first.
@@ -14,13 +15,14 @@ const TEXT_PER_HASH: usize = 48;
 const MIN_HASHES: usize = 4_096;
 
 /// Collects the fields of all records, by rank.
-pub(super) fn collect_fields(text: &str, list: &List) -> Vec<FieldStats> {
+pub(super) fn collect_fields(text: &str, list: &List, missing: &MissingCodes) -> Vec<FieldStats> {
     let mut shapes = RecordLayout::learn_from(text, list);
     // Items that are not records get a name of their own, unless a field has it.
     let items =
         (!shapes.paths.iter().any(|path| path == ITEMS_FIELD)).then(|| shapes.path_index(ITEMS_FIELD));
     let key = (list.layout == Layout::Map).then(|| shapes.path_index(KEY_FIELD));
-    let (fields, numbers) = select_fields(list, &shapes.paths, key);
+    let (mut fields, numbers) = select_fields(list, &shapes.paths, key);
+    fields.iter_mut().for_each(|field| field.set_missing_codes(missing));
     shapes.retain_paths(&numbers);
     let number = |path: Option<usize>| path.and_then(|path| numbers.get(path).copied().flatten());
     let mut walk = FieldCollector {
@@ -35,7 +37,7 @@ pub(super) fn collect_fields(text: &str, list: &List) -> Vec<FieldStats> {
     };
     // The text was validated at capture.
     let _ = walk.collect_list(list);
-    walk.fields.retain(|field| field.present_count() + field.null_count > 0);
+    walk.fields.retain(|field| field.present_count() + field.null_count + field.missing_count() > 0);
     walk.fields
 }
 

@@ -50,10 +50,16 @@ pub(super) fn describe_field(
 ) -> FieldDescription {
     let case = FieldDescriber { field, text, record_label: holder, distinct_count: field.distinct_count() };
     let present = field.present_count();
-    let absent = records.saturating_sub(present + field.null_count);
+    let absent = records.saturating_sub(present + field.null_count + field.missing_count());
     let all_here = present == records;
     let (role, mut words) = if present == 0 {
-        (FieldRole::Constant, if absent == 0 { "always null".to_owned() } else { "no value".to_owned() })
+        let only = field.missing_values().find(|(count, _)| *count == records);
+        let is_null = field.null_count == records;
+        let words = only.map(|(_, meaning)| format!("always {meaning}"));
+        (
+            FieldRole::Constant,
+            words.unwrap_or_else(|| if is_null { "always null" } else { "no value" }.to_owned()),
+        )
     } else if is_identity && field.is_unique(records) {
         (FieldRole::Identity, "identifier, all distinct".to_owned())
     } else if field.array_count == present {
@@ -73,8 +79,10 @@ pub(super) fn describe_field(
     } else {
         (FieldRole::Other, case.describe_mixture())
     };
-    let gaps = [(field.null_count, "null"), (absent, "absent")];
-    for (count, what) in gaps.into_iter().filter(|(count, _)| *count > 0 && *count < records) {
+    let gaps = [(field.null_count, "null".to_owned()), (absent, "absent".to_owned())];
+    for (count, what) in
+        gaps.into_iter().chain(field.missing_values()).filter(|(count, _)| *count > 0 && *count < records)
+    {
         let _ = write!(words, ", {count} {what}");
     }
     FieldDescription { role, description: words }

@@ -10,6 +10,7 @@ use portion_json::span::Span;
 use super::distinct_values::DistinctValues;
 use super::number_stats::NumberStats;
 use super::timestamp::TimestampRange;
+use crate::missing_codes::MissingCodes;
 use crate::snapshot::{FieldRank, field_names};
 
 /// Length in characters above which a text is measured rather than quoted.
@@ -27,6 +28,9 @@ pub(super) struct FieldStats {
     /// True if many distinct values are counted, which is useful for names and high-ranked fields.
     counts_distinct: bool,
     pub null_count: usize,
+    /// Codes of missing values, which are not counted as numbers, and how many records have each.
+    missing_codes: MissingCodes,
+    missing_counts: Vec<usize>,
     pub true_count: usize,
     pub false_count: usize,
     pub string_count: usize,
@@ -54,6 +58,8 @@ impl FieldStats {
             path,
             rank,
             null_count: 0,
+            missing_codes: MissingCodes::default(),
+            missing_counts: Vec::new(),
             true_count: 0,
             false_count: 0,
             string_count: 0,
@@ -67,6 +73,31 @@ impl FieldStats {
             tally: DistinctValues::default(),
             last_record: 0,
         }
+    }
+
+    /// Sets the codes of missing values.
+    pub(super) fn set_missing_codes(&mut self, codes: &MissingCodes) {
+        self.missing_counts = vec![0; codes.as_slice().len()];
+        self.missing_codes = codes.clone();
+    }
+
+    /// Returns the number of records with a code of a missing value.
+    pub(super) fn missing_count(&self) -> usize {
+        self.missing_counts.iter().sum()
+    }
+
+    /// Returns the codes of missing values with the number of records that have each: `suppressed (-3)`.
+    pub(super) fn missing_values(&self) -> impl Iterator<Item = (usize, String)> {
+        let codes = self.missing_codes.as_slice().iter().zip(&self.missing_counts);
+        codes.map(|(code, count)| (*count, format!("{} ({})", code.meaning, code.number)))
+    }
+
+    /// Counts a number that is the code of a missing value. Returns false for other numbers.
+    #[inline]
+    fn add_missing(&mut self, number: i64) -> bool {
+        let Some(at) = self.missing_codes.position(number) else { return false };
+        self.missing_counts[at] += 1;
+        true
     }
 
     /// Returns true for the first value in a record. Of duplicate keys, the first counts.
@@ -117,6 +148,11 @@ impl FieldStats {
     #[inline]
     pub(super) fn add_number(&mut self, written: &str, at: Span, record: usize, room: &mut usize) {
         let number = ParsedNumber::parse(written);
+        if let ParsedNumber::Decimal { digits, places: 0 } = &number
+            && self.add_missing(*digits)
+        {
+            return;
+        }
         let hash = match &number {
             _ if self.tally.is_exceeded() => None,
             ParsedNumber::Decimal { digits, places: 0 } => Some(NUMBER_HASHER.hash_one(digits)),
@@ -132,6 +168,9 @@ impl FieldStats {
     /// Adds an integer that occupies these bytes.
     #[inline]
     pub(super) fn add_integer(&mut self, number: i64, at: Range<usize>, record: usize, room: &mut usize) {
+        if self.add_missing(number) {
+            return;
+        }
         let is_quantity = !self.is_code;
         let is_between = self.numbers.add_between(number, is_quantity);
         if is_between && self.tally.is_exceeded() {

@@ -13,20 +13,21 @@ use super::field_description::{FieldDescription, describe_field};
 use super::field_order;
 use super::field_stats::FieldStats;
 use super::record_layout::KEY_FIELD;
+use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::snapshot::{FieldRank, Layout, List, ListFacts, ListItem, cell_spans, field_names, visit_fields};
 
 impl List {
-    /// Returns facts about all items, computed once.
-    pub fn facts(&self, text: &str) -> &ListFacts {
-        self.facts.get_or_init(|| Arc::new(ListFacts::from_list(text, self)))
+    /// Returns facts about all items, computed once, with the codes of the first call.
+    pub fn facts(&self, text: &str, missing: &MissingCodes) -> &ListFacts {
+        self.facts.get_or_init(|| Arc::new(ListFacts::from_list(text, self, missing)))
     }
 }
 
 impl ListFacts {
     /// Collects the facts of a list in this text.
-    pub fn from_list(text: &str, list: &List) -> Self {
-        let fields = collect_fields(text, list);
+    pub fn from_list(text: &str, list: &List, missing: &MissingCodes) -> Self {
+        let fields = collect_fields(text, list, missing);
         let identity = identity_field(list, &fields);
         // If one field identifies all records, it is described first, so its name need not be repeated.
         let known = |name: &str| fields.iter().any(|field| field.path == name && field.is_unique(list.len()));

@@ -20,6 +20,7 @@ mod timestamp;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
+use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
 use crate::snapshot::{IndexedText, Structure};
@@ -32,6 +33,8 @@ pub(crate) struct FieldPreferences<'a> {
     pub preferred: &'a [String],
     /// Fields that are not described.
     pub strip: Option<&'a StripRule>,
+    /// Numbers that stand for missing values.
+    pub missing: Option<&'a MissingCodes>,
 }
 
 /// Describes a subject within a token budget, the most useful facts first.
@@ -46,7 +49,8 @@ pub(crate) fn describe(
         Structure::List(list) => {
             let noise =
                 preferences.strip.map(|strip| NoiseFields::in_list(strip, text, list)).unwrap_or_default();
-            list.facts(text).describe_selected(counter, tokens, preferences.preferred, &noise)
+            let missing = preferences.missing.cloned().unwrap_or_default();
+            list.facts(text, &missing).describe_selected(counter, tokens, preferences.preferred, &noise)
         }
         Structure::Object(members) => object::describe(text, members, counter, tokens, preferences),
         Structure::Text(index) => text::describe(text, index, counter, tokens),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::StripRule;
+use crate::missing_codes::MissingCodes;
 
 /// Options for the replies of an endpoint, other than limits. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +31,8 @@ pub struct RenderOptions {
     pub default_sort: Option<Arc<str>>,
     /// Fields that views leave out as noise.
     pub strip_rule: StripRule,
+    /// Numbers that stand for missing values.
+    pub missing_codes: MissingCodes,
     /// Content of `structuredContent` in a shortened result.
     pub structured: StructuredMode,
     /// True if an operator set the page size: then pages have exactly that size, instead of what first

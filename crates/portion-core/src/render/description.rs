@@ -60,7 +60,11 @@ impl Description {
         };
         let manner = &cx.policy.render_options;
         let strip = Some(&manner.strip_rule).filter(|_| !singled_out && !view.is_section);
-        let taste = FieldPreferences { preferred: &manner.summary_fields, strip };
+        let taste = FieldPreferences {
+            preferred: &manner.summary_fields,
+            strip,
+            missing: Some(snapshot.missing_codes()),
+        };
         let mut told = describe::describe(subject, cx.counter, tokens, &taste);
         if matches!(subject.structure, Structure::Text(_)) {
             // For a text, the keys are ours; otherwise they are field names.

@@ -354,6 +354,9 @@ impl Candidate {
         let kind = said.kind();
         let drawn = about.notice_part.as_ref().map(|shaped| &shaped.rendering);
         let stages = drawn.map(|drawn| drawn.stages.clone()).unwrap_or_default();
+        let whole_value = drawn
+            .filter(|drawn| opened.is_some() && drawn.kind == "whole" && drawn.is_json)
+            .map(|drawn| drawn.body.clone());
         let total = drawn.and_then(|drawn| drawn.total_count);
         let told = |key: &str| {
             let number = drawn.and_then(|drawn| drawn.meta.get(key)).and_then(serde_json::Value::as_u64);
@@ -376,6 +379,7 @@ impl Candidate {
                 structured,
                 notice,
                 is_enveloped: enveloped,
+                whole_value,
                 is_whole: walk.is_whole,
                 next_cursor: next,
                 start_cursor: handle,

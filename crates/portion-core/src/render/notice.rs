@@ -318,7 +318,7 @@ impl Notice<'_> {
         let (sections, handle) = (self.rendering.sections.as_ref()?, self.start_cursor.as_ref()?);
         let mut arguments = Map::new();
         arguments.insert("cursor".into(), handle.as_str().into());
-        match sections.keys().next() {
+        match sections.keys().next().filter(|_| !self.is_enveloped) {
             Some(section) => arguments.insert("section".into(), section.as_str().into()),
             None => arguments.insert("fields".into(), "all".into()),
         };

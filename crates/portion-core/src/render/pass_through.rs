@@ -12,7 +12,8 @@ use crate::view::ResolvedRequest;
 /// Returns true if the payload needs no notice about replaced bytes, redacted fields or a list that is not fetched
 /// completely.
 pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
-    let list_needs_notice = snapshot.upstream_list().is_some_and(|list| list.is_partial || list.has_changed);
+    let list_needs_notice =
+        snapshot.upstream_list().is_some_and(|list| list.is_incomplete() || list.has_changed);
     snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty() && !list_needs_notice
 }
 

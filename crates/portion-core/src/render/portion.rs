@@ -11,6 +11,7 @@ pub struct Portion {
     pub(super) structured: Option<String>,
     pub(super) notice: String,
     pub(super) is_enveloped: bool,
+    pub(super) whole_value: Option<String>,
     pub(super) is_whole: bool,
     pub(super) next_cursor: Option<CursorToken>,
     pub(super) start_cursor: Option<CursorToken>,
@@ -85,6 +86,11 @@ impl Portion {
     /// Returns the notice to show beside the pieces, or `None` if an envelope contains it.
     pub fn separate_notice(&self) -> Option<&str> {
         (!self.is_enveloped).then_some(&self.notice)
+    }
+
+    /// Returns the JSON value that an envelope contains whole, for transports that send the notice beside the content.
+    pub fn whole_value(&self) -> Option<&str> {
+        self.whole_value.as_deref()
     }
 
     /// Returns true if the whole payload is shown as received, with only a notice added.

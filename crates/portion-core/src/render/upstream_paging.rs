@@ -31,6 +31,11 @@ pub(super) fn note_fetched_list(spot: &RenderTarget<'_>, end: usize, drawn: &mut
     let Some(list) = spot.upstream_list.filter(|list| drawn.total_count == Some(list.fetched)) else {
         return false;
     };
+    if list.skipped > 0 {
+        drawn.total_count = list.total_count();
+        let offset = drawn.meta.get("offset").and_then(Value::as_u64).unwrap_or_default();
+        drawn.set_meta("offset", offset + list.skipped as u64);
+    }
     if list.is_partial {
         drawn.total_count = list.total_count();
         // A reply without items is the end of what could be fetched.
@@ -39,9 +44,9 @@ pub(super) fn note_fetched_list(spot: &RenderTarget<'_>, end: usize, drawn: &mut
             drawn.next = u32::try_from(end).ok().map(PartOffset::Item);
             drawn.set_meta("hasMore", true);
         }
-        if let Some(gap) = list.describe_gap() {
-            drawn.set_meta("upstream", gap);
-        }
+    }
+    if let Some(gap) = list.describe_gap() {
+        drawn.set_meta("upstream", gap);
     }
     if list.has_changed {
         drawn.set_meta("changed", true);

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use portion_json::span::Span;
 
+use crate::missing_codes::MissingCodes;
 use crate::payload::Redact;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, UpstreamList};
 pub(crate) use embedded_json::locate_json;
@@ -50,6 +51,7 @@ pub struct Snapshot {
     is_list_path_missing: bool,
     paging_arguments: Arc<[String]>,
     upstream_list: Option<UpstreamList>,
+    missing_codes: MissingCodes,
 }
 
 /// One part of a payload.
@@ -154,6 +156,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         query_answer: answer,
         paging_arguments: paging,
         upstream_list,
+        missing_codes,
         ..
     } = payload;
     Snapshot {
@@ -167,6 +170,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         is_list_path_missing: list_path_missing,
         paging_arguments: paging,
         upstream_list: upstream_list.map(|list| *list),
+        missing_codes,
     }
 }
 
@@ -228,9 +232,14 @@ impl Snapshot {
         self.upstream_list.as_ref()
     }
 
+    /// Returns the numbers that stand for missing values.
+    pub fn missing_codes(&self) -> &MissingCodes {
+        &self.missing_codes
+    }
+
     /// Returns true if the list is fetched page by page and some of it is missing.
     pub fn is_partial_list(&self) -> bool {
-        self.upstream_list.as_ref().is_some_and(|list| list.is_partial)
+        self.upstream_list.as_ref().is_some_and(UpstreamList::is_incomplete)
     }
 
     /// Returns true if a list path was configured, but no list is there.

@@ -39,6 +39,12 @@ pub enum ViewError {
     /// `offset` is not an offset.
     #[error("offset is {0}; it must be a whole number from 0")]
     Offset(String),
+    /// An offset before the first item that was fetched.
+    #[error("this result begins at offset {first}")]
+    BeforeFetched {
+        /// Smallest possible offset.
+        first: u32,
+    },
     /// No item has this field.
     #[error("no item has a field {}{}", visible_name(.given), nearest_text(.nearest.as_deref()))]
     Field {
@@ -164,7 +170,7 @@ impl ViewError {
             Self::Limit { .. } => ErrorCode::LimitInvalid,
             Self::LimitTooLarge { .. } => ErrorCode::LimitTooLarge,
             Self::Page { .. } | Self::NoPages => ErrorCode::PageInvalid,
-            Self::Offset(_) => ErrorCode::OffsetInvalid,
+            Self::Offset(_) | Self::BeforeFetched { .. } => ErrorCode::OffsetInvalid,
             Self::Field { .. } | Self::NoFields(_) => ErrorCode::FieldUnknown,
             Self::Path { .. } => ErrorCode::PathUnknown,
             Self::Section { .. } => ErrorCode::SectionUnknown,
@@ -186,6 +192,7 @@ impl ViewError {
             }
             Self::Page { .. } => "use page=1 for the start, or follow nextCursor".into(),
             Self::NoPages => "omit page and offset; use section, path or fields".into(),
+            Self::BeforeFetched { .. } => "repeat the original call with this offset and no cursor".into(),
             Self::Offset(_) => "use offset=0 for the start, or follow nextCursor".into(),
             Self::Field { available, .. } => {
                 name_sentence("choose from: ", available, "fields=all returns every field")

@@ -132,6 +132,16 @@ impl Request {
         }
     }
 
+    /// Returns true if the request selects from the whole payload, whatever page it asks for.
+    pub fn selects_from_whole(&self) -> bool {
+        self.sort.is_some()
+            || self.raw
+            || self.path.is_some()
+            || self.section.is_some()
+            || self.start_line.is_some()
+            || self.end_line.is_some()
+    }
+
     /// Returns true if only the payload itself is requested.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()

@@ -329,7 +329,7 @@ fn page_start(
         None => request.offset.unwrap_or(0),
     };
     let place = match &node.subject.structure {
-        Structure::List(_) => PartOffset::Item(at),
+        Structure::List(_) => PartOffset::Item(at_fetched_item(snapshot, view, at)?),
         Structure::Text(text) => line_start_place(text, &node.subject.text, view, at),
         Structure::Object(_) if at == 0 || request.page == Some(1) => PartOffset::Item(0),
         Structure::Object(_) => return Err(ViewError::NoPages),
@@ -345,6 +345,15 @@ fn page_start(
     let numbered =
         request.page.map(|page| NumberedPage { number: page, page_count: pages, has_known_size: sized });
     Ok((Position { part, ordinal, offset: place }, count, numbered))
+}
+
+/// Returns the index of an item in a snapshot that may lack the first items of the upstream's list.
+fn at_fetched_item(snapshot: &Snapshot, view: &View, at: u32) -> Result<u32, ViewError> {
+    let is_main_list = matches!(&view.target, Target::Everything)
+        || matches!(&view.target, Target::Value(node) if node.pointer.is_empty());
+    let skipped = snapshot.upstream_list().filter(|_| is_main_list).map_or(0, |list| list.skipped);
+    let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
+    at.checked_sub(skipped).ok_or(ViewError::BeforeFetched { first: skipped })
 }
 
 /// Returns the offset of a line of a text, counted from the start of the view's range.

@@ -28,7 +28,10 @@ impl Gateway {
         let context = RequestContext { caller, ..context };
         let mut fetch = None;
         let (mut payload, mut reuse) = (payload, reuse);
-        let need = Need::of_first_reply(&request, &context.caller.effective_policy.policy);
+        let skipped = context.caller.paged_call.as_ref().map_or(0, |call| call.start);
+        // What an equal call would be answered from begins with the first item.
+        reuse = reuse.filter(|_| skipped == 0);
+        let need = Need::of_first_reply(&request, skipped, &context.caller.effective_policy.policy);
         if let Some(call) = context.caller.paged_call.clone().filter(|_| !payload.is_error) {
             if let Some(begun) = self.fetches.begin(&call, payload.clone(), context.caller.upstream.clone()) {
                 (fetch, payload) = self.begin_fetch(begun, &context.caller, payload, need).await;
@@ -145,7 +148,11 @@ impl Gateway {
     ) -> (Option<Arc<Fetch>>, Payload) {
         let payload = self.wait_for(&fetch, caller, need).await;
         // The upstream's own result is the whole list: it is a payload like any other.
-        if fetch.is_complete() && fetch.has_one_page() { (None, page) } else { (Some(fetch), payload) }
+        if fetch.is_complete() && fetch.has_one_page() && !fetch.skips_items() {
+            (None, page)
+        } else {
+            (Some(fetch), payload)
+        }
     }
 
     /// Waits until a list meets a need, and returns it.

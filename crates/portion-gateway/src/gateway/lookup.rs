@@ -123,6 +123,13 @@ impl Gateway {
         self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(held)
     }
 
+    /// Returns true if a call begins after the fetched items of a stored list, so that its page is requested directly.
+    pub(super) fn is_far_beyond(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
+        let start = caller.paged_call.as_ref().map_or(0, |call| call.start);
+        let list = held.snapshot.upstream_list().filter(|list| list.is_partial);
+        list.is_some_and(|list| start > self.fetches.fetched_count(held.id).unwrap_or(list.fetched))
+    }
+
     /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot
     /// is no longer served, because it may contain values that are redacted now.
     pub(super) fn has_other_redaction(&self, caller: &Caller, held: &StoredSnapshot) -> bool {

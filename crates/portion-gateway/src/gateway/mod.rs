@@ -263,6 +263,9 @@ impl Gateway {
             return None;
         }
         let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
+        if self.is_far_beyond(&caller, &held) {
+            return None;
+        }
         let need = Need::of_follow_up(request, Position::default(), &held, &caller);
         let held = self.with_needed_items(&caller, held, need).await;
         let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;

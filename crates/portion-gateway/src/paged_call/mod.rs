@@ -8,7 +8,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use portion_core::payload::Payload;
-use portion_policy::pushdown::Pushdown;
+use portion_core::policy::Policy;
+use portion_core::view::Request;
+use portion_policy::pushdown::{PagingStyle, Pushdown};
 use thiserror::Error;
 
 use crate::rules::EndpointRule;
@@ -49,7 +51,12 @@ pub struct PagedCall {
     pub names: PagingNames,
     /// Calls the tool again.
     pub source: Arc<dyn PageSource>,
+    /// Number of items before the first fetched one: see [`PagedCall::start_for`].
+    pub start: usize,
 }
+
+/// Pages that are fetched rather than skipped, so that most calls for another page share one snapshot.
+const MIN_SKIPPED_PAGES: usize = 10;
 
 /// Returns arguments, a JSON object, with one argument set to a JSON value.
 pub fn with_argument(arguments: &str, name: &str, json: String) -> String {
@@ -57,9 +64,28 @@ pub fn with_argument(arguments: &str, name: &str, json: String) -> String {
 }
 
 impl PagedCall {
+    /// Returns the number of items to skip for a request: those before the first requested item, if it is far from the
+    /// start and the tool can begin at any item.
+    pub fn start_for(request: &Request, pushdown: &Pushdown, names: &PagingNames, policy: &Policy) -> usize {
+        let can_begin_anywhere = matches!(pushdown.style, PagingStyle::Offset(_)) && names.page.is_some();
+        let needs_all = request.selects_from_whole() || policy.render_options.default_sort.is_some();
+        if !can_begin_anywhere || needs_all || request.cursor.is_some() {
+            return 0;
+        }
+        let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
+        let first = match (request.page, request.offset) {
+            (Some(page), _) => (page as usize - 1).saturating_mul(size),
+            (None, offset) => offset.unwrap_or_default() as usize,
+        };
+        if first >= pushdown.page_size.saturating_mul(MIN_SKIPPED_PAGES) { first } else { 0 }
+    }
+
     /// Returns the arguments of the first page.
     pub fn first_arguments(&self) -> String {
-        let first = PageRequest::first(&self.pushdown);
+        let first = match PageRequest::first(&self.pushdown) {
+            PageRequest::Number(number) => PageRequest::Number(number + self.start as u64),
+            first => first,
+        };
         self.names.apply(&self.arguments, &first, self.pushdown.page_size)
     }
 

@@ -19,49 +19,111 @@ pub(super) struct Carrier {
     around_string: Option<(String, String)>,
 }
 
-impl Carrier {
-    /// Finds the list in all parts that repeat it. `primary`: the text of the page.
-    pub(super) fn find_all(page: &Payload, primary: &str, pushdown: &Pushdown) -> Vec<Self> {
-        let blocks = page.blocks.iter().enumerate();
-        let list_of = |text: &str| Some(ListPage::parse(text, pushdown)?.list.slice(text).to_owned());
-        let Some(list) = list_of(primary) else { return Vec::new() };
-        let repeats = |content: &Content| {
-            let text = page_text(content, pushdown);
-            text.and_then(|text| list_of(&text)).is_some_and(|other| is_equivalent_json(&other, &list))
+/// A page in a part of a result.
+#[derive(Debug)]
+pub(super) struct FoundPage {
+    /// Index of the block.
+    block: usize,
+    is_structured: bool,
+    /// Text of the page.
+    pub(super) text: String,
+    pub(super) page: ListPage,
+    place: PagePlace,
+}
+
+/// The place of a page in the text of a part. Python servers wrap values as `{"result": …}`.
+#[derive(Debug)]
+enum PagePlace {
+    /// The text is the page.
+    Whole,
+    /// The page is the sole member of an object.
+    Member(Span),
+    /// The page is JSON in a string that is the sole member of an object.
+    String(Span),
+}
+
+impl FoundPage {
+    /// Finds the page in all parts that have one.
+    pub(super) fn find_all(result: &Payload, pushdown: &Pushdown) -> Vec<Self> {
+        let blocks = result.blocks.iter().enumerate();
+        blocks.filter_map(|(at, block)| Self::find(at, &block.content, pushdown)).collect()
+    }
+
+    /// Finds the page in the part that is read: `structuredContent` comes before text, which may be the first item.
+    pub(super) fn find_primary(result: &Payload, pushdown: &Pushdown) -> Option<Self> {
+        let find = |is_structured: bool| {
+            let blocks = result.blocks.iter().enumerate();
+            blocks
+                .filter(|(_, block)| matches!(block.content, Content::Structured(_)) == is_structured)
+                .find_map(|(at, block)| Self::find(at, &block.content, pushdown))
         };
-        blocks
-            .filter(|(_, block)| repeats(&block.content))
-            .filter_map(|(at, block)| Self::find(at, &block.content, pushdown))
-            .collect()
+        find(true).or_else(|| find(false))
+    }
+
+    /// Returns the index of the part that is read.
+    pub(super) fn primary_index(all: &[Self]) -> Option<usize> {
+        all.iter().position(|found| found.is_structured).or((!all.is_empty()).then_some(0))
     }
 
     fn find(block: usize, content: &Content, pushdown: &Pushdown) -> Option<Self> {
         let (Content::Text(text) | Content::Structured(text)) = content else { return None };
-        let around = |inner: &str, list: Span, offset: usize| {
-            (
-                inner[..=offset + list.start as usize].to_owned(),
-                inner[offset + list.end as usize - 1..].to_owned(),
-            )
-        };
-        match wrapped(text, pushdown)? {
-            Wrapped::Plain => {
-                let list = ListPage::parse(text, pushdown)?.list;
-                let (before, after) = around(text, list, 0);
-                Some(Self { block, before, after, around_string: None })
-            }
-            Wrapped::Value(span) => {
-                let list = ListPage::parse(span.slice(text), pushdown)?.list;
-                let (before, after) = around(text, list, span.start as usize);
-                Some(Self { block, before, after, around_string: None })
-            }
-            Wrapped::String(span, inner) => {
-                let list = ListPage::parse(&inner, pushdown)?.list;
-                let (before, after) = around(&inner, list, 0);
-                let around_string =
-                    Some((text[..span.start as usize].to_owned(), text[span.end as usize..].to_owned()));
-                Some(Self { block, before, after, around_string })
-            }
+        let is_structured = matches!(content, Content::Structured(_));
+        let found = |text: String, page, place| Some(Self { block, is_structured, text, page, place });
+        if let Some(page) = ListPage::parse(text, pushdown) {
+            return found(text.clone(), page, PagePlace::Whole);
         }
+        let mut reader = JsonReader::new(text);
+        let root = reader.skip().ok()?;
+        reader.expect_end().ok()?;
+        let members = members(text, root);
+        let [(_, value)] = &*members else { return None };
+        let json = value.slice(text);
+        if JsonKind::of_value(json) == JsonKind::String {
+            let inner = unescape(json);
+            let page = ListPage::parse(&inner, pushdown)?;
+            return found(inner, page, PagePlace::String(*value));
+        }
+        found(json.to_owned(), ListPage::parse(json, pushdown)?, PagePlace::Member(*value))
+    }
+
+    fn list(&self) -> &str {
+        self.page.list.slice(&self.text)
+    }
+
+    /// Returns the carrier of the list. `text`: that of the part.
+    fn carrier(&self, text: &str) -> Carrier {
+        let list = self.page.list;
+        let around = |text: &str, offset: usize| {
+            let (start, end) = (offset + list.start as usize, offset + list.end as usize);
+            (text[..=start].to_owned(), text[end - 1..].to_owned())
+        };
+        let (before, after) = match &self.place {
+            PagePlace::Whole => around(text, 0),
+            PagePlace::Member(span) => around(text, span.start as usize),
+            PagePlace::String(_) => around(&self.text, 0),
+        };
+        let around_string = match &self.place {
+            PagePlace::String(span) => {
+                Some((text[..span.start as usize].to_owned(), text[span.end as usize..].to_owned()))
+            }
+            _ => None,
+        };
+        Carrier { block: self.block, before, after, around_string }
+    }
+}
+
+impl Carrier {
+    /// Finds the list in all parts that repeat it. `found`: the pages of the result; `primary`: the one that is read.
+    pub(super) fn find_all(result: &Payload, found: &[FoundPage], primary: &FoundPage) -> Vec<Self> {
+        let repeats = |other: &&FoundPage| {
+            let (list, other) = (primary.list(), other.list());
+            list == other || is_equivalent_json(other, list)
+        };
+        let carrier = |found: &FoundPage| match &result.blocks[found.block].content {
+            Content::Text(text) | Content::Structured(text) => Some(found.carrier(text)),
+            _ => None,
+        };
+        found.iter().filter(repeats).filter_map(carrier).collect()
     }
 
     pub(super) fn with_items(&self, items: &str) -> String {
@@ -72,54 +134,6 @@ impl Carrier {
             None => whole,
         }
     }
-}
-
-/// The place of a page in a text.
-enum Wrapped {
-    /// The text is the page.
-    Plain,
-    /// The page is the sole member of an object.
-    Value(Span),
-    /// The page is JSON in a string that is the sole member of an object.
-    String(Span, String),
-}
-
-/// Finds the page in a text: Python servers wrap values as `{"result": …}`.
-fn wrapped(text: &str, pushdown: &Pushdown) -> Option<Wrapped> {
-    if ListPage::parse(text, pushdown).is_some() {
-        return Some(Wrapped::Plain);
-    }
-    let mut reader = JsonReader::new(text);
-    let root = reader.skip().ok()?;
-    reader.expect_end().ok()?;
-    let members = members(text, root);
-    let [(_, value)] = &*members else { return None };
-    let json = value.slice(text);
-    if JsonKind::of_value(json) == JsonKind::String {
-        let inner = unescape(json);
-        return ListPage::parse(&inner, pushdown).map(|_| ()).map(|()| Wrapped::String(*value, inner));
-    }
-    ListPage::parse(json, pushdown).map(|_| Wrapped::Value(*value))
-}
-
-/// Returns the text of the page. `structuredContent` comes before text, which may be the first item.
-pub(super) fn primary_text(page: &Payload, pushdown: &Pushdown) -> Option<String> {
-    let of_kind = |structured: bool| {
-        let blocks = page.blocks.iter().map(|block| &block.content);
-        blocks
-            .filter(|content| matches!(content, Content::Structured(_)) == structured)
-            .find_map(|content| page_text(content, pushdown))
-    };
-    of_kind(true).or_else(|| of_kind(false))
-}
-
-fn page_text(content: &Content, pushdown: &Pushdown) -> Option<String> {
-    let (Content::Text(text) | Content::Structured(text)) = content else { return None };
-    Some(match wrapped(text, pushdown)? {
-        Wrapped::Plain => text.clone(),
-        Wrapped::Value(span) => span.slice(text).to_owned(),
-        Wrapped::String(_, inner) => inner,
-    })
 }
 
 /// Returns true if the parts that do not hold the list are text blocks, one for each item.

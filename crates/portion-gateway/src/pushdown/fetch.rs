@@ -82,6 +82,11 @@ impl Fetch {
         self.list().page_count() == 1
     }
 
+    /// Returns true if the list begins after the first item of the upstream.
+    pub(crate) fn skips_items(&self) -> bool {
+        self.list().skipped() > 0
+    }
+
     /// Changes the list, and wakes those who wait for it.
     pub(super) fn edit<T>(&self, edit: impl FnOnce(&mut PagedList) -> T) -> T {
         let mut list = self.list();

@@ -125,6 +125,11 @@ impl Fetches {
         self.get(id).is_some()
     }
 
+    /// Returns the number of items that were fetched, if the list is being fetched.
+    pub(crate) fn fetched_count(&self, id: SnapshotId) -> Option<usize> {
+        self.get(id).map(|fetch| fetch.progress().count)
+    }
+
     /// Continues to fetch a stored list that is not complete, until it meets a need. Returns false if that is not
     /// possible.
     pub(crate) async fn resume(self: &Arc<Self>, held: &StoredSnapshot, caller: &Caller, need: Need) -> bool {
@@ -175,8 +180,14 @@ impl Fetches {
         *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(Deposit { scope, snapshot, policy });
         let (tool, source) = (endpoint.name.clone(), Arc::clone(source));
-        let call =
-            PagedCall { tool, pushdown, source, arguments: String::new(), names: PagingNames::default() };
+        let call = PagedCall {
+            tool,
+            pushdown,
+            source,
+            arguments: String::new(),
+            names: PagingNames::default(),
+            start: 0,
+        };
         self.spawn(&fetch, Arc::new(call), caller.upstream.clone());
         true
     }

@@ -91,7 +91,7 @@ fn paged_call(style: &str, page_size: usize, max_fetch: usize) -> PagedCall {
     let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("valid settings"));
     let names = PagingNames::resolve(&pushdown, |_| true);
     let (tool, arguments) = ("list".to_owned(), r#"{"q":1}"#.to_owned());
-    PagedCall { tool, arguments, pushdown, names, source: Arc::new(NoSource) }
+    PagedCall { tool, arguments, pushdown, names, source: Arc::new(NoSource), start: 0 }
 }
 
 /// Fetches until the list is over. Returns the number of calls.
@@ -124,6 +124,18 @@ proptest! {
         prop_assert!(list.is_complete(), "{:?}", list.to_payload(None).upstream_list);
         let size = if upstream.ignores_limit { upstream.cap } else { page_size.min(upstream.cap) };
         prop_assert!(calls <= upstream.total.div_ceil(size) + 3, "{} calls", calls);
+    }
+
+    #[test]
+    fn a_fetch_can_begin_at_any_item(upstream in upstream(), page_size in 1..40_usize, start in 1..150_usize) {
+        let upstream = Upstream { style: "offset", repeats_last: upstream.tells_total, ..upstream };
+        let call = PagedCall { start, ..paged_call("offset", page_size, 10_000) };
+        let first = upstream.answer(&call.first_arguments());
+        let mut list = PagedList::begin(&call, None, first).expect("a list");
+        fetch_all(&mut list, &upstream);
+        prop_assert_eq!(numbers(&list), (start..upstream.total.max(start)).collect::<Vec<_>>(), "{:?}", upstream);
+        let extent = list.to_payload(None).upstream_list.expect("an extent");
+        prop_assert_eq!((extent.skipped, extent.is_partial, extent.is_incomplete()), (start, false, true));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Reads one page of a list from a JSON text: its items, the total, and what follows.
 
+use std::sync::Arc;
+
 use portion_json::path::{PathSteps, find_child};
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::page_names::{
     AMBIGUOUS_TOTAL_NAME, HAS_MORE_NAMES, NEXT_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
@@ -12,12 +14,13 @@ use portion_policy::pushdown::Pushdown;
 const LIST_NAMES: &[&str] =
     &["items", "results", "result", "records", "data", "entries", "rows", "list", "value", "content"];
 
-/// A page of a list.
+/// A page of a list, as places in its text.
 #[derive(Debug)]
-pub(crate) struct ListPage<'a> {
-    pub text: &'a str,
+pub(crate) struct ListPage {
     /// Span of the array, brackets included.
     pub list: Span,
+    /// Path of the array in the text.
+    pub path: Arc<str>,
     pub items: Vec<Span>,
     pub facts: PageFacts,
 }
@@ -43,29 +46,93 @@ pub(crate) enum NextPage {
     Value(String),
 }
 
-impl<'a> ListPage<'a> {
+/// The outermost value of a text. A page is long, so its members are read once.
+struct Root<'a> {
+    text: &'a str,
+    span: Span,
+    /// Members of an object: decoded name and value; empty for other values.
+    members: Vec<(String, Span)>,
+}
+
+impl ListPage {
     /// Reads a page. Returns `None` if the text is not JSON, or has no list.
-    pub(crate) fn parse(text: &'a str, pushdown: &Pushdown) -> Option<Self> {
-        let mut reader = JsonReader::new(text);
-        let root = reader.skip().ok()?;
-        reader.expect_end().ok()?;
-        let list = match &pushdown.items {
-            Some(path) => value_at(text, root, path)?,
-            None => detect_list(text, root)?,
+    pub(crate) fn parse(text: &str, pushdown: &Pushdown) -> Option<Self> {
+        let root = Root::parse(text)?;
+        let (list, path) = match &pushdown.items {
+            Some(path) => (root.value_at(path)?, Arc::clone(path)),
+            None => root.detect_list()?,
         };
         let items = items(text, list)?;
-        let facts = PageFacts::read(text, root, pushdown, items.len());
-        Some(Self { text, list, items, facts })
+        let facts = PageFacts::read(&root, pushdown, items.len());
+        Some(Self { list, path, items, facts })
+    }
+}
+
+impl<'a> Root<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut reader = JsonReader::new(text);
+        let kind = reader.peek().ok()?;
+        let start = reader.at();
+        let mut members = Vec::new();
+        if kind == JsonKind::Object {
+            reader.enter_object().ok()?;
+            while let Some(key) = reader.next_key().ok()? {
+                members.push((unescape(reader.text(key)), reader.skip().ok()?));
+            }
+        } else {
+            reader.skip().ok()?;
+        }
+        let span = Span::new(start, reader.at());
+        reader.expect_end().ok()?;
+        Some(Self { text, span, members })
+    }
+
+    /// Returns the value at a path. The most usual path is the name of a member.
+    fn value_at(&self, path: &str) -> Option<Span> {
+        let name = path.strip_prefix('/').unwrap_or(path);
+        let member = self.members.iter().find(|(own, _)| own == name);
+        match member.filter(|_| !name.contains(['/', '.', '~', '[', '$'])) {
+            Some((_, value)) => Some(*value),
+            None => value_at(self.text, self.span, path),
+        }
+    }
+
+    fn detect_list(&self) -> Option<(Span, Arc<str>)> {
+        let is_list = |value: Span| JsonKind::of_value(value.slice(self.text)) == JsonKind::Array;
+        if is_list(self.span) {
+            return Some((self.span, Arc::from("$")));
+        }
+        let lists: Vec<_> = self.members.iter().filter(|(_, value)| is_list(*value)).collect();
+        let named = || LIST_NAMES.iter().find_map(|name| lists.iter().find(|(own, _)| own == name)).copied();
+        let found = if let [only] = &*lists { Some(*only) } else { named() };
+        let pointer = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1")).into();
+        found.map(|(name, value)| (*value, pointer(name)))
+    }
+
+    /// Returns the first of these members of the root or of an object about the page whose value `fits`.
+    fn named(&self, names: &[&'static str], fits: impl Fn(&str) -> bool) -> Option<(&'static str, Span)> {
+        let inner = self.members.iter().filter(|(name, _)| PAGE_OBJECTS.contains(&name.as_str()));
+        let inner = inner.map(|(_, value)| members(self.text, *value)).collect::<Vec<_>>();
+        let levels = std::iter::once(&self.members).chain(&inner);
+        levels.into_iter().find_map(|level| {
+            let found = |name: &&'static str| {
+                let (_, value) =
+                    level.iter().find(|(own, value)| own == name && fits(value.slice(self.text)))?;
+                Some((*name, *value))
+            };
+            names.iter().find_map(found)
+        })
     }
 }
 
 impl PageFacts {
-    fn read(text: &str, root: Span, pushdown: &Pushdown, items: usize) -> Self {
-        let at = |path: &str| value_at(text, root, path);
+    fn read(root: &Root<'_>, pushdown: &Pushdown, items: usize) -> Self {
+        let text = root.text;
+        let at = |path: &str| root.value_at(path);
         let total = if let Some(path) = &pushdown.total {
             at(path).and_then(|value| parse_count(value.slice(text)))
         } else {
-            let found = named(text, root, TOTAL_NAMES, |value| parse_count(value).is_some());
+            let found = root.named(TOTAL_NAMES, |value| parse_count(value).is_some());
             found.and_then(|(name, value)| {
                 let total = parse_count(value.slice(text))?;
                 (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
@@ -73,8 +140,9 @@ impl PageFacts {
         };
         let has_more = match &pushdown.has_more {
             Some(path) => at(path),
-            None => named(text, root, HAS_MORE_NAMES, |value| matches!(value, "true" | "false"))
-                .map(|found| found.1),
+            None => {
+                root.named(HAS_MORE_NAMES, |value| matches!(value, "true" | "false")).map(|found| found.1)
+            }
         };
         let has_more = has_more.and_then(|value| match value.slice(text) {
             "true" => Some(true),
@@ -84,10 +152,21 @@ impl PageFacts {
         let next = match &pushdown.next {
             // A member that is left out at the end is like null.
             Some(path) => at(path).map_or(NextPage::End, |value| NextPage::from_json(value.slice(text))),
-            None => named(text, root, NEXT_NAMES, |_| true)
+            None => root
+                .named(NEXT_NAMES, |_| true)
                 .map_or(NextPage::Unknown, |(_, value)| NextPage::from_json(value.slice(text))),
         };
         Self { total, has_more, next }
+    }
+}
+
+impl PageFacts {
+    /// Takes the URL of the next page from the transport, if the page itself has none.
+    pub(super) fn with_link(self, link: Option<&str>) -> Self {
+        match (&self.next, link) {
+            (NextPage::Unknown, Some(link)) => Self { next: NextPage::Value(quote(link)), ..self },
+            _ => self,
+        }
     }
 }
 
@@ -132,40 +211,6 @@ fn items(text: &str, array: Span) -> Option<Vec<Span>> {
         all.push(reader.skip().ok()?);
     }
     Some(all)
-}
-
-fn detect_list(text: &str, root: Span) -> Option<Span> {
-    let is_list = |value: Span| JsonKind::of_value(value.slice(text)) == JsonKind::Array;
-    if is_list(root) {
-        return Some(root);
-    }
-    let lists: Vec<_> = members(text, root).into_iter().filter(|(_, value)| is_list(*value)).collect();
-    match &*lists {
-        [(_, only)] => Some(*only),
-        _ => {
-            LIST_NAMES.iter().find_map(|name| lists.iter().find(|(own, _)| own == name)).map(|found| found.1)
-        }
-    }
-}
-
-/// Returns the first of these members of the root or of an object about the page whose value `fits`.
-fn named(
-    text: &str,
-    root: Span,
-    names: &[&'static str],
-    fits: impl Fn(&str) -> bool,
-) -> Option<(&'static str, Span)> {
-    let outer = members(text, root);
-    let inner = outer.iter().filter(|(name, _)| PAGE_OBJECTS.contains(&name.as_str()));
-    let inner = inner.map(|(_, value)| members(text, *value)).collect::<Vec<_>>();
-    let levels = std::iter::once(&outer).chain(&inner);
-    levels.into_iter().find_map(|level| {
-        let found = |name: &&'static str| {
-            let (_, value) = level.iter().find(|(own, value)| own == name && fits(value.slice(text)))?;
-            Some((*name, *value))
-        };
-        names.iter().find_map(found)
-    })
 }
 
 /// Parses a count: a number, or a string of digits.

@@ -17,26 +17,21 @@ pub(crate) enum Need {
 }
 
 impl Need {
-    /// Returns the need of a request that begins at a position. `page_size`: that of the view, if it is known.
+    /// Returns the need of a request that begins at a position. `page_size`: that of the view, if it is known; `skipped`:
+    /// items of the upstream's list before the first fetched one.
     pub(crate) fn of_request(
         request: &Request,
         from: Position,
-        page_size: Option<u32>,
+        (page_size, skipped): (Option<u32>, usize),
         policy: &Policy,
     ) -> Self {
-        let selects = request.sort.is_some()
-            || request.raw
-            || request.path.is_some()
-            || request.section.is_some()
-            || request.start_line.is_some()
-            || request.end_line.is_some();
-        if selects {
+        if request.selects_from_whole() {
             return Self::All;
         }
         let size = request.limit.or(page_size).map_or(policy.default_page_size, |limit| limit as usize);
         let first = match (request.page, request.offset, from.offset) {
-            (Some(page), ..) => (page as usize - 1).saturating_mul(size),
-            (None, Some(offset), _) => offset as usize,
+            (Some(page), ..) => (page as usize - 1).saturating_mul(size).saturating_sub(skipped),
+            (None, Some(offset), _) => (offset as usize).saturating_sub(skipped),
             (None, None, PartOffset::Item(item)) => item as usize,
             (None, None, PartOffset::Byte(_)) => return Self::Items(0),
         };
@@ -51,16 +46,17 @@ impl Need {
         held: &StoredSnapshot,
         caller: &Caller,
     ) -> Self {
-        Self::of_request(request, from, held.view.page_size(), &caller.effective_policy.policy)
+        let skipped = held.snapshot.upstream_list().map_or(0, |list| list.skipped);
+        Self::of_request(request, from, (held.view.page_size(), skipped), &caller.effective_policy.policy)
     }
 
-    /// Returns the need of a first reply.
-    pub(crate) fn of_first_reply(request: &Request, policy: &Policy) -> Self {
+    /// Returns the need of a first reply from a list that begins after `skipped` items.
+    pub(crate) fn of_first_reply(request: &Request, skipped: usize, policy: &Policy) -> Self {
         // The operator's order is of the whole list.
         if policy.render_options.default_sort.is_some() && request.sort.is_none() {
             return Self::All;
         }
-        match Self::of_request(request, Position::default(), None, policy) {
+        match Self::of_request(request, Position::default(), (None, skipped), policy) {
             // The first page is served at once, whatever its size.
             Self::Items(_) if request.limit.is_none() && !request.is_continuation() => Self::Items(1),
             need => need,

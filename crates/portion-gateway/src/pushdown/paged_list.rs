@@ -13,7 +13,7 @@ use portion_json::span::Span;
 use portion_policy::pushdown::Pushdown;
 use serde_json::{Value, json};
 
-use super::carrier::{Carrier, has_item_blocks, primary_text};
+use super::carrier::{Carrier, FoundPage, has_item_blocks};
 use super::list_page::{ListPage, value_at};
 use crate::paged_call::{PageRequest, PagedCall, PagingNames};
 
@@ -28,6 +28,8 @@ pub(crate) struct PagedList {
     upstream: Option<Arc<str>>,
     /// The first page.
     first_page: Payload,
+    /// Path of the list in the first page, by which an empty one is found.
+    path: Arc<str>,
     /// Places of the list in the first page.
     carriers: Vec<Carrier>,
     /// True if the upstream gave each item a text block of its own, besides `structuredContent`.
@@ -37,7 +39,9 @@ pub(crate) struct PagedList {
     pub(super) item_count: usize,
     /// Hash of each id, with that of its last item; `None` if the items have no unique ids.
     pub(super) seen_ids: Option<HashMap<u64, u64>>,
-    /// Items received, duplicates included.
+    /// Items of the upstream's list before the first fetched one.
+    skipped: usize,
+    /// Items received, duplicates included, and items skipped.
     pub(super) received_count: usize,
     pub(super) total: Option<usize>,
     has_changed: bool,
@@ -71,7 +75,7 @@ pub(crate) enum ListEnd {
 impl PagedCall {
     /// Returns true if a result of the tool has the list.
     pub fn finds_list(&self, result: &Payload) -> bool {
-        PagedList::begin(self, None, result.clone()).is_some()
+        FoundPage::find_primary(result, &self.pushdown).is_some()
     }
 }
 
@@ -79,15 +83,22 @@ impl PagedList {
     /// Begins with the first page. Returns `None` if it has no list.
     pub(crate) fn begin(call: &PagedCall, upstream: Option<Arc<str>>, page: Payload) -> Option<Self> {
         let (pushdown, names) = (Arc::clone(&call.pushdown), call.names.clone());
-        let mut list = Self::with_items(pushdown, names, call.arguments.clone(), page)?;
+        let (mut list, found) = Self::with_items(pushdown, names, call.arguments.clone(), page)?;
         list.upstream = upstream;
-        let text = primary_text(&list.first_page, &list.pushdown)?;
-        let facts = ListPage::parse(&text, &list.pushdown)?.facts;
-        list.last_page_hash = Some(hash_of(&text));
-        let last_id = list.last_id(&text);
+        let last_id = list.last_id(&found);
+        list.last_page_hash = Some(hash_of(&found.text));
+        let facts = found.page.facts.with_link(list.first_page.next_link.as_deref());
         list.total = facts.total;
         list.next = PageRequest::first(&list.pushdown);
-        list.advance(&facts, list.received_count, last_id);
+        let received = list.received_count;
+        list.skipped = call.start;
+        list.received_count += call.start;
+        // Some upstreams repeat the last page after the end.
+        if call.start > 0 && facts.total.is_some_and(|total| total <= call.start) {
+            list.items.clear();
+            list.item_count = 0;
+        }
+        list.advance(&facts, received, last_id);
         Some(list)
     }
 
@@ -108,7 +119,7 @@ impl PagedList {
         let name = |at: usize| state["names"][at].as_str().map(Arc::from);
         let names = PagingNames { limit: name(0), page: name(1) };
         let base = state["arguments"].as_str()?.to_owned();
-        let mut list = Self::with_items(pushdown, names, base, fetched)?;
+        let (mut list, _) = Self::with_items(pushdown, names, base, fetched)?;
         list.next = match &state["next"] {
             Value::Number(next) => PageRequest::Number(next.as_u64()?),
             Value::String(json) => PageRequest::Value(json.clone()),
@@ -120,6 +131,7 @@ impl PagedList {
         };
         list.upstream = upstream;
         list.received_count = number("received")? as usize;
+        list.skipped = number("skipped")? as usize;
         list.total = number("total").map(|total| total as usize);
         list.has_changed = state["changed"].as_bool()?;
         (list.page_count, list.productive_pages) = (1, 2);
@@ -132,26 +144,26 @@ impl PagedList {
         names: PagingNames,
         base_arguments: String,
         page: Payload,
-    ) -> Option<Self> {
-        let text = primary_text(&page, &pushdown)?;
-        let carriers = Carrier::find_all(&page, &text, &pushdown);
-        if carriers.is_empty() {
-            return None;
-        }
+    ) -> Option<(Self, FoundPage)> {
+        let mut all = FoundPage::find_all(&page, &pushdown);
+        let primary = FoundPage::primary_index(&all)?;
+        let carriers = Carrier::find_all(&page, &all, &all[primary]);
+        let found = all.swap_remove(primary);
         let max_items = pushdown.max_fetch;
-        let has_item_blocks =
-            has_item_blocks(&page, &carriers, ListPage::parse(&text, &pushdown)?.items.len());
+        let has_item_blocks = has_item_blocks(&page, &carriers, found.page.items.len());
         let mut list = Self {
             pushdown,
             names,
             base_arguments,
             upstream: None,
             first_page: page,
+            path: Arc::clone(&found.page.path),
             carriers,
             has_item_blocks,
             items: String::new(),
             item_count: 0,
             seen_ids: Some(HashMap::new()),
+            skipped: 0,
             received_count: 0,
             total: None,
             has_changed: false,
@@ -165,9 +177,8 @@ impl PagedList {
             max_items,
             is_end_uncertain: false,
         };
-        let pushdown = Arc::clone(&list.pushdown);
-        list.add_items(&ListPage::parse(&text, &pushdown)?);
-        Some(list)
+        list.add_items(&found.text, &found.page);
+        Some((list, found))
     }
 
     /// Returns the arguments of the next page, or `None` at the end.
@@ -178,36 +189,31 @@ impl PagedList {
 
     /// Adds a page.
     pub(crate) fn add_page(&mut self, page: &Payload) {
-        let pushdown = Arc::clone(&self.pushdown);
-        let Some(text) = primary_text(page, &pushdown) else {
+        let Some(mut found) = FoundPage::find_primary(page, &self.pushdown) else {
             return self.stop(format!("page {} has no list", self.page_count + 1));
         };
-        let Some(parsed) = ListPage::parse(&text, &pushdown) else {
-            return self.stop(format!("page {} has no list", self.page_count + 1));
-        };
+        let facts = std::mem::take(&mut found.page.facts).with_link(page.next_link.as_deref());
         self.first_page.lone_surrogate_count += page.lone_surrogate_count;
         self.first_page.structured_surrogate_count += page.structured_surrogate_count;
         self.first_page.invalid_utf8_count += page.invalid_utf8_count;
-        if let Some(total) = parsed.facts.total {
+        if let Some(total) = facts.total {
             self.has_changed |= self.total.is_some_and(|before| before != total);
             self.total = Some(total);
         }
-        let hash = hash_of(&text);
-        let repeats = self.last_page_hash.replace(hash) == Some(hash) && !parsed.items.is_empty();
-        if repeats && !parsed.items.is_empty() {
-            return self.end_at_repetition(&parsed.facts);
+        let hash = hash_of(&found.text);
+        let received = found.page.items.len();
+        if self.last_page_hash.replace(hash) == Some(hash) && received > 0 {
+            return self.end_at_repetition(&facts);
         }
-        let received = parsed.items.len();
-        let added = self.add_items(&parsed);
+        let added = self.add_items(&found.text, &found.page);
         self.empty_pages = if added == 0 { self.empty_pages + 1 } else { 0 };
         if added < received {
             self.has_changed = true;
             if self.empty_pages >= 2 {
-                return self.end_at_repetition(&parsed.facts);
+                return self.end_at_repetition(&facts);
             }
         }
-        let last_id = self.last_id(&text);
-        let facts = parsed.facts.clone();
+        let last_id = self.last_id(&found);
         self.advance(&facts, received, last_id);
     }
 
@@ -229,6 +235,11 @@ impl PagedList {
     /// Returns true if the first page may be the only one, and only another request can tell.
     pub(crate) fn is_end_uncertain(&self) -> bool {
         self.end.is_none() && self.is_end_uncertain
+    }
+
+    /// Returns the number of items before the first fetched one.
+    pub(crate) fn skipped(&self) -> usize {
+        self.skipped
     }
 
     /// Returns the number of fetched pages.
@@ -255,6 +266,9 @@ impl PagedList {
             payload.blocks.retain(|block| matches!(block.content, Content::Structured(_)));
             payload.blocks.insert(0, Block::new("/content/0/text", text));
         }
+        if self.item_count == 0 && self.skipped > 0 {
+            payload.list_path = Some(Arc::clone(&self.path));
+        }
         payload.upstream_list = Some(Box::new(self.extent(pending_reason)));
         payload
     }
@@ -267,6 +281,7 @@ impl PagedList {
         };
         let (is_partial, is_stuck) = (!self.is_complete(), matches!(self.end, Some(ListEnd::Stuck(_))));
         UpstreamList {
+            skipped: self.skipped,
             fetched: self.item_count,
             total: self.total,
             is_partial,
@@ -288,6 +303,7 @@ impl PagedList {
         let state = json!({
             "next": next,
             "received": self.received_count,
+            "skipped": self.skipped,
             "total": self.total,
             "changed": self.has_changed,
             "names": [self.names.limit.as_deref(), self.names.page.as_deref()],
@@ -298,8 +314,8 @@ impl PagedList {
     }
 
     /// Adds the items of a page, without those that are known by their id and are equal. Returns their number.
-    fn add_items(&mut self, page: &ListPage<'_>) -> usize {
-        let ids: Option<Vec<u64>> = page.items.iter().map(|item| self.item_id(page.text, *item)).collect();
+    fn add_items(&mut self, text: &str, page: &ListPage) -> usize {
+        let ids: Option<Vec<u64>> = page.items.iter().map(|item| self.item_id(text, *item)).collect();
         // Equal ids within a page identify something else than the items.
         let ids = ids.filter(|ids| ids.iter().collect::<HashSet<_>>().len() == ids.len());
         if ids.is_none() && !page.items.is_empty() {
@@ -307,7 +323,7 @@ impl PagedList {
         }
         let mut added = 0;
         for (at, item) in page.items.iter().enumerate() {
-            let json = item.slice(page.text);
+            let json = item.slice(text);
             if let (Some(seen), Some(ids)) = (&mut self.seen_ids, &ids) {
                 let hash = hash_of(json);
                 match seen.insert(ids[at], hash) {
@@ -337,10 +353,9 @@ impl PagedList {
     }
 
     /// Returns the id of the last item of a page, as JSON.
-    fn last_id(&self, text: &str) -> Option<String> {
-        let page = ListPage::parse(text, &self.pushdown)?;
-        let value = value_at(text, *page.items.last()?, &self.pushdown.id)?;
-        Some(value.slice(text).to_owned())
+    fn last_id(&self, found: &FoundPage) -> Option<String> {
+        let value = value_at(&found.text, *found.page.items.last()?, &self.pushdown.id)?;
+        Some(value.slice(&found.text).to_owned())
     }
 }
 

@@ -45,3 +45,4 @@ pub(crate) use processor::DormantProcessor;
 pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};
 pub use processor_factory::McpProcessorFactory;
 pub use request_id_map::RequestIdMap;
+pub(crate) use result::NEXT_PAGE_KEY;

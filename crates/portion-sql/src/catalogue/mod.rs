@@ -17,6 +17,7 @@ use arrays::{
 
 use crate::column::UniqueNames;
 use crate::fields::FieldsSource;
+use crate::missing::MissingValues;
 use crate::records::{ArraySource, LeavesSource, ListSource, MapSource, ObjectSource};
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
@@ -34,6 +35,8 @@ pub(crate) struct Catalogue {
     pub(crate) aliases: Vec<(String, Arc<VirtualTable>)>,
     /// Dotted paths of redacted fields.
     pub(crate) redacted_fields: Arc<[String]>,
+    /// Codes of missing values, of the view and of each other result.
+    pub(crate) missing: Vec<Arc<MissingValues>>,
 }
 
 impl Catalogue {
@@ -105,6 +108,8 @@ struct CatalogueBuilder {
     has_leaves: bool,
     /// Redacted fields of the snapshot whose tables are added.
     redacted: Arc<[String]>,
+    /// Codes of missing values of that snapshot.
+    missing: Arc<MissingValues>,
     /// Name of the other result whose tables are added.
     prefix: Option<String>,
 }
@@ -112,6 +117,8 @@ struct CatalogueBuilder {
 impl CatalogueBuilder {
     fn add_view(&mut self, snapshot: &Snapshot, view: &View) {
         self.redacted = snapshot.redacted().into();
+        self.missing = Arc::new(MissingValues::new(snapshot.missing_codes()));
+        self.catalogue.missing.push(Arc::clone(&self.missing));
         self.catalogue.redacted_fields =
             self.catalogue.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
         for (path, subject) in subjects(snapshot, view) {
@@ -272,7 +279,8 @@ impl CatalogueBuilder {
             return None;
         }
         let name = self.unique_name(name);
-        let table = Arc::new(VirtualTable::new(name, source, Arc::clone(&self.redacted)));
+        let table =
+            Arc::new(VirtualTable::new(name, source, Arc::clone(&self.redacted), Arc::clone(&self.missing)));
         self.catalogue.tables.push(Arc::clone(&table));
         Some(table)
     }
@@ -291,7 +299,8 @@ impl CatalogueBuilder {
         let fields = if self.names.is_free("fields") { "fields" } else { "portion_fields" };
         let name = self.names.unique(fields);
         let tables = self.catalogue.tables.clone();
-        self.catalogue.tables.push(Arc::new(VirtualTable::new(name, FieldsSource(tables), Arc::default())));
+        let fields = VirtualTable::new(name, FieldsSource(tables), Arc::default(), Arc::default());
+        self.catalogue.tables.push(Arc::new(fields));
         self.catalogue
     }
 }

@@ -87,7 +87,8 @@ impl QueryRun<'_> {
                 let is_empty = (answer.row_count == 0 || answer.is_blank) && !opened.usage.has_references();
                 let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
                 let empty_reason = is_empty.then(explain).flatten();
-                Ok(QueryResult { empty_reason, ..answer.with_rounded(rounded) })
+                let missing = self.catalogue.missing.iter().find_map(|missing| missing.describe_met());
+                Ok(QueryResult { empty_reason, missing, ..answer.with_rounded(rounded) })
             }
         }
     }

@@ -137,6 +137,17 @@ pub(super) static KEYS: &[Key] = &[
         ..PAYLOADS
     },
     Key {
+        name: "missingValues",
+        kind: ValueKind::Names,
+        keywords: &["none"],
+        default: "none",
+        value_name: "CODES",
+        doc: "Numbers that stand for missing values, each with its meaning: [-1=missing, -3=suppressed]. They \
+              are NULL in SQL, and no part of facts about columns",
+        flag: CliFlag::Disabled,
+        ..PAYLOADS
+    },
+    Key {
         name: "redact",
         kind: ValueKind::Redact,
         keywords: &["none"],

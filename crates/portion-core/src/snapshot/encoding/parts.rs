@@ -7,6 +7,7 @@ use super::super::{Part, PartBody, Snapshot, StructuredDuplicate};
 use super::index::{IndexPieces, read_indexed, write_indexed};
 use super::texts::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
+use crate::missing_codes::MissingCodes;
 use crate::payload::{BinaryInfo, BlockLabel, DATA_POINTERS, QueryAnswer, UpstreamList};
 
 pub(super) fn write_snapshot(
@@ -39,7 +40,9 @@ pub(super) fn write_snapshot(
         out.option(list.stop_reason.as_deref(), ByteWriter::text);
         out.flag(list.has_changed);
         out.option(list.continuation.as_deref(), ByteWriter::text);
+        out.uint(list.skipped);
     });
+    out.texts(snapshot.missing_codes.to_entries().iter().map(String::as_str));
 }
 
 pub(super) fn read_snapshot<B: AsRef<[u8]>>(
@@ -76,8 +79,11 @@ pub(super) fn read_snapshot<B: AsRef<[u8]>>(
                 stop_reason: input.option(ByteReader::text)?,
                 has_changed: input.flag()?,
                 continuation: input.option(ByteReader::text)?,
+                skipped: input.number()?,
             })
         })?,
+        missing_codes: MissingCodes::parse(input.texts()?.iter().map(String::as_str))
+            .map_err(|_| DecodeError::Invalid("codes of missing values"))?,
     })
 }
 

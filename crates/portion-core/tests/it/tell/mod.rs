@@ -4,6 +4,7 @@ mod facts;
 mod laws;
 mod outline;
 
+use portion_core::missing_codes::MissingCodes;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Snapshot, Structure, capture};
 use portion_tokens::Tokenizer;
@@ -22,7 +23,7 @@ fn facts(text: &str, tokens: usize) -> Map<String, Value> {
     let snapshot = snapshot(text);
     let subject = snapshot.parts()[0].indexed_text().expect("readable");
     let Structure::List(list) = &subject.structure else { panic!("no list: {text}") };
-    list.facts(&subject.text).describe(Tokenizer::O200k.counter(), tokens)
+    list.facts(&subject.text, &MissingCodes::default()).describe(Tokenizer::O200k.counter(), tokens)
 }
 
 /// Returns the outline of an object within a token budget.

@@ -123,12 +123,14 @@ impl McpProcessor {
         }
         let own_params = own.map(|own| first_params(place, &own));
         let source = self.page_source(protocol_meta_members(place.text, place.envelope));
+        let start = PagedCall::start_for(&request, pushdown, &names, policy);
         let call = Arc::new(PagedCall {
             tool: endpoint.name.clone(),
             arguments: base,
             pushdown: Arc::clone(pushdown),
             names,
             source: Arc::clone(&source),
+            start,
         });
         let sort_key =
             format!("{canonical}{}", if pushdown.sort.is_some() { call.arguments.as_str() } else { "" });

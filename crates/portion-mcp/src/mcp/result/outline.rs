@@ -8,7 +8,7 @@ use portion_json::span::Span;
 use super::super::walk::{self, Member, Sequence};
 use super::extra_members::ExtraMembers;
 use super::tree::{Node, NodeContent, ObjectNode};
-use super::{NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
+use super::{NEXT_PAGE_KEY, NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
 
 /// Kind of a result, by its method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub(crate) struct ResultOutline<'a> {
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
     /// Notice of another Portion in front of the upstream, if it is small.
     pub(super) upstream_notice: Option<Span>,
+    /// URL of the next page of a REST API, as JSON.
+    next_page: Option<Span>,
     /// Index of the `_meta` member that makes `FastMCP` clients show an only member without its object.
     pub(super) unwrap_marker: Option<usize>,
     /// Indices of shadowed duplicates of the result, which are removed once it is shaped.
@@ -151,6 +153,7 @@ impl<'a> ResultOutline<'a> {
             content_list: None,
             meta: None,
             upstream_notice: None,
+            next_page: None,
             unwrap_marker: None,
             shadowed_members: Vec::new(),
             redactions: Vec::new(),
@@ -208,6 +211,7 @@ impl<'a> ResultOutline<'a> {
             is_error,
             is_text_only: text_only,
             frame_bytes: self.frame_bytes,
+            next_link: self.next_page.map(|next| unescape(next.slice(self.text)).into_boxed_str()),
             ..Payload::default()
         };
         for part in &self.parts {
@@ -259,6 +263,7 @@ impl<'a> ResultOutline<'a> {
                 let is_one = walk::member_value(self.text, *notice, "meta").is_some();
                 notice.len() <= MAX_UPSTREAM_NOTICE_BYTES && is_one
             });
+            self.next_page = named(NEXT_PAGE_KEY).map(|at| members[at].value);
             self.unwrap_marker = named("fastmcp").filter(|at| {
                 let wrap = walk::member_value(self.text, members[*at].value, "wrap_result");
                 wrap.is_some_and(|wrap| wrap.slice(self.text) == "true")

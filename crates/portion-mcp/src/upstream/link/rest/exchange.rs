@@ -7,6 +7,7 @@ use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, StatusCode, Uri};
+use portion_net::link_header::next_link;
 use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;
 use tokio::time::timeout_at;
@@ -27,8 +28,8 @@ const MAX_REDIRECTS: usize = 5;
 
 /// Result of a call.
 pub(super) enum CallResult {
-    /// Content blocks as JSON.
-    Content { blocks: Vec<String>, is_error: bool },
+    /// Content blocks as JSON, and the URL of the next page.
+    Content { blocks: Vec<String>, is_error: bool, next_page: Option<String> },
     /// The response is over the limit; a lower bound of its length in bytes.
     TooLarge(u64),
 }
@@ -61,7 +62,7 @@ enum ExchangeError {
 
 impl CallResult {
     pub(super) fn error(text: &str) -> Self {
-        Self::Content { blocks: vec![text_block(text)], is_error: true }
+        Self::Content { blocks: vec![text_block(text)], is_error: true, next_page: None }
     }
 }
 
@@ -254,15 +255,16 @@ impl RestApi {
         let status_line = format!("HTTP {status}");
         if status.is_success() && tool.method == "HEAD" {
             let text = self.secrets.remove(header_text(&status_line, &headers), token);
-            return CallResult::Content { blocks: vec![text_block(&text)], is_error: false };
+            return CallResult::Content { blocks: vec![text_block(&text)], is_error: false, next_page: None };
         }
+        let next_page = next_link(&headers).map(|link| self.secrets.remove(link, token));
         let content = match Content::new(&headers, body) {
             Content::Text(text, replaced) => Content::Text(self.secrets.remove(text, token), replaced),
             other => other,
         };
         if status.is_success() {
             let blocks = content.into_blocks(&status_line, &display_uri(&url));
-            return CallResult::Content { blocks, is_error: false };
+            return CallResult::Content { blocks, is_error: false, next_page };
         }
         let mut line = format!("{status_line} from {} {}", tool.method, tool.path);
         if status.is_redirection() {

@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::mcp::error_code::{
     INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, json_rpc_error,
 };
-use crate::mcp::{MessageKind, MessageView, ParsedBatch, RequestIdMap};
+use crate::mcp::{MessageKind, MessageView, NEXT_PAGE_KEY, ParsedBatch, RequestIdMap};
 use crate::upstream::link::{LinkEvent, LinkTransport};
 
 /// Revisions with `initialize`, the newest first.
@@ -169,12 +169,15 @@ fn respond(api: &Arc<RestApi>, request: &MessageView<'_>) -> ResponseFuture {
 
 fn call_response(id: &str, called: CallResult, is_stateless: bool) -> Frame {
     match called {
-        CallResult::Content { blocks, is_error } => {
+        CallResult::Content { blocks, is_error, next_page } => {
+            let meta = next_page.map_or_else(String::new, |url| {
+                format!(",\"_meta\":{{{}:{}}}", quote(NEXT_PAGE_KEY), quote(&url))
+            });
             let error = if is_error { ",\"isError\":true" } else { "" };
             let kind = if is_stateless { ",\"resultType\":\"complete\"" } else { "" };
             let content = blocks.join(",");
             let text = format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{content}]{error}{kind}}}}}"
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{content}]{error}{meta}{kind}}}}}"
             );
             Frame::Message(text.into_bytes())
         }

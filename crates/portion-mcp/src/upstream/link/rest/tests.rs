@@ -94,7 +94,7 @@ async fn a_new_token_is_sent_again_and_a_forbidden_one_is_renewed_once_a_minute(
     })
     .expect("no TLS");
     let outcome = async || match connector.api.call(&tool, "{}").await {
-        CallResult::Content { blocks, is_error } => {
+        CallResult::Content { blocks, is_error, .. } => {
             (is_error, blocks.concat().contains("403"), issued.lock().expect("unpoisoned").count)
         }
         CallResult::TooLarge(_) => panic!("too large"),

@@ -1,0 +1,94 @@
+//! Reads `Link` header fields (RFC 8288).
+
+use http::header::{HeaderMap, LINK};
+
+/// Returns the target of the first link with the relation `next`, as received: an absolute or a relative URL.
+///
+/// ```
+/// use http::HeaderMap;
+/// use portion_net::link_header::next_link;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("link", "</items?page=1>; rel=first, </items?page=3>; rel=\"next\"".parse()?);
+/// assert_eq!(next_link(&headers).as_deref(), Some("/items?page=3"));
+/// # Ok::<(), http::header::InvalidHeaderValue>(())
+/// ```
+pub fn next_link(headers: &HeaderMap) -> Option<String> {
+    let values = headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
+    values.into_iter().find_map(next_in).map(str::to_owned)
+}
+
+/// Returns the target with the relation `next` in one field.
+fn next_in(mut rest: &str) -> Option<&str> {
+    loop {
+        let (_, after) = rest.split_once('<')?;
+        let (target, after) = after.split_once('>')?;
+        let (parameters, following) = split_unquoted(after, ',');
+        if has_relation(parameters, "next") {
+            return Some(target.trim());
+        }
+        rest = following?;
+    }
+}
+
+/// Returns true if the first `rel` among the parameters of a link has a relation.
+fn has_relation(mut parameters: &str, relation: &str) -> bool {
+    loop {
+        let (parameter, following) = split_unquoted(parameters, ';');
+        if let Some((name, value)) = parameter.split_once('=')
+            && name.trim().eq_ignore_ascii_case("rel")
+        {
+            let relations = value.trim().trim_matches('"').split_ascii_whitespace();
+            return relations.into_iter().any(|own| own.eq_ignore_ascii_case(relation));
+        }
+        match following {
+            Some(following) => parameters = following,
+            None => return false,
+        }
+    }
+}
+
+/// Splits a text at the first separator outside quotes.
+fn split_unquoted(text: &str, separator: char) -> (&str, Option<&str>) {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ if c == separator && !is_quoted => return (&text[..at], Some(&text[at + c.len_utf8()..])),
+            _ => {}
+        }
+    }
+    (text, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use http::header::{HeaderValue, LINK};
+
+    use super::next_link;
+
+    #[test]
+    fn the_next_link_is_found_in_every_spelling() {
+        let check = |fields: &[&'static str], expect: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            for field in fields {
+                headers.append(LINK, HeaderValue::from_static(field));
+            }
+            assert_eq!(next_link(&headers).as_deref(), expect, "{fields:?}");
+        };
+        check(&[], None);
+        check(&["</a?page=2>; rel=\"next\""], Some("/a?page=2"));
+        check(&["</a?page=2>;rel=next"], Some("/a?page=2"));
+        check(&["</a?p=1>; rel=\"first\", </a?p=9>; rel=\"last\""], None);
+        check(
+            &["</a?p=1,2>; title=\"a, <b>; rel=next\"; rel=\"prev\" , </a?p=3>; REL=\"last NEXT\""],
+            Some("/a?p=3"),
+        );
+        check(&["</a?p=1>; rel=prev", "</a?p=3>; rel=next"], Some("/a?p=3"));
+        check(&["</a>; rel=prev; rel=next"], None);
+        check(&["<", "next", "<>; rel", "</a; rel=next", "</a?q=\\\">; rel=next"], Some("/a?q=\\\""));
+    }
+}
