@@ -1,7 +1,7 @@
 //! Builds `structuredContent`: the same view for programs, and for clients that show a model nothing else.
 
-use portion_json::path::key_matches;
-use portion_json::scan::{JsonKind, minify, quote};
+use portion_json::path::{key_matches, value_at};
+use portion_json::scan::{JsonKind, JsonReader, minify, quote};
 use serde_json::Value;
 
 use super::envelope;
@@ -139,7 +139,12 @@ fn merge_unminified(
             with_notice(&format!("{{{key}:{value}}}"), notice, taken)
         }
         Placement::Root if in_shape && drawn.is_json => match JsonKind::of_value(&value) {
-            JsonKind::Object => with_notice(value.trim(), notice, taken),
+            JsonKind::Object => match without_inner_notice(&value)
+                .filter(|_| said.object.contains_key(&style.key(NOTICE_KEYS[0])))
+            {
+                Some(value) => with_notice(&value, notice, false),
+                None => with_notice(value.trim(), notice, taken),
+            },
             _ => with_notice(&format!("{{\"items\":{value}}}"), notice, taken),
         },
         _ => {
@@ -158,6 +163,35 @@ fn with_notice(object: &str, notice: &str, taken: bool) -> String {
     }
     let members = notice.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     format!("{open}{comma}{members}}}")
+}
+
+/// Returns an object without the members of the notice of another Portion behind this one, or `None` if it has no such
+/// notice with a next page.
+///
+/// A program that reads `nextCursor` must get the cursor of this page first. On the last page the inner notice stays, and
+/// leads on.
+fn without_inner_notice(object: &str) -> Option<String> {
+    let mut reader = JsonReader::new(object);
+    reader.enter_object().ok()?;
+    let (mut kept, mut has_cursor, mut has_meta) = (Vec::new(), false, false);
+    while let Some(key) = reader.next_key().ok()? {
+        let value = reader.skip().ok()?;
+        let is = |name: &str| {
+            [MetadataStyle::Camel, MetadataStyle::Snake]
+                .iter()
+                .any(|style| key_matches(object, key, &style.key(name)))
+        };
+        if is(NOTICE_KEYS[2]) {
+            let meta = value.slice(object);
+            has_meta = ["kind", "cursor"].iter().all(|name| value_at(object, value, name).is_some())
+                && JsonKind::of_value(meta) == JsonKind::Object;
+        } else if is(NOTICE_KEYS[0]) {
+            has_cursor = JsonKind::of_value(value.slice(object)) == JsonKind::String;
+        } else if !is(NOTICE_KEYS[1]) {
+            kept.push(format!("{}:{}", key.slice(object), value.slice(object)));
+        }
+    }
+    (has_cursor && has_meta).then(|| format!("{{{}}}", kept.join(",")))
 }
 
 /// Returns true if an object has a key that the notice needs.

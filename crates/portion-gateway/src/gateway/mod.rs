@@ -298,6 +298,11 @@ impl Gateway {
         Caller { resolved_cursor, ..caller }
     }
 
+    /// Returns true if this gateway has issued a cursor to the caller.
+    pub fn has_issued(&self, caller: &Caller, cursor: &str) -> bool {
+        self.renderer.keyring.verify(cursor, &caller.scope).is_ok()
+    }
+
     /// Fits a fault into the budget of its request, and records it as the reply to a call.
     pub fn report_fault(
         &self,

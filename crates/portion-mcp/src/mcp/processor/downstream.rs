@@ -411,14 +411,18 @@ impl McpProcessor {
             let server_info = self.server_info();
             let tool = server_info.catalog.tool(&endpoint.name);
             let controls = caller.rule.controls(caller.shaping_mode);
+            // Another Portion behind this one has the same argument. A cursor of this one is answered here.
+            let own_cursor = walk::string_member(text, arguments, "cursor")
+                .is_some_and(|cursor| self.gateway.has_issued(&caller, &cursor));
             let ours = |control: &str| {
-                tool.is_some_and(|tool| match controls {
-                    // An advertised control belongs to the gateway, even if a later configuration disables
-                    // controls.
-                    Some(false) => tool.advertises(control),
-                    Some(true) => !tool.has_property(control),
-                    None => tool.is_gateway_control(control),
-                })
+                own_cursor
+                    || tool.is_some_and(|tool| match controls {
+                        // An advertised control belongs to the gateway, even if a later configuration disables
+                        // controls.
+                        Some(false) => tool.advertises(control),
+                        Some(true) => !tool.has_property(control),
+                        None => tool.is_gateway_control(control),
+                    })
             };
             let cursor = walk::string_member(text, arguments, "cursor").filter(|_| ours("cursor"));
             (controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy), cursor)
