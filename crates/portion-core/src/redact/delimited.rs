@@ -28,12 +28,19 @@ pub(super) fn collect_edits(
     names: &mut RedactedNames,
 ) {
     let mut reader = RowReader { text, quotes_enabled: true };
-    let mut at = 0;
+    let (mut at, mut line_before) = (0, "");
     while at < text.len() {
-        let line_end = line_end(text, at);
-        let header = Header::detect(redact, &text[at..line_end]);
+        let (start, line_end) = (at, line_end(text, at));
+        let line = &text[start..line_end];
         at = line_end + 1;
-        let Some(header) = header else { continue };
+        let before = std::mem::replace(&mut line_before, line);
+        if let Some(value) = LabelledValue::detect(redact, line, before) {
+            let Range { start: from, end: to } = value.cell;
+            edits.push(TextEdit { start: start + from, end: start + to, replacement: REDACTED.into() });
+            names.add(value.name);
+            continue;
+        }
+        let Some(header) = Header::detect(redact, line) else { continue };
         if !has_complete_row(redact, &mut reader, at, &header) {
             continue;
         }
@@ -65,6 +72,35 @@ pub(super) fn collect_edits(
                 }
             }
         }
+    }
+}
+
+/// The value of a row with a hidden name before it: `| Door code | 4711 |`.
+struct LabelledValue {
+    name: String,
+    /// Range of the value in the line.
+    cell: Range<usize>,
+}
+
+impl LabelledValue {
+    /// Detects a row of a name and a value. The line before it is of the same table, so it is no header.
+    fn detect(redact: &RedactionRules, line: &str, line_before: &str) -> Option<Self> {
+        if line.len() > MAX_HEADER_BYTES || line_before.len() > MAX_HEADER_BYTES {
+            return None;
+        }
+        DELIMITERS.into_iter().filter(|delimiter| line.contains(*delimiter)).find_map(|delimiter| {
+            let cells = |line: &str| {
+                let (cells, _) = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter)?;
+                <[Range<usize>; 2]>::try_from(cells).ok()
+            };
+            let [name, cell] = cells(line)?;
+            let name = &line[name];
+            let verdict = is_column_name(name).then(|| match_column_name(redact, name))?;
+            let is_hidden = verdict.is_secret || verdict.is_named;
+            let is_row = is_hidden && (is_rule(line_before) || cells(line_before).is_some());
+            (is_row && holds_secret(&line[cell.clone()], verdict))
+                .then(|| Self { name: name.to_owned(), cell })
+        })
     }
 }
 
@@ -143,12 +179,13 @@ impl Header {
             let (cells, _) = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter)?;
             let names: Vec<&str> =
                 cells.iter().map(|cell| line[cell.clone()].trim_start_matches(BYTE_ORDER_MARK)).collect();
-            if names.len() < 2 || !names.iter().all(|name| is_column_name(name)) {
+            // A line of pretty-printed JSON ends with a comma.
+            let is_line_of_list = names.len() == 2 && names[1].is_empty();
+            if names.len() < 2 || is_line_of_list || !names.iter().all(|name| is_column_name(name)) {
                 return None;
             }
             let hidden = names.iter().enumerate().filter_map(|(index, name)| {
-                // `Door code?` is the name `Door_code`.
-                let verdict = redact.match_name(&name.trim_end_matches(['?', ':', '*']).replace(' ', "_"));
+                let verdict = match_column_name(redact, name);
                 let is_hidden = verdict.is_secret || verdict.is_named;
                 is_hidden.then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
@@ -158,9 +195,16 @@ impl Header {
     }
 }
 
-/// Returns true for a name of a few words; an empty one is that of an index column, and four digits are a year.
+/// Matches the name of a column: `Door code?` is the name `Door_code`.
+fn match_column_name(redact: &RedactionRules, name: &str) -> NameMatch {
+    redact.match_name(&name.trim_end_matches(['?', ':', '*']).replace(' ', "_"))
+}
+
+/// Returns true for a name of a few words; an empty one is that of an index column, and it may be a year.
 fn is_column_name(name: &str) -> bool {
-    let is_year = name.len() == 4 && name.bytes().all(|byte| byte.is_ascii_digit());
+    let is_year = name.len() == 4
+        && (name.starts_with("19") || name.starts_with("20"))
+        && name.bytes().all(|byte| byte.is_ascii_digit());
     name.len() <= MAX_NAME_BYTES
         && !name.ends_with('.')
         && name.split(' ').count() <= MAX_NAME_WORDS
@@ -206,6 +250,8 @@ impl RowReader<'_> {
             let from = quoted.map_or(content, |closing| closing + 1);
             let len = self.text.get(from..)?.find([delimiter, '\n']).unwrap_or(self.text.len() - from);
             let cell_end = from + len;
+            // `"a": 1` is no quoted value.
+            let quoted = quoted.filter(|_| self.text[from..cell_end].trim().is_empty());
             cells.push(match quoted {
                 Some(closing) => content + 1..closing,
                 None => trimmed(self.text, cell_start..cell_end),

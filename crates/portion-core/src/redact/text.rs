@@ -31,9 +31,9 @@ const TOKEN_PREFIXES: &[(&str, usize)] = &[
 ];
 
 /// Returns the edits for a text. In the ranges `json`, containers are left to the rules for JSON.
-pub(super) fn collect_edits(
+pub(super) fn collect_edits<'t>(
     redact: &RedactionRules,
-    text: &str,
+    text: &'t str,
     json: &[Range<usize>],
 ) -> (Vec<TextEdit>, RedactedNames) {
     let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
@@ -44,14 +44,17 @@ pub(super) fn collect_edits(
         if at < done {
             continue;
         }
-        let Some(name) = name_before(text, at) else { continue };
-        let verdict = verdicts.get(name).copied().unwrap_or_else(|| redact.match_name(name));
-        if verdicts.len() < MAX_CACHED_NAMES {
-            verdicts.insert(name, verdict);
-        }
-        if !verdict.is_secret && !verdict.is_named {
-            continue;
-        }
+        let Some(word) = name_before(text, at) else { continue };
+        let mut matched = |name: &'t str| {
+            let verdict =
+                verdicts.get(name).copied().unwrap_or_else(|| redact.match_name(&name.replace(' ', "_")));
+            if verdicts.len() < MAX_CACHED_NAMES {
+                verdicts.insert(name, verdict);
+            }
+            (verdict.is_secret || verdict.is_named).then_some(name)
+        };
+        // `Door code: 4711` has a name of two words.
+        let Some(name) = matched(word).or_else(|| matched(two_words_before(text, at)?)) else { continue };
         if text.as_bytes()[at] == b':'
             && let Some(end) = add_block_edits(text, at, &mut edits)
         {
@@ -96,6 +99,18 @@ fn name_before(text: &str, at: usize) -> Option<&str> {
     let begin = near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
     let name = near[begin..].rsplit('.').next().unwrap_or_default();
     (name.len() >= 3 && name.len() <= MAX_NAME_BYTES).then_some(name)
+}
+
+/// Returns the two words directly before a colon, with one space between them.
+fn two_words_before(text: &str, at: usize) -> Option<&str> {
+    if text.as_bytes().get(at) != Some(&b':') {
+        return None;
+    }
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES)).min(at)..at];
+    let (before, last) = near.rsplit_once(' ')?;
+    let first = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let is_word = |word: &str| word.len() >= 2 && word.chars().all(char::is_alphanumeric);
+    (is_word(first) && is_word(last)).then(|| &near[before.len() - first.len()..])
 }
 
 fn is_name_char(c: char) -> bool {

@@ -245,6 +245,17 @@ fn columns_of_delimited_text() {
         "Guest's name,Door code?,Price [€] & fee,Number of guests who stay,2025\nAnn,[redacted],9,2,3\n",
         &["Door code?"],
     );
+    // A row of a name and a value is no header.
+    check(
+        "| Field | Value |\n|---|---|\n| Door code | 4711 |\n| Name | Ann |\n",
+        "| Field | Value |\n|---|---|\n| Door code | [redacted] |\n| Name | Ann |\n",
+        &["Door code"],
+    );
+    check(
+        "key,value\npassword,hunter2\nname,Ann\n",
+        "key,value\npassword,[redacted]\nname,Ann\n",
+        &["password"],
+    );
     // A cell of JSON does not end the table.
     check(
         "id,meta,token\n1,\"{\"\"a\"\":1}\",t1\n2,{\"a\":1},t2\n3,,t3\n",
@@ -297,6 +308,12 @@ fn settings_in_text() {
         "-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n-----END RSA PRIVATE KEY-----\nrest",
         "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY-----\nrest",
         &["private key"],
+    );
+    check(
+        "secrets",
+        "Door code: 4711\nat 10:00: open",
+        "Door code: [redacted]\nat 10:00: open",
+        &["Door code"],
     );
     check("secrets", "The time is 10:00. A password is needed; see the code: it is here.", "-", &[]);
     check("phone", "phone: 123 password: abc", "phone: [redacted] password: abc", &["phone"]);
