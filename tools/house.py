@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Prints measurements of the structure of the code: sizes, import circles and the style of doc comments.
+"""Prints measurements of the structure of the code: sizes, import circles, and the style of doc comments.
 
-Usage: tools/house.py [--circles]
+Usage: tools/house.py [--list]
 
-`--circles` lists the modules of each import circle. Nothing is checked: the figures are for people.
+`--list` also names the files and functions over the aims, the circles, and doc comments that begin as a question.
+Nothing is checked: the figures are for people.
 """
 
 import collections
@@ -13,9 +14,12 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_CIRCLE = 400, 80, 4
 QUESTION = re.compile(r"^(Whether|What|Where|Which|Who|Whose|Whom|How|When|Why)\b")
 ITEM = re.compile(r"^\s*pub(?:\([^)]*\))?\s+(?:async\s+|const\s+|unsafe\s+)*(fn|struct|enum|trait|type|const|static|mod|union)\b")
 FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|async\s+|unsafe\s+|extern\s+\"C\"\s+)*fn\s+(\w+)")
+IMPORT = re.compile(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
+PATH = re.compile(r"(?<![\w:$])((?:crate|super|self|[a-z_]\w*)(?:::\w+)+)")
 
 
 def production_lines(path):
@@ -29,23 +33,19 @@ def production_lines(path):
 
 def is_test(path):
     """Returns true for files that only tests compile."""
-    return "tests" in path.parts or path.name in ("tests.rs", "laws.rs")
+    return "tests" in path.parts or "laws" in path.parts or path.name in ("tests.rs", "laws.rs")
 
 
-def longest_function(lines):
-    """Returns the length and the name of the longest function, by indentation as rustfmt writes it."""
-    longest = (0, "")
+def functions(lines):
+    """Yields the length and the name of each function, by indentation as rustfmt writes it."""
     for start, line in enumerate(lines):
         match = FUNCTION.match(line)
         opening = next((other for other in lines[start:] if other.rstrip().endswith(("{", ";", "}"))), ";")
         if not match or opening.rstrip().endswith(";"):
             continue
         end = match.group(1) + "}"
-        for offset, other in enumerate(lines[start:], 1):
-            if other == end:
-                longest = max(longest, (offset, match.group(2)))
-                break
-    return longest
+        length = next((offset for offset, other in enumerate(lines[start:], 1) if other == end), 0)
+        yield length, match.group(2)
 
 
 def documented_items(lines):
@@ -63,25 +63,84 @@ def documented_items(lines):
             first = None
 
 
-def top_module(path, source):
-    """Returns the name of the module directly below the crate root."""
-    return path.relative_to(source).parts[0].removesuffix(".rs")
+def imported_paths(tree):
+    """Returns the paths of a `use` declaration without aliases."""
+    start = tree.find("{")
+    if start < 0:
+        return [re.split(r"\s+as\s+", tree.strip())[0]]
+    parts, depth, current = [], 0, ""
+    for char in tree[start + 1 :]:
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        if depth < 0:
+            break
+        if char == "," and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += char
+    return [tree[:start].strip() + path.removeprefix("self") for part in parts + [current] if part.strip() for path in imported_paths(part.strip())]
 
 
-def imports(path, source, names):
-    """Returns the top-level modules that a file names by `crate::` or by `super::` up to the root."""
-    text = "\n".join(line for line in production_lines(path) if not line.lstrip().startswith("//"))
-    depth = len(path.relative_to(source).parts) - (1 if path.name == "mod.rs" else 0)
-    found = set()
-    for prefix in ("crate::", "super::" * depth):
-        for match in re.finditer(r"(?<![\w:])" + re.escape(prefix) + r"(?:\{([^;]*?)\};|(\w+))", text, re.S):
-            words = [match.group(2)] if match.group(2) else re.findall(r"(?:^|[,{])\s*(\w+)", match.group(1))
-            found.update(word for word in words if word in names)
-    return found
+class Crate:
+    """The modules of a crate and the paths in their code."""
+
+    def __init__(self, source, files):
+        self.code = {}
+        for path in files:
+            names = [name for name in path.relative_to(source).with_suffix("").parts if name not in ("mod", "lib", "main")]
+            code = "\n".join(line for line in production_lines(path) if not line.lstrip().startswith("//"))
+            self.code[tuple(names)] = re.sub(r"pub\(in [^)]*\)", "pub", code)
+        self.references = {module: list(self.find(module)) for module in self.code}
+
+    def find(self, module):
+        """Yields the paths in a module from the root of the crate, and the name and visibility of imports."""
+        code = self.code[module]
+        for match in IMPORT.finditer(code):
+            for path in imported_paths(match.group(2)):
+                absolute = self.absolute(module, path)
+                if absolute is not None:
+                    yield absolute, absolute[-1] if absolute else "", bool(match.group(1))
+        for match in PATH.finditer(IMPORT.sub("", code)):
+            absolute = self.absolute(module, match.group(1))
+            if absolute is not None:
+                yield absolute, None, False
+
+    def absolute(self, module, path):
+        names = [name.strip() for name in path.split("::") if name.strip()]
+        base = list(module)
+        if not names:
+            return None
+        if names[0] == "crate":
+            return tuple(names[1:])
+        if names[0] not in ("super", "self"):
+            return module + tuple(names) if module + (names[0],) in self.code else None
+        while names and names[0] in ("super", "self"):
+            if names.pop(0) == "super" and base:
+                base.pop()
+        return tuple(base + names)
+
+    def definition(self, path, steps=8):
+        """Returns the module that defines what a path names; imports are followed."""
+        module = next(path[:length] for length in range(len(path), -1, -1) if path[:length] in self.code or not length)
+        rest = path[len(module) :]
+        for target, name, _ in self.references.get(module, []) if rest and steps else []:
+            if name == rest[0] and target != path:
+                return self.definition(target + rest[1:], steps - 1)
+        return module
+
+    def arrows(self):
+        """Returns the files that each file refers to. Files that make names of their own modules public do not count."""
+        edges = collections.defaultdict(set, {module: set() for module in self.code})
+        for module, references in self.references.items():
+            for path, _, is_public in references:
+                target = self.definition(path)
+                if target != module and not (is_public and target[: len(module)] == module):
+                    edges[module].add(target)
+        return edges
 
 
 def circles(edges):
-    """Returns the sets of modules that import each other in a loop."""
+    """Returns the sets of nodes that reach each other, the largest first."""
 
     def reachable(start):
         seen, todo = set(), [start]
@@ -92,44 +151,62 @@ def circles(edges):
                     todo.append(name)
         return seen
 
-    reach = {name: reachable(name) for name in edges}
-    groups = {frozenset(other for other in edges if other in reach[name] and name in reach[other]) for name in edges}
+    nodes = list(edges)
+    reach = {name: reachable(name) for name in nodes}
+    groups = {frozenset(other for other in nodes if other in reach[name] and name in reach[other]) for name in nodes}
     return sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
 
 
+def public_modules(files):
+    """Returns the lines of the files of public modules."""
+    public = set()
+    for path in files:
+        folder = path.parent if path.name in ("lib.rs", "mod.rs") else path.with_suffix("")
+        for name in re.findall(r"^pub mod (\w+);", path.read_text(), re.M):
+            public.update(file for file in (folder / f"{name}.rs", folder / name / "mod.rs") if file.exists())
+    return [path.read_text().splitlines() for path in sorted(public)]
+
+
+def has_example(lines):
+    return any(line.startswith("//! ```") for line in lines)
+
+
 def main():
-    show_circles = "--circles" in sys.argv[1:]
-    sizes, functions, docs, questions = [], [], 0, 0
-    largest = {}
+    shows_list = "--list" in sys.argv[1:]
+    sizes, lengths, docs, questions, largest, modules = [], [], 0, [], [], []
     for crate in sorted((ROOT / "crates").iterdir()):
         source = crate / "src"
         files = [path for path in sorted(source.rglob("*.rs")) if not is_test(path.relative_to(source))]
-        names = {top_module(path, source) for path in files} - {"lib", "main"}
-        edges = collections.defaultdict(set, {name: set() for name in names})
         for path in files:
-            lines = production_lines(path)
-            sizes.append(len(lines))
-            functions.append((*longest_function(lines), str(path.relative_to(ROOT))))
+            lines, place = production_lines(path), str(path.relative_to(ROOT))
+            sizes.append((len(lines), place))
+            lengths.extend((length, name, place) for length, name in functions(lines))
             for first in documented_items(lines):
                 docs += 1
-                questions += bool(QUESTION.match(first))
-            module = top_module(path, source)
-            if module in names:
-                edges[module] |= imports(path, source, names) - {module}
-        largest[crate.name] = circles(edges)
-    over = sum(size for size in sizes if size > 400)
-    length, name, place = max(functions)
-    print(f"production lines           {sum(sizes):,}")
-    print(f"files                      {len(sizes)}, median {statistics.median(sizes):.0f} lines")
-    print(f"lines in files over 400    {100 * over / sum(sizes):.1f} %")
-    print(f"longest function           {length} lines: {name} in {place}")
-    print(f"functions over 80 lines    {sum(length > 80 for length, _, _ in functions)} files have one")
-    print(f"docs that begin as a question  {100 * questions / docs:.1f} % of {docs} public items")
-    for crate, groups in largest.items():
-        print(f"import circles of {crate:<18} {', '.join(str(len(group)) for group in groups) or 'none'}")
-        if show_circles:
-            for group in groups:
-                print("    " + " ".join(sorted(group)))
+                questions.extend([f"{place}: {first}"] if QUESTION.match(first) else [])
+        modules += public_modules(files)
+        found = circles(Crate(source, files).arrows())
+        largest.extend((len(group), crate.name, " ".join(sorted("::".join(module) for module in group))) for group in found)
+    total = sum(size for size, _ in sizes)
+    over = [(size, place) for size, place in sizes if size > MAX_FILE_LINES]
+    long = sorted((entry for entry in lengths if entry[0] > MAX_FUNCTION_LINES), reverse=True)
+    wide = sorted((entry for entry in largest if entry[0] > MAX_CIRCLE), reverse=True)
+    length, name, place = max(lengths)
+    examples, headed = sum(map(has_example, modules)), sum(lines[0].startswith("//!") for lines in modules)
+    print(f"production lines            {total:,}")
+    print(f"files                       {len(sizes)}, median {statistics.median(size for size, _ in sizes):.0f} lines")
+    print(f"lines in files over {MAX_FILE_LINES}     {100 * sum(size for size, _ in over) / total:.1f} % in {len(over)} files")
+    print(f"longest function            {length} lines: {name} in {place}")
+    print(f"functions over {MAX_FUNCTION_LINES} lines     {len(long)} of {len(lengths)}")
+    print(f"largest import circle       {max(largest)[0]} files of {max(largest)[1]}")
+    print(f"circles over {MAX_CIRCLE} files        {len(wide)}")
+    print(f"docs that begin as a question  {100 * len(questions) / docs:.1f} % of {docs} public items")
+    print(f"public modules with a text  {headed} of {len(modules)}; with an example {examples}")
+    if shows_list:
+        for heading, entries in [("files", sorted(over, reverse=True)), ("functions", long), ("circles", wide), ("questions", questions)]:
+            print(f"\n{heading}")
+            for entry in entries:
+                print("  " + (entry if isinstance(entry, str) else " ".join(map(str, entry))))
 
 
 main()

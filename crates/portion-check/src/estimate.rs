@@ -25,13 +25,13 @@ impl Estimate {
         let direct = observation.shown().into_iter().map(|text| counter.count(text)).sum();
         let policy = Policy::default();
         let snapshot = capture(observation.payload());
-        let Ok(asked) = resolve(&snapshot, None, &Request::default(), &policy) else {
+        let Ok(resolved) = resolve(&snapshot, None, &Request::default(), &policy) else {
             return Self { direct, portion: direct };
         };
         // These cursors lead nowhere: they are a part of the cost.
         let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::from_principal("check"));
         let mint = |position: Position| {
-            Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: asked.view.id(), position }, &scope))
+            Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position }, &scope))
         };
         let context = Context {
             policy: &policy,
@@ -41,7 +41,7 @@ impl Estimate {
             query_tool: Some("portion_query"),
             read_uri: None,
         };
-        let portion = match first_reply(&snapshot, &asked, &context) {
+        let portion = match first_reply(&snapshot, &resolved, &context) {
             FirstReply::Untouched { .. } => direct,
             FirstReply::Portion(portion) => portion.tokens().min(direct),
         };

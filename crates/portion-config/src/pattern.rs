@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 
+use portion_text::glob;
+
 /// The pattern of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
@@ -12,10 +14,8 @@ pub struct Pattern {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Matcher {
-    /// This name only.
-    Exact,
-    /// The pieces between `*`s; at least two.
-    Glob(Vec<String>),
+    /// A name, in which `*` stands for any characters.
+    Name,
     /// A route such as `GET /bookings/{id}`.
     Route { method: Option<String>, segments: Vec<Segment> },
 }
@@ -24,8 +24,8 @@ enum Matcher {
 enum Segment {
     /// Any one segment.
     Any,
-    /// One segment that matches the glob of these pieces.
-    Glob(Vec<String>),
+    /// One segment of this name, in which `*` stands for any characters.
+    Glob(String),
     /// All remaining segments.
     Rest,
 }
@@ -37,12 +37,11 @@ impl Pattern {
             Some((method, path)) if is_method(method) => (Some(method.to_owned()), path),
             _ => (None, text),
         };
-        let form = match path.strip_prefix('/') {
+        let matcher = match path.strip_prefix('/') {
             Some(path) => Matcher::Route { method, segments: parse_segments(path) },
-            None if text.contains('*') => Matcher::Glob(text.split('*').map(str::to_owned).collect()),
-            None => Matcher::Exact,
+            None => Matcher::Name,
         };
-        Self { text: text.to_owned(), matcher: form }
+        Self { text: text.to_owned(), matcher }
     }
 
     /// Returns the pattern as written.
@@ -54,17 +53,15 @@ impl Pattern {
     /// method and path.
     pub fn matches(&self, name: &str) -> bool {
         match &self.matcher {
-            Matcher::Exact => self.text == name,
-            Matcher::Glob(pieces) => matches_pieces(pieces, name),
+            Matcher::Name => glob::matches(&self.text, name),
             Matcher::Route { method, segments } => {
-                let (given, path) = match name.split_once(' ') {
-                    Some((given, path)) if is_method(given) => (Some(given), path),
+                let (requested, path) = match name.split_once(' ') {
+                    Some((requested, path)) if is_method(requested) => (Some(requested), path),
                     _ => (None, name),
                 };
-                let method =
-                    method.as_deref().is_none_or(|method| given.is_some_and(|given| given == method));
+                let has_method = method.as_deref().is_none_or(|method| requested == Some(method));
                 let Some(path) = path.strip_prefix('/') else { return false };
-                method && matches_route(segments, path)
+                has_method && matches_route(segments, path)
             }
         }
     }
@@ -72,17 +69,19 @@ impl Pattern {
     /// Returns true if some name matches both patterns. Known only for patterns with `*`; false for all
     /// others.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let (Matcher::Glob(one), Matcher::Glob(other)) = (&self.matcher, &other.matcher) else {
+        let ends = |pattern: &Self| match pattern.matcher {
+            Matcher::Name => {
+                let (first, rest) = pattern.text.split_once('*')?;
+                Some((first.to_owned(), rest.rsplit('*').next().unwrap_or_default().to_owned()))
+            }
+            Matcher::Route { .. } => None,
+        };
+        let (Some((first, last)), Some((other_first, other_last))) = (ends(self), ends(other)) else {
             return false;
         };
-        let (Some(first), Some(last), Some(other_first), Some(other_last)) =
-            (one.first(), one.last(), other.first(), other.last())
-        else {
-            return false;
-        };
-        // The pieces between can be written one after the other.
-        (first.starts_with(other_first.as_str()) || other_first.starts_with(first.as_str()))
-            && (last.ends_with(other_last.as_str()) || other_last.ends_with(last.as_str()))
+        // The parts between can be written one after the other.
+        (first.starts_with(&other_first) || other_first.starts_with(&first))
+            && (last.ends_with(&other_last) || other_last.ends_with(&last))
     }
 
     /// Compares the specificity of two patterns; the more specific one is greater and decides where both
@@ -93,38 +92,29 @@ impl Pattern {
 
     fn is_exact(&self) -> bool {
         match &self.matcher {
-            Matcher::Exact => true,
-            Matcher::Glob(_) => false,
+            Matcher::Name => !self.text.contains('*'),
             Matcher::Route { method, segments } => {
-                method.is_some()
-                    && segments
-                        .iter()
-                        .all(|segment| matches!(segment, Segment::Glob(pieces) if pieces.len() == 1))
+                let is_exact =
+                    |segment: &Segment| matches!(segment, Segment::Glob(name) if !name.contains('*'));
+                method.is_some() && segments.iter().all(is_exact)
             }
         }
     }
 
     /// Counts the literal characters.
     fn literal_count(&self) -> usize {
-        let count = |pieces: &[String]| pieces.iter().map(|piece| piece.chars().count()).sum::<usize>();
+        let count = |pattern: &str| pattern.chars().filter(|c| *c != '*').count();
         match &self.matcher {
-            Matcher::Exact => self.text.chars().count(),
-            Matcher::Glob(pieces) => count(pieces),
+            Matcher::Name => count(&self.text),
             Matcher::Route { method, segments } => {
                 let literal = segments.iter().map(|segment| match segment {
-                    Segment::Glob(pieces) => 1 + count(pieces),
+                    Segment::Glob(pattern) => 1 + count(pattern),
                     Segment::Any | Segment::Rest => 1,
                 });
                 method.as_ref().map_or(0, |method| method.len() + 1) + literal.sum::<usize>()
             }
         }
     }
-}
-
-/// Returns true if `text` matches a name with `*` for any characters.
-pub fn matches_glob(pattern: &str, text: &str) -> bool {
-    let pieces: Vec<String> = pattern.split('*').map(str::to_owned).collect();
-    matches_pieces(&pieces, text)
 }
 
 fn is_method(text: &str) -> bool {
@@ -136,10 +126,10 @@ fn parse_segments(path: &str) -> Vec<Segment> {
         .split('/')
         .map(|segment| match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
             Some(_) => Segment::Any,
-            None => Segment::Glob(segment.split('*').map(str::to_owned).collect()),
+            None => Segment::Glob(segment.to_owned()),
         })
         .collect();
-    if let Some(last) = segments.last_mut().filter(|last| matches!(last, Segment::Glob(pieces) if pieces.len() == 2 && pieces.iter().all(String::is_empty))) {
+    if let Some(last) = segments.last_mut().filter(|last| **last == Segment::Glob("*".to_owned())) {
         *last = Segment::Rest;
     }
     segments
@@ -148,33 +138,19 @@ fn parse_segments(path: &str) -> Vec<Segment> {
 fn matches_route(segments: &[Segment], path: &str) -> bool {
     let mut rest = Some(path);
     for segment in segments {
-        let Some(left) = rest else { return false };
-        let (given, after) = match left.split_once('/') {
-            Some((given, after)) => (given, Some(after)),
-            None => (left, None),
+        let Some(path) = rest else { return false };
+        let (name, after) = match path.split_once('/') {
+            Some((name, after)) => (name, Some(after)),
+            None => (path, None),
         };
         match segment {
             Segment::Rest => return true,
-            Segment::Any if given.is_empty() => return false,
-            Segment::Glob(pieces) if !matches_pieces(pieces, given) => return false,
+            Segment::Any if name.is_empty() => return false,
+            Segment::Glob(pattern) if !glob::matches(pattern, name) => return false,
             Segment::Any | Segment::Glob(_) => rest = after,
         }
     }
     rest.is_none()
-}
-
-/// Returns true if the text contains the pieces in order, the first at its start, the last at its end.
-/// Linear in the text: for the pieces between, the leftmost place is always sufficient.
-fn matches_pieces(pieces: &[String], text: &str) -> bool {
-    let [first, between @ .., last] = pieces else {
-        return pieces.first().is_some_and(|piece| piece == text);
-    };
-    let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
-    for piece in between {
-        let Some(at) = rest.find(piece.as_str()) else { return false };
-        rest = rest.get(at + piece.len()..).unwrap_or_default();
-    }
-    rest.ends_with(last.as_str())
 }
 
 #[cfg(test)]

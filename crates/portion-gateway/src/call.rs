@@ -194,8 +194,8 @@ impl Caller {
     /// Narrows the policy to the remaining budget of the session.
     #[must_use]
     pub(crate) fn within_session_budget(self) -> Self {
-        let Some((left, _)) = self.session_tokens_left() else { return self };
-        let policy = self.effective_policy.policy.narrowed_to(left);
+        let Some((remaining, _)) = self.session_tokens_left() else { return self };
+        let policy = self.effective_policy.policy.narrowed_to(remaining);
         if policy == self.effective_policy.policy {
             return self;
         }

@@ -12,6 +12,7 @@
 //! assert_eq!(total.slice(text), "12.50");
 //! ```
 
+pub mod containers;
 pub mod json_pointer;
 mod object_preview;
 pub mod path;

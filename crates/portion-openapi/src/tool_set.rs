@@ -10,7 +10,7 @@ use crate::name::{tool_name, unique};
 use crate::operation::Operation;
 use crate::tool::{Reserved, Tool};
 
-/// Which operations become tools.
+/// Selection of the operations that become tools.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOptions {
     /// Patterns of operations to use, with `*` for any characters: a tool's name, a path, or `METHOD /path`. Empty: all.

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn events_arrive_in_order_and_flush_waits_for_them() {
-        let (numbers, told) = channel();
+        let (numbers, received) = channel();
         let later = AsyncObserver::start(Arc::new(Recording { numbers, gate: Mutex::default() }));
         (0..10_000).for_each(|number| {
             later.observe(event(number));
@@ -94,23 +94,23 @@ mod tests {
             }
         });
         assert!(later.flush(LONG));
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), (0..10_000).collect::<Vec<_>>());
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), (0..10_000).collect::<Vec<_>>());
     }
 
     #[test]
     fn events_bypass_a_full_queue() {
         let (go, gate) = channel();
-        let (numbers, told) = channel();
+        let (numbers, received) = channel();
         let later = AsyncObserver::start(Arc::new(Recording { numbers, gate: Mutex::new(Some(gate)) }));
         later.observe(event(0));
-        assert_eq!(told.recv_timeout(LONG), Ok(0), "which holds it up");
+        assert_eq!(received.recv_timeout(LONG), Ok(0), "which holds it up");
         let worker = later.worker.as_ref().expect("it has a thread");
         while worker.submit(event(1)).is_ok() {}
         assert!(!later.flush(Duration::ZERO));
         later.observe(event(2));
-        assert_eq!(told.recv_timeout(LONG), Ok(2), "what waits is not waited for");
+        assert_eq!(received.recv_timeout(LONG), Ok(2), "what waits is not waited for");
         go.send(()).expect("it waits");
         assert!(later.flush(LONG));
-        assert_eq!(told.try_iter().count(), WORKER.capacity - 1);
+        assert_eq!(received.try_iter().count(), WORKER.capacity - 1);
     }
 }

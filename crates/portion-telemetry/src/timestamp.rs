@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use portion_text::timestamp::Timestamp;
+
 /// Parses a point in time and returns microseconds since 1970. Accepts an age relative to `now` (`90s`, `2h`, `7d`), a
 /// date with or without a time in UTC (`2026-11-22`, `2026-11-22T08:00`, `2026-11-22T08:00:00Z`), or a time with an
 /// offset (`2026-11-22T08:00+01:00`).
@@ -11,11 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub fn parse_timestamp(text: &str, now: SystemTime) -> Result<u64, String> {
     let time = match humantime::parse_duration(text) {
         Ok(ago) => now.checked_sub(ago),
-        Err(_) => match split_offset(text) {
-            Some((clock, ahead, true)) => date(clock).and_then(|time| time.checked_sub(ahead)),
-            Some((clock, behind, false)) => date(clock).and_then(|time| time.checked_add(behind)),
-            None => date(text),
-        },
+        Err(_) => date(text),
     };
     let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     since.map(|since| since.as_micros() as u64).ok_or_else(|| {
@@ -25,21 +23,17 @@ pub fn parse_timestamp(text: &str, now: SystemTime) -> Result<u64, String> {
     })
 }
 
-/// Parses a date, with or without a time.
+/// Parses a date, with or without a time and an offset.
 fn date(text: &str) -> Option<SystemTime> {
-    let parsed = |text: &str| humantime::parse_rfc3339_weak(text).ok();
-    parsed(text).or_else(|| parsed(&format!("{text}:00"))).or_else(|| parsed(&format!("{text} 00:00:00")))
-}
-
-/// Splits an offset (`+01:00`) from the end of a date. Returns the date, the offset, and true if the offset is
-/// positive.
-fn split_offset(text: &str) -> Option<(&str, Duration, bool)> {
-    let (clock, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
-    let (hours, minutes) = offset.get(1..)?.split_once(':')?;
-    let [hours, minutes] = [hours, minutes].map(|digits| digits.parse::<u64>().ok());
-    let offset_is = |sign| offset.starts_with(sign);
-    let ahead = (offset_is('+') || offset_is('-')).then(|| offset_is('+'))?;
-    Some((clock, Duration::from_mins(hours? * 60 + minutes?), ahead))
+    // An offset may also follow a date without a time.
+    let with_midnight = || {
+        let (date, offset) =
+            text.split_at_checked(10).filter(|(_, offset)| offset.starts_with(['+', '-']))?;
+        Timestamp::parse_iso(&format!("{date}T00:00{offset}"))
+    };
+    let time = Timestamp::parse_iso(text).or_else(with_midnight)?;
+    let seconds = u64::try_from(time.seconds).ok()?;
+    UNIX_EPOCH.checked_add(Duration::new(seconds, time.nanos))
 }
 
 /// Formats microseconds since 1970 for people: UTC, to the second.

@@ -1,8 +1,7 @@
 //! Structure of plain text: chunk boundaries, entries of logs, and names.
 //!
-//! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs; [`encoding`] decodes
-//! bytes; [`glob`], [`spelling`] and
-//! [`name_words`] compare names. Nothing here does IO, recurses on the depth of its input, or panics on any input.
+//! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`timestamp`] reads times;
+//! [`encoding`] decodes bytes; [`glob`], [`spelling`] and [`name_words`] compare names. Nothing here does IO, recurses on the depth of its input, or panics on any input.
 
 pub mod chunk;
 pub mod encoding;
@@ -10,3 +9,4 @@ pub mod glob;
 pub mod log_entry;
 pub mod name_words;
 pub mod spelling;
+pub mod timestamp;

@@ -1,4 +1,4 @@
-//! How soon pages of the dashboard are there over a million records of thirty days: the real program, asked over HTTP.
+//! Times of dashboard pages over a million records of thirty days: the real program, asked over HTTP.
 //!
 //! `cargo bench -p portion --bench dashboard`
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
@@ -15,7 +15,7 @@ use portion_telemetry::recorder::{Recorder, Settings};
 
 const RECORDS: u64 = 1_000_000;
 const ENDPOINTS: u64 = 40;
-/// How often each page is asked for.
+/// Number of requests for each page.
 const TIMES: usize = 7;
 const MONTH: u64 = 30 * 24 * 3_600_000_000;
 

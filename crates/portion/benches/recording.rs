@@ -1,4 +1,4 @@
-//! What being recorded costs the real program: replies a second as fast as they come, and processor time for each at 2,000
+//! Cost of recording in the real program: replies a second as fast as they come, and processor time for each at 2,000
 //! a second, with and without telemetry, in turns, so that the figures come from one machine at one moment.
 //!
 //! `cargo bench -p portion --bench recording`
@@ -17,7 +17,7 @@ use http::{Peer, Portion};
 
 /// Connections that ask at the same time.
 const PEERS: usize = 8;
-/// How long a turn takes.
+/// Duration of a run.
 const TURN: Duration = Duration::from_secs(2);
 /// Turns of each; the first one only warms up.
 const TURNS: usize = 9;
@@ -26,7 +26,7 @@ const RATE: usize = 2_000;
 
 const ANSWER: &str = r#"{"content":[{"type":"text","text":"a small answer"}]}"#;
 
-/// What a turn came to.
+/// Result of a run.
 #[derive(Clone, Copy)]
 struct Turn {
     replies: usize,

@@ -1,4 +1,4 @@
-//! How long after the end of a change of its file the real program obeys it, while it serves 500 requests a second: 200
+//! Delay from the end of a change of its file until the real program obeys it, while it serves 500 requests a second: 200
 //! changes of each kind, from one configuration to another that differs at its beginning and at its end.
 //!
 //! A change is obeyed from the first request on after which every reply obeys it, by when it was sent. A reply that obeys
@@ -34,7 +34,7 @@ const MISSED: Duration = Duration::from_secs(5);
 /// For how long replies have to go on obeying it.
 const LASTING: Duration = Duration::from_millis(30);
 
-/// What a reply obeys.
+/// Configuration that a reply obeys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Obeys {
     One,
@@ -48,7 +48,7 @@ struct Reply {
     obeys: Option<Obeys>,
 }
 
-/// What is counted of a kind of change.
+/// Counts of a kind of change.
 #[derive(Default)]
 struct Figures {
     times: Vec<f64>,
@@ -157,7 +157,7 @@ fn changed(path: &Path, change: Change, replies: &Receiver<Reply>) -> io::Result
     Ok(figures)
 }
 
-/// How long after the end of a change requests were sent from which on all replies obey. What was sent before its
+/// Returns the delay from the end of a change to the first request from which on all replies obey. What was sent before its
 /// beginning tells nothing: it may be late, and obey the configuration before the last.
 fn await_all(
     replies: &Receiver<Reply>,

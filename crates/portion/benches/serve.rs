@@ -1,5 +1,5 @@
-//! What `portion serve` adds to a small tool call over HTTP, what a session costs that does nothing, and whether
-//! hundreds of sessions at once are served without an error: the real program in front of a server that only echoes,
+//! Time that `portion serve` adds to a small tool call over HTTP, cost of an idle session, and a check
+//! that hundreds of sessions at once are served without an error: the real program in front of a server that only echoes,
 //! against the same server called directly, in turns, so that the figures come from one machine at one moment.
 //!
 //! `cargo bench -p portion --bench serve`

@@ -1,4 +1,4 @@
-//! What `portion wrap` adds to a small tool call: the real program in front of a server that only echoes, against
+//! Time that `portion wrap` adds to a small tool call: the real program in front of a server that only echoes, against
 //! the same server called directly, in turns, so that the figures come from one machine at one moment.
 //!
 //! `cargo bench -p portion --bench wrap`

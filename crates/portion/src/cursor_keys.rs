@@ -14,7 +14,7 @@ use thiserror::Error;
 const MAX_FILE_BYTES: usize = 1 << 20;
 /// Fewest bytes of a key.
 const MIN_KEY_BYTES: usize = 32;
-/// How to make a key.
+/// Advice for making a key.
 const MAKE_KEY: &str = "make one by: openssl rand -base64 32";
 
 /// Keys, the newest first. There is at least one.

@@ -32,8 +32,8 @@ impl DashboardBackend {
         Self { site: Arc::new(site), lost_records: lost, permits: Semaphore::new(MAX_CONCURRENT_PAGES) }
     }
 
-    async fn render_page(&self, asked: InboundRequest) -> Response<Body> {
-        if asked.method != Method::GET && asked.method != Method::HEAD {
+    async fn render_page(&self, request: InboundRequest) -> Response<Body> {
+        if request.method != Method::GET && request.method != Method::HEAD {
             let mut response = status_response(StatusCode::METHOD_NOT_ALLOWED);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
@@ -43,15 +43,15 @@ impl DashboardBackend {
         };
         let (site, lost) = (Arc::clone(&self.site), (self.lost_records)());
         let answer = tokio::task::spawn_blocking(move || {
-            site.answer(&asked.path, asked.query.as_deref(), lost, SystemTime::now())
+            site.answer(&request.path, request.query.as_deref(), lost, SystemTime::now())
         });
         answer.await.map_or_else(|_| status_response(StatusCode::INTERNAL_SERVER_ERROR), into_response)
     }
 }
 
 impl Backend for DashboardBackend {
-    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
-        Box::pin(self.render_page(asked))
+    fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
+        Box::pin(self.render_page(request))
     }
 
     fn accepts_json_rpc(&self) -> bool {

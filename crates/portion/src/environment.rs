@@ -10,10 +10,10 @@ const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
 
 /// Returns the limits in the environment. An invalid value is logged and ignored.
 pub(crate) fn room_from_environment() -> ClientLimits {
-    let Some(said) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return ClientLimits::UNKNOWN };
-    let said = said.to_string_lossy();
-    let Some(tokens) = said.trim().parse().ok().filter(|tokens| *tokens > 0) else {
-        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {said}, which is not a number of tokens: it is ignored");
+    let Some(value) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return ClientLimits::UNKNOWN };
+    let value = value.to_string_lossy();
+    let Some(tokens) = value.trim().parse().ok().filter(|tokens| *tokens > 0) else {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {value}, which is not a number of tokens: it is ignored");
         return ClientLimits::UNKNOWN;
     };
     let room = ResultLimit::Tokens(tokens).reply_room();

@@ -52,22 +52,22 @@ mod tests {
 
     #[test]
     fn only_loopback_is_allowed_without_being_told() {
-        let asked = |at: &str, is_authenticated, insecure| {
+        let check_address = |at: &str, is_authenticated, insecure| {
             let at = at.parse().expect("an address");
             let listener =
                 Listener { at, subject: "MCP", option: "--listen", auth_option: Some("--auth bearer") };
             listener.check(is_authenticated, insecure)
         };
         for at in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(asked(at, false, false), Ok(()), "{at}");
+            assert_eq!(check_address(at, false, false), Ok(()), "{at}");
         }
         for at in ["0.0.0.0:8765", "[::]:8765", "192.0.2.1:8765", "[::ffff:192.0.2.1]:8765", "10.0.0.1:8765"]
         {
-            let refused = asked(at, false, false).expect_err(at);
+            let refused = check_address(at, false, false).expect_err(at);
             assert!(refused.contains(at) && refused.contains("--insecure"), "{refused}");
             assert!(refused.contains("--listen 127.0.0.1:8765") && refused.contains("--auth"), "{refused}");
-            assert_eq!(asked(at, false, true), Ok(()), "{at}");
-            assert_eq!(asked(at, true, false), Ok(()), "{at}");
+            assert_eq!(check_address(at, false, true), Ok(()), "{at}");
+            assert_eq!(check_address(at, true, false), Ok(()), "{at}");
         }
     }
 }

@@ -256,7 +256,7 @@ pub(crate) fn open_history(path: &Path) -> Option<History> {
     opened?.inspect_err(|error| tracing::warn!(%error, "configuration versions are not recorded")).ok()
 }
 
-/// Whether an error is one of the configuration, which ends the program with the code of wrong usage.
+/// Returns true for an error of the configuration, which ends the program with the code of wrong usage.
 pub(crate) fn is_misconfigured(error: &(dyn Error + 'static)) -> bool {
     error.is::<Errors>() || error.is::<find::UnreadableFile>()
 }

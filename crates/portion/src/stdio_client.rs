@@ -14,7 +14,7 @@ use thiserror::Error;
 
 /// The revision asked for: the newest that begins with `initialize`.
 const PROTOCOL_VERSION: &str = "2025-11-25";
-/// How long a server may take to end once its stdin has.
+/// Time that a server may take to exit after its stdin was closed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options with which `portion wrap` writes no record, exports nothing and raises no alert.
@@ -32,7 +32,7 @@ pub(crate) struct Client {
     tools: Box<RawValue>,
 }
 
-/// What a tool answered.
+/// Response of a tool.
 #[derive(Debug)]
 pub(crate) struct ToolResponse {
     /// The text blocks, in order.
@@ -45,7 +45,7 @@ pub(crate) struct ToolResponse {
     pub(crate) elapsed: Duration,
 }
 
-/// Why there is no answer.
+/// Reason why there is no response.
 #[derive(Debug, Error)]
 pub(crate) enum ClientError {
     #[error("cannot start the server {program}: {source}")]

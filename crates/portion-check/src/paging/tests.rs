@@ -48,8 +48,8 @@ fn check(
 
 #[test]
 fn hostaway_is_recognized() {
-    let server = |asked: &Map<String, Value>| {
-        let (limit, offset) = (number(asked, "limit", 100), number(asked, "offset", 0));
+    let server = |call: &Map<String, Value>| {
+        let (limit, offset) = (number(call, "limit", 100), number(call, "offset", 0));
         json!({"status": "success", "result": rows(offset, limit, 500), "count": 500, "limit": limit, "offset": offset})
     };
     let settings = [
@@ -65,8 +65,8 @@ fn hostaway_is_recognized() {
 
 #[test]
 fn education_data_is_recognized_although_it_ignores_the_limit() {
-    let server = |asked: &Map<String, Value>| {
-        let page = number(asked, "page", 1);
+    let server = |call: &Map<String, Value>| {
+        let page = number(call, "page", 1);
         // Unique in these rows, and perhaps not in others: it is not proposed as the id.
         let school = |mut row: Value| {
             row["leaid"] = row.as_object_mut().and_then(|row| row.shift_remove("id")).expect("an id");
@@ -89,8 +89,8 @@ fn education_data_is_recognized_although_it_ignores_the_limit() {
 #[test]
 fn pages_of_bare_arrays_are_tested() {
     let from = |start: usize| {
-        move |asked: &Map<String, Value>| {
-            let (size, page) = (number(asked, "per_page", 30), number(asked, "page", start));
+        move |call: &Map<String, Value>| {
+            let (size, page) = (number(call, "per_page", 30), number(call, "page", start));
             json!(rows((page - start) * size, size, 95))
         }
     };
@@ -108,12 +108,10 @@ fn pages_of_bare_arrays_are_tested() {
 
 #[test]
 fn cursors_and_ids_are_tested() {
-    let cursor = |asked: &Map<String, Value>| {
-        let limit = number(asked, "limit", 25);
-        let from = asked
-            .get("cursor")
-            .and_then(Value::as_str)
-            .map_or(0, |text| text[3..].parse().expect("a cursor"));
+    let cursor = |call: &Map<String, Value>| {
+        let limit = number(call, "limit", 25);
+        let from =
+            call.get("cursor").and_then(Value::as_str).map_or(0, |text| text[3..].parse().expect("a cursor"));
         let end = from + limit;
         let next = (end < 90).then(|| format!("at:{end}"));
         json!({"data": rows(from, limit, 90), "has_more": next.is_some(), "next_cursor": next})
@@ -128,7 +126,7 @@ fn cursors_and_ids_are_tested() {
         ("hasMore", "/has_more"),
     ];
     check(&["limit", "cursor"], &cursor, Some((&settings, Evidence::Checked)));
-    let after = |asked: &Map<String, Value>| json!({"result": rows(number(asked, "afterId", 0), number(asked, "limit", 25), 90)});
+    let after = |call: &Map<String, Value>| json!({"result": rows(number(call, "afterId", 0), number(call, "limit", 25), 90)});
     let settings = [
         ("preset", "after-id"),
         ("limit", "limit"),
@@ -161,8 +159,8 @@ fn arguments_without_effect_are_not_proposed() {
 #[test]
 fn a_page_beyond_the_first_one_is_no_evidence_for_one_within_it() {
     // The offset counts pages, not items.
-    let server = |asked: &Map<String, Value>| {
-        let (limit, offset) = (number(asked, "limit", 40), number(asked, "offset", 0));
+    let server = |call: &Map<String, Value>| {
+        let (limit, offset) = (number(call, "limit", 40), number(call, "offset", 0));
         json!({"items": rows(offset * 40, limit, 500), "total": 500})
     };
     check(&["limit", "offset"], &server, None);

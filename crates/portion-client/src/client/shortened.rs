@@ -48,7 +48,8 @@ pub(super) async fn read_whole(connection: &mut Connection, result: String) -> R
         let params = read_params(&notice.tool, &cursor, raw, tokens);
         let page = connection.request("tools/call", &params).await?;
         if is_error(&page) {
-            let smaller = tokens.and_then(|asked| allowed_tokens(&page).filter(|allowed| *allowed < asked));
+            let smaller =
+                tokens.and_then(|requested| allowed_tokens(&page).filter(|allowed| *allowed < requested));
             if smaller.is_none() {
                 return Err(ClientError::Shortened(first_text(&page).unwrap_or_default()));
             }

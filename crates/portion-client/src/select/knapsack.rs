@@ -35,11 +35,11 @@ pub(super) fn choose(items: &[Item], budget: usize) -> Vec<bool> {
         return in_order;
     }
     // What is left of the budget goes to the others, in order.
-    let mut left = budget - tokens_of(items, &kept);
+    let mut remaining = budget - tokens_of(items, &kept);
     for (place, item) in items.iter().enumerate() {
-        if !kept[place] && item.tokens <= left {
+        if !kept[place] && item.tokens <= remaining {
             kept[place] = true;
-            left -= item.tokens;
+            remaining -= item.tokens;
         }
     }
     kept
@@ -76,11 +76,11 @@ fn keep_densest(items: &[Item], candidates: &[usize], budget: usize, kept: &mut 
     let mut order = candidates.to_vec();
     let density = |place: &usize| items[*place].value / items[*place].tokens.max(1) as f64;
     order.sort_by(|a, b| density(b).total_cmp(&density(a)));
-    let (mut left, mut value) = (budget, 0.0);
+    let (mut remaining, mut value) = (budget, 0.0);
     for place in order {
-        if items[place].tokens <= left {
+        if items[place].tokens <= remaining {
             kept[place] = true;
-            left -= items[place].tokens;
+            remaining -= items[place].tokens;
             value += items[place].value;
         }
     }

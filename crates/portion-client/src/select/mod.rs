@@ -109,10 +109,10 @@ fn by_score(a: &Chunk, b: &Chunk) -> Ordering {
 /// Returns which chunks are kept, and the place of the chunk that ended the selection.
 fn keep_until_full(sizes: &[usize], budget: usize) -> (Vec<bool>, usize) {
     let mut kept = vec![false; sizes.len()];
-    let mut left = budget;
+    let mut remaining = budget;
     for (place, size) in sizes.iter().enumerate() {
-        match left.checked_sub(*size) {
-            Some(rest) => (kept[place], left) = (true, rest),
+        match remaining.checked_sub(*size) {
+            Some(rest) => (kept[place], remaining) = (true, rest),
             None if place == 0 => {}
             None => return (kept, place),
         }
@@ -121,10 +121,10 @@ fn keep_until_full(sizes: &[usize], budget: usize) -> (Vec<bool>, usize) {
 }
 
 fn keep_what_fits(sizes: &[usize], budget: usize) -> Vec<bool> {
-    let mut left = budget;
-    let keep = |size: &usize| match left.checked_sub(*size) {
+    let mut remaining = budget;
+    let keep = |size: &usize| match remaining.checked_sub(*size) {
         Some(rest) => {
-            left = rest;
+            remaining = rest;
             true
         }
         None => false,

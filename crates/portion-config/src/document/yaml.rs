@@ -31,8 +31,8 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
 }
 
 /// Returns the error for a document without content.
-pub(super) fn empty_document(spot: TextPosition) -> DocumentError {
-    DocumentError::new(spot, EMPTY_MESSAGE, "write {} to mean that")
+pub(super) fn empty_document(position: TextPosition) -> DocumentError {
+    DocumentError::new(position, EMPTY_MESSAGE, "write {} to mean that")
 }
 
 fn push_event(build: &mut TreeBuilder, event: Event<'_>, span: Span) -> Result<(), DocumentError> {

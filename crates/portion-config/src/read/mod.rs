@@ -47,9 +47,9 @@ pub(super) enum DocumentSource {
 }
 
 impl DocumentSource {
-    fn origin(&self, spot: TextPosition) -> Origin {
+    fn origin(&self, position: TextPosition) -> Origin {
         match self {
-            Self::File(file) => Origin::File(Arc::clone(file), spot.into()),
+            Self::File(file) => Origin::File(Arc::clone(file), position.into()),
             Self::Variable(name) => Origin::Variable(Arc::clone(name)),
             Self::Option(name) => Origin::Option(Arc::clone(name)),
             Self::Profile(name) => Origin::Profile(name),

@@ -74,19 +74,18 @@ impl ConfigReader {
     }
 
     fn read_single_key(&mut self, from: &DocumentSource, key: &'static Key, text: &str) -> Layer {
-        let spot = TextPosition::default();
+        let position = TextPosition::default();
         match key.parse_node(text) {
             Ok(node) => {
                 let hidden = self.secret_ranges.len();
-                let layer =
-                    self.read_layer(from, &[(MapKey { text: key.name.to_owned(), position: spot }, node)]);
+                let layer = self.read_layer(from, &[(MapKey { text: key.name.to_owned(), position }, node)]);
                 // Lines of a variable are not lines of the file.
                 self.secret_ranges.truncate(hidden);
                 layer
             }
             Err(message) => {
                 self.report(
-                    from.origin(spot),
+                    from.origin(position),
                     format!("{} cannot be read: {message}", key.name),
                     "write it as YAML",
                 );

@@ -17,13 +17,13 @@ pub(super) fn fit_to_budget(
     tokens: usize,
     first: impl Iterator<Item = usize>,
 ) -> Map<String, Value> {
-    let mut left = tokens.saturating_sub(BRACES_TOKENS);
+    let mut remaining = tokens.saturating_sub(BRACES_TOKENS);
     let mut taken = Vec::new();
     for at in first {
-        let Some((name, words)) = lines.get(at).filter(|_| left >= MIN_FACT_TOKENS) else { break };
+        let Some((name, words)) = lines.get(at).filter(|_| remaining >= MIN_FACT_TOKENS) else { break };
         let member = format!("{}:{},", quote(name), quote(words));
-        if let Some(cost) = counter.count_within(&member, left) {
-            left -= cost;
+        if let Some(cost) = counter.count_within(&member, remaining) {
+            remaining -= cost;
             taken.push(at);
         }
     }

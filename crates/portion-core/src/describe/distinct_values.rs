@@ -58,9 +58,9 @@ impl Default for DistinctValues {
 }
 
 impl DistinctValues {
-    /// Counts a value. `room` is the number of hashes that all fields together may still hold.
+    /// Counts a value. `remaining` is the number of hashes that all fields together may still hold.
     #[inline]
-    pub(super) fn add(&mut self, hash: u64, at: Span, room: &mut usize) {
+    pub(super) fn add(&mut self, hash: u64, at: Span, remaining: &mut usize) {
         match self {
             Self::Counted(few) => {
                 if let Some(held) = few.get_mut(&hash) {
@@ -68,14 +68,14 @@ impl DistinctValues {
                 } else if few.len() < MAX_COUNTED_VALUES {
                     few.insert(hash, ValueCount { count: 1, first_span: at });
                 } else {
-                    *self = Self::spill_to_hashes(few, hash, room);
+                    *self = Self::spill_to_hashes(few, hash, remaining);
                 }
             }
             Self::Hashes(many) => {
-                if *room > 0 {
-                    *room -= usize::from(many.insert(hash));
+                if *remaining > 0 {
+                    *remaining -= usize::from(many.insert(hash));
                 } else if !many.contains(&hash) {
-                    *room += many.len();
+                    *remaining += many.len();
                     *self = Self::Exceeded(many.len());
                 }
             }
@@ -87,11 +87,11 @@ impl DistinctValues {
     fn spill_to_hashes(
         few: &HashMap<u64, ValueCount, IdentityHashBuilder>,
         hash: u64,
-        room: &mut usize,
+        remaining: &mut usize,
     ) -> Self {
-        match room.checked_sub(few.len() + 1) {
+        match remaining.checked_sub(few.len() + 1) {
             Some(rest) => {
-                *room = rest;
+                *remaining = rest;
                 Self::Hashes(few.keys().copied().chain([hash]).collect())
             }
             None => Self::Exceeded(few.len()),

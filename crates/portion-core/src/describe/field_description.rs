@@ -162,7 +162,7 @@ impl FieldDescriber<'_> {
         let all = self.field.string_count == self.field.present_count();
         match self.field.timestamps {
             TimestampRange::Range([earliest, latest]) if all => {
-                let written = |(_, at): (timestamp::Timestamp, portion_json::span::Span)| {
+                let written = |(_, at): (portion_text::timestamp::Timestamp, portion_json::span::Span)| {
                     display_value(at.slice(self.text))
                 };
                 Some(format!("{}…{}", written(earliest), written(latest)))

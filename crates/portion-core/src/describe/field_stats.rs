@@ -144,9 +144,9 @@ impl FieldStats {
         self.item_count_range = Some((fewest.min(items), most.max(items)));
     }
 
-    /// Adds a number as written. `room` is the number of hashes that may still be held.
+    /// Adds a number as written. `remaining` is the number of hashes that may still be held.
     #[inline]
-    pub(super) fn add_number(&mut self, written: &str, at: Span, record: usize, room: &mut usize) {
+    pub(super) fn add_number(&mut self, written: &str, at: Span, record: usize, remaining: &mut usize) {
         let number = ParsedNumber::parse(written);
         if let ParsedNumber::Decimal { digits, places: 0 } = &number
             && self.add_missing(*digits)
@@ -161,13 +161,19 @@ impl FieldStats {
         };
         self.numbers.add(&number, at, record, !self.is_code);
         if let Some(hash) = hash {
-            self.tally_number(hash, at, room);
+            self.tally_number(hash, at, remaining);
         }
     }
 
     /// Adds an integer that occupies these bytes.
     #[inline]
-    pub(super) fn add_integer(&mut self, number: i64, at: Range<usize>, record: usize, room: &mut usize) {
+    pub(super) fn add_integer(
+        &mut self,
+        number: i64,
+        at: Range<usize>,
+        record: usize,
+        remaining: &mut usize,
+    ) {
         if self.add_missing(number) {
             return;
         }
@@ -181,29 +187,29 @@ impl FieldStats {
             self.numbers.add(&ParsedNumber::Decimal { digits: number, places: 0 }, at, record, is_quantity);
         }
         if !self.tally.is_exceeded() {
-            self.tally_number(NUMBER_HASHER.hash_one(number), at, room);
+            self.tally_number(NUMBER_HASHER.hash_one(number), at, remaining);
         }
     }
 
-    fn tally_number(&mut self, hash: u64, at: Span, room: &mut usize) {
+    fn tally_number(&mut self, hash: u64, at: Span, remaining: &mut usize) {
         // The number of distinct quantities is useful only if it is small.
         let mut none = 0;
-        self.tally.add(hash, at, if self.is_code && self.counts_distinct { room } else { &mut none });
+        self.tally.add(hash, at, if self.is_code && self.counts_distinct { remaining } else { &mut none });
     }
 
     /// Adds a string of the text, with its quotes.
     #[inline]
-    pub(super) fn add_string(&mut self, text: &str, at: Span, room: &mut usize) {
+    pub(super) fn add_string(&mut self, text: &str, at: Span, remaining: &mut usize) {
         let length = at.len().saturating_sub(2);
         self.string_count += 1;
         self.blank_count += usize::from(length == 0);
         let settled = self.tally.is_exceeded() && matches!(self.timestamps, TimestampRange::Mixed);
         if !settled || length > LONG_TEXT_CHARS {
-            self.inspect_string(text, at, room);
+            self.inspect_string(text, at, remaining);
         }
     }
 
-    fn inspect_string(&mut self, text: &str, at: Span, room: &mut usize) {
+    fn inspect_string(&mut self, text: &str, at: Span, remaining: &mut usize) {
         let inside = text.get(at.start as usize + 1..(at.end as usize).saturating_sub(1)).unwrap_or_default();
         if inside.len() > LONG_TEXT_CHARS {
             self.max_chars = self.max_chars.max(char_count(inside));
@@ -218,7 +224,11 @@ impl FieldStats {
         };
         let only_timestamps = matches!(self.timestamps, TimestampRange::Range(_));
         let mut none = 0;
-        self.tally.add(hash, at, if self.counts_distinct && !only_timestamps { room } else { &mut none });
+        self.tally.add(
+            hash,
+            at,
+            if self.counts_distinct && !only_timestamps { remaining } else { &mut none },
+        );
     }
 }
 

@@ -49,7 +49,7 @@ impl ListFacts {
         let mut lines: Vec<(String, String)> = fields
             .into_iter()
             .zip(descriptions)
-            .map(|(field, told)| (field.path, told.description))
+            .map(|(field, described)| (field.path, described.description))
             .collect();
         Self { lines: order.into_iter().map(|i| std::mem::take(&mut lines[i])).collect() }
     }

@@ -26,18 +26,7 @@ pub(super) fn search(
     hits: &mut Hits,
     fuel: &mut Fuel<'_>,
 ) -> Result<(), FindError> {
-    if let Layout::Table { columns, .. } = &list.layout {
-        for column in columns {
-            if matcher.find(column, 0, fuel)?.is_some() {
-                hits.add(matcher.matches_whole(column), || {
-                    let mut item = JsonObjectWriter::default();
-                    item.add_text("in", column);
-                    item.add_number("count", list.len());
-                    item.finish()
-                });
-            }
-        }
-    }
+    search_columns(list, matcher, hits, fuel)?;
     let mut field_indices: HashMap<u64, usize> = HashMap::new();
     let mut found: Vec<MatchedField> = Vec::new();
     let most = hits.remaining_capacity();
@@ -85,19 +74,45 @@ pub(super) fn search(
         }
         Ok(())
     })?;
-    for (at, MatchedField { is_exact: exact, count, writer: mut item }) in found.into_iter().enumerate() {
+    add_fields(found, most, hits);
+    Ok(())
+}
+
+/// Searches the columns of a table.
+fn search_columns(
+    list: &List,
+    matcher: &mut Matcher,
+    hits: &mut Hits,
+    fuel: &mut Fuel<'_>,
+) -> Result<(), FindError> {
+    let Layout::Table { columns, .. } = &list.layout else { return Ok(()) };
+    for column in columns {
+        if matcher.find(column, 0, fuel)?.is_some() {
+            hits.add(matcher.matches_whole(column), || {
+                let mut item = JsonObjectWriter::default();
+                item.add_text("in", column);
+                item.add_number("count", list.len());
+                item.finish()
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Adds the fields that were found; only the first `most` are written.
+fn add_fields(found: Vec<MatchedField>, most: usize, hits: &mut Hits) {
+    for (at, MatchedField { is_exact, count, writer: mut item }) in found.into_iter().enumerate() {
         if at >= most {
             hits.add_all(1, Vec::new());
             continue;
         }
-        hits.add(exact, || {
+        hits.add(is_exact, || {
             if count > 1 {
                 item.add_number("count", count);
             }
             item.finish()
         });
     }
-    Ok(())
 }
 
 /// A field whose name matches.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use portion_text::chunk::TextKind;
+
 use super::FindError;
 use super::context::{ContextSize, MAX_CONTEXT_CHARS, MatchExcerpt, is_heading_match, match_excerpt};
 use super::excerpt::{self, LINE_EXCERPT};
@@ -98,7 +100,7 @@ pub(super) fn match_items(
     path: &str,
     byte: bool,
 ) -> Vec<String> {
-    let prose = matches!(index.chunker.name(), "prose" | "markdown");
+    let prose = matches!(index.chunker.kind(), TextKind::Prose | TextKind::Markdown);
     let mut shown: Vec<MatchExcerpt> = Vec::new();
     for found in &places.ranges {
         let heads =

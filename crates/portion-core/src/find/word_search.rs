@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use portion_text::chunk::TextKind;
+
 use super::FindError;
 use super::bm25::{SearchUnit, UnitIndex, UnitLocation};
 use super::candidates::Candidates;
@@ -153,7 +155,7 @@ impl<'a> WordSearch<'a> {
         units: &mut UnitIndex,
         fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
-        let paragraphs = matches!(index.chunker.name(), "prose" | "markdown");
+        let paragraphs = matches!(index.chunker.kind(), TextKind::Prose | TextKind::Markdown);
         units.unit_count += if paragraphs {
             1 + memchr::memmem::find_iter(text.as_bytes(), "\n\n").count()
         } else {

@@ -157,19 +157,19 @@ impl Policy {
         }
     }
 
-    /// Returns the policy for a client with `left` tokens remaining in total: a reply takes at most a
+    /// Returns the policy for a client with `remaining` tokens in total: a reply takes at most a
     /// tenth of them, an explicit request a quarter, but never less than the minimum of a reply.
     ///
     /// Each plain reply reduces the remainder by at most a tenth, so it is not used up before the minimum
     /// budget is reached: by then 50 replies have had 150,000 tokens, and each further one has 300.
     #[must_use]
-    pub fn narrowed_to(&self, left: usize) -> Self {
-        let threshold = self.token_budget_threshold.min((left / 10).max(MIN_BUDGET));
+    pub fn narrowed_to(&self, remaining: usize) -> Self {
+        let threshold = self.token_budget_threshold.min((remaining / 10).max(MIN_BUDGET));
         let within = |limit: usize| limit.min(threshold);
         Self {
             token_budget_threshold: threshold,
             reply_target: within(self.reply_target),
-            hard_cap: self.hard_cap.min((left / 4).max(2 * MIN_BUDGET)),
+            hard_cap: self.hard_cap.min((remaining / 4).max(2 * MIN_BUDGET)),
             full_below: within(self.full_below),
             summarize_above: within(self.summarize_above),
             chunk_above: within(self.chunk_above),

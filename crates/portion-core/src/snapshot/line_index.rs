@@ -3,7 +3,7 @@
 use std::fmt;
 
 use portion_json::scan::SparseOffsets;
-use portion_text::chunk::{self, Chunker};
+use portion_text::chunk::{self, Chunker, TextKind};
 
 /// Index of the lines of a text, and the chunker for its kind.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl LineIndex {
 
     /// Returns true if the sections of this kind of text have headings.
     pub fn has_headings(&self) -> bool {
-        self.chunker.name() == chunk::MARKDOWN
+        self.chunker.kind() == TextKind::Markdown
     }
 
     /// Returns the offset of line `line`, counted from 0; the end of the text for a line past the last.

@@ -71,15 +71,15 @@ impl<'a> FieldSelector<'a> {
             |field: &&&Field| field.rank <= FieldRank::Status && !spare.contains(field.path.as_str());
         let core = menu.fields.iter().filter(is_core);
         let mut always: Vec<&str> = core.map(|field| field.path.as_str()).collect();
-        let mut left = menu.field_budget(case.token_budget)
+        let mut remaining = menu.field_budget(case.token_budget)
             - always.iter().map(|path| menu.field_cost(path)).sum::<f64>();
         for name in case.preferred_fields {
             for field in menu.fields.iter().filter(|field| is_path_within(&field.path, name)) {
                 let short = ELIDED_STRING_TOKENS * case.item_count as f64;
                 let most = if field.rank == FieldRank::LongText { short } else { f64::MAX };
                 let cost = menu.field_cost(&field.path).min(most);
-                if (cost <= short || cost <= left) && !always.contains(&field.path.as_str()) {
-                    left -= cost;
+                if (cost <= short || cost <= remaining) && !always.contains(&field.path.as_str()) {
+                    remaining -= cost;
                     always.push(&field.path);
                 }
             }
@@ -90,13 +90,13 @@ impl<'a> FieldSelector<'a> {
 
     /// Chooses the fields that fit this many tokens per page.
     fn choose(&self, tokens: usize) -> FieldSelection {
-        let mut left =
+        let mut remaining =
             self.field_budget(tokens) - self.required.iter().map(|path| self.field_cost(path)).sum::<f64>();
         let mut kept: Vec<String> = self.required.iter().map(|path| (*path).to_owned()).collect();
         for field in self.fields.iter().filter(|field| !self.required.contains(&field.path.as_str())) {
             let cost = self.field_cost(&field.path);
-            if field.rank != FieldRank::Noise && cost <= left {
-                left -= cost;
+            if field.rank != FieldRank::Noise && cost <= remaining {
+                remaining -= cost;
                 kept.push(field.path.clone());
             }
         }

@@ -99,11 +99,53 @@ pub fn resolve(
             ..plain
         });
     }
-    let (mut view, mut from) = match base {
+    let (start_view, start) = match base {
         Some((view, from)) => (view.clone(), from),
         None => (View::root(), Position::default()),
     };
-    let pace = view.pagination.clone();
+    let pagination = start_view.pagination.clone();
+    let (mut view, mut from) = select(snapshot, start_view, start, request, policy)?;
+    let (mut count, mut numbered) = (None, None);
+    if request.page.is_some() || request.offset.is_some() {
+        if request.path.is_none() && request.section.is_none() && view.page_size().is_none() {
+            // Other fields, or another order, of the same list keep its page size.
+            view.pagination =
+                pagination.map(|other| Arc::new(Pagination { kept_fields: None, ..(*other).clone() }));
+        }
+        (from, count, numbered) = page_start(snapshot, &mut view, from, request, policy)?;
+        view.is_section = false;
+    }
+    let view = view.with_id();
+    let media = media::token_cost(snapshot, &view, from, policy);
+    let tokens = token_budget(&view, request, media::reply_budget(media, snapshot, policy), policy);
+    let sized = request.max_tokens.is_some() || view.limit.is_some();
+    let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
+    let roomy = count.is_none() && request.max_tokens.is_some_and(|most| most > policy.reply_target);
+    let goes_on = base.is_some_and(|(_, at)| at == from && !at.offset.is_start());
+    Ok(ResolvedRequest {
+        view,
+        start: from,
+        token_budget: tokens,
+        plain_budget: request.max_tokens.unwrap_or(policy.reply_target),
+        media_tokens: media,
+        has_explicit_size: sized,
+        item_count: count,
+        numbered_page: numbered,
+        has_larger_budget: roomy,
+        is_plain: false,
+        is_plain_except_budget: base.is_none() && unasked,
+        is_continuation: goes_on,
+    })
+}
+
+/// Applies what a request selects, other than a page. Returns the view and its start.
+fn select(
+    snapshot: &Snapshot,
+    mut view: View,
+    mut from: Position,
+    request: &Request,
+    policy: &Policy,
+) -> Result<(View, Position), ViewError> {
     if let Some(limit) = request.limit {
         // Another page size starts a walk of its own.
         view.pagination = view.pagination.filter(|pace| pace.page_size == limit);
@@ -121,13 +163,7 @@ pub fn resolve(
         from = start_position(&view);
     }
     if request.raw {
-        // A section of a text keeps its range, because its bytes are the upstream's.
-        let as_written = |node: &TargetValue| node.source.len() == node.subject.text.len();
-        let window = match &view.target {
-            Target::Value(node) if as_written(node) => view.range.filter(|window| !window.is_line_range),
-            _ => None,
-        };
-        view = View { raw: true, target: view.target, range: window, ..View::default() };
+        view = raw_view(view);
         from = Position { offset: PartOffset::Byte(0), ..start_position(&view) };
     }
     if let Some(spec) = &request.sort {
@@ -150,44 +186,30 @@ pub fn resolve(
         view = line_range_view(snapshot, &view, request)?;
         from = start_position(&view);
     }
-    let (mut count, mut numbered) = (None, None);
-    if request.page.is_some() || request.offset.is_some() {
-        if request.path.is_none() && request.section.is_none() && view.page_size().is_none() {
-            // Other fields, or another order, of the same list keep its page size.
-            view.pagination = pace.map(|pace| Arc::new(Pagination { kept_fields: None, ..(*pace).clone() }));
-        }
-        (from, count, numbered) = page_start(snapshot, &mut view, from, request, policy)?;
-        view.is_section = false;
-    }
-    let view = view.with_id();
-    let media = media::token_cost(snapshot, &view, from, policy);
-    let with_media = media::reply_budget(media, snapshot, policy);
-    let tokens = match request.max_tokens {
+    Ok((view, from))
+}
+
+/// Returns the tokens that the reply may cost. `with_media`: the budget with its images and audio.
+fn token_budget(view: &View, request: &Request, with_media: usize, policy: &Policy) -> usize {
+    let selects_value =
+        matches!(view.target, Target::Value(_)) || view.field_selection != RequestedFields::Auto;
+    match request.max_tokens {
         Some(tokens) => tokens,
         None if view.is_explicit() || request.page_count.is_some() => policy.hard_cap,
-        None if matches!(view.target, Target::Value(_)) || view.field_selection != RequestedFields::Auto => {
-            policy.token_budget_threshold.max(with_media)
-        }
+        None if selects_value => policy.token_budget_threshold.max(with_media),
         None => policy.reply_target.max(with_media),
+    }
+}
+
+/// Returns the view with the bytes that the upstream wrote.
+fn raw_view(view: View) -> View {
+    // A section of a text keeps its range, because its bytes are the upstream's.
+    let as_written = |node: &TargetValue| node.source.len() == node.subject.text.len();
+    let window = match &view.target {
+        Target::Value(node) if as_written(node) => view.range.filter(|window| !window.is_line_range),
+        _ => None,
     };
-    let sized = request.max_tokens.is_some() || view.limit.is_some();
-    let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
-    let roomy = count.is_none() && request.max_tokens.is_some_and(|most| most > policy.reply_target);
-    let goes_on = base.is_some_and(|(_, at)| at == from && !at.offset.is_start());
-    Ok(ResolvedRequest {
-        view,
-        start: from,
-        token_budget: tokens,
-        plain_budget: request.max_tokens.unwrap_or(policy.reply_target),
-        media_tokens: media,
-        has_explicit_size: sized,
-        item_count: count,
-        numbered_page: numbered,
-        has_larger_budget: roomy,
-        is_plain: false,
-        is_plain_except_budget: base.is_none() && unasked,
-        is_continuation: goes_on,
-    })
+    View { raw: true, target: view.target, range: window, ..View::default() }
 }
 
 /// Returns the start of a view.
@@ -240,8 +262,9 @@ fn section_view(
                 }
             }
             SectionScope::Object(pointer) => {
-                let value =
-                    resolve_path(&focus.subject, pointer).map_err(|astray| path_error(pointer, astray))?.span;
+                let value = resolve_path(&focus.subject, pointer)
+                    .map_err(|unresolved| path_error(pointer, unresolved))?
+                    .span;
                 let target = Target::Value(Arc::new(target::custom_section_value(
                     snapshot, focus, &made, pointer, value,
                 )));
@@ -249,8 +272,8 @@ fn section_view(
             }
         },
         SectionTarget::Value(pointer) => {
-            let reached =
-                resolve_path(&focus.subject, &pointer).map_err(|astray| path_error(&pointer, astray))?;
+            let reached = resolve_path(&focus.subject, &pointer)
+                .map_err(|unresolved| path_error(&pointer, unresolved))?;
             let target = target::target_below(snapshot, focus, &reached.pointer, reached.span);
             View { target, limit, is_section: true, ..View::default() }
         }

@@ -29,13 +29,12 @@ pub(super) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Re
         (_, Some((part, rest))) => {
             let body = &snapshot.parts()[part];
             match body.indexed_text() {
-                Some(subject) => {
-                    target_in_part(snapshot, part, subject, rest).map_err(|astray| path_error(path, astray))
-                }
-                None => target_in_block(body, part, rest).map_err(|astray| path_error(path, astray)),
+                Some(subject) => target_in_part(snapshot, part, subject, rest)
+                    .map_err(|unresolved| path_error(path, unresolved)),
+                None => target_in_block(body, part, rest).map_err(|unresolved| path_error(path, unresolved)),
             }
         }
-        (Some(Err(astray)), None) => Err(path_error(path, astray)),
+        (Some(Err(unresolved)), None) => Err(path_error(path, unresolved)),
         (None, None) => Err(path_error(path, UnresolvedPath::default())),
     }
 }
@@ -223,12 +222,12 @@ fn is_base64(text: &str) -> bool {
     digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_'))
 }
 
-pub(super) fn path_error(given: &str, astray: UnresolvedPath) -> ViewError {
+pub(super) fn path_error(given: &str, unresolved: UnresolvedPath) -> ViewError {
     let UnresolvedPath {
         resolved_pointer: reached,
         missing_step: missing,
         closest_step: nearest,
         available_steps: available,
-    } = astray;
+    } = unresolved;
     ViewError::Path { given: given.to_owned(), reached, missing, nearest, available }
 }

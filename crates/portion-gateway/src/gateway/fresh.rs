@@ -93,16 +93,22 @@ impl Gateway {
             ..context
         };
         if matches!(rendered, RenderOutcome::Portion { .. }) && is_refused(&context, &job) {
-            let handle = stored.then(|| self.renderer.start_cursor(&job));
-            let policy = &job.caller.effective_policy.policy;
-            let fault = Fault::oversized(
-                (job.snapshot.payload_bytes(), policy.token_budget_threshold),
-                context.endpoint.as_deref(),
-                job.caller.read_call.to_follow_up(),
-            );
-            return self.fault_reply(fault.with_cursor(handle), &job.request, context.request_info());
+            let fault = self.oversized_fault(&context, &job, stored);
+            return self.fault_reply(fault, &job.request, context.request_info());
         }
         self.finish_reply(&context, job, rendered, stored).await
+    }
+
+    /// Returns the fault in place of a result that is refused for its size.
+    fn oversized_fault(&self, context: &RequestContext, job: &RenderJob, is_stored: bool) -> Fault {
+        let cursor = is_stored.then(|| self.renderer.start_cursor(job));
+        let policy = &job.caller.effective_policy.policy;
+        let fault = Fault::oversized(
+            (job.snapshot.payload_bytes(), policy.token_budget_threshold),
+            context.endpoint.as_deref(),
+            job.caller.read_call.to_follow_up(),
+        );
+        fault.with_cursor(cursor)
     }
 
     /// Captures and renders a payload. If the request does not fit the first items of a list, it is rendered again with

@@ -80,21 +80,8 @@ impl Gateway {
                 for (name, snapshot) in &extents {
                     note_extent(Some(name), snapshot, &mut payload);
                 }
-                let matches = payload
-                    .query_answer
-                    .as_ref()
-                    .map_or(0, |answer| answer.match_count + answer.word_match_count);
-                let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
-                let (upstream, name) =
-                    (context.caller.upstream.as_deref(), Endpoint::log_name(context.endpoint.as_deref()));
-                decision_log::log_query(upstream, &name, &arguments, matches, bytes, answer_bytes);
-                let shown = if matches > 0 {
-                    Request { cursor: None, path: None, section: None, ..request.clone() }
-                } else {
-                    // An empty answer has no fields, and no order.
-                    let Request { limit, max_tokens, .. } = *request;
-                    Request { limit, max_tokens, ..Request::default() }
-                };
+                let shown =
+                    shown_request(request, log_answer(&context, &arguments, &about.snapshot, &payload));
                 self.answer_fresh(context, payload, shown, None).await
             }
             Err(fault) => {
@@ -124,6 +111,27 @@ impl Gateway {
         }
         Ok(joined)
     }
+}
+
+/// Logs the answer to a query. Returns the number of matches.
+fn log_answer(context: &RequestContext, arguments: &[&str], snapshot: &Snapshot, answer: &Payload) -> usize {
+    let matches =
+        answer.query_answer.as_ref().map_or(0, |answer| answer.match_count + answer.word_match_count);
+    let (upstream, name) =
+        (context.caller.upstream.as_deref(), Endpoint::log_name(context.endpoint.as_deref()));
+    let (bytes, answer_bytes) = (snapshot.payload_bytes(), payload_bytes(answer));
+    decision_log::log_query(upstream, &name, arguments, matches, bytes, answer_bytes);
+    matches
+}
+
+/// Returns the request for the answer to a query.
+fn shown_request(request: &Request, matches: usize) -> Request {
+    if matches > 0 {
+        return Request { cursor: None, path: None, section: None, ..request.clone() };
+    }
+    // An empty answer has no fields, and no order.
+    let Request { limit, max_tokens, .. } = *request;
+    Request { limit, max_tokens, ..Request::default() }
 }
 
 /// Reports in an answer that a queried list was not fetched completely, or has changed meanwhile. `name`: that of another

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use portion_core::paging::is_paging_argument;
-use portion_json::scan::{JsonReader, quote, unescape};
+use portion_json::containers;
+use portion_json::scan::{quote, unescape};
+use portion_json::span::Span;
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 
 /// The position of a page, as the upstream expects it.
@@ -104,17 +106,11 @@ impl PagingNames {
 
 /// Sets members of a JSON object; values are JSON.
 pub(crate) fn set_members(object: &str, set: &[(&str, String)]) -> String {
-    let mut members: Vec<String> = Vec::new();
-    let mut reader = JsonReader::new(object);
-    if reader.enter_object().is_ok() {
-        while let Ok(Some(key)) = reader.next_key() {
-            let Ok(value) = reader.skip() else { break };
-            let name = unescape(reader.text(key));
-            if !set.iter().any(|(set, _)| *set == name) {
-                members.push(format!("{}:{}", reader.text(key), reader.text(value)));
-            }
-        }
-    }
+    let is_set = |name: &str| set.iter().any(|(set, _)| *set == name);
+    let unset = containers::members(object, Span::new(0, object.len()))
+        .filter(|member| !is_set(&unescape(member.key.slice(object))));
+    let mut members: Vec<String> =
+        unset.map(|member| format!("{}:{}", member.key.slice(object), member.value.slice(object))).collect();
     members.extend(set.iter().map(|(name, json)| format!("{}:{json}", quote(name))));
     format!("{{{}}}", members.join(","))
 }

@@ -29,8 +29,8 @@ impl Upstream {
     fn answer(&self, arguments: &str) -> Payload {
         let arguments: Value = serde_json::from_str(arguments).expect("JSON");
         let number = |name: &str| arguments[name].as_u64().map(|number| number as usize);
-        let asked = number("limit").unwrap_or(self.cap);
-        let size = if self.ignores_limit { self.cap } else { asked.min(self.cap) };
+        let requested = number("limit").unwrap_or(self.cap);
+        let size = if self.ignores_limit { self.cap } else { requested.min(self.cap) };
         let first = match self.style {
             "offset" => number("offset").unwrap_or(0),
             "page" => (number("page").expect("a page") - 1) * size,

@@ -222,8 +222,8 @@ impl EndpointRule {
     }
 
     /// Returns true if a caller gets unshaped results, on request or as a program.
-    pub fn allows_whole(&self, asked: bool) -> bool {
-        self.config.allow_whole && (asked || self.preset == Preset::Code)
+    pub fn allows_whole(&self, is_requested: bool) -> bool {
+        self.config.allow_whole && (is_requested || self.preset == Preset::Code)
     }
 
     /// Returns the configuration of the rule.

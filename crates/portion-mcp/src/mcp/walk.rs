@@ -1,6 +1,9 @@
 //! Finds members and items in validated JSON.
 
-use portion_json::scan::{JsonKind, JsonReader, unescape, unescape_into};
+use portion_json::containers;
+pub(super) use portion_json::containers::Member;
+pub(super) use portion_json::json_pointer::step_from_quoted;
+use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
 /// Spans of the members of an object or of the items of an array.
@@ -12,21 +15,6 @@ pub(super) struct Sequence {
     pub items: Vec<Span>,
 }
 
-/// A member of an object.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
-    /// Span of the key, quotes included.
-    pub key: Span,
-    pub value: Span,
-}
-
-impl Member {
-    /// Returns the span of key and value.
-    pub(super) fn span(self) -> Span {
-        Span { start: self.key.start, end: self.value.end }
-    }
-}
-
 /// Returns the kind of the value at a span.
 pub(super) fn kind(text: &str, span: Span) -> JsonKind {
     JsonKind::of_value(span.slice(text))
@@ -34,15 +22,7 @@ pub(super) fn kind(text: &str, span: Span) -> JsonKind {
 
 /// Returns the members of the object at a span, in order; empty if it is not an object.
 pub(super) fn members(text: &str, object: Span) -> Vec<Member> {
-    let mut all = Vec::new();
-    let mut reader = JsonReader::resume(text, object.start as usize);
-    if !object.is_empty() && reader.enter_object().is_ok() {
-        while let Ok(Some(key)) = reader.next_key() {
-            let Ok(value) = reader.skip() else { break };
-            all.push(Member { key, value });
-        }
-    }
-    all
+    containers::members(text, object).collect()
 }
 
 /// Returns the target of a reference within a JSON Schema, such as `#/$defs/Name`. `root` spans the schema.
@@ -57,15 +37,7 @@ pub(super) fn resolve_reference(text: &str, root: Span, reference: Span) -> Opti
 
 /// Returns the items of the array at a span, in order; empty if it is not an array.
 pub(super) fn items(text: &str, array: Span) -> Vec<Span> {
-    let mut all = Vec::new();
-    let mut reader = JsonReader::resume(text, array.start as usize);
-    if !array.is_empty() && reader.enter_array().is_ok() {
-        while let Ok(true) = reader.next_item() {
-            let Ok(item) = reader.skip() else { break };
-            all.push(item);
-        }
-    }
-    all
+    containers::items(text, array).collect()
 }
 
 /// Finds a member by name. Of duplicates the last one counts, as in most JSON parsers.
@@ -93,13 +65,6 @@ pub(super) fn string_member(text: &str, object: Span, name: &str) -> Option<Stri
 pub(super) fn string_equals(quoted: &str, name: &str) -> bool {
     let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
     inner == name || (inner.contains('\\') && unescape(quoted) == name)
-}
-
-/// Returns a JSON string as a step of a JSON Pointer.
-pub(super) fn pointer_step(quoted: &str) -> String {
-    let mut name = String::new();
-    unescape_into(quoted, &mut name);
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Returns the span of the whole document, without surrounding whitespace.

@@ -52,7 +52,7 @@ pub(super) struct QueryConnection {
     pub(super) connection: Connection,
     /// Use of redacted columns by the statement.
     pub(super) usage: Arc<RedactionUsage>,
-    /// Which columns with rounded numbers it uses.
+    /// Columns with rounded numbers that it uses.
     pub(super) rounding: Arc<RoundingUsage>,
     value_count: Arc<AtomicUsize>,
 }

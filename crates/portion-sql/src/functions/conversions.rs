@@ -1,10 +1,10 @@
 //! Casts of other dialects. A value that cannot be converted is NULL.
 
+use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS, digits, month_number};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::dates::moment;
-use super::moment::{CivilDate, Moment, digits, month_number};
 use super::{PURE, function_error, text_value};
 
 pub(super) fn register(connection: &Connection) -> Result<()> {
@@ -24,19 +24,19 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("to_number", 1, PURE, |context| Ok(to_number(context.get_raw(0))))?;
     connection.create_scalar_function("to_boolean", 1, PURE, |context| Ok(to_boolean(context.get_raw(0))))?;
     connection.create_scalar_function("to_date", 1, PURE, |context| {
-        Ok(moment(context, 0).map(Moment::write_date))
+        Ok(moment(context, 0).map(Timestamp::write_date))
     })?;
     for (name, count) in [("to_date", 2), ("strptime", 2)] {
         connection.create_scalar_function(name, count, PURE, |context| {
             let (text, format) = (text_value(context.get_raw(0)), text_value(context.get_raw(1)));
             let Some((text, format)) = text.zip(format) else { return Ok(None) };
-            Ok(parse_with_format(&text, &format)?.map(Moment::write))
+            Ok(parse_with_format(&text, &format)?.map(Timestamp::write))
         })?;
     }
     for name in ["to_timestamp", "from_unixtime"] {
         connection.create_scalar_function(name, 1, PURE, |context| {
             let moment = moment(context, 0);
-            Ok(moment.map(|moment| Moment { is_date: false, ..moment }.write()))
+            Ok(moment.map(|moment| Timestamp { is_date: false, ..moment }.write()))
         })?;
     }
     for name in ["to_char", "date_format"] {
@@ -131,7 +131,7 @@ fn check_length(format: &str) -> Result<()> {
     }
 }
 
-fn write_with_format(moment: Moment, format: &str) -> Result<String> {
+fn write_with_format(moment: Timestamp, format: &str) -> Result<String> {
     check_length(format)?;
     let mysql = format.contains("%i") || format.contains("%s");
     let (mut out, mut rest) = (String::new(), format);
@@ -158,13 +158,13 @@ fn write_with_format(moment: Moment, format: &str) -> Result<String> {
             "%m" => format!("{month:02}"),
             "%d" => format!("{day:02}"),
             "%H" => format!("{:02}", second / 3_600),
-            "%M" if mysql => name_of(&super::moment::MONTHS, month - 1),
+            "%M" if mysql => name_of(&MONTHS, month - 1),
             "%i" | "%M" => format!("{:02}", second / 60 % 60),
             "%S" | "%s" => format!("{:02}", second % 60),
-            "%b" => name_of(&super::moment::MONTHS, month - 1)[..3].to_owned(),
-            "%B" => name_of(&super::moment::MONTHS, month - 1),
-            "%a" => name_of(&super::moment::WEEKDAYS, weekday)[..3].to_owned(),
-            "%A" => name_of(&super::moment::WEEKDAYS, weekday),
+            "%b" => name_of(&MONTHS, month - 1)[..3].to_owned(),
+            "%B" => name_of(&MONTHS, month - 1),
+            "%a" => name_of(&WEEKDAYS, weekday)[..3].to_owned(),
+            "%A" => name_of(&WEEKDAYS, weekday),
             "%j" => format!("{:03}", moment.days() - CivilDate { year, month: 1, day: 1 }.days() + 1),
             "%q" => ((month - 1) / 3 + 1).to_string(),
             _ => return Err(function_error(format!("{part} is not known; use strftime('%W', d)"))),
@@ -175,7 +175,7 @@ fn write_with_format(moment: Moment, format: &str) -> Result<String> {
 }
 
 /// Parses a date by a format. A text of another form is NULL.
-fn parse_with_format(text: &str, format: &str) -> Result<Option<Moment>> {
+fn parse_with_format(text: &str, format: &str) -> Result<Option<Timestamp>> {
     check_length(format)?;
     let (mut year, mut month, mut day) = (None, 1, 1);
     let (mut hour, mut minute, mut second, mut is_date) = (0, 0, 0, true);
@@ -219,7 +219,7 @@ fn parse_with_format(text: &str, format: &str) -> Result<Option<Moment>> {
         && hour < 24
         && minute < 60
         && second <= 60;
-    let moment = Moment::from_days(date.days());
+    let moment = Timestamp::from_days(date.days());
     let seconds = moment.seconds + hour * 3_600 + minute * 60 + second;
-    Ok(is_valid.then_some(Moment { seconds, is_date, ..moment }))
+    Ok(is_valid.then_some(Timestamp { seconds, is_date, ..moment }))
 }

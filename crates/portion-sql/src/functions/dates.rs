@@ -1,10 +1,10 @@
 //! Date functions of other dialects. Values with a zone are converted to UTC, as `date()` of SQLite does.
 
+use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS};
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-use super::moment::{CivilDate, MONTHS, Moment, WEEKDAYS};
 use super::units::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
 use super::{PURE, function_error, number_argument, text_value};
 
@@ -48,9 +48,9 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
         connection.create_scalar_function(name, 3, PURE, shift_by_unit)?;
     }
     connection.create_scalar_function("last_day", 1, PURE, |context| {
-        let last = |moment: Moment| {
+        let last = |moment: Timestamp| {
             let date = moment.date();
-            Moment::from_days(CivilDate { day: date.days_of_month(), ..date }.days()).write()
+            Timestamp::from_days(CivilDate { day: date.days_of_month(), ..date }.days()).write()
         };
         Ok(moment(context, 0).map(last))
     })?;
@@ -64,8 +64,14 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
 }
 
 /// Reads a date. A text that is no date is NULL, as for `date()`.
-pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Moment> {
-    Moment::from_value(context.get_raw(at)).filter(|moment| moment.is_in_range())
+pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Timestamp> {
+    let moment = match context.get_raw(at) {
+        ValueRef::Integer(n) => Timestamp::from_epoch(n as f64),
+        ValueRef::Real(n) => Timestamp::from_epoch(n),
+        ValueRef::Text(bytes) => Timestamp::parse(std::str::from_utf8(bytes).ok()?.trim()),
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    };
+    moment.filter(|moment| moment.is_in_range())
 }
 
 /// `date_trunc(unit, time)`, or with the arguments exchanged.
@@ -73,7 +79,7 @@ fn truncate(context: &Context<'_>) -> Result<Option<String>> {
     let Some((unit, at)) = unit_and_time(context) else { return Ok(None) };
     let Some(moment) = moment(context, at) else { return Ok(None) };
     let date = moment.date();
-    let first = |year, month| Some(Moment::from_days(CivilDate { year, month, day: 1 }.days()));
+    let first = |year, month| Some(Timestamp::from_days(CivilDate { year, month, day: 1 }.days()));
     let start = match unit.as_str() {
         "century" | "decade" => {
             let years = if unit == "decade" { 10 } else { 100 };
@@ -82,11 +88,11 @@ fn truncate(context: &Context<'_>) -> Result<Option<String>> {
         "year" => first(date.year, 1),
         "quarter" => first(date.year, (date.month - 1) / 3 * 3 + 1),
         "month" => first(date.year, date.month),
-        "week" => Some(Moment::from_days(moment.days() - (weekday(moment) + 6) % 7)),
-        "day" => Some(Moment::from_days(moment.days())),
+        "week" => Some(Timestamp::from_days(moment.days() - (weekday(moment) + 6) % 7)),
+        "day" => Some(Timestamp::from_days(moment.days())),
         "hour" | "minute" | "second" => {
             let step = unit_seconds(&unit).unwrap_or(1);
-            Some(Moment {
+            Some(Timestamp {
                 seconds: moment.seconds.div_euclid(step) * step,
                 nanos: 0,
                 is_date: false,
@@ -95,7 +101,7 @@ fn truncate(context: &Context<'_>) -> Result<Option<String>> {
         }
         _ => return Err(unknown_unit(&unit)),
     };
-    Ok(start.map(Moment::write))
+    Ok(start.map(Timestamp::write))
 }
 
 /// Returns the unit among two arguments, and the index of the other one.
@@ -121,7 +127,7 @@ fn date_part(context: &Context<'_>) -> Result<Value> {
     Ok(part_of(&part, moment(context, 1)))
 }
 
-fn part_of(part: &str, moment: Option<Moment>) -> Value {
+fn part_of(part: &str, moment: Option<Timestamp>) -> Value {
     let Some(moment) = moment else { return Value::Null };
     let (date, second) = (moment.date(), moment.second_of_day());
     let number = match part {
@@ -151,7 +157,7 @@ fn part_of(part: &str, moment: Option<Moment>) -> Value {
 }
 
 /// Returns the day of the week; 0 is Sunday.
-fn weekday(moment: Moment) -> i64 {
+fn weekday(moment: Timestamp) -> i64 {
     (moment.days() + 4).rem_euclid(7)
 }
 
@@ -164,7 +170,7 @@ fn iso_week(days: i64) -> (i64, i64) {
 }
 
 /// Counts units between two moments.
-type CountUnits = fn(&str, Moment, Moment) -> Option<i64>;
+type CountUnits = fn(&str, Timestamp, Timestamp) -> Option<i64>;
 
 /// `datediff(a, b)` is `a - b` in days; `datediff(unit, a, b)` is `b - a`; `date_diff(a, b, unit)` is `a - b`.
 fn difference(context: &Context<'_>, count: CountUnits) -> Result<Option<i64>> {
@@ -191,9 +197,10 @@ fn difference(context: &Context<'_>, count: CountUnits) -> Result<Option<i64>> {
 }
 
 /// Counts the beginnings of units between two moments.
-fn count_boundaries(unit: &str, from: Moment, to: Moment) -> Option<i64> {
+fn count_boundaries(unit: &str, from: Timestamp, to: Timestamp) -> Option<i64> {
     if let Some(months) = unit_months(unit) {
-        let index = |moment: Moment| (moment.date().year * 12 + moment.date().month - 1).div_euclid(months);
+        let index =
+            |moment: Timestamp| (moment.date().year * 12 + moment.date().month - 1).div_euclid(months);
         return Some(index(to) - index(from));
     }
     // Weeks begin on Monday; 1970-01-01 was a Thursday.
@@ -203,12 +210,12 @@ fn count_boundaries(unit: &str, from: Moment, to: Moment) -> Option<i64> {
 }
 
 /// Counts the whole units that passed between two moments.
-fn count_units(unit: &str, from: Moment, to: Moment) -> Option<i64> {
+fn count_units(unit: &str, from: Timestamp, to: Timestamp) -> Option<i64> {
     if let Some(step) = unit_seconds(unit) {
         return Some((to.seconds - from.seconds) / step);
     }
     let per_unit = unit_months(unit)?;
-    let key = |moment: Moment| (moment.date().day, moment.second_of_day());
+    let key = |moment: Timestamp| (moment.date().day, moment.second_of_day());
     let (start, end) = (from.date(), to.date());
     let mut months = (end.year - start.year) * 12 + end.month - start.month;
     if months > 0 && key(to) < key(from) {
@@ -226,7 +233,7 @@ fn shift_by_text(context: &Context<'_>, sign: i64) -> Result<Option<String>> {
     };
     let text = text.trim();
     if let Ok(days) = text.parse::<i64>() {
-        return Ok(shift(shifted, "day", days.saturating_mul(sign)).map(Moment::write));
+        return Ok(shift(shifted, "day", days.saturating_mul(sign)).map(Timestamp::write));
     }
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     for pair in words.chunks(2) {
@@ -257,16 +264,16 @@ fn shift_by_unit(context: &Context<'_>) -> Result<Option<String>> {
     let (Some(count), Some(moment)) = (number_argument(context, 1), moment(context, 2)) else {
         return Ok(None);
     };
-    Ok(shift(moment, &unit, count as i64).map(Moment::write))
+    Ok(shift(moment, &unit, count as i64).map(Timestamp::write))
 }
 
-fn shift(moment: Moment, unit: &str, count: i64) -> Option<Moment> {
+fn shift(moment: Timestamp, unit: &str, count: i64) -> Option<Timestamp> {
     let shifted = if let Some(months) = unit_months(unit) {
         moment.with_date(moment.date().add_months(count.checked_mul(months)?)?)
     } else {
         let step = unit_seconds(unit)?;
         let seconds = moment.seconds.checked_add(count.checked_mul(step)?)?;
-        Moment { seconds, is_date: moment.is_date && step >= 86_400, ..moment }
+        Timestamp { seconds, is_date: moment.is_date && step >= 86_400, ..moment }
     };
     Some(shifted).filter(|shifted| shifted.is_in_range())
 }

@@ -7,7 +7,6 @@
 mod aggregates;
 mod conversions;
 mod dates;
-mod moment;
 mod pattern;
 mod regexp;
 mod samples;
@@ -18,6 +17,7 @@ mod values;
 
 use std::sync::Arc;
 
+use portion_text::timestamp::Timestamp;
 use rusqlite::{Connection, Result};
 
 use crate::limits::{QueryDeadline, QueryLimits};
@@ -27,7 +27,7 @@ use values::{
 
 /// Returns true if a text is a date or a time.
 pub(crate) fn is_date(text: &str) -> bool {
-    moment::Moment::parse(text).is_some()
+    Timestamp::parse(text).is_some()
 }
 
 /// Functions of one number, and of two.

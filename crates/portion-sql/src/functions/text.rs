@@ -1,6 +1,8 @@
 //! Text functions of other dialects. All are linear, and their results are limited in size.
 
-use portion_json::scan::JsonReader;
+use portion_json::containers;
+use portion_json::scan::JsonKind;
+use portion_json::span::Span;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
@@ -171,11 +173,11 @@ fn compare(a: ValueRef<'_>, b: ValueRef<'_>) -> Option<std::cmp::Ordering> {
 /// Returns true if a JSON array has an element that equals a value.
 fn list_contains(context: &Context<'_>) -> Option<bool> {
     let (list, wanted) = (text(context, 0)?, context.get_raw(1));
-    let mut reader = JsonReader::new(&list);
-    reader.enter_array().ok()?;
-    while reader.next_item() == Ok(true) {
-        let span = reader.skip().ok()?;
-        let is_equal = match Cell::from_json(reader.text(span)) {
+    if JsonKind::of_value(&list) != JsonKind::Array {
+        return None;
+    }
+    for item in containers::items(&list, Span::new(0, list.len())) {
+        let is_equal = match Cell::from_json(item.slice(&list)) {
             Cell::Null => false,
             Cell::Integer(n) => compare(ValueRef::Integer(n), wanted).is_some_and(std::cmp::Ordering::is_eq),
             Cell::Real(n) => compare(ValueRef::Real(n), wanted).is_some_and(std::cmp::Ordering::is_eq),
@@ -191,17 +193,15 @@ fn list_contains(context: &Context<'_>) -> Option<bool> {
 /// Joins the elements of a JSON array.
 fn join(context: &Context<'_>, most: usize) -> Result<Option<String>> {
     let (Some(list), Some(separator)) = (text(context, 0), text(context, 1)) else { return Ok(None) };
-    let mut reader = JsonReader::new(&list);
-    if reader.enter_array().is_err() {
+    if JsonKind::of_value(&list) != JsonKind::Array {
         return Ok(None);
     }
     let (mut out, mut first) = (String::new(), true);
-    while reader.next_item() == Ok(true) {
-        let Ok(span) = reader.skip() else { return Ok(None) };
-        let text = match Cell::from_json(reader.text(span)) {
+    for item in containers::items(&list, Span::new(0, list.len())) {
+        let text = match Cell::from_json(item.slice(&list)) {
             Cell::Null => continue,
             Cell::Text(text) => text,
-            Cell::Integer(_) | Cell::Real(_) => reader.text(span).into(),
+            Cell::Integer(_) | Cell::Real(_) => item.slice(&list).into(),
         };
         if !first {
             out.push_str(&separator);

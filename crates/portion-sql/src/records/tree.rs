@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use portion_json::containers;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
@@ -236,13 +237,7 @@ fn is_empty_object(reader: &JsonReader<'_>) -> bool {
 
 /// Yields the items of an array.
 pub(super) fn row_cells(row: &str) -> impl Iterator<Item = &str> {
-    let mut reader = JsonReader::new(row);
-    let mut open = reader.enter_array().is_ok();
-    std::iter::from_fn(move || {
-        open = open && reader.next_item() == Ok(true);
-        let cell = if open { reader.skip().ok() } else { None }?;
-        Some(reader.text(cell))
-    })
+    containers::items(row, Span::new(0, row.len())).map(|cell| cell.slice(row))
 }
 
 /// Locates the cells of the row at the reader.

@@ -5,6 +5,7 @@ mod cell;
 mod columns;
 mod format;
 mod table;
+mod text_table;
 pub mod values;
 
 use std::fmt::Write as _;
@@ -19,6 +20,7 @@ use format::Rows;
 pub use cell::grouped;
 pub use format::Format;
 pub use table::printable;
+pub use text_table::{TextCell, TextTable};
 
 /// Formats records one by one, for results larger than memory.
 #[derive(Debug)]

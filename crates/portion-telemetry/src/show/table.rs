@@ -1,8 +1,9 @@
-//! Terminal table: text left-aligned, numbers right-aligned.
+//! Table of query results: text left-aligned, numbers right-aligned.
 
 use std::fmt;
 
 use super::cell::Cell;
+use super::text_table::{TextCell, TextTable};
 
 /// Spaces between two columns.
 const COLUMN_GAP: usize = 2;
@@ -17,7 +18,6 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new<'a>(titles: impl Iterator<Item = &'a str>) -> Self {
-        // A title is aligned like the cells below it.
         Self { rows: vec![titles.map(|title| (title.to_owned(), false)).collect()] }
     }
 
@@ -29,23 +29,18 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = self.rows.first().map_or(0, Vec::len);
-        let in_column = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
-        let wide = |column| in_column(column).map(|(text, _)| text.chars().count()).max().unwrap_or_default();
-        let widths: Vec<usize> = (0..columns).map(wide).collect();
-        let right: Vec<bool> =
-            (0..columns).map(|column| in_column(column).any(|(_, is_numeric)| *is_numeric)).collect();
+        // A title is aligned like the cells below it.
+        let is_right = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).any(|(_, is_numeric)| *is_numeric)
+        };
+        let mut table = TextTable::new(0, COLUMN_GAP);
         for row in &self.rows {
-            let mut line = String::new();
-            for (((text, _), width), right) in row.iter().zip(&widths).zip(&right) {
-                let padding = " ".repeat(width - text.chars().count());
-                let (before, after) =
-                    if *right { (padding, String::new()) } else { (String::new(), padding) };
-                line.extend([before.as_str(), text, &after, &" ".repeat(COLUMN_GAP)]);
-            }
-            writeln!(f, "{}", line.trim_end())?;
+            let cell = |(column, (text, _)): (usize, &(String, bool))| {
+                if is_right(column) { TextCell::right(text) } else { TextCell::left(text) }
+            };
+            table.row(row.iter().enumerate().map(cell));
         }
-        Ok(())
+        write!(f, "{table}")
     }
 }
 

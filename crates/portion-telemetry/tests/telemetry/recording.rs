@@ -1,4 +1,4 @@
-//! What is heard is what is read.
+//! Recorded events are read back unchanged.
 
 use std::sync::Arc;
 use std::thread;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::sample::{LONG, Place, hear, page};
 
-/// What a record is to be of a request.
+/// Returns the expected record of a request.
 fn expected(served: &RequestServed) -> Record {
     let text = |name: Option<&'static str>| name.map(str::to_owned);
     Record {

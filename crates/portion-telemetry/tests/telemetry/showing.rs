@@ -1,4 +1,4 @@
-//! What is written down of records.
+//! Formats of records.
 
 use std::sync::Arc;
 

@@ -5,10 +5,58 @@ use std::ops::Range;
 use super::line::{Line, lines};
 use super::{Boundary, TextSample};
 
+/// A kind of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// Source code.
+    Code,
+    /// Configuration files.
+    Config,
+    /// JSON in text.
+    Json,
+    /// Lines of an unknown format.
+    Lines,
+    /// Logs.
+    Log,
+    /// Markdown.
+    Markdown,
+    /// HTML and XML.
+    Markup,
+    /// Running text.
+    Prose,
+    /// Tables.
+    Table,
+    /// Stack traces.
+    Trace,
+}
+
+impl TextKind {
+    /// Returns its name in notices and explanations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Config => "config",
+            Self::Json => "json",
+            Self::Lines => "lines",
+            Self::Log => "log",
+            Self::Markdown => "markdown",
+            Self::Markup => "markup",
+            Self::Prose => "prose",
+            Self::Table => "table",
+            Self::Trace => "trace",
+        }
+    }
+}
+
 /// Detects one kind of text and finds its boundaries.
 pub trait Chunker: Send + Sync {
+    /// Returns the kind of text.
+    fn kind(&self) -> TextKind;
+
     /// Returns the name of the kind in notices and explanations, e.g. `log`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.kind().name()
+    }
 
     /// Returns true if a text with this sample is of this kind.
     fn matches(&self, sample: &TextSample) -> bool;

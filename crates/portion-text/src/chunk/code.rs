@@ -1,7 +1,7 @@
 //! Finds boundaries in source code and similar text. A unit is the text between blank lines at the left
 //! margin, or between the ends of two blocks there.
 
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, indent};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, indent};
 
 /// Shares of lines in per cent: see [`CodeChunker::matches`].
 const MOSTLY_CODE_PERCENT: usize = 60;
@@ -82,8 +82,8 @@ const LINE_ENDS: &[&str] = &[
 pub(super) struct CodeChunker;
 
 impl Chunker for CodeChunker {
-    fn name(&self) -> &'static str {
-        "code"
+    fn kind(&self) -> TextKind {
+        TextKind::Code
     }
 
     /// Matches text that names its interpreter, or where most lines look like code, or many lines do and

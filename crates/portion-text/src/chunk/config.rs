@@ -2,7 +2,7 @@
 //! margin includes the lines indented below it and the comments above it.
 
 use super::indent::LineContext;
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, indent};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, indent};
 
 /// Minimum share of lines that are settings, in per cent.
 const MIN_SETTINGS_PERCENT: usize = 85;
@@ -14,8 +14,8 @@ const MIN_SETTINGS: usize = 4;
 pub(super) struct ConfigChunker;
 
 impl Chunker for ConfigChunker {
-    fn name(&self) -> &'static str {
-        "config"
+    fn kind(&self) -> TextKind {
+        TextKind::Config
     }
 
     /// Matches text in which nearly all lines are settings, and which has a section, an indented setting

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample};
 
 /// Minimum share of lines that are one value each, in per cent.
 const MIN_VALUES_PERCENT: usize = 90;
@@ -19,8 +19,8 @@ const MAX_SCANNED_BYTES: usize = 300;
 pub(super) struct JsonChunker;
 
 impl Chunker for JsonChunker {
-    fn name(&self) -> &'static str {
-        "json"
+    fn kind(&self) -> TextKind {
+        TextKind::Json
     }
 
     fn matches(&self, sample: &TextSample) -> bool {

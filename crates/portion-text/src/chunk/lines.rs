@@ -3,15 +3,15 @@
 //! A line that is indented, or that looks like the next line of a stack trace, belongs to the line above
 //! it.
 
-use super::{Boundary, ChunkWindow, Chunker, TextSample, indent, sentence, stamp};
+use super::{Boundary, ChunkWindow, Chunker, TextKind, TextSample, indent, sentence, stamp};
 
 /// Cuts between lines and their continuations.
 #[derive(Debug)]
 pub(super) struct LineChunker;
 
 impl Chunker for LineChunker {
-    fn name(&self) -> &'static str {
-        "lines"
+    fn kind(&self) -> TextKind {
+        TextKind::Lines
     }
 
     fn matches(&self, _sample: &TextSample) -> bool {

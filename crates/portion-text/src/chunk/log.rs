@@ -4,10 +4,8 @@
 use super::boundary::BoundaryBuilder;
 use super::line::Line;
 use super::stamp::{EntryStamp, continues_entry, find_stamp, is_subtitle_cue};
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 
-/// Name of the kind of text that consists of log entries.
-pub(crate) const NAME: &str = "log";
 /// Minimum stamped lines of a log.
 const MIN_STAMPED_LINES: usize = 3;
 
@@ -16,8 +14,8 @@ const MIN_STAMPED_LINES: usize = 3;
 pub(super) struct LogChunker;
 
 impl Chunker for LogChunker {
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> TextKind {
+        TextKind::Log
     }
 
     /// Messages of many lines are common: a third of the lines that could begin an entry is enough if the

@@ -33,10 +33,10 @@ mod stamp;
 mod table;
 
 pub use boundary::{Boundary, BoundaryLevel};
-pub use chunker::{ChunkWindow, Chunker};
+pub use chunker::{ChunkWindow, Chunker, TextKind};
 pub use cut::cut;
 pub use limits::ChunkLimits;
-pub(crate) use log::{EntryStart, NAME as LOG};
+pub(crate) use log::EntryStart;
 pub use markdown::NAME as MARKDOWN;
 pub use markdown::outline;
 pub use prose::heading_level;

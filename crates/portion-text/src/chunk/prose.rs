@@ -3,7 +3,7 @@
 
 use super::boundary::BoundaryBuilder;
 use super::line::Line;
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 
 /// Maximum characters of a line that may be hard-wrapped.
 const MAX_WRAP_CHARS: usize = 120;
@@ -18,8 +18,8 @@ const MAX_HEADING_CHARS: usize = 80;
 pub(super) struct ProseChunker;
 
 impl Chunker for ProseChunker {
-    fn name(&self) -> &'static str {
-        "prose"
+    fn kind(&self) -> TextKind {
+        TextKind::Prose
     }
 
     /// Matches text in which half of the lines have enough words and a tenth contain the end of a

@@ -2,7 +2,7 @@
 //! its second line.
 
 use super::indent::LineContext;
-use super::{Boundary, ChunkWindow, Chunker, TextSample, indent};
+use super::{Boundary, ChunkWindow, Chunker, TextKind, TextSample, indent};
 
 /// Minimum share of lines that are frames, second lines of frames, or similar, in per cent.
 const MIN_RELATED_PERCENT: usize = 50;
@@ -51,8 +51,8 @@ const TRACE_PREFIXES: &[&str] = &[
 pub(super) struct TraceChunker;
 
 impl Chunker for TraceChunker {
-    fn name(&self) -> &'static str {
-        "trace"
+    fn kind(&self) -> TextKind {
+        TextKind::Trace
     }
 
     fn matches(&self, sample: &TextSample) -> bool {

@@ -11,7 +11,7 @@ mod timestamp;
 
 use portion_json::span::Span;
 
-use crate::chunk::{Chunker, EntryStart, LOG};
+use crate::chunk::{Chunker, EntryStart, TextKind};
 use layout::StampLayout;
 pub use level::LogLevel;
 
@@ -35,7 +35,7 @@ pub struct LogEntry {
 /// They cover the text: the lines before the first stamped line are an entry without time and level, or,
 /// if they are blank, part of the first entry. One pass, without allocation.
 pub fn entries<'a>(text: &'a str, chunker: &dyn Chunker) -> Option<impl Iterator<Item = LogEntry> + use<'a>> {
-    (chunker.name() == LOG).then(|| LogEntries {
+    (chunker.kind() == TextKind::Log).then(|| LogEntries {
         text,
         entry_start: EntryStart::from_sample(text),
         lines: LineCursor::default(),

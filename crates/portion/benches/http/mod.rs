@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// What nothing takes that works.
+/// Time limit of each step.
 const TOO_LONG: Duration = Duration::from_secs(10);
 
 /// The program, in front of a server.

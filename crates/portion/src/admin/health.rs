@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime};
 use hyper::StatusCode;
 use portion_config::live::ConfigStatus;
 use portion_core::event::Outcome;
+use portion_gateway::accuracy::AccuracyStats;
+use portion_gateway::store::{BackendStatus, StoreStats};
 use portion_telemetry::alert::{AlertState, OVERSIZED};
 use portion_telemetry::meter::Totals;
 use portion_telemetry::recorder::QueueSnapshot as Records;
@@ -61,46 +63,15 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
             "recent": watched.as_ref().map(|(standing, _)| recent_json(standing)),
             "sinceStart": share_json(totals.oversized_share(), totals.sized, totals.oversized),
         },
-        "estimates": {
-            "sampled": totals.accuracy.sample_count,
-            "nearShare": totals.accuracy.accurate_share(),
-            "farShare": (totals.accuracy.sample_count > 0)
-                .then(|| totals.accuracy.inaccurate_count as f64 / totals.accuracy.sample_count as f64),
-            "bias": totals.accuracy.bias(),
-            "endpointsInFallback": counts.in_fallback_count,
-            "endpointsTooHigh": counts.too_high_count,
-        },
+        "estimates": estimates_json(totals.accuracy, &counts),
         "alerts": watched.as_ref().map_or(json!([]), |(standing, since)| json!([{
             "alert": OVERSIZED,
             "raised": standing.raised,
             "since": since,
             "endpoints": oversized_endpoints(standing),
         }])),
-        "config": {
-            "version": state.version,
-            "file": state.file,
-            "since": state.active_since,
-            "valid": state.errors.is_empty(),
-            "errors": state.errors,
-            "waitingForRestart": state.pending_restart,
-            "reloads": state.reload_count,
-            "refusals": state.rejected_count,
-        },
-        "store": {
-            "snapshots": store.snapshots,
-            "principals": store.principals,
-            "bytes": store.bytes,
-            "spilled": store.spilled,
-            "spilledBytes": store.spilled_bytes,
-            "evicted": store.evicted,
-            "expired": store.expired,
-            "refused": store.refused,
-            "backend": backend.map(|backend| json!({
-                "available": backend.is_available,
-                "problem": backend.problem,
-                "failures": backend.failure_count,
-            })),
-        },
+        "config": config_json(&state),
+        "store": store_json(&store, backend.as_ref()),
         "dropped": {
             "unasked": dropped.unsolicited,
             "cancelled": dropped.cancelled,
@@ -117,6 +88,49 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     });
     let code = if is_draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     (code, format!("{health}\n"))
+}
+
+fn estimates_json(accuracy: Accuracy, counts: &AccuracyStats) -> Value {
+    let inaccurate = || accuracy.inaccurate_count as f64 / accuracy.sample_count as f64;
+    json!({
+        "sampled": accuracy.sample_count,
+        "nearShare": accuracy.accurate_share(),
+        "farShare": (accuracy.sample_count > 0).then(inaccurate),
+        "bias": accuracy.bias(),
+        "endpointsInFallback": counts.in_fallback_count,
+        "endpointsTooHigh": counts.too_high_count,
+    })
+}
+
+fn config_json(state: &ConfigStatus) -> Value {
+    json!({
+        "version": state.version,
+        "file": state.file,
+        "since": state.active_since,
+        "valid": state.errors.is_empty(),
+        "errors": state.errors,
+        "waitingForRestart": state.pending_restart,
+        "reloads": state.reload_count,
+        "refusals": state.rejected_count,
+    })
+}
+
+fn store_json(store: &StoreStats, backend: Option<&BackendStatus>) -> Value {
+    json!({
+        "snapshots": store.snapshots,
+        "principals": store.principals,
+        "bytes": store.bytes,
+        "spilled": store.spilled,
+        "spilledBytes": store.spilled_bytes,
+        "evicted": store.evicted,
+        "expired": store.expired,
+        "refused": store.refused,
+        "backend": backend.map(|backend| json!({
+            "available": backend.is_available,
+            "problem": backend.problem,
+            "failures": backend.failure_count,
+        })),
+    })
 }
 
 fn degraded_reasons(

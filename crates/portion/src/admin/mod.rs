@@ -84,9 +84,9 @@ struct AdminPage {
 }
 
 impl Backend for AdminPage {
-    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
+    fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
         let mut response = Response::new(body::empty());
-        if asked.method == Method::GET || asked.method == Method::HEAD {
+        if request.method == Method::GET || request.method == Method::HEAD {
             let (status, text) = (self.render)(&self.setup);
             (*response.status_mut(), *response.body_mut()) = (status, body::full(text));
             set_header(&mut response, CONTENT_TYPE, self.content_type);

@@ -34,12 +34,12 @@ pub(crate) fn run(options: &Options, program: Command) -> CommandResult {
     };
     let failed = |error: io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(failed)?;
-    let mut left = vec![(root.get_name().to_owned(), &root)];
-    while let Some((name, command)) = left.pop() {
+    let mut remaining = vec![(root.get_name().to_owned(), &root)];
+    while let Some((name, command)) = remaining.pop() {
         let titled = command.clone().name(name.clone());
         fs::write(folder.join(format!("{name}.1")), page(&titled)?).map_err(failed)?;
         let below = command.get_subcommands().filter(|below| !below.is_hide_set());
-        left.extend(below.map(|below| (format!("{name}-{}", below.get_name()), below)));
+        remaining.extend(below.map(|below| (format!("{name}-{}", below.get_name()), below)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -191,12 +191,12 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut request = options.controls.to_request(policy)?;
     let answer = options.query.answer(&snapshot, &mut request, policy)?;
     let snapshot = answer.unwrap_or(snapshot);
-    let asked = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
-    let asked = rank(&snapshot, asked, policy, *counter);
+    let resolved = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
+    let resolved = rank(&snapshot, resolved, policy, *counter);
     // These cursors lead nowhere: they are shown because they are part of the cost of a reply.
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::from_principal("shape"));
     let mint = |position: Position| {
-        Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: asked.view.id(), position }, &scope))
+        Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position }, &scope))
     };
     let cx = Context {
         policy,
@@ -207,11 +207,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         read_uri: None,
     };
     let reply = match snapshot.answer() {
-        Some(_) => FirstReply::Portion(render::follow_up_reply(&snapshot, &asked, &cx)),
-        None => render::first_reply(&snapshot, &asked, &cx),
+        Some(_) => FirstReply::Portion(render::follow_up_reply(&snapshot, &resolved, &cx)),
+        None => render::first_reply(&snapshot, &resolved, &cx),
     };
     if options.explain {
-        explain(&snapshot, &reply, policy, *counter, asked.token_budget);
+        explain(&snapshot, &reply, policy, *counter, resolved.token_budget);
     }
     print_reply(&snapshot, &reply)
 }

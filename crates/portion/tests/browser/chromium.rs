@@ -30,7 +30,7 @@ const FLAGS: [&str; 9] = [
 pub(crate) struct Chromium {
     driver: Child,
     pub(crate) client: Client,
-    /// What it keeps: nothing that anybody else has left.
+    /// Its profile, which is empty at the start.
     _profile: TempDir,
 }
 
@@ -92,34 +92,34 @@ impl Chromium {
         Err(format!("the charts of {url} are not drawn: {:?}", self.said().await?).into())
     }
 
-    /// What a script returns.
+    /// Returns the result of a script.
     pub(crate) async fn run(&self, script: &str) -> Outcome<Value> {
         Ok(self.client.execute(script, vec![]).await?)
     }
 
-    /// What a script returns that takes its time: it calls `arguments[0]`.
+    /// Returns the result of an asynchronous script, which calls `arguments[0]`.
     pub(crate) async fn run_async(&self, script: &str) -> Outcome<Value> {
         Ok(self.client.execute_async(script, vec![]).await?)
     }
 
-    /// What the browser complained of since it was last asked: errors, warnings, violations of the policy.
+    /// Returns the messages of the browser since the last call: errors, warnings, violations of the policy.
     pub(crate) async fn said(&self) -> Outcome<Value> {
         Ok(self.client.issue_cmd(Own("se/log", json!({ "type": "browser" }))).await?)
     }
 
-    /// How wide and high a page is shown.
+    /// Sets the width and height of the page.
     pub(crate) async fn size(&self, width: u32, height: u32) -> Outcome<()> {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", size).await.map(drop)
     }
 
-    /// What the viewer prefers: `light` or `dark`.
+    /// Sets the preferred colour scheme: `light` or `dark`.
     pub(crate) async fn scheme(&self, scheme: &str) -> Outcome<()> {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.devtools("Emulation.setEmulatedMedia", features).await.map(drop)
     }
 
-    /// Where the viewer is.
+    /// Sets the time zone of the viewer.
     pub(crate) async fn zone(&self, zone: &str) -> Outcome<()> {
         self.devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": zone })).await.map(drop)
     }

@@ -1,4 +1,4 @@
-//! What is drawn is what was recorded.
+//! Pages show the recorded values.
 
 use portion_telemetry::timestamp::rfc3339;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::sample::{DAY, MINUTE, alerted, experiment, few, now, record};
 use super::{Chromium, Outcome, Portion};
 
-/// What the elements that are selected say, one an entry, blanks as one.
+/// Returns the text of each selected element, with single blanks.
 async fn said(chromium: &Chromium, selector: &str) -> Outcome<Vec<String>> {
     let script = format!(
         "return [...document.querySelectorAll('{selector}')].map(it => it.innerText.replace(/\\s+/g, ' ').trim())"
@@ -14,7 +14,7 @@ async fn said(chromium: &Chromium, selector: &str) -> Outcome<Vec<String>> {
     Ok(serde_json::from_value(chromium.run(&script).await?)?)
 }
 
-/// What a chart holds: the sum of each of its rows, nothing left aside.
+/// Returns the sum of each row of a chart.
 async fn sums(chromium: &Chromium, chart: usize) -> Outcome<Value> {
     let script = format!(
         "return portion.plots[{chart}].data.slice(1).map(row => row.reduce((sum, value) => sum + (value ?? 0), 0))"

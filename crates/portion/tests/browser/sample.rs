@@ -12,7 +12,7 @@ use portion_telemetry::recorder::{Recorder, Settings};
 /// Microseconds.
 pub(crate) const MINUTE: u64 = 60_000_000;
 pub(crate) const DAY: u64 = 24 * 60 * MINUTE;
-/// Whose alert there was.
+/// Endpoint of the alert.
 const PROCESS: u64 = 0x0aa1;
 /// Long enough for any machine: it is not waited for.
 const LONG: Duration = Duration::from_mins(1);
@@ -60,7 +60,7 @@ impl Random {
     }
 }
 
-/// What an endpoint of the sample is like.
+/// An endpoint of the sample.
 struct Kind {
     name: &'static str,
     upstream: Option<&'static str>,

@@ -85,84 +85,93 @@ fn parse_tool(name: &str, node: &Node) -> Result<ToolDescription, Invalid> {
         let problem = format!("has the tool name `{}`, which is not valid", name.escape_debug());
         vec![InvalidValue::new(node, problem, "write 1 to 64 letters, digits, `_` or `-`")]
     })?;
-    let invalid = |node: &Node, problem: &str, fix: &str| {
-        Err(vec![InvalidValue::new(node, format!("has the tool {name}, which {problem}"), fix)])
-    };
     let NodeValue::Map(entries) = &node.value else {
-        return invalid(node, "is not a map", &format!("write {TOOL_KEYS}"));
+        return Err(invalid_tool(name, node, "is not a map", &format!("write {TOOL_KEYS}")));
     };
     let mut tool =
         ToolDescription { name: name.to_owned(), path: String::new(), ..ToolDescription::default() };
     let mut parameters = &[][..];
     for (key, node) in entries {
-        match key.text.as_str() {
-            "description" => scalar(node).unwrap_or_default().trim().clone_into(&mut tool.description),
-            "request" => {
-                let request = scalar(node).and_then(|text| text.split_once(' '));
-                let known = |method: &str| METHODS.into_iter().find(|known| *known == method);
-                match request.and_then(|(method, path)| Some((known(method)?, path.trim()))) {
-                    Some((method, path)) => (tool.method, tool.path) = (method, path.to_owned()),
-                    None => {
-                        return invalid(
-                            node,
-                            "has an invalid request",
-                            "write METHOD /path, such as GET /items/{id}",
-                        );
-                    }
-                }
-            }
-            "parameters" => match &node.value {
-                NodeValue::Map(entries) => parameters = entries,
-                _ => {
-                    return invalid(
-                        node,
-                        "has parameters that are not a map",
-                        "write {NAME: {type: string}}",
-                    );
-                }
-            },
-            "query" => match scalars(node, |_, text| text.to_owned()) {
-                Some(texts) => tool.query = texts,
-                None => return invalid(node, "has values that are not text", "write {NAME: TEXT}"),
-            },
-            "body" => {
-                let Some(values) = scalars(node, |node, _| to_json(node)) else {
-                    let problem = "has values that are neither text, numbers nor booleans";
-                    return invalid(node, problem, "write {NAME: VALUE}");
-                };
-                tool.body = values;
-            }
-            "bodyEncoding" => match scalar(node) {
-                Some("json") => tool.body_encoding = BodyEncoding::Json,
-                Some("form") => tool.body_encoding = BodyEncoding::Form,
-                _ => return invalid(node, "has an unknown bodyEncoding", "write json or form"),
-            },
-            "read" => match boolean(node) {
-                Some(is_read) => tool.is_read = is_read,
-                None => {
-                    return invalid(node, "has read, which is neither true nor false", "write true or false");
-                }
-            },
-            other => {
-                let problem = format!("has the unknown key `{}`", other.escape_debug());
-                return invalid(node, &problem, &format!("write {TOOL_KEYS}"));
-            }
+        match (key.text.as_str(), &node.value) {
+            ("parameters", NodeValue::Map(entries)) => parameters = entries,
+            (key, _) => set_tool_key(&mut tool, key, node)?,
         }
     }
     if tool.path.is_empty() || tool.description.is_empty() {
-        return invalid(
-            node,
-            "needs a request and a description",
-            "write request: METHOD /path, and description",
-        );
+        let fix = "write request: METHOD /path, and description";
+        return Err(invalid_tool(name, node, "needs a request and a description", fix));
     }
     for (argument, node) in parameters {
         tool.arguments.push(parse_argument(&tool, &argument.text, node)?);
     }
     if let Err(error) = Tool::from_description(&tool, &[]) {
-        return invalid(node, &error.to_string(), "name each argument of the path under parameters");
+        let fix = "name each argument of the path under parameters";
+        return Err(invalid_tool(name, node, &error.to_string(), fix));
     }
     Ok(tool)
+}
+
+/// Sets the property of a key other than `parameters`.
+fn set_tool_key(tool: &mut ToolDescription, key: &str, node: &Node) -> Result<(), Invalid> {
+    let (problem, fix) = match key {
+        "description" => {
+            scalar(node).unwrap_or_default().trim().clone_into(&mut tool.description);
+            return Ok(());
+        }
+        "request" => {
+            let request = scalar(node).and_then(|text| text.split_once(' '));
+            let known = |method: &str| METHODS.into_iter().find(|known| *known == method);
+            if let Some((method, path)) =
+                request.and_then(|(method, path)| Some((known(method)?, path.trim())))
+            {
+                (tool.method, tool.path) = (method, path.to_owned());
+                return Ok(());
+            }
+            ("has an invalid request", "write METHOD /path, such as GET /items/{id}")
+        }
+        "parameters" => ("has parameters that are not a map", "write {NAME: {type: string}}"),
+        "query" => {
+            if let Some(texts) = scalars(node, |_, text| text.to_owned()) {
+                tool.query = texts;
+                return Ok(());
+            }
+            ("has values that are not text", "write {NAME: TEXT}")
+        }
+        "body" => {
+            if let Some(values) = scalars(node, |node, _| to_json(node)) {
+                tool.body = values;
+                return Ok(());
+            }
+            ("has values that are neither text, numbers nor booleans", "write {NAME: VALUE}")
+        }
+        "bodyEncoding" => {
+            match scalar(node) {
+                Some("json") => tool.body_encoding = BodyEncoding::Json,
+                Some("form") => tool.body_encoding = BodyEncoding::Form,
+                _ => {
+                    let problem = "has an unknown bodyEncoding";
+                    return Err(invalid_tool(&tool.name, node, problem, "write json or form"));
+                }
+            }
+            return Ok(());
+        }
+        "read" => {
+            if let Some(is_read) = boolean(node) {
+                tool.is_read = is_read;
+                return Ok(());
+            }
+            ("has read, which is neither true nor false", "write true or false")
+        }
+        other => {
+            let problem = format!("has the unknown key `{}`", other.escape_debug());
+            return Err(invalid_tool(&tool.name, node, &problem, &format!("write {TOOL_KEYS}")));
+        }
+    };
+    Err(invalid_tool(&tool.name, node, problem, fix))
+}
+
+fn invalid_tool(name: &str, node: &Node, problem: &str, fix: &str) -> Invalid {
+    vec![InvalidValue::new(node, format!("has the tool {name}, which {problem}"), fix)]
 }
 
 fn parse_argument(tool: &ToolDescription, name: &str, node: &Node) -> Result<ArgumentDescription, Invalid> {

@@ -71,7 +71,7 @@ pub(super) fn describe(text: &str, description: &mut TextDescription) {
     let last = Value::from(truncated_line(last_line(text), description.max_quote_chars()));
     describe_definitions(
         text,
-        description.left().saturating_sub(description.member_cost("last", &last)),
+        description.remaining().saturating_sub(description.member_cost("last", &last)),
         description,
     );
     description.add("last", last);

@@ -66,7 +66,7 @@ pub(super) fn describe(files: &[FileChange<'_>], description: &mut TextDescripti
             format!("{line}: {} +{added} -{removed}", truncated_line(path, MAX_PATH_CHARS))
         })
         .collect();
-    description.add_list("files", &listed, description.left());
+    description.add_list("files", &listed, description.remaining());
 }
 
 /// Returns a path without the prefix that git adds, and without a time stamp.

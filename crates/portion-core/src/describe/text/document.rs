@@ -26,7 +26,7 @@ pub(super) fn describe(text: &str, description: &mut TextDescription) {
     description.add("headings", found.len());
     let last = closing_excerpt(text, description);
     let kept = description.member_cost("last", &last);
-    describe_outline(&found, description.left().saturating_sub(kept), description);
+    describe_outline(&found, description.remaining().saturating_sub(kept), description);
     description.add("last", last);
 }
 
@@ -37,16 +37,16 @@ fn heading_signs(level: u8) -> &'static str {
 /// Describes the headings that fit the token budget: all, or those of the upper levels and then as many as
 /// fit of the next level.
 pub(super) fn describe_outline(found: &[(u8, String)], tokens: usize, description: &mut TextDescription) {
-    let mut left = tokens.saturating_sub(LIST_OVERHEAD_TOKENS);
+    let mut remaining = tokens.saturating_sub(LIST_OVERHEAD_TOKENS);
     let costs: Vec<_> = found.iter().map(|(_, heading)| description.list_item_cost(heading)).collect();
     let mut shown = vec![false; found.len()];
     for level in 1..=6 {
         for ((_, cost), shown) in
             found.iter().zip(&costs).zip(&mut shown).filter(|(((of, _), _), _)| *of == level)
         {
-            match left.checked_sub(*cost) {
-                Some(rest) => (left, *shown) = (rest, true),
-                None => left = 0,
+            match remaining.checked_sub(*cost) {
+                Some(rest) => (remaining, *shown) = (rest, true),
+                None => remaining = 0,
             }
         }
     }

@@ -66,11 +66,12 @@ pub(super) fn describe(
     let last = Value::from(truncated_line(last_line(text), description.max_quote_chars()));
     let statuses = stats.statuses.most_frequent(MAX_STATUSES);
     let thrown = stats.exceptions.most_frequent(MAX_EXCEPTIONS);
-    let share =
-        |kinds: &[(&str, usize)], part: usize| if kinds.is_empty() { 0 } else { description.left() / part };
+    let share = |kinds: &[(&str, usize)], part: usize| {
+        if kinds.is_empty() { 0 } else { description.remaining() / part }
+    };
     let kept = description.member_cost("last", &last) + share(&thrown, 6) + share(&statuses, 3);
-    let room = description.left().saturating_sub(kept).max(description.left() * 2 / 3);
-    severity_words::describe_first_lines(text, index, &found, room, description);
+    let available = description.remaining().saturating_sub(kept).max(description.remaining() * 2 / 3);
+    severity_words::describe_first_lines(text, index, &found, available, description);
     description.add("last", last);
     let line = index.line_at(text, stats.last_entry_start);
     if line + 1 < index.line_count() && stats.entry_count > 1 {

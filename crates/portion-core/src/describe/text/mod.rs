@@ -12,6 +12,7 @@ mod severity_words;
 mod table;
 mod text_description;
 
+use portion_text::chunk::TextKind;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
@@ -50,9 +51,9 @@ pub(crate) fn describe(
     } else if let Some(found) = table::find(text) {
         table::describe(text, &found, &mut description);
     } else {
-        match index.chunker.name() {
-            "prose" => prose::describe(text, index, &mut description),
-            "code" => code::describe(text, &mut description),
+        match index.chunker.kind() {
+            TextKind::Prose => prose::describe(text, index, &mut description),
+            TextKind::Code => code::describe(text, &mut description),
             _ => describe_lines(text, index, &mut description),
         }
     }
@@ -67,14 +68,14 @@ fn describe_lines(text: &str, index: &LineIndex, description: &mut TextDescripti
     severity_words::describe_counts(&found, &[], description);
     let outline = headings::find(text, index);
     if !outline.is_empty() {
-        document::describe_outline(&outline, description.left().saturating_sub(kept) / 2, description);
+        document::describe_outline(&outline, description.remaining().saturating_sub(kept) / 2, description);
     }
-    code::describe_definitions(text, description.left().saturating_sub(kept) / 2, description);
+    code::describe_definitions(text, description.remaining().saturating_sub(kept) / 2, description);
     severity_words::describe_first_lines(
         text,
         index,
         &found,
-        description.left().saturating_sub(kept),
+        description.remaining().saturating_sub(kept),
         description,
     );
     description.add("last", last);

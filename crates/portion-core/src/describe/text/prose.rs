@@ -34,7 +34,7 @@ pub(super) fn describe(text: &str, index: &LineIndex, description: &mut TextDesc
     let mut kept = description.member_cost("last", &last);
     let headings = headings::find(text, index);
     if !headings.is_empty() {
-        document::describe_outline(&headings, description.left().saturating_sub(kept) / 2, description);
+        document::describe_outline(&headings, description.remaining().saturating_sub(kept) / 2, description);
     }
     // In a sampled text, turns cannot be counted.
     let is_transcript = !speakers.is_empty() && !sentences.is_sampled;
@@ -44,9 +44,10 @@ pub(super) fn describe(text: &str, index: &LineIndex, description: &mut TextDesc
     if is_transcript {
         kept += description.member_cost("speakers", &speakers);
     }
-    let gist = summary_line(&sentences, description.left().saturating_sub(kept), description);
-    if !gist.is_empty() {
-        description.add("gist", if sentences.is_sampled { format!("≈ {gist}") } else { gist });
+    let summary_text = summary_line(&sentences, description.remaining().saturating_sub(kept), description);
+    if !summary_text.is_empty() {
+        description
+            .add("gist", if sentences.is_sampled { format!("≈ {summary_text}") } else { summary_text });
     }
     if is_transcript {
         description.add("speakers", speakers);
@@ -56,35 +57,36 @@ pub(super) fn describe(text: &str, index: &LineIndex, description: &mut TextDesc
 
 /// Returns the highest-ranked sentences, in the order of the text, within the token budget.
 fn summary_line(sentences: &Sentences, tokens: usize, description: &TextDescription) -> String {
-    let mut left = tokens.saturating_sub(8);
-    let longest = if left < 90 { left } else { left / MAX_SENTENCE_DIVISOR };
+    let mut remaining = tokens.saturating_sub(8);
+    let longest = if remaining < 90 { remaining } else { remaining / MAX_SENTENCE_DIVISOR };
     let mut chosen: Vec<(usize, String)> = Vec::new();
     for at in sentence_ranking::rank_sentences(&sentences.all) {
-        if chosen.len() == MAX_SENTENCES || left < 8 {
+        if chosen.len() == MAX_SENTENCES || remaining < 8 {
             break;
         }
         let sentence = collapse_whitespace(sentences.all[at].text);
         let cost = description.value_cost(&sentence.as_str().into());
-        if cost <= left.min(longest) {
-            left -= cost;
+        if cost <= remaining.min(longest) {
+            remaining -= cost;
             chosen.push((at, sentence));
         }
     }
     chosen.sort_unstable();
-    let mut gist = String::new();
+    let mut summary_text = String::new();
     let mut above = None;
     for (at, sentence) in &chosen {
         match above {
             None => {}
             // If no space follows the punctuation, there was none in the text.
-            Some(above) if above + 1 == *at && gist.ends_with(['。', '！', '？', '」', '』']) => {}
-            Some(above) if above + 1 == *at => gist.push(' '),
-            Some(_) => gist.push_str(GAP_MARK),
+            Some(above) if above + 1 == *at && summary_text.ends_with(['。', '！', '？', '」', '』']) => {
+            }
+            Some(above) if above + 1 == *at => summary_text.push(' '),
+            Some(_) => summary_text.push_str(GAP_MARK),
         }
-        gist.push_str(sentence);
+        summary_text.push_str(sentence);
         above = Some(*at);
     }
-    gist
+    summary_text
 }
 
 /// Replaces each run of white space with one space.

@@ -59,11 +59,11 @@ pub(super) fn describe_counts(
     description: &mut TextDescription,
 ) {
     let mut counts = Map::new();
-    let mut left = description.left() / COUNTS_DIVISOR;
+    let mut remaining = description.remaining() / COUNTS_DIVISOR;
     for found in found.iter().filter(|found| !reported.contains(&(found.word, found.line_count))) {
         let value = Value::from(found.line_count);
-        let Some(rest) = left.checked_sub(description.member_cost(found.word, &value)) else { break };
-        left = rest;
+        let Some(rest) = remaining.checked_sub(description.member_cost(found.word, &value)) else { break };
+        remaining = rest;
         counts.insert(found.word.to_owned(), value);
     }
     if !counts.is_empty() {
@@ -85,7 +85,7 @@ pub(super) fn describe_first_lines(
 ) {
     let mut firsts = Map::new();
     let mut places = Vec::new();
-    let mut left = tokens.saturating_sub(6);
+    let mut remaining = tokens.saturating_sub(6);
     for found in found.iter().filter(|found| !ROUTINE_WORDS.contains(&found.word)) {
         let start = memrchr(b'\n', &text.as_bytes()[..found.first_offset]).map_or(0, |feed| feed + 1);
         // A line that is already quoted is given by its number.
@@ -104,17 +104,17 @@ pub(super) fn describe_first_lines(
         let mut quoted = value(description.max_quote_chars());
         let mut cost = description.member_cost(found.word, &quoted);
         // The most severe word is quoted even if the quote must be short.
-        if cost > left && firsts.is_empty() {
+        if cost > remaining && firsts.is_empty() {
             quoted = value(MIN_EXCERPT_CHARS);
             cost = description.member_cost(found.word, &quoted);
         }
-        let Some(rest) = left.checked_sub(cost) else {
+        let Some(rest) = remaining.checked_sub(cost) else {
             if firsts.is_empty() {
                 break;
             }
             continue;
         };
-        left = rest;
+        remaining = rest;
         places.push(start);
         firsts.insert(found.word.to_owned(), quoted);
     }

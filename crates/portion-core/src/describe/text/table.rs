@@ -79,7 +79,7 @@ pub(super) fn describe(text: &str, table: &TableHeader, description: &mut TextDe
         description.add_list(
             "columns",
             &columns,
-            description.left().saturating_sub(description.member_cost("last", &last)),
+            description.remaining().saturating_sub(description.member_cost("last", &last)),
         )
     } else {
         false

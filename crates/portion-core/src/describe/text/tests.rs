@@ -9,7 +9,7 @@ use crate::snapshot::LineIndex;
 mod kinds;
 mod laws;
 
-fn told(text: &str, tokens: usize) -> Map<String, Value> {
+fn described(text: &str, tokens: usize) -> Map<String, Value> {
     within(text, &LineIndex::new(text), tokens)
 }
 
@@ -31,7 +31,8 @@ fn of_kind(text: &str, kind: usize) -> LineIndex {
 
 /// Compares a description, one line per fact: its key and its value as JSON.
 fn check(text: &str, tokens: usize, expect: &str) {
-    let lines: Vec<_> = told(text, tokens).iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    let lines: Vec<_> =
+        described(text, tokens).iter().map(|(key, value)| format!("{key}: {value}")).collect();
     let expect: Vec<_> = expect.trim().lines().map(str::trim_start).collect();
     assert_eq!(lines, expect, "\n{}", lines.join("\n"));
 }

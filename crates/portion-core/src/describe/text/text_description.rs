@@ -20,7 +20,7 @@ impl<'a> TextDescription<'a> {
     }
 
     /// Returns the tokens that are left.
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn remaining(&self) -> usize {
         self.remaining_tokens
     }
 
@@ -59,11 +59,11 @@ impl<'a> TextDescription<'a> {
 
     /// Adds as many of the values as fit the token budget, from the first; `+7 more` replaces the rest.
     pub(super) fn add_list(&mut self, key: &str, values: &[String], tokens: usize) -> bool {
-        let mut left = tokens.min(self.remaining_tokens).saturating_sub(LIST_OVERHEAD_TOKENS);
+        let mut remaining = tokens.min(self.remaining_tokens).saturating_sub(LIST_OVERHEAD_TOKENS);
         let mut shown: Vec<Value> = Vec::new();
         for value in values {
-            let Some(rest) = left.checked_sub(self.list_item_cost(value)) else { break };
-            left = rest;
+            let Some(rest) = remaining.checked_sub(self.list_item_cost(value)) else { break };
+            remaining = rest;
             shown.push(value.as_str().into());
         }
         if shown.is_empty() {

@@ -87,7 +87,7 @@ impl<'a> ErrorOutline<'a> {
             payload.blocks.push(Block::new(address, content));
         }
         for Member { key, value } in &self.overflow {
-            let address = format!("/error/{}", walk::pointer_step(key.slice(self.text)));
+            let address = format!("/error/{}", walk::step_from_quoted(key.slice(self.text)));
             payload.blocks.push(Block::new(address, Content::Extra(value.slice(self.text).to_owned())));
         }
         payload

@@ -57,7 +57,7 @@ impl<'a> ExtraMembers<'a> {
     pub(super) fn into_parts(self, outline: &mut ResultOutline<'_>) -> usize {
         outline.redactions = self.redactions;
         for (member, slot, address) in self.overflow {
-            let address = format!("{address}/{}", walk::pointer_step(member.key.slice(outline.text)));
+            let address = format!("{address}/{}", walk::step_from_quoted(member.key.slice(outline.text)));
             outline.push_part(&address, member.value, slot, PartKind::Extra, BlockLabel::default());
         }
         MAX_EXTRA_BYTES - self.remaining_bytes

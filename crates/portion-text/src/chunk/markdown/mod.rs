@@ -2,7 +2,7 @@
 
 use super::boundary::BoundaryBuilder;
 use super::line::Line;
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 
 mod block_state;
 mod lookback;
@@ -11,7 +11,7 @@ pub mod outline;
 use block_state::{BlockState, LineKind};
 
 /// Name of the kind of text whose sections have headings.
-pub const NAME: &str = "markdown";
+pub const NAME: &str = TextKind::Markdown.name();
 /// Columns by which the following lines of a list item are indented; a smaller indentation ends the list.
 const ITEM_INDENT: usize = 2;
 
@@ -20,8 +20,8 @@ const ITEM_INDENT: usize = 2;
 pub(super) struct MarkdownChunker;
 
 impl Chunker for MarkdownChunker {
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> TextKind {
+        TextKind::Markdown
     }
 
     /// Matches text with a heading, fence or table after blank lines, and Markdown syntax in one of

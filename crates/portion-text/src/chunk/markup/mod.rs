@@ -1,7 +1,7 @@
 //! Finds boundaries in HTML and XML: between elements, never inside a tag. Scripts, styles and
 //! preformatted text are cut between lines.
 
-use super::{Boundary, ChunkWindow, Chunker, TextSample};
+use super::{Boundary, ChunkWindow, Chunker, TextKind, TextSample};
 
 mod reader;
 mod tag;
@@ -18,8 +18,8 @@ const PROLOGUES: &[&str] = &["<!doctype", "<html", "<?xml", "<svg", "<rss", "<fe
 pub(super) struct MarkupChunker;
 
 impl Chunker for MarkupChunker {
-    fn name(&self) -> &'static str {
-        "markup"
+    fn kind(&self) -> TextKind {
+        TextKind::Markup
     }
 
     /// Matches text with a prologue, or with an element at the start and tags in most lines.

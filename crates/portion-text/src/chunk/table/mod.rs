@@ -1,7 +1,7 @@
 //! Finds boundaries in delimiter-separated values (CSV, TSV): a row stays whole, including line feeds in
 //! quotes.
 
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence, stamp};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence, stamp};
 
 mod row;
 
@@ -18,8 +18,8 @@ const LOOKBACK_BYTES: usize = 16 * 1024;
 pub(super) struct TableChunker;
 
 impl Chunker for TableChunker {
-    fn name(&self) -> &'static str {
-        "table"
+    fn kind(&self) -> TextKind {
+        TextKind::Table
     }
 
     /// Matches text whose first row is neither a log entry nor a row of Markdown, with the same number of

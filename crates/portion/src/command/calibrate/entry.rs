@@ -100,8 +100,8 @@ impl TextCollector {
             return Err(UnusableReason::HiddenTokens);
         }
         for name in ["system", "instructions", "messages", "input"] {
-            if let Some(said) = request.get(name) {
-                self.add_content(said)?;
+            if let Some(request_value) = request.get(name) {
+                self.add_content(request_value)?;
             }
         }
         let tools = request.get("tools").and_then(Value::as_array);
@@ -110,8 +110,8 @@ impl TextCollector {
     }
 
     /// Adds the texts of a text, a block, a message, or a list of these.
-    fn add_content(&mut self, said: &Value) -> Result<(), UnusableReason> {
-        match said {
+    fn add_content(&mut self, request_value: &Value) -> Result<(), UnusableReason> {
+        match request_value {
             Value::Null => Ok(()),
             Value::String(text) => {
                 self.0.push(text.clone());
@@ -144,7 +144,7 @@ impl TextCollector {
                 Some(called @ Value::Object(_)) if matches!(*name, "input" | "arguments" | "function") => {
                     self.0.push(called.to_string());
                 }
-                Some(said) => self.add_content(said)?,
+                Some(request_value) => self.add_content(request_value)?,
                 None => {}
             }
         }

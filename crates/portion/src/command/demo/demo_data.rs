@@ -15,7 +15,7 @@ const LOG: &[u8] = include_bytes!("data/server.log.zst");
 pub(crate) struct DemoData {
     /// Public colleges and universities of the United States, in the order of IPEDS.
     pub(crate) schools: Vec<School>,
-    /// What a database server wrote in a busy minute.
+    /// Log of a database server in a busy minute.
     pub(crate) log: String,
 }
 
@@ -43,7 +43,7 @@ impl DemoData {
     /// Unpacks what the binary carries.
     ///
     /// # Errors
-    /// Where the binary was built with damaged files.
+    /// The binary was built with damaged files.
     pub(crate) fn unpack() -> io::Result<Self> {
         let schools = unpack(SCHOOLS)?.lines().map(School::parse).collect::<Result<_, _>>()?;
         Ok(Self { schools, log: unpack(LOG)? })

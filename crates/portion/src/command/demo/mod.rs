@@ -4,12 +4,12 @@
 //! [`stdio_client`](crate::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show`
 //! prints them. The Cargo feature `demo` includes all this.
 mod demo_data;
+mod figures;
 mod proof;
 mod report;
 mod serve;
 mod server;
 mod show;
-mod table;
 mod tour;
 
 use std::io::Write;

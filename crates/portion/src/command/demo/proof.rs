@@ -11,7 +11,7 @@ use super::report::{Proof, milliseconds};
 use super::tour::{ReplyNotice, SchoolsPage, TourError, cost, split_notice};
 use crate::stdio_client::{Client, ToolResponse};
 
-/// How long a walk goes on before it shows how far it is.
+/// Time after which a walk shows its progress.
 const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
 /// Walks all pages of whole records from `cursor` and compares them, record by record, with `original`.

@@ -1,4 +1,4 @@
-//! What the demo found, as figures: `--json` prints it, `show` makes it readable.
+//! Figures of the demo: `--json` prints them, `show` formats them.
 use std::time::Duration;
 
 use serde::Serialize;
@@ -21,17 +21,17 @@ pub(crate) struct Report {
 pub(crate) struct Comparison {
     /// The tool's name.
     pub(crate) tool: &'static str,
-    /// What the plain call costs without Portion.
+    /// Cost of the call without Portion.
     pub(crate) directly: Cost,
     /// The same call with Portion between.
     pub(crate) first: Step,
-    /// What a model may ask next.
+    /// Follow-ups that a model may send.
     pub(crate) next: Vec<Step>,
     /// All portions together against the original.
     pub(crate) proof: Proof,
 }
 
-/// What one answer costs.
+/// Cost of one answer.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cost {
     /// Tokens of the text that a model reads, the notice included.
@@ -45,32 +45,32 @@ pub(crate) struct Cost {
 /// One call through Portion and what came of it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Step {
-    /// What it is for.
+    /// Its purpose.
     pub(crate) title: &'static str,
     /// The call as one would write it down, cursors abridged to `cursor`.
     pub(crate) call: String,
-    /// What the answer cost.
+    /// Cost of the answer.
     #[serde(flatten)]
     pub(crate) cost: Cost,
     /// The content as the model sees it.
     #[serde(skip)]
     pub(crate) text: String,
-    /// What Portion says about it.
+    /// Notice of Portion.
     #[serde(skip)]
     pub(crate) notice: String,
 }
 
-/// Whether the portions joined are the original.
+/// Comparison of the joined portions with the original.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Proof {
-    /// What a portion is called here: pages or chunks.
+    /// Name of the portions: pages or chunks.
     pub(crate) portions_are: &'static str,
-    /// How many portions it took.
+    /// Number of portions.
     pub(crate) portions: usize,
-    /// What is counted in them: schools or lines.
+    /// Name of the counted units: schools or lines.
     pub(crate) units_are: &'static str,
-    /// How many of those there were in all.
+    /// Number of units in all portions.
     pub(crate) units: usize,
     /// The tokens of the largest portion.
     pub(crate) largest_tokens: usize,
@@ -78,14 +78,14 @@ pub(crate) struct Proof {
     pub(crate) bytes: usize,
     /// SHA-256 of the portions joined, in hexadecimal digits.
     pub(crate) sha256: String,
-    /// Whether they are the original, byte for byte.
+    /// True if they equal the original, byte for byte.
     pub(crate) identical: bool,
-    /// How long all of it took.
+    /// Time of all calls.
     pub(crate) milliseconds: f64,
 }
 
 impl Report {
-    /// Whether all that was claimed held.
+    /// Returns true if no portion lost anything.
     pub(crate) fn is_lossless(&self) -> bool {
         self.list.proof.identical && self.log.proof.identical
     }

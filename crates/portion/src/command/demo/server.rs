@@ -19,7 +19,7 @@ const INVALID_PARAMS: i64 = -32602;
 /// Answers one JSON-RPC message a line until `input` ends.
 ///
 /// # Errors
-/// Where `input` cannot be read or `output` not written.
+/// `input` cannot be read or `output` cannot be written.
 pub(crate) fn serve(material: &DemoData, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     for line in input.lines() {
         if let Some(reply) = handle_line(material, &line?) {

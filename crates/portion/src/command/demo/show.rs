@@ -2,9 +2,10 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use portion_telemetry::show::{TextCell, TextTable};
 
+use super::figures::{duration_text, grouped};
 use super::report::{Comparison, Cost, Proof, Report, Step};
-use super::table::{Cell, Table, duration_text, grouped};
 use crate::command::excerpt;
 
 /// Columns of the page.
@@ -17,6 +18,9 @@ const FIRST_ROWS: (usize, usize) = (10, 5);
 const NEXT_ROWS: usize = 5;
 /// Columns of the bars that compare tokens.
 const BAR_WIDTH: usize = 24;
+/// Spaces before a table, and between its columns.
+const TABLE_MARGIN: usize = 2;
+const COLUMN_GAP: usize = 3;
 /// Tokens that many models can read at once, to compare with.
 const CONTEXT_WINDOW_TOKENS: usize = 200_000;
 
@@ -44,11 +48,11 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let Comparison { tool, directly, first, next, .. } = comparison;
     write_rule(&format!("{tool}()"), out)?;
-    let mut table = Table::default();
-    table.row(["", "tokens", "bytes", "time"].map(|head| Cell::right(head, FAINT)));
+    let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
+    table.row(["", "tokens", "bytes", "time"].map(|head| right(head, FAINT)));
     table.row(cost_cells("directly", directly, directly.tokens, BAD));
     table.row(cost_cells("through Portion", &first.cost, directly.tokens, GOOD));
-    table.write(out)?;
+    write!(out, "{table}")?;
     let (tokens, windows) = (directly.tokens as f64, directly.tokens as f64 / CONTEXT_WINDOW_TOKENS as f64);
     writeln!(
         out,
@@ -64,13 +68,21 @@ fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     next.iter().try_for_each(|step| write_step(step, out))
 }
 
-fn cost_cells(way: &str, cost: &Cost, of: usize, style: Style) -> [Cell; 5] {
+fn left(text: impl Into<String>, style: Style) -> TextCell {
+    TextCell::left(text).styled(style.render(), style.render_reset())
+}
+
+fn right(text: impl Into<String>, style: Style) -> TextCell {
+    TextCell::right(text).styled(style.render(), style.render_reset())
+}
+
+fn cost_cells(way: &str, cost: &Cost, of: usize, style: Style) -> [TextCell; 5] {
     [
-        Cell::left(way, BOLD),
-        Cell::right(grouped(cost.tokens), style),
-        Cell::right(grouped(cost.bytes), PLAIN),
-        Cell::right(duration_text(cost.milliseconds), PLAIN),
-        Cell::left(bar(cost.tokens, of), style),
+        left(way, BOLD),
+        right(grouped(cost.tokens), style),
+        right(grouped(cost.bytes), PLAIN),
+        right(duration_text(cost.milliseconds), PLAIN),
+        left(bar(cost.tokens, of), style),
     ]
 }
 
@@ -95,18 +107,18 @@ fn write_excerpt(lines: &[String], style: Style, out: &mut dyn Write) -> io::Res
 
 fn write_proofs(proofs: [&Proof; 2], out: &mut dyn Write) -> io::Result<()> {
     write_rule("Nothing is lost", out)?;
-    let mut table = Table::default();
+    let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
     for proof in proofs {
         let verdict = if proof.identical { ("identical ✓", GOOD) } else { ("DIFFERENT ✗", BAD) };
         table.row([
-            Cell::left(format!("all {} {}", grouped(proof.portions), proof.portions_are), BOLD),
-            Cell::right(format!("{} {}", grouped(proof.units), proof.units_are), PLAIN),
-            Cell::right(format!("{} bytes", grouped(proof.bytes)), PLAIN),
-            Cell::right(duration_text(proof.milliseconds), PLAIN),
-            Cell::left(verdict.0, verdict.1),
+            left(format!("all {} {}", grouped(proof.portions), proof.portions_are), BOLD),
+            right(format!("{} {}", grouped(proof.units), proof.units_are), PLAIN),
+            right(format!("{} bytes", grouped(proof.bytes)), PLAIN),
+            right(duration_text(proof.milliseconds), PLAIN),
+            left(verdict.0, verdict.1),
         ]);
     }
-    table.write(out)?;
+    write!(out, "{table}")?;
     writeln!(out)?;
     for Proof { portions_are, largest_tokens, sha256, .. } in proofs {
         let largest = grouped(*largest_tokens);

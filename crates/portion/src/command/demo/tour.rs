@@ -19,7 +19,7 @@ const CLIENT_NAME: &str = "portion-demo";
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// A school that everybody knows, for the drill-down.
 const BERKELEY: &str = r#"{"unitid":110635,"#;
-/// What nobody should have to count by hand.
+/// Questions whose answers would need every record.
 const TOP_STATES_SQL: &str =
     "SELECT state, count(*) AS schools FROM items GROUP BY state ORDER BY schools DESC LIMIT 3";
 const LOG_ERRORS_SQL: &str = "SELECT level, count(*) AS entries, min(time) AS first FROM entries \
@@ -27,7 +27,7 @@ const LOG_ERRORS_SQL: &str = "SELECT level, count(*) AS entries, min(time) AS fi
 /// An entry of many lines, somewhere in the log.
 const DEADLOCK: &str = "ERROR:  deadlock detected";
 
-/// Why the tour could not be finished.
+/// Reason why the tour could not be finished.
 #[derive(Debug, Error)]
 pub(crate) enum TourError {
     #[error("cannot find this program to start it again: {0}")]
@@ -86,9 +86,10 @@ fn compare_list(ways: &mut Clients) -> Result<Comparison, TourError> {
         &json!({"cursor": here, "path": format!("/schools/{berkeley}")}),
     )?;
     let (next, _) = ways.read_portion("The next page", &json!({"cursor": notice.next_cursor()?}))?;
-    let asked = ways.query("A query: schools per state", &json!({"cursor": here, "sql": TOP_STATES_SQL}))?;
+    let query_step =
+        ways.query("A query: schools per state", &json!({"cursor": here, "sql": TOP_STATES_SQL}))?;
     let proof = proof::verify_list(&mut ways.proxied, &here, &schools)?;
-    Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, fewer, one, next], proof })
+    Ok(Comparison { tool, directly: cost(&original), first, next: vec![query_step, fewer, one, next], proof })
 }
 
 fn compare_log(ways: &mut Clients) -> Result<Comparison, TourError> {
@@ -104,9 +105,16 @@ fn compare_log(ways: &mut Clients) -> Result<Comparison, TourError> {
         &json!({"cursor": here, "startLine": line, "endLine": line + 7}),
     )?;
     let (tail, _) = ways.read_portion("The last lines", &json!({"cursor": here, "startLine": -4}))?;
-    let asked = ways.query("A query: errors by severity", &json!({"cursor": here, "sql": LOG_ERRORS_SQL}))?;
+    let query_step =
+        ways.query("A query: errors by severity", &json!({"cursor": here, "sql": LOG_ERRORS_SQL}))?;
     let proof = proof::verify_log(&mut ways.proxied, &here, text)?;
-    Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, next, lines, tail], proof })
+    Ok(Comparison {
+        tool,
+        directly: cost(&original),
+        first,
+        next: vec![query_step, next, lines, tail],
+        proof,
+    })
 }
 
 impl Clients {
@@ -131,8 +139,9 @@ impl Clients {
     ) -> Result<(Step, ReplyNotice), TourError> {
         let answer = self.proxied.call(tool, arguments)?;
         let call = format_call(tool, arguments);
-        let (texts, said) = split_notice(&answer);
-        let step = Step { title, cost: cost(&answer), text: texts.concat(), notice: said.into(), call };
+        let (texts, notice_text) = split_notice(&answer);
+        let step =
+            Step { title, cost: cost(&answer), text: texts.concat(), notice: notice_text.into(), call };
         let notice = ReplyNotice::parse(&step.call, &answer);
         Ok((step, notice))
     }
@@ -144,7 +153,7 @@ impl<'a> SchoolsPage<'a> {
     }
 }
 
-/// What Portion adds to a shaped answer: the last text block.
+/// Returns the texts of a shaped answer and the notice, which is the last text block.
 pub(super) struct ReplyNotice {
     call: String,
     fields: Map<String, Value>,
@@ -179,7 +188,7 @@ pub(super) fn split_notice(answer: &ToolResponse) -> (&[String], &str) {
     }
 }
 
-/// What a model would be charged for an answer, and what it took.
+/// Returns the tokens, bytes and time of an answer.
 pub(super) fn cost(answer: &ToolResponse) -> Cost {
     let tokens = answer.texts.iter().map(|text| tokens(text)).sum();
     Cost { tokens, bytes: answer.bytes, milliseconds: milliseconds(answer.elapsed) }

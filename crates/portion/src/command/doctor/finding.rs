@@ -1,4 +1,4 @@
-//! What `portion doctor` finds.
+//! Findings of `portion doctor`.
 
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub(super) struct Finding {
     pub(super) level: Level,
     /// Name of the check, for programs.
     pub(super) check: &'static str,
-    /// What was checked: a file, a server or an endpoint.
+    /// Subject of the check: a file, a server or an endpoint.
     pub(super) subject: String,
     pub(super) message: String,
     /// Command that mends it.

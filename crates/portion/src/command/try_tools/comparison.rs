@@ -8,7 +8,7 @@ use crate::stdio_client::ToolResponse;
 /// A measured reply, or why there is none.
 pub(super) type Reply = Result<Measured, String>;
 
-/// What a reply costs, and what a model reads of it.
+/// Cost of a reply, and the text that a model reads.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) tokens: usize,

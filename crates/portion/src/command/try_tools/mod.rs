@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         .zip(replies)
         .map(|(call, direct)| Comparison { portion: reply(&mut portion, &call), call, direct })
         .collect();
-    show::print(&comparisons, selection.left, options.json)?;
+    show::print(&comparisons, selection.omitted_count, options.json)?;
     let compared = comparisons.iter().any(Comparison::is_complete);
     Ok(if compared { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -20,7 +20,7 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) struct Selection {
     pub(super) calls: Vec<Call>,
-    pub(super) left: usize,
+    pub(super) omitted_count: usize,
 }
 
 #[derive(Deserialize)]
@@ -74,7 +74,7 @@ pub(super) fn select(list: &RawValue, options: &Options) -> Result<Selection, St
     if !missing.is_empty() {
         return Err(format!("{name} requires {}: give them with --args", missing.join(", ")));
     }
-    Ok(Selection { calls: vec![Call { tool: name.clone(), arguments }], left: 0 })
+    Ok(Selection { calls: vec![Call { tool: name.clone(), arguments }], omitted_count: 0 })
 }
 
 fn select_all(tools: &[Tool]) -> Result<Selection, String> {
@@ -93,8 +93,8 @@ fn select_all(tools: &[Tool]) -> Result<Selection, String> {
                 .to_owned(),
         });
     }
-    let left = calls.len().saturating_sub(MAX_TOOLS);
-    Ok(Selection { calls: calls.into_iter().take(MAX_TOOLS).collect(), left })
+    let omitted_count = calls.len().saturating_sub(MAX_TOOLS);
+    Ok(Selection { calls: calls.into_iter().take(MAX_TOOLS).collect(), omitted_count })
 }
 
 /// Returns arguments to be filled in.

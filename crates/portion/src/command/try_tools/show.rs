@@ -16,13 +16,13 @@ const LINES: usize = 4;
 /// Width of an excerpt, within 80 columns.
 const WIDTH: usize = 74;
 
-pub(super) fn print(comparisons: &[Comparison], left: usize, as_json: bool) -> io::Result<()> {
+pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: bool) -> io::Result<()> {
     if as_json {
         let calls: Vec<Value> = comparisons.iter().map(to_json).collect();
         return writeln!(
             io::stdout().lock(),
             "{:#}",
-            json!({"tokenizer": "o200k", "calls": calls, "left": left})
+            json!({"tokenizer": "o200k", "calls": calls, "left": omitted_count})
         );
     }
     let mut out = anstream::stdout().lock();
@@ -40,8 +40,8 @@ pub(super) fn print(comparisons: &[Comparison], left: usize, as_json: bool) -> i
         write_reply(&mut out, "through Portion", &comparison.portion, &note)?;
         writeln!(out)?;
     }
-    if left > 0 {
-        writeln!(out, "{left} more tools can be tried with --tool NAME.")?;
+    if omitted_count > 0 {
+        writeln!(out, "{omitted_count} more tools can be tried with --tool NAME.")?;
     }
     out.flush()
 }

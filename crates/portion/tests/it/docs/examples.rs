@@ -80,7 +80,7 @@ fn samples(file: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
     if made.success() { Ok(directory) } else { Err("docs/samples.sh failed".into()) }
 }
 
-/// What a command prints, errors included.
+/// Returns the output of a command, errors included.
 fn output(command: &str, directory: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let binary = Path::new(env!("CARGO_BIN_EXE_portion")).parent().map(Path::to_path_buf).unwrap_or_default();
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the pages say stays true: commands are run, and lists are held against the program.
+//! Checks the documentation: commands are run, and lists are compared with the program.
 //!
 //! `UPDATE_DOCS=1 cargo test -p portion --test it docs` writes outputs and the command reference anew;
 //! look at the difference before it is committed.

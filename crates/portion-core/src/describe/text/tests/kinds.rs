@@ -78,7 +78,7 @@ fn access_logs() {
 fn letters() {
     let lines = ["D Window: a", "E Parcel: b", "D Window: c", "I Power: d"];
     let lines =
-        lines.iter().enumerate().map(|(n, said)| format!("03-17 16:13:3{n}.811  1702  2395 {said}\n"));
+        lines.iter().enumerate().map(|(n, message)| format!("03-17 16:13:3{n}.811  1702  2395 {message}\n"));
     check(
         &lines.collect::<String>(),
         300,

@@ -47,8 +47,8 @@ impl Pacer {
 
 /// Returns the delay before a retry; `attempt` counts from 0.
 pub(super) fn retry_delay(headers: Option<&HeaderMap>, attempt: u32) -> Duration {
-    let asked = headers.and_then(|headers| retry_after(headers, SystemTime::now()));
-    asked.unwrap_or_else(|| INITIAL_RETRY_DELAY * 2_u32.pow(attempt.min(6)) + jitter())
+    let requested = headers.and_then(|headers| retry_after(headers, SystemTime::now()));
+    requested.unwrap_or_else(|| INITIAL_RETRY_DELAY * 2_u32.pow(attempt.min(6)) + jitter())
 }
 
 /// Returns the delay that `Retry-After` asks for: seconds or a date.

@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    fn drawn(width: u16, height: u16, state: &ViewState, found: &TopData) -> String {
+    fn rendered(width: u16, height: u16, state: &ViewState, found: &TopData) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is memory");
         terminal.draw(|frame| draw(frame, state, found)).expect("it is memory");
         let buffer = terminal.backend().buffer();
@@ -105,8 +105,8 @@ mod tests {
     }
 
     fn check(width: u16, height: u16, state: &ViewState, found: &TopData, expect: &str) {
-        let drawn = drawn(width, height, state, found);
-        assert_eq!(drawn, expect, "\n{drawn}");
+        let rendered = rendered(width, height, state, found);
+        assert_eq!(rendered, expect, "\n{rendered}");
     }
 
     #[test]
@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn the_line_of_tokens_is_of_the_time_that_figures_are_of() {
-        let drawn = drawn(30, 16, &ViewState::new(Duration::from_mins(5)), &found());
-        let lowest = drawn.lines().nth(6).expect("it is below the title");
+        let rendered = rendered(30, 16, &ViewState::new(Duration::from_mins(5)), &found());
+        let lowest = rendered.lines().nth(6).expect("it is below the title");
         assert!(
             lowest.chars().count() == 30 && !lowest.contains(' '),
-            "each of its minutes has some:\n{drawn}"
+            "each of its minutes has some:\n{rendered}"
         );
     }
 
@@ -168,15 +168,15 @@ mod tests {
             ..ViewState::new(Duration::from_mins(1))
         };
         for (width, height) in [(1, 1), (3, 40), (200, 2), (59, 5), (10, 10)] {
-            let drawn = drawn(width, height, &state, &found());
+            let rendered = rendered(width, height, &state, &found());
             assert!(
-                !drawn.contains(|character: char| character.is_control() && character != '\n'),
-                "{drawn:?}"
+                !rendered.contains(|character: char| character.is_control() && character != '\n'),
+                "{rendered:?}"
             );
         }
         let nothing =
             TopData { error: Some("\u{7}telemetry cannot be read".to_owned()), ..TopData::default() };
-        assert!(drawn(60, 10, &state, &nothing).contains("\u{fffd}telemetry cannot be read"));
+        assert!(rendered(60, 10, &state, &nothing).contains("\u{fffd}telemetry cannot be read"));
     }
 
     const ENDPOINTS: &str = "\

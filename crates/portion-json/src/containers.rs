@@ -1,0 +1,77 @@
+//! Steps through the members of an object and the items of an array.
+//!
+//! ```
+//! use portion_json::containers::{items, members};
+//! use portion_json::span::Span;
+//!
+//! let text = r#"{"ids": [1, 2]}"#;
+//! let ids = members(text, Span::new(0, text.len())).next().expect("a member");
+//! assert_eq!(ids.key.slice(text), "\"ids\"");
+//! assert_eq!(items(text, ids.value).count(), 2);
+//! ```
+
+use crate::scan::JsonReader;
+use crate::span::Span;
+
+/// A member of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Span of the key, quotes included.
+    pub key: Span,
+    /// Span of the value.
+    pub value: Span,
+}
+
+impl Member {
+    /// Returns the span of key and value.
+    pub fn span(self) -> Span {
+        Span { start: self.key.start, end: self.value.end }
+    }
+}
+
+/// Yields the members of the object at a span, in order, up to the first error; none if it is not an object.
+pub fn members(text: &str, object: Span) -> impl Iterator<Item = Member> + use<'_> {
+    let mut reader = JsonReader::resume(text, object.start as usize);
+    let mut is_open = !object.is_empty() && reader.enter_object().is_ok();
+    std::iter::from_fn(move || {
+        let key = if is_open { reader.next_key().ok().flatten() } else { None };
+        let member = key.and_then(|key| Some(Member { key, value: reader.skip().ok()? }));
+        is_open = member.is_some();
+        member
+    })
+}
+
+/// Yields the items of the array at a span, in order, up to the first error; none if it is not an array.
+pub fn items(text: &str, array: Span) -> impl Iterator<Item = Span> + use<'_> {
+    let mut reader = JsonReader::resume(text, array.start as usize);
+    let mut is_open = !array.is_empty() && reader.enter_array().is_ok();
+    std::iter::from_fn(move || {
+        is_open = is_open && reader.next_item() == Ok(true);
+        let item = if is_open { reader.skip().ok() } else { None };
+        is_open = item.is_some();
+        item
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &[&str]) {
+        let whole = Span::new(0, text.len());
+        let members: Vec<&str> = members(text, whole).map(|member| member.span().slice(text)).collect();
+        let items: Vec<&str> = items(text, whole).map(|item| item.slice(text)).collect();
+        assert_eq!([members, items].concat(), expect, "{text}");
+    }
+
+    #[test]
+    fn containers_are_read_up_to_the_first_error() {
+        check(r#"{"a": [1, 2], "b":{"c":3}}"#, &[r#""a": [1, 2]"#, r#""b":{"c":3}"#]);
+        check(r#" [1, {"a":2}, "x"]"#, &["1", r#"{"a":2}"#, r#""x""#]);
+        check(r#"{"a":1,"b":"#, &[r#""a":1"#]);
+        check("[1,2", &["1", "2"]);
+        for empty in ["", "{}", "[]", "7", "null"] {
+            check(empty, &[]);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Parses dates and times.
+
+use super::{CivilDate, Timestamp};
+
+/// Longest time of ISO 8601, in bytes: nine decimals and a zone.
+const MAX_ISO_BYTES: usize = 40;
+
+impl Timestamp {
+    /// Parses ISO 8601, with a space or `T`; also `2024/05/01`, `01 May 2024`, `May 1, 2024`.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > 64 {
+            return None;
+        }
+        let (date, rest) = iso_date(text).or_else(|| named_month(text))?;
+        if !(1..=12).contains(&date.month) || !(1..=date.days_of_month()).contains(&date.day) {
+            return None;
+        }
+        let timestamp = Self::from_days(date.days());
+        let time = rest.trim_start_matches(',');
+        if time.is_empty() {
+            return Some(timestamp);
+        }
+        let separator = time.chars().next().filter(|c| matches!(c, 'T' | 't' | ' '))?;
+        let (seconds, nanos, zone) = time_of_day(time[1..].trim_start())?;
+        let (ahead, is_zoned) = if zone.is_empty() { (0, false) } else { (zone_offset(zone)?, true) };
+        let seconds = timestamp.seconds + seconds - ahead;
+        Some(Self { seconds, nanos, is_date: false, separator: separator.to_ascii_uppercase(), is_zoned })
+    }
+
+    /// Parses ISO 8601 with year, month and day: `2024-05-01`, `2024-05-01 10:20`, `2024-05-01T10:20:30.5+02:00`.
+    pub fn parse_iso(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let is_iso = (10..=MAX_ISO_BYTES).contains(&bytes.len())
+            && bytes[4] == b'-'
+            && bytes[7] == b'-'
+            && bytes.get(10).is_none_or(|sign| matches!(sign, b'T' | b't' | b' '));
+        if is_iso { Self::parse(text) } else { None }
+    }
+}
+
+/// Parses `2024-05-01` or `2024/05/01`. Returns the rest of the text.
+fn iso_date(text: &str) -> Option<(CivilDate, &str)> {
+    let (year, rest) = digits(text, 4)?;
+    let sign = rest.chars().next().filter(|c| matches!(c, '-' | '/'))?;
+    let (month, rest) = digits(&rest[1..], 2)?;
+    if rest.is_empty() && sign == '-' {
+        return Some((CivilDate { year, month, day: 1 }, rest));
+    }
+    let (day, rest) = digits(rest.strip_prefix(sign)?, 2)?;
+    Some((CivilDate { year, month, day }, rest))
+}
+
+/// Parses `01 May 2024`, `May 1, 2024` or `Wed, 01 May 2024`. Returns the rest of the text.
+fn named_month(text: &str) -> Option<(CivilDate, &str)> {
+    let (mut day, mut month, mut year, mut rest) = (None, None, None, text);
+    for _ in 0..4 {
+        rest = rest.trim_start_matches([' ', ',', '-']);
+        let end = rest.find([' ', ',', '-']).unwrap_or(rest.len());
+        let word = &rest[..end];
+        rest = &rest[end..];
+        match word.parse::<i64>() {
+            Ok(n) if word.len() == 4 => year = Some(n),
+            Ok(n) if word.len() <= 2 && day.is_none() => day = Some(n),
+            Ok(_) => return None,
+            Err(_) => month = month_number(word).or(month),
+        }
+        if let (Some(day), Some(month), Some(year)) = (day, month, year) {
+            return Some((CivilDate { year, month, day }, rest));
+        }
+    }
+    None
+}
+
+/// English names of the months.
+pub const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+/// English names of the days of the week, from Sunday.
+pub const WEEKDAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/// Returns the number of a month by its English name or the first three letters.
+pub fn month_number(word: &str) -> Option<i64> {
+    let is_named = |name: &&str| {
+        name.eq_ignore_ascii_case(word) || word.len() == 3 && name[..3].eq_ignore_ascii_case(word)
+    };
+    MONTHS.iter().position(is_named).map(|at| at as i64 + 1)
+}
+
+/// Parses `10:20` or `10:20:30.5`. Returns seconds, nanoseconds and the rest.
+fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
+    let (hour, rest) = digits(text, 2)?;
+    let (minute, mut rest) = digits(rest.strip_prefix(':')?, 2)?;
+    let (mut second, mut nanos) = (0, 0);
+    if let Some(more) = rest.strip_prefix(':') {
+        (second, rest) = digits(more, 2)?;
+        if let Some(fraction) = rest.strip_prefix(['.', ',']) {
+            let length = fraction.bytes().take_while(u8::is_ascii_digit).count();
+            let kept = length.min(9);
+            nanos = fraction.get(..kept)?.parse::<u32>().ok()?.checked_mul(10_u32.pow(9 - kept as u32))?;
+            rest = fraction.get(length..)?;
+        }
+    }
+    let is_valid = hour <= 24 && minute < 60 && second <= 60;
+    is_valid.then_some((hour * 3_600 + minute * 60 + second, nanos, rest.trim_start()))
+}
+
+/// Returns the offset of a zone in seconds.
+fn zone_offset(text: &str) -> Option<i64> {
+    if matches!(text, "Z" | "z" | "UTC" | "GMT") {
+        return Some(0);
+    }
+    let (sign, rest) = match text.chars().next()? {
+        '+' => (1, &text[1..]),
+        '-' => (-1, &text[1..]),
+        _ => return None,
+    };
+    let (hours, rest) = digits(rest, 2)?;
+    let minutes = match rest.strip_prefix(':').unwrap_or(rest) {
+        "" => 0,
+        two => digits(two, 2).filter(|(_, rest)| rest.is_empty())?.0,
+    };
+    (hours < 24 && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60))
+}
+
+/// Parses exactly so many digits. Returns the rest of the text.
+pub fn digits(text: &str, count: usize) -> Option<(i64, &str)> {
+    let number = text.get(..count).filter(|part| part.bytes().all(|b| b.is_ascii_digit()))?;
+    Some((number.parse().ok()?, text.get(count..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Timestamp;
+
+    fn check(text: &str, seconds: Option<i64>) {
+        assert_eq!(Timestamp::parse_iso(text).map(|timestamp| timestamp.seconds), seconds, "{text}");
+    }
+
+    #[test]
+    fn iso_times_are_read_as_written() {
+        check("1970-01-01", Some(0));
+        check("1969-12-31", Some(-86_400));
+        check("2024-05-01T10:20:30Z", Some(1_714_558_830));
+        check("2024-05-01 10:20:30", Some(1_714_558_830));
+        check("2024-05-01 10:20:30 UTC", Some(1_714_558_830));
+        check("2024-05-01T12:20:30.123456+02:00", Some(1_714_558_830));
+        check("2024-05-01T03:20:30-0700", Some(1_714_558_830));
+        check("2024-05-01T10:20", Some(1_714_558_800));
+        for other in [
+            "2024-13-01",
+            "2024-00-00",
+            "2024-02-30",
+            "2022-2023",
+            "2024-05",
+            "2024/05/01",
+            "2024-05-01x",
+            "2024-05-01T",
+            "2024-05-01T10:20+25",
+            "12345-67-8",
+            "",
+            "ä2024-1-1",
+        ] {
+            check(other, None);
+        }
+    }
+}
