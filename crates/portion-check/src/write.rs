@@ -129,10 +129,7 @@ fn check_style(lines: &[&str]) -> Result<(), WriteError> {
         text.contains(':')
             && keys.map(|key| key.trim().trim_matches(['"', '\''])).any(|key| key == "endpoints")
     };
-    match servers.any(|(_, line)| names_endpoints(line)) {
-        true => Err(WriteError::ServerEndpoints),
-        false => Ok(()),
-    }
+    if servers.any(|(_, line)| names_endpoints(line)) { Err(WriteError::ServerEndpoints) } else { Ok(()) }
 }
 
 /// Returns true for a line of the section: indented, or without content.
