@@ -101,7 +101,7 @@ impl Backend for Bridge {
                 self.warn_of_query();
             }
             let response = if request.method == Method::POST {
-                self.handle_post(request).await
+                Box::pin(self.handle_post(request)).await
             } else {
                 self.handle_other(request)
             };

@@ -410,13 +410,10 @@ impl McpProcessor {
         let (split, cursor) = {
             let server_info = self.server_info();
             let tool = server_info.catalog.tool(&endpoint.name);
-            let controls = caller.rule.controls(caller.shaping_mode);
-            // Another Portion behind this one has the same argument. A cursor of this one is answered here.
-            let own_cursor = walk::string_member(text, arguments, "cursor")
-                .is_some_and(|cursor| self.gateway.has_issued(&caller, &cursor));
+            let own_cursor = self.has_own_cursor(&caller, text, arguments);
             let ours = |control: &str| {
                 own_cursor
-                    || tool.is_some_and(|tool| match controls {
+                    || tool.is_some_and(|tool| match caller.rule.controls(caller.shaping_mode) {
                         // An advertised control belongs to the gateway, even if a later configuration disables
                         // controls.
                         Some(false) => tool.advertises(control),
@@ -463,6 +460,13 @@ impl McpProcessor {
             reuse_key: reuse,
             is_nested: false,
         })
+    }
+
+    /// Returns true if the arguments have a cursor of this gateway. The tool of another Portion behind this one has an
+    /// argument of that name, too.
+    fn has_own_cursor(&self, caller: &Caller, text: &str, arguments: Span) -> bool {
+        let cursor = walk::string_member(text, arguments, "cursor");
+        cursor.is_some_and(|cursor| self.gateway.has_issued(caller, &cursor))
     }
 
     /// Returns the caller of a built-in tool, and the cursor among the arguments.
