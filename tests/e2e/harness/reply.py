@@ -25,8 +25,16 @@ class Reply:
     @property
     def texts(self):
         """The payload's texts: all but the notice's."""
-        last = self.all_texts[-1:]
-        return self.all_texts[:-1] if self.notice and last and _json(last[0]) == self.notice else self.all_texts
+        return self.all_texts[:-1] if self.text_notice is not None else self.all_texts
+
+    @property
+    def text_notice(self):
+        """The notice in the last text block, which holds what a model acts on, or the full notice."""
+        last = _json(self.all_texts[-1]) if self.notice and self.all_texts else None
+        if not isinstance(last, dict) or not isinstance(last.get("meta"), dict):
+            return None
+        is_same = all(last.get(key) in (None, self.notice.get(key)) for key in ("nextCursor", "totalCount", "cut", "notShown"))
+        return last if is_same and last.get("nextCursor") == self.next else None
 
     @property
     def text(self):
@@ -78,7 +86,7 @@ def lawful(result, budget=BUDGET):
         assert not result.get("isError"), "an error carries no structured content"
     assert len(json.dumps(result, ensure_ascii=False).encode()) <= WIRE_BYTES
     if "content" in result:
-        assert _json(reply.all_texts[-1]) == reply.notice, "the last text block is the notice"
+        assert reply.text_notice is not None, "the last text block is the notice"
     assert reply.meta["cursor"] and reply.meta["kind"]
     assert 0 <= reply.meta["budgetUsed"] <= 1 and reply.meta["budgetRemaining"] >= 0
     for cursor in filter(None, (reply.meta["cursor"], reply.next)):

@@ -1,6 +1,6 @@
 //! Values in force for keys that were not configured.
 
-use portion_core::policy::{ClientLimits, Policy, PolicyProfile, RowStyle};
+use portion_core::policy::{ClientLimits, FirstRows, Policy, PolicyProfile, RowStyle};
 
 use super::Cascade;
 use crate::key::Key;
@@ -33,6 +33,9 @@ pub(super) fn policy_limit(policy: &Policy, key: &str) -> Option<Value> {
         "fallbackByteLimit" => size(policy.fallback_byte_limit),
         "defaultPageSize" => whole(policy.default_page_size),
         "maxPageSize" => whole(policy.max_page_size),
+        "firstRows" => {
+            Some(Value::Choice(if policy.first_rows == FirstRows::Sample { "sample" } else { "page" }))
+        }
         "rows" => Some(Value::Choice(if policy.rows == RowStyle::Auto { "auto" } else { "objects" })),
         _ => None,
     }

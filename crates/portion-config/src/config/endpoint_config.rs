@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use portion_core::missing_codes::MissingCodes;
 use portion_core::policy::{
-    EnvelopeMode, FillStrategy, LimitOverrides, MetadataMode, MetadataStyle, NamedSection, OrderStrategy,
-    PolicyProfile, RenderOptions, RowStyle, StripRule, Techniques,
+    EnvelopeMode, FillStrategy, FirstRows, LimitOverrides, MetadataMode, MetadataStyle, NamedSection,
+    OrderStrategy, PolicyProfile, RenderOptions, RowStyle, StripRule, Techniques,
 };
 use portion_core::redact::RedactionRules;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions};
@@ -68,6 +68,9 @@ impl Cascade<'_> {
             rows: self
                 .choice("rows")
                 .map(|word| if word == "auto" { RowStyle::Auto } else { RowStyle::Objects }),
+            first_rows: self
+                .choice("firstRows")
+                .map(|word| if word == "sample" { FirstRows::Sample } else { FirstRows::Page }),
             strategy: self.choice("strategy").map(|word| match word {
                 "plain" => OrderStrategy::Plain,
                 "ranked" => OrderStrategy::Ranked,
@@ -102,10 +105,10 @@ impl Cascade<'_> {
                 query: on("query"),
             },
             is_compact: self.choice("compact") == Some("always"),
-            metadata: if self.choice("metadata") == Some("always") {
-                MetadataMode::Always
-            } else {
-                MetadataMode::WhenShaped
+            metadata: match self.choice("metadata") {
+                Some("always") => MetadataMode::Always,
+                Some("full") => MetadataMode::Full,
+                _ => MetadataMode::WhenShaped,
             },
             metadata_style: match self.choice("metadataStyle") {
                 Some("snake") => MetadataStyle::Snake,

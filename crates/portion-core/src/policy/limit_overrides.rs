@@ -3,7 +3,9 @@
 //!
 //! Client limits only ever lower a limit, and never a configured one.
 
-use super::{FillStrategy, MIN_BUDGET, MIN_BYTE_LIMIT, OrderStrategy, Policy, RenderOptions, RowStyle};
+use super::{
+    FillStrategy, FirstRows, MIN_BUDGET, MIN_BYTE_LIMIT, OrderStrategy, Policy, RenderOptions, RowStyle,
+};
 
 /// The configured limits; the others are `None`. The members are those of [`Policy`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +27,8 @@ pub struct LimitOverrides {
     pub chunk_lines: Option<usize>,
     pub warn_at: Option<f64>,
     pub rows: Option<RowStyle>,
+    /// See [`Policy::first_rows`].
+    pub first_rows: Option<FirstRows>,
     pub strategy: Option<OrderStrategy>,
     pub fill: Option<FillStrategy>,
     /// Profile that limits with `None` are taken from.
@@ -129,6 +133,7 @@ impl LimitOverrides {
             chunk_lines: self.chunk_lines.unwrap_or(base.chunk_lines),
             warn_at: self.warn_at.unwrap_or(base.warn_at),
             rows: self.rows.unwrap_or(base.rows),
+            first_rows: self.first_rows.unwrap_or(base.first_rows),
             strategy: self.strategy.unwrap_or(base.strategy),
             fill: self.fill.unwrap_or(base.fill),
             render_options: self.render_options.clone(),
@@ -156,6 +161,7 @@ impl From<&Policy> for LimitOverrides {
             chunk_lines: Some(policy.chunk_lines),
             warn_at: Some(policy.warn_at),
             rows: Some(policy.rows),
+            first_rows: Some(policy.first_rows),
             strategy: Some(policy.strategy),
             fill: Some(policy.fill),
             profile: PolicyProfile::Default,
@@ -168,7 +174,7 @@ impl From<&Policy> for LimitOverrides {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{ClientLimits, LimitOverrides, Policy, PolicyProfile, RowStyle};
+    use super::{ClientLimits, FirstRows, LimitOverrides, Policy, PolicyProfile, RowStyle};
 
     fn check(given: &LimitOverrides, client: ClientLimits, expect: &Policy) {
         assert_eq!(given.resolve(client), *expect, "{given:?} {client:?}");
@@ -228,6 +234,7 @@ mod tests {
             reply_target: 1_200,
             token_budget_threshold: 1_800,
             rows: RowStyle::Auto,
+            first_rows: FirstRows::Sample,
             ..base()
         };
         check(&LimitOverrides { profile: PolicyProfile::Lean, ..none }, tokens(1_800), &lean);

@@ -8,7 +8,7 @@ mod strip_rule;
 use thiserror::Error;
 
 pub use limit_overrides::{ClientLimits, LimitOverrides, PolicyProfile};
-pub use modes::{FillStrategy, OrderStrategy, RowStyle};
+pub use modes::{FillStrategy, FirstRows, OrderStrategy, RowStyle};
 pub use render_options::{
     EnvelopeMode, MetadataMode, MetadataStyle, NamedSection, RenderOptions, StructuredMode, Techniques,
 };
@@ -54,6 +54,8 @@ pub struct Policy {
     pub warn_at: f64,
     /// Format of the records of a page.
     pub rows: RowStyle,
+    /// Content of a first reply.
+    pub first_rows: FirstRows,
     /// Order of a list when the request asks for none.
     pub strategy: OrderStrategy,
     /// Selection of ranked records when not all fit.
@@ -81,6 +83,7 @@ impl Default for Policy {
             chunk_lines: 200,
             warn_at: 0.8,
             rows: RowStyle::Objects,
+            first_rows: FirstRows::Page,
             strategy: OrderStrategy::Auto,
             fill: FillStrategy::Stop,
             render_options: RenderOptions::default(),
@@ -124,7 +127,8 @@ impl Policy {
     #[must_use]
     pub fn lean(self) -> Self {
         let hard_cap = self.token_budget_threshold.max(4_000);
-        Self { reply_target: 1_200, hard_cap, rows: RowStyle::Auto, ..self }
+        let (rows, first_rows) = (RowStyle::Auto, FirstRows::Sample);
+        Self { reply_target: 1_200, hard_cap, rows, first_rows, ..self }
     }
 
     /// Returns the profile `soft`: pages so large that few lists are paged, as a start.

@@ -10,6 +10,16 @@ pub enum RowStyle {
     Auto,
 }
 
+/// Content of a first reply beside its description of the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstRows {
+    /// A page of records, or a chunk of text.
+    #[default]
+    Page,
+    /// A few records or lines as an example.
+    Sample,
+}
+
 /// Order of a list when the request asks for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderStrategy {

@@ -13,7 +13,7 @@ pub struct RenderOptions {
     pub techniques: Techniques,
     /// True if JSON that passes whole is minified.
     pub is_compact: bool,
-    /// Condition for adding a notice.
+    /// Condition for adding a notice, and its extent in text.
     pub metadata: MetadataMode,
     /// Style of the keys of a notice.
     pub metadata_style: MetadataStyle,
@@ -77,13 +77,15 @@ impl Default for Techniques {
     }
 }
 
-/// Condition for adding a notice to a reply.
+/// Condition for adding a notice to a reply, and its extent in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataMode {
-    /// If something was left out.
+    /// If something was left out; in text, what a model acts on.
     #[default]
     WhenShaped,
-    /// Always.
+    /// If something was left out; in full.
+    Full,
+    /// Always; in full.
     Always,
 }
 

@@ -27,9 +27,15 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         spot.required_count.filter(|_| size.is_some() || spot.pagination.is_some()).map(|of| of as usize);
     // If the caller gave the size of the reply, the chunk may use all of it.
     let usual = !range && !spot.has_explicit_size;
+    let is_sample = usual && of.is_none() && size.is_none() && spot.is_sample();
+    let sample_tokens = spot.policy.reply_target / SAMPLE_SHARE;
     let limits = ChunkLimits {
         counter: room.counter,
-        max_tokens: if usual && of.is_none() { room.tokens.min(spot.policy.chunk_size) } else { room.tokens },
+        max_tokens: match (is_sample, usual && of.is_none()) {
+            (true, _) => room.tokens.min(sample_tokens),
+            (false, true) => room.tokens.min(spot.policy.chunk_size),
+            (false, false) => room.tokens,
+        },
         max_lines: of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
         max_bytes: room.bytes,
     };
@@ -55,6 +61,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         drawn.pagination = (from < to).then_some(Pagination {
             part_index: part,
             page_size: size,
+            is_sample,
             first_page_count: None,
             kept_fields: None,
         });
@@ -82,13 +89,16 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     drawn
 }
 
+/// Part of the reply target that a sample of a text takes, as a divisor.
+const SAMPLE_SHARE: usize = 8;
+
 /// Returns the query hint for a kind of text: the table that its records are.
 fn query_hint(chunker: &str) -> &'static str {
     match chunker {
-        "log" => "find or sql: … FROM entries(time,level,text)",
+        "log" => "find or sql: … FROM entries(start_line,time,level,text)",
         "table" => "find or sql: … FROM items",
         chunk::MARKDOWN => "find or sql: … FROM sections(title,text)",
-        _ => "find",
+        _ => "find or sql: … FROM lines(number,text)",
     }
 }
 

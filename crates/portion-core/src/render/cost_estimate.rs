@@ -57,8 +57,8 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
 
     /// Tokens of the text form, with its envelope or its notice.
     pub(super) fn text_tokens(&self, enveloped: Option<&String>, notice: &NoticeText) -> usize {
-        let (told, free) =
-            enveloped.map_or((&notice.text, false), |json| (json, self.envelope_uncharged == Some(true)));
+        let (told, free) = enveloped
+            .map_or((&notice.model_text, false), |json| (json, self.envelope_uncharged == Some(true)));
         self.charged_tokens + self.uncharged_tokens + self.token_cost(told, free)
     }
 
@@ -79,8 +79,9 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         if self.uncharged_tokens == 0 && !free_envelope && !self.structured_uncharged {
             return told;
         }
-        let cost = |json: &String, free: bool| self.token_cost(if free { &notice.text } else { json }, false);
-        let as_text = self.charged_tokens + cost(enveloped.unwrap_or(&notice.text), free_envelope);
+        let cost =
+            |json: &String, free: bool| self.token_cost(if free { &notice.full_text } else { json }, false);
+        let as_text = self.charged_tokens + cost(enveloped.unwrap_or(&notice.model_text), free_envelope);
         structured.map_or(as_text, |json| cost(json, self.structured_uncharged).max(as_text))
     }
 
@@ -92,11 +93,15 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         notice: &NoticeText,
     ) -> usize {
         let shown = self.piece_bytes(pieces);
-        // An envelope contains the notice, so it is repeated only in `_meta`.
-        let notices = if self.envelope_uncharged == Some(false) { 1 } else { NOTICE_COPIES };
+        // `_meta` has the full notice. An envelope contains it, and other texts are followed by their own.
+        let beside = match self.envelope_uncharged {
+            Some(false) => 0,
+            Some(true) => (NOTICE_COPIES - 1) * notice.full_text.len(),
+            None => (NOTICE_COPIES - 1) * notice.model_text.len(),
+        };
         let structured = structured
-            .map_or(0, |json| if self.structured_uncharged { notice.text.len() } else { json.len() });
-        shown + notices * notice.text.len() + structured
+            .map_or(0, |json| if self.structured_uncharged { notice.full_text.len() } else { json.len() });
+        shown + notice.full_text.len() + beside + structured
     }
 
     /// Returns the wire bytes of the larger form, without the notice.
@@ -107,7 +112,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         notice: &NoticeText,
     ) -> usize {
         let structured = structured.filter(|_| !self.structured_uncharged);
-        let structured = structured.map_or(0, |json| json.len().saturating_sub(notice.text.len()));
+        let structured = structured.map_or(0, |json| json.len().saturating_sub(notice.full_text.len()));
         self.piece_bytes(pieces).max(structured)
     }
 

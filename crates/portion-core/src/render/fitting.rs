@@ -188,7 +188,7 @@ mod tests {
     use crate::render::budget::RemainingBudget;
     use crate::render::notice::Detail;
     use crate::render::walk::PartWalk;
-    use crate::render::{Candidate, Context, ReplyLimits};
+    use crate::render::{Candidate, Context, NoticeSize, ReplyLimits};
     use crate::snapshot::capture;
     use crate::view::{Request, resolve};
     use portion_tokens::Tokenizer;
@@ -232,7 +232,7 @@ mod tests {
         };
         let walk = PartWalk::new(&snapshot, &asked, &cx, true, None);
         let limits = ReplyLimits::for_reply(&snapshot, &asked, policy, true);
-        let usual = limits.budget_without_notice(Detail::Full, true, None, counter, 0);
+        let usual = limits.budget_without_notice(Detail::Full, NoticeSize::WithNames, None, counter, 0);
         // The whole limits are always too much, because the notice needs space.
         let all = RemainingBudget { counter, tokens: limits.tokens, bytes: limits.bytes };
         for first in [usual, all] {

@@ -41,6 +41,7 @@ mod fitting;
 mod follow_up_call;
 mod inline_parts;
 mod list_wrapper;
+mod model_notice;
 mod notice;
 mod notice_text;
 mod numbered_pages;
@@ -151,6 +152,29 @@ const NOTICE_COPIES: usize = 3;
 /// Levels of notice detail, in the order in which they are tried, and the attempts at each.
 const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Essential, 3), (Detail::Minimal, 16)];
 
+/// Size of the fixed part of a notice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NoticeSize {
+    /// Cursors and totals, without lists of names.
+    Short,
+    /// All facts, without lists of names.
+    Plain,
+    /// All facts and lists of names.
+    WithNames,
+}
+
+impl NoticeSize {
+    fn for_reply(asked: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Self {
+        if !fresh && !model_notice::is_full_in_text(cx.policy, cx.read_call) {
+            Self::Short
+        } else if asked.view.top_count().is_some() {
+            Self::Plain
+        } else {
+            Self::WithNames
+        }
+    }
+}
+
 /// Limits of each form of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct ReplyLimits {
@@ -173,17 +197,19 @@ impl ReplyLimits {
     fn budget_without_notice<'c>(
         self,
         detail: Detail,
-        names: bool,
+        size: NoticeSize,
         telling: Option<&Description>,
         counter: &'c dyn TokenCounter,
         media: usize,
     ) -> RemainingBudget<'c> {
+        let names = size == NoticeSize::WithNames;
+        let fixed = if size == NoticeSize::Short { 80 } else { 190 };
         let told = telling.map_or((0, 0), |telling| (telling.tokens, NOTICE_COPIES * telling.bytes));
         let share = |of: usize| if names { self.tokens.saturating_sub(media) / of } else { 0 };
         let (tokens, bytes) = match detail {
-            Detail::Full => (190 + share(10) + told.0, (self.bytes / 6).min(6_000) + told.1),
-            Detail::Essential => (190 + share(20), (self.bytes / 6).min(6_000)),
-            Detail::Minimal => (150, (self.bytes / 6).min(1_000)),
+            Detail::Full => (fixed + share(10) + told.0, (self.bytes / 6).min(6_000) + told.1),
+            Detail::Essential => (fixed + share(20), (self.bytes / 6).min(6_000)),
+            Detail::Minimal => (fixed.min(150), (self.bytes / 6).min(1_000)),
         };
         let (tokens, bytes) = (self.tokens.saturating_sub(tokens), self.bytes.saturating_sub(bytes));
         RemainingBudget { counter, tokens: tokens.max(1), bytes: bytes.max(1) }
@@ -202,7 +228,7 @@ pub(crate) fn item_costs(
 ) -> (usize, Vec<usize>) {
     let room = ReplyLimits::for_reply(snapshot, asked, policy, true).budget_without_notice(
         Detail::Full,
-        false,
+        NoticeSize::Plain,
         None,
         counter,
         0,
@@ -256,9 +282,9 @@ fn render_within_limits(
     let telling = telling.as_ref();
     let walk = PartWalk::new(snapshot, asked, cx, fresh, telling).with_unshown(not_shown);
     let mut all = Attempts::new(&walk, limits);
+    let size = NoticeSize::for_reply(asked, cx, fresh);
     for (detail, attempts) in ATTEMPTS {
-        let names = asked.view.top_count().is_none();
-        let room = limits.budget_without_notice(detail, names, telling, cx.counter, media);
+        let room = limits.budget_without_notice(detail, size, telling, cx.counter, media);
         // If little budget remains for the content, the notice gets shorter.
         let told = telling.filter(|_| detail == Detail::Full).map_or(0, |telling| telling.tokens);
         let least = match detail {
@@ -274,8 +300,7 @@ fn render_within_limits(
     // The smallest budgets hold the shortest notice only if its cursors are charged what they really cost.
     let walk = PartWalk { charges_cursors: false, ..walk };
     let mut all = Attempts::new(&walk, limits);
-    let names = asked.view.top_count().is_none();
-    let room = limits.budget_without_notice(Detail::Minimal, names, telling, cx.counter, media);
+    let room = limits.budget_without_notice(Detail::Minimal, size, telling, cx.counter, media);
     let none = ReplyLimits { tokens: 0, bytes: 0 };
     all.largest(Detail::Minimal, room, none, 16).unwrap_or_else(|| all.cheapest())
 }
@@ -371,13 +396,15 @@ impl Candidate {
         }
         let bytes = bill.charged_bytes(&text.pieces, structured.as_ref(), &notice);
         let larger_form_bytes = bill.larger_form_bytes(&text.pieces, structured.as_ref(), &notice);
-        let notice_tokens = bill.notice_tokens(&notice.text);
-        let (pieces, notice, enveloped) = (text.pieces, notice.text, opened.is_some());
+        let is_full = structured.is_some() || opened.is_some();
+        let notice_tokens = bill.notice_tokens(if is_full { &notice.full_text } else { &notice.model_text });
+        let (pieces, enveloped) = (text.pieces, opened.is_some());
         Self {
             portion: Portion {
                 pieces,
                 structured,
-                notice,
+                notice: notice.full_text,
+                text_notice: notice.model_text,
                 is_enveloped: enveloped,
                 whole_value,
                 is_whole: walk.is_whole,

@@ -55,6 +55,21 @@ pub(super) struct Notice<'a> {
     pub is_whole: bool,
     /// Content that the text shows and `structuredContent` lacks.
     pub structured_gap: Option<Value>,
+    /// True if this is the first reply to a call.
+    pub is_first_reply: bool,
+    /// True if it shows the whole, from its beginning, and so describes it.
+    pub describes_whole: bool,
+    /// True if the text form has the full notice.
+    pub is_full_in_text: bool,
+}
+
+/// Reader of a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// Programs, which read `_meta`, `structuredContent` or an envelope: they get every fact.
+    Programs,
+    /// A model, which reads the text: it gets what it can act on.
+    Model,
 }
 
 /// Bytes of a path that are shown in the shortest notice.
@@ -130,13 +145,13 @@ impl Notice<'_> {
     }
 
     /// Returns the notice of a reply that costs this many tokens, as a JSON object.
-    pub(super) fn to_object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
+    pub(super) fn to_object(&self, tokens: usize, detail: Detail, audience: Audience) -> Map<String, Value> {
         let mut notice = Map::new();
         if let Some((served, of)) = self.rendering.shortfall() {
             let mut cut = Map::new();
             cut.insert("served".into(), served.into());
             cut.insert("of".into(), of.into());
-            if let Some(next) = self.next_cursor.as_ref().and_then(|_| self.next_call(detail)) {
+            if let Some(next) = self.next_cursor.as_ref().and_then(|_| self.next_call(detail, audience)) {
                 cut.insert("next".into(), next.into());
             }
             notice.insert("cut".into(), cut.into());
@@ -147,41 +162,33 @@ impl Notice<'_> {
         if let Some(next) = &self.next_cursor {
             notice.insert(self.key_style.key("nextCursor"), next.as_str().into());
         }
-        let all_told = self.answer.is_some() && self.next_cursor.is_none();
+        // `matches` already reports it.
+        let is_repeated = audience == Audience::Model || self.next_cursor.is_none();
+        let all_told = self.answer.is_some() && is_repeated;
         if let Some(total) = self.rendering.total_count.filter(|_| !all_told) {
             notice.insert(self.key_style.key("totalCount"), total.into());
         }
-        notice.insert("meta".into(), self.meta(tokens, detail).into());
+        notice.insert("meta".into(), self.meta(tokens, detail, audience).into());
         notice
     }
 
-    fn meta(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
+    fn meta(&self, tokens: usize, detail: Detail, audience: Audience) -> Map<String, Value> {
+        let for_programs = audience == Audience::Programs;
+        // Later replies do not repeat to a model what the first reply said of the result.
+        let is_new = for_programs || self.is_first_reply;
         let mut meta = Map::new();
         let mut say = |key: &str, value: Value| {
             meta.insert(self.key_style.key(key), value);
         };
-        // In an envelope, a summary has another name.
-        let preview = self.is_enveloped && self.kind() == "summary";
-        say("kind", if preview { "preview" } else { self.kind() }.into());
-        if let Some(handle) = &self.start_cursor {
+        if for_programs {
+            // In an envelope, a summary has another name.
+            let preview = self.is_enveloped && self.kind() == "summary";
+            say("kind", if preview { "preview" } else { self.kind() }.into());
+        }
+        if let Some(handle) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_handle()) {
             say("cursor", handle.as_str().into());
         }
-        if let Some(QueryAnswer {
-            match_count: matches,
-            word_match_count: word_matches,
-            extra_meta: also,
-            ..
-        }) = self.answer
-        {
-            say("matches", (*matches).into());
-            if *word_matches > 0 {
-                say("wordMatches", (*word_matches).into());
-            }
-            if let Some(served) = self.rendering.meta.get("served") {
-                say("returned", served.clone());
-            }
-            also.iter().for_each(|(key, value)| say(key, value.clone()));
-        }
+        self.answer_members(audience).into_iter().for_each(|(key, value)| say(&key, value));
         if let Some(part) = self.part_address {
             say("part", part.into());
         }
@@ -192,9 +199,11 @@ impl Notice<'_> {
             if self.answer.is_some() && self.is_redundant_in_answer(key) {
                 continue;
             }
-            if let Some(value) =
-                if detail == Detail::Minimal { minimal_value(key, value) } else { Some(value.clone()) }
-            {
+            let value = if for_programs { Some(value.clone()) } else { self.value_for_model(key, value) };
+            let shown = value.and_then(|value| {
+                if detail == Detail::Minimal { minimal_value(key, &value) } else { Some(value) }
+            });
+            if let Some(value) = shown {
                 say(key, value);
             }
         }
@@ -204,16 +213,8 @@ impl Notice<'_> {
         if let Some(cut) = &self.structured_gap {
             say("structuredContent", cut.clone());
         }
-        if let Some(about) = self.facts.filter(|_| detail == Detail::Full) {
-            say("about", about.clone().into());
-        }
-        if detail == Detail::Full && self.answer.is_none() {
-            let outlined = self.facts.is_some_and(|about| about.contains_key("outline"));
-            let extras = self.rendering.extras.iter().filter(|(key, _)| !(outlined && *key == "sections"));
-            extras.for_each(|(key, value)| say(key, value.clone()));
-            if let Some((fields, characters)) = &self.rendering.available_fields {
-                say("fieldsAvailable", self.fields_available(fields, *characters));
-            }
+        if detail == Detail::Full && (for_programs || self.describes_whole) {
+            self.description_members(audience).into_iter().for_each(|(key, value)| say(key, value));
         }
         if let Some(details) = self.details_available(detail) {
             say("detailsAvailable", details.into());
@@ -221,27 +222,41 @@ impl Notice<'_> {
         if !self.missing_parts.is_empty() {
             say("partsNotShown", self.parts_not_shown(detail).into());
         }
-        if let Some(read_as) = self.read_as {
+        if let Some(read_as) = self.read_as.filter(|_| is_new) {
             say("readAs", if detail == Detail::Minimal { "JSON in text" } else { read_as }.into());
         }
         if let Some(call) = self.next_media_call(detail) {
             say("nextMedia", call.into());
         }
-        if self.replaced_count > 0 {
-            let told = format!("{} invalid sequences are shown as U+FFFD", self.replaced_count);
-            say("replaced", if detail == Detail::Minimal { self.replaced_count.into() } else { told.into() });
+        if self.replaced_count > 0 && is_new {
+            let words = format!("{} invalid sequences are shown as U+FFFD", self.replaced_count);
+            say(
+                "replaced",
+                if detail == Detail::Minimal { self.replaced_count.into() } else { words.into() },
+            );
         }
-        for (key, fields) in self.omitted_fields().into_iter().filter(|(_, fields)| !fields.is_empty()) {
-            say(key, abbreviated_names(fields, detail));
+        if is_new {
+            let omitted = self.omitted_fields().into_iter().filter(|(_, fields)| !fields.is_empty());
+            omitted.for_each(|(key, fields)| {
+                // The names of fields without values are of no use to a model.
+                let is_counted = !for_programs && key == "nulls";
+                let detail = if for_programs { detail } else { detail.max(Detail::Essential) };
+                say(key, if is_counted { fields.len().into() } else { abbreviated_names(fields, detail) });
+            });
         }
         if self.start_cursor.is_none() && !self.is_whole {
             say("store_unavailable", "not stored, so there is no cursor for the rest; ask for less: a filter, a limit or fewer fields".into());
         }
-        say("estimatedTokens", tokens.into());
         let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);
-        say("budgetUsed", ((used * 100.0).round() / 100.0).into());
-        say("budgetRemaining", self.budget.saturating_sub(tokens).into());
+        if for_programs || self.rendering.sections.is_some() {
+            say("estimatedTokens", tokens.into());
+            say("budgetUsed", ((used * 100.0).round() / 100.0).into());
+            say("budgetRemaining", self.budget.saturating_sub(tokens).into());
+        }
+        // A query, if one is named, is the better call.
+        let is_helpful = for_programs || self.is_first_reply && self.rendering.query_hint.is_none();
         if detail == Detail::Full
+            && is_helpful
             && self.warning_threshold.is_some_and(|share| used >= share)
             && let Some(narrower) = self.narrowing_hint()
         {
@@ -250,13 +265,65 @@ impl Notice<'_> {
         // The shortest notice does not repeat the call that `cut` names.
         let is_repeated =
             detail == Detail::Minimal && self.next_cursor.is_some() && self.rendering.shortfall().is_some();
-        if let Some(call) = self.next_call(detail).filter(|_| !is_repeated) {
+        if let Some(call) = self.next_call(detail, audience).filter(|_| !is_repeated) {
             say("next", call.into());
         }
-        for (key, call) in self.further_calls().into_iter().filter(|_| detail < Detail::Minimal) {
+        for (key, call) in self.further_calls(audience).into_iter().filter(|_| detail < Detail::Minimal) {
             say(key, call.into());
         }
+        if meta.is_empty() && self.next_cursor.is_none() {
+            meta.insert("complete".into(), true.into());
+        }
         meta
+    }
+
+    /// Returns the facts about an answer.
+    fn answer_members(&self, audience: Audience) -> Vec<(String, Value)> {
+        let Some(answer) = self.answer else { return Vec::new() };
+        let mut members = vec![("matches".to_owned(), answer.match_count.into())];
+        if answer.word_match_count > 0 {
+            members.push(("wordMatches".into(), answer.word_match_count.into()));
+        }
+        let returned = self.rendering.meta.get("served");
+        if let Some(served) =
+            returned.filter(|_| audience == Audience::Programs || self.next_cursor.is_some())
+        {
+            members.push(("returned".into(), served.clone()));
+        }
+        members.extend(answer.extra_meta.iter().map(|(key, value)| (key.clone(), value.clone())));
+        members
+    }
+
+    /// Returns the members that describe the whole.
+    fn description_members(&self, audience: Audience) -> Vec<(&'static str, Value)> {
+        let mut members = Vec::new();
+        let facts = self.facts.map(|facts| self.facts_for(facts, audience)).filter(|facts| !facts.is_empty());
+        members.extend(facts.map(|facts| ("about", facts.into())));
+        if self.answer.is_some() {
+            return members;
+        }
+        let outlined = self.facts.is_some_and(|about| about.contains_key("outline"));
+        for (key, value) in &self.rendering.extras {
+            // The outline has the headings, and a summary shows what it has.
+            let is_known =
+                outlined && *key == "sections" || audience == Audience::Model && *key == "condensed";
+            if !is_known {
+                members.push((*key, value.clone()));
+            }
+        }
+        if let Some((fields, characters)) = &self.rendering.available_fields {
+            let (known, unknown) = self.known_fields(fields);
+            // A model finds the described fields in the description.
+            let names: Vec<&String> = if audience == Audience::Model {
+                unknown
+            } else {
+                unknown.into_iter().chain(known).collect()
+            };
+            if !names.is_empty() {
+                members.push(("fieldsAvailable", fields_available(fields, &names, *characters)));
+            }
+        }
+        members
     }
 
     /// Returns the call that shows the first image or audio that is missing.
@@ -267,8 +334,9 @@ impl Notice<'_> {
     }
 
     /// Returns further calls: a query, and the next page of a resource.
-    fn further_calls(&self) -> Vec<(&'static str, String)> {
-        let query = self.query_tool.zip(self.rendering.query_hint);
+    fn further_calls(&self, audience: Audience) -> Vec<(&'static str, String)> {
+        let is_new = audience == Audience::Programs || self.is_first_reply;
+        let query = self.query_tool.zip(self.rendering.query_hint).filter(|_| is_new);
         let query = query.map(|(tool, what)| ("query", format!("{tool}(cursor, {what})")));
         let uri = self
             .read_uri
@@ -329,15 +397,9 @@ impl Notice<'_> {
         Some(details)
     }
 
-    /// Returns the field names. If not all fit, names that the facts do not contain come first.
-    fn fields_available(&self, fields: &[String], characters: usize) -> Value {
-        let all: usize = fields.iter().map(|name| name.len() + 3).sum();
-        if all <= characters {
-            return name_list(fields.iter().cloned(), characters);
-        }
-        let told = |name: &&String| self.facts.is_some_and(|about| about.contains_key(name.as_str()));
-        let (told, untold): (Vec<&String>, Vec<&String>) = fields.iter().partition(told);
-        name_list(untold.into_iter().chain(told).cloned(), characters)
+    /// Returns the field names that the facts contain, and the others.
+    fn known_fields<'f>(&self, fields: &'f [String]) -> (Vec<&'f String>, Vec<&'f String>) {
+        fields.iter().partition(|name| self.facts.is_some_and(|facts| facts.contains_key(name.as_str())))
     }
 
     /// Kind of the reply: `query` for an answer, however it is rendered.
@@ -355,15 +417,18 @@ impl Notice<'_> {
         }
     }
 
-    fn next_call(&self, detail: Detail) -> Option<String> {
+    fn next_call(&self, detail: Detail, audience: Audience) -> Option<String> {
         let read = self.read_call;
         match (&self.next_cursor, &self.rendering.sections) {
+            (Some(_), _) if audience == Audience::Model && !self.is_first_reply => Some(read.with("cursor")),
+            // `detailsAvailable` names the same call.
+            (None, Some(_)) if audience == Audience::Model => None,
             (Some(_), _) => {
                 let next = self.key_style.key("nextCursor");
                 let larger = self
                     .rendering
                     .larger_budget
-                    .filter(|_| detail < Detail::Minimal)
+                    .filter(|_| detail < Detail::Minimal && audience == Audience::Programs)
                     .map_or_else(String::new, |cap| format!(", maxTokens={cap} returns more"));
                 Some(format!("{}{larger}", read.with(&format!("cursor={next}"))))
             }
@@ -394,6 +459,15 @@ impl Notice<'_> {
             _ => None,
         }
     }
+}
+
+/// Returns field names. If not all of `fields` fit, the names in `ordered` come in that order.
+fn fields_available(fields: &[String], ordered: &[&String], characters: usize) -> Value {
+    let all: usize = fields.iter().map(|name| name.len() + 3).sum();
+    if all <= characters && ordered.len() == fields.len() {
+        return name_list(fields.iter().cloned(), characters);
+    }
+    name_list(ordered.iter().map(|name| (*name).clone()), characters)
 }
 
 /// Returns the source of each piece, in order, in at most this many characters. The last entry counts the

@@ -2,23 +2,30 @@
 
 use serde_json::{Map, Value};
 
-use super::notice::{Detail, Notice};
+use super::notice::{Audience, Detail, Notice};
 
-/// A notice in its written form.
+/// A notice in its written forms.
 pub(super) struct NoticeText {
-    /// The JSON object.
+    /// The full JSON object.
     pub object: Map<String, Value>,
     /// The same object, written compactly.
-    pub text: String,
-}
-
-impl NoticeText {
-    fn new(object: Map<String, Value>) -> Self {
-        Self { text: Value::Object(object.clone()).to_string(), object }
-    }
+    pub full_text: String,
+    /// The notice of the text form.
+    pub model_text: String,
 }
 
 impl Notice<'_> {
+    fn write(&self, tokens: usize, detail: Detail) -> NoticeText {
+        let object = self.to_object(tokens, detail, Audience::Programs);
+        let full_text = Value::Object(object.clone()).to_string();
+        let model_text = if self.is_full_in_text {
+            full_text.clone()
+        } else {
+            Value::Object(self.to_object(tokens, detail, Audience::Model)).to_string()
+        };
+        NoticeText { object, full_text, model_text }
+    }
+
     /// Returns the notice with the cost of the reply that contains it, and that cost.
     ///
     /// The cost depends on its own digits in the notice, so it is counted, written and counted again. A third
@@ -28,17 +35,17 @@ impl Notice<'_> {
         detail: Detail,
         mut cost: impl FnMut(&NoticeText) -> usize,
     ) -> (NoticeText, usize) {
-        let mut told = self.budget;
-        let mut said = NoticeText::new(self.to_object(told, detail));
-        let mut real = cost(&said);
+        let mut stated = self.budget;
+        let mut notice = self.write(stated, detail);
+        let mut actual = cost(&notice);
         for _ in 0..2 {
-            if real == told {
+            if actual == stated {
                 break;
             }
-            told = real;
-            said = NoticeText::new(self.to_object(told, detail));
-            real = cost(&said);
+            stated = actual;
+            notice = self.write(stated, detail);
+            actual = cost(&notice);
         }
-        (said, real)
+        (notice, actual)
     }
 }

@@ -23,8 +23,11 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
         PartOffset::Item(at) => at as usize,
         PartOffset::Byte(byte) => return render_oversized_item(spot, rows, byte as usize, room),
     };
-    let PageSizes { page_size: size, wanted_count: wanted, available_count: there } =
-        page_sizes(spot, list, from);
+    let is_sample = spot.is_sample() && list.len() > SAMPLE_ROWS;
+    let sizes = page_sizes(spot, list, from);
+    let PageSizes { page_size: size, available_count: there, .. } = sizes;
+    let wanted = if is_sample { SAMPLE_ROWS.min(there) } else { sizes.wanted_count };
+    let room = &if is_sample { room.with_max_tokens(spot.policy.reply_target / SAMPLE_SHARE) } else { *room };
     let noise =
         spot.strip_rule().map(|strip| NoiseFields::in_list(strip, rows.text, list)).unwrap_or_default();
     let (must_hold, of) = required_count(spot, size, there);
@@ -36,12 +39,13 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
         page_size: size,
         must_hold_all: must_hold,
         fixed_count: of,
+        is_sample,
         noise,
     };
     if let Some((filled, how)) = page.try_table(room) {
         return page.finish(filled, &how, room);
     }
-    let (mut filled, how) = page.fit_with_stages(page.requested_format(), room);
+    let (mut filled, how) = page.fit_first_page(room);
     if wanted == 0 && !filled.is_complete {
         // For a page past the end, the wrapper is dropped if it does not fit.
         let slim = ListWrapper::path_only(rows);
@@ -81,6 +85,7 @@ pub(super) fn render_whole_records(
         page_size: size,
         must_hold_all: must_hold,
         fixed_count: of,
+        is_sample: false,
         noise: NoiseFields::default(),
     };
     let mut how = RowFormat { is_minified: true, allows_fewer: true, ..RowFormat::default() };
@@ -115,7 +120,7 @@ fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
     let policy = spot.policy;
     let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
     // The pagination of a ranked list is only the size of its numbered pages.
-    let fixed = spot.pagination.filter(|_| ranked.is_none()).map(|pace| pace.page_size);
+    let fixed = spot.fixed_page_size().filter(|_| ranked.is_none());
     let size = spot.view.limit.or(fixed).map_or(usual, |size| size as usize);
     let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
     let there = chosen.saturating_sub(from);
@@ -131,12 +136,24 @@ fn required_count(spot: &RenderTarget<'_>, size: usize, there: usize) -> (bool, 
     let ranked = spot.view.top_count().is_some();
     let set = spot.view.limit.is_some() || spot.policy.render_options.has_fixed_page_size && !spot.is_answer;
     let must_hold = spot.required_count.is_some() || set && !ranked;
-    let fixed = must_hold || spot.pagination.is_some() && !ranked;
+    let fixed = must_hold || spot.fixed_page_size().is_some() && !ranked;
     (must_hold, fixed.then(|| spot.required_count.map_or(size, |of| of as usize).min(there)))
 }
 
+/// Records of a sample.
+const SAMPLE_ROWS: usize = 3;
+/// Part of the reply target that a sample of records takes, as a divisor.
+const SAMPLE_SHARE: usize = 6;
+
+/// Parts of the budget, in eighths, that are tried for condensed records of a first page.
+const CONDENSED_SHARES: [usize; 2] = [3, 5];
+
 /// Query hint for a list.
 const SQL_HINT: &str = "sql: SELECT … FROM items";
+/// Query hint for a list of nested records.
+const TREE_SQL_HINT: &str = "sql: SELECT … FROM items or leaves(path,key,value,type)";
+/// Query hint for JSON lines.
+const LINES_SQL_HINT: &str = "sql: SELECT … FROM items or lines(number,text)";
 
 /// A page to be rendered.
 pub(super) struct PageBuilder<'a> {
@@ -150,6 +167,8 @@ pub(super) struct PageBuilder<'a> {
     pub must_hold_all: bool,
     /// Number of items that it should hold, if that is fixed.
     pub fixed_count: Option<usize>,
+    /// True if it is a sample of the list.
+    pub is_sample: bool,
     /// Fields stripped from every record.
     pub noise: NoiseFields,
 }
@@ -239,6 +258,7 @@ impl PageBuilder<'_> {
         Pagination {
             part_index: self.target.part_index as u16,
             page_size: size as u32,
+            is_sample: self.is_sample,
             first_page_count: (self.first_item == 0).then_some(served as u32),
             kept_fields: how.kept_fields.clone().filter(|_| how.is_condensed),
         }
@@ -280,6 +300,22 @@ impl PageBuilder<'_> {
             }
         }
         (filled, how)
+    }
+
+    /// Fits the items of a page. If fields must be omitted from the records of a first page, they are reduced to a
+    /// part of the budget, because a reader of a first page rarely needs every value of every record.
+    fn fit_first_page(&self, room: &RemainingBudget<'_>) -> (WrittenItems, RowFormat) {
+        let (filled, how) = self.fit_with_stages(self.requested_format(), room);
+        let is_open = self.target.view.limit.is_none() && self.fixed_count.is_none() && self.first_item == 0;
+        if !(filled.is_complete && how.is_condensed && is_open && self.may_condense()) || self.is_sample {
+            return (filled, how);
+        }
+        let smaller = CONDENSED_SHARES.into_iter().find_map(|share| {
+            let room = room.with_max_tokens(room.tokens * share / 8);
+            let smaller = self.fit_with_stages(self.requested_format(), &room);
+            (smaller.0.is_complete && smaller.0.elided_count <= filled.elided_count).then_some(smaller)
+        });
+        smaller.unwrap_or((filled, how))
     }
 
     /// Renders the wrapper of the items.
@@ -426,6 +462,15 @@ impl PageBuilder<'_> {
         Some(self.finish(filled, &how, room))
     }
 
+    fn query_hint(&self) -> &'static str {
+        match self.rows.list.layout {
+            _ if self.target.is_answer => SQL_HINT,
+            Layout::Lines => LINES_SQL_HINT,
+            Layout::Table { .. } => SQL_HINT,
+            _ => TREE_SQL_HINT,
+        }
+    }
+
     fn first_byte(&self) -> usize {
         self.rows.iter_from(self.first_item).next().map_or(0, |item| item.value.start as usize)
     }
@@ -458,7 +503,7 @@ impl PageBuilder<'_> {
         drawn.total_count = Some(total);
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(PartOffset::Item(next as u32));
-        drawn.query_hint = (self.target.is_first() && drawn.next.is_some()).then_some(SQL_HINT);
+        drawn.query_hint = (self.target.is_first() && drawn.next.is_some()).then(|| self.query_hint());
         let is_partial = self.target.upstream_list.is_some_and(|list| list.is_partial);
         let pace = self.pagination(served, how, next < total || is_partial);
         drawn.set_meta("pageSize", pace.page_size);
@@ -498,13 +543,16 @@ impl PageBuilder<'_> {
                 .collect();
             drawn.set_meta("omitted", sizes);
         }
-        let characters = max_name_chars(room);
+        // A sample has little space of its own, and its columns are all described.
+        let characters =
+            if self.is_sample { self.target.policy.reply_target / 3 } else { max_name_chars(room) };
         let mut available = list_field_names(self.rows.list);
         available.retain(|path| !self.noise.contains(path));
         if how.is_condensed {
             let out = condensed_names(self.rows, how, left_out);
             let shown =
                 if self.target.is_first() && !available.is_empty() { characters / 3 } else { characters };
+            drawn.condensed_count = out.len();
             drawn.set_meta("condensed", name_list(out, shown));
         }
         let named = self.target.view.field_selection != RequestedFields::All && !self.is_ranked();

@@ -10,6 +10,7 @@ pub struct Portion {
     pub(super) pieces: Vec<Piece>,
     pub(super) structured: Option<String>,
     pub(super) notice: String,
+    pub(super) text_notice: String,
     pub(super) is_enveloped: bool,
     pub(super) whole_value: Option<String>,
     pub(super) is_whole: bool,
@@ -77,15 +78,16 @@ impl Portion {
         self.structured.as_deref()
     }
 
-    /// Returns the notice, a compact JSON object: `{"nextCursor":…,"totalCount":…,"meta":{…}}`. Its keys have
-    /// the style of the policy.
+    /// Returns the full notice, a compact JSON object: `{"nextCursor":…,"totalCount":…,"meta":{…}}`. Its keys
+    /// have the style of the policy.
     pub fn notice(&self) -> &str {
         &self.notice
     }
 
-    /// Returns the notice to show beside the pieces, or `None` if an envelope contains it.
+    /// Returns the notice to show beside the pieces, or `None` if an envelope contains the full notice. It holds
+    /// what a model acts on: cursors, totals, missing content and the next call.
     pub fn separate_notice(&self) -> Option<&str> {
-        (!self.is_enveloped).then_some(&self.notice)
+        (!self.is_enveloped).then_some(&self.text_notice)
     }
 
     /// Returns the JSON value that an envelope contains whole, for transports that send the notice beside the content.

@@ -6,7 +6,7 @@ use super::budget::RemainingBudget;
 use super::{list_wrapper, upstream_paging};
 use crate::cursor::PartOffset;
 use crate::payload::UpstreamList;
-use crate::policy::{EnvelopeMode, Policy, StripRule};
+use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
 use crate::snapshot::{IndexedText, Layout, List, OrderedList, Structure};
 use crate::stage::RowFormat;
 use crate::view::{Pagination, RequestedFields, SortOrder, View, list_field_names};
@@ -37,6 +37,8 @@ pub(super) struct RenderTarget<'a> {
     pub part_index: usize,
     /// True if a list may be written as a table where that costs less.
     pub allows_table: bool,
+    /// True if a sample may be shown.
+    pub allows_sample: bool,
     /// True if this is an answer: each item holds what was asked for, so fewer items are served, each of them
     /// whole.
     pub is_answer: bool,
@@ -66,6 +68,26 @@ impl RenderTarget<'_> {
     pub(super) fn is_first(&self) -> bool {
         let start = self.view.range.map_or(0, |window| window.span.start);
         self.start.is_start() || self.start == PartOffset::Byte(start)
+    }
+
+    /// Returns true if it is shown as a sample of the whole.
+    pub(super) fn is_sample(&self) -> bool {
+        self.policy.first_rows == FirstRows::Sample
+            && self.allows_sample
+            && self.view.is_whole_list()
+            && !self.is_singled_out
+            && !self.is_answer
+            && !self.has_explicit_size
+            && self.wanted_count.is_none()
+            && self.upstream_list.is_none()
+            && self.is_first()
+            && self.pagination.is_none_or(|pagination| pagination.is_sample)
+    }
+
+    /// Returns the number of items of each page, if the first reply to the walk fixed it.
+    pub(super) fn fixed_page_size(&self) -> Option<u32> {
+        let fixed = self.pagination.filter(|fixed| !fixed.is_sample || self.required_count.is_some());
+        fixed.map(|fixed| fixed.page_size)
     }
 
     /// Returns true if the result may be put in an envelope.
@@ -135,6 +157,8 @@ pub(super) struct Rendering {
     pub stages: Vec<&'static str>,
     /// Names of all fields and the characters that they may take, if the notice lists them.
     pub available_fields: Option<(Vec<String>, usize)>,
+    /// Number of fields that condensing omitted.
+    pub condensed_count: usize,
     /// Fields stripped as noise.
     pub stripped: StrippedFields,
     /// Tokens of the largest possible chunk, if more follows and the caller gave no size.
@@ -170,6 +194,7 @@ impl Rendering {
             pagination: None,
             stages: Vec::new(),
             available_fields: None,
+            condensed_count: 0,
             stripped: StrippedFields::default(),
             larger_budget: None,
             query_hint: None,
@@ -197,6 +222,7 @@ impl Rendering {
             drawn.pagination = Some(Pagination {
                 part_index: spot.part_index as u16,
                 page_size: size as u32,
+                is_sample: false,
                 first_page_count: None,
                 kept_fields: None,
             });

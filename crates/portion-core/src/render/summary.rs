@@ -31,7 +31,7 @@ const ELIDED_STRING_TOKENS: usize = 80;
 const MAX_CONTAINER_TOKENS: usize = 120;
 
 /// Query hint for an object.
-const SQL_HINT: &str = "sql: … FROM leaves(path,key,value)";
+const SQL_HINT: &str = "sql: … FROM leaves(path,key,value,type)";
 
 /// Renders an object: whole if it is selected or small and fits, otherwise the requested fields, otherwise a
 /// summary.

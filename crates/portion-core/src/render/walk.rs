@@ -16,7 +16,7 @@ use super::piece_cost::TEXT_BLOCK_BYTES;
 use super::pieces::{base64_piece, fragment_piece, part_piece, rendering_pieces};
 use super::portion::{Piece, PieceBody};
 use super::rendering::{RenderTarget, Rendering};
-use super::{Context, page, raw, summary};
+use super::{Context, model_notice, page, raw, summary};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::{EnvelopeMode, MIN_BUDGET, RowStyle};
 use crate::snapshot::{IndexedText, Part, PartBody, Snapshot, Structure};
@@ -258,6 +258,7 @@ impl<'a> PartWalk<'a> {
                 .filter(|fixed| usize::from(fixed.part_index) == part && !self.request.has_larger_budget),
             part_index: part,
             allows_table: self.allows_tables,
+            allows_sample: true,
             is_answer: self.snapshot.answer().is_some(),
             order: self.request.view.order.as_ref().filter(|order| usize::from(order.part) == part),
             paging_arguments: self.snapshot.paging(),
@@ -546,6 +547,9 @@ impl<'a> PartWalk<'a> {
             is_enveloped: self.uses_envelope(),
             is_whole: self.is_whole,
             structured_gap: None,
+            is_first_reply: self.is_first_reply,
+            describes_whole: self.is_first_reply && self.request.view.is_whole(),
+            is_full_in_text: model_notice::is_full_in_text(self.cx.policy, self.cx.read_call),
         }
     }
 }
@@ -575,7 +579,9 @@ pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudg
         return None;
     }
     let table = match &spot.subject.structure {
-        Structure::List(list) if spot.allows_table => Some(page::render(spot, list, &room)),
+        Structure::List(list) if spot.allows_table => {
+            Some(page::render(&RenderTarget { allows_sample: false, ..*spot }, list, &room))
+        }
         _ => None,
     };
     let table = table.filter(|table| table.is_dense() && table.next.is_none() && !table.omits_content());

@@ -10,7 +10,7 @@ use crate::cursor::ViewId;
 use crate::snapshot::{IndexedText, Slice, Snapshot, Structure, TextTable, read_indexed, write_indexed};
 
 /// Version of the encoding.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Index pieces of a view: its offsets are written with it.
 const NO_PIECES: &[Vec<u8>] = &[];
 
@@ -93,6 +93,7 @@ impl View {
         out.option(self.pagination.as_deref(), |out, pagination| {
             out.uint(pagination.part_index);
             out.uint(pagination.page_size);
+            out.flag(pagination.is_sample);
             out.option(pagination.first_page_count, ByteWriter::uint);
             out.option(pagination.kept_fields.as_ref(), |out, fields| write_fields(fields, out));
         });
@@ -135,6 +136,7 @@ impl View {
             Ok(Arc::new(Pagination {
                 part_index: input.number()?,
                 page_size: input.number()?,
+                is_sample: input.flag()?,
                 first_page_count: input.option(ByteReader::number)?,
                 kept_fields: input.option(read_fields)?,
             }))

@@ -190,6 +190,28 @@ impl View {
         }
     }
 
+    /// Returns true if a whole part is shown from its beginning, with automatic selection and in its own order.
+    pub(crate) fn is_whole_list(&self) -> bool {
+        let is_whole_part = match &self.target {
+            Target::Everything => true,
+            Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
+        };
+        is_whole_part
+            && self.field_selection == RequestedFields::Auto
+            && self.limit.is_none()
+            && self.range.is_none()
+            && !self.raw
+            && self.order.as_ref().is_none_or(|order| !order.is_requested && order.top_count.is_none())
+    }
+
+    /// Returns true if everything is shown, with automatic selection.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.target, Target::Everything)
+            && self.field_selection == RequestedFields::Auto
+            && self.range.is_none()
+            && !self.raw
+    }
+
     /// Returns true if the target has the same length as in the payload, which raw replies show.
     pub(crate) fn has_payload_bytes(&self) -> bool {
         match &self.target {

@@ -16,6 +16,8 @@ pub(crate) struct Pagination {
     pub part_index: u16,
     /// Items per page, or lines per chunk.
     pub page_size: u32,
+    /// True if the first reply showed a sample: only numbered pages have its size.
+    pub is_sample: bool,
     /// Number of them that the first reply showed, if it began at the first one.
     pub first_page_count: Option<u32>,
     /// Fields that its items were condensed to.

@@ -9,10 +9,11 @@ const ROLLOUT: Key = Key { group: KeyGroup::Rollout, ..KEY_DEFAULTS };
 pub(super) static KEYS: &[Key] = &[
     Key {
         name: "metadata",
-        kind: ValueKind::Choice(&["when-shaped", "always"]),
+        kind: ValueKind::Choice(&["when-shaped", "full", "always"]),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "Replies that get a notice: when-shaped, those with something left out; or always",
+        doc: "Replies that get a notice: when-shaped, those with something left out, in text with what a model acts on; full, \
+              those with all facts in text; always, all replies, with all facts",
         ..REPLIES
     },
     Key {
@@ -47,6 +48,15 @@ pub(super) static KEYS: &[Key] = &[
         default: "objects",
         value_name: "HOW",
         doc: "Form of records in text: objects, as received; or auto, a table if it costs less and envelope is not wrap",
+        ..REPLIES
+    },
+    Key {
+        name: "firstRows",
+        kind: ValueKind::Choice(&["page", "sample"]),
+        default: "page",
+        value_name: "WHAT",
+        doc: "Content of a first reply that does not fit, beside its description of the whole: page, records or lines up to the \
+              budget; sample, three records or a few lines",
         ..REPLIES
     },
     Key {

@@ -113,8 +113,10 @@ fn show(portion: &Portion, out: &mut String) {
     }
     let notice: serde_json::Value = serde_json::from_str(&without_cursors(portion.notice())).expect("JSON");
     let pretty = serde_json::to_string_pretty(&notice).expect("JSON");
-    let place = if portion.separate_notice().is_some() { "" } else { " in _meta" };
-    let _ = writeln!(out, "--- notice{place} ({} tokens in all)\n{pretty}", portion.tokens());
+    if let Some(text) = portion.separate_notice() {
+        let _ = writeln!(out, "--- notice in text\n{}", without_cursors(text));
+    }
+    let _ = writeln!(out, "--- notice in _meta ({} tokens in all)\n{pretty}", portion.tokens());
 }
 
 fn middle_out(text: &str) -> String {

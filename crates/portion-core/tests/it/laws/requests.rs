@@ -1,6 +1,6 @@
 //! Generates requests and limits.
 
-use portion_core::policy::{FillStrategy, OrderStrategy, Policy, RowStyle};
+use portion_core::policy::{FillStrategy, FirstRows, OrderStrategy, Policy, RowStyle};
 use portion_core::view::Request;
 use portion_json::scan::quote;
 use portion_tokens::{TokenCounter, Tokenizer};
@@ -33,6 +33,7 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
         chunk_lines: dice.pick(&[1, 20, 200]),
         warn_at: 0.8,
         rows: dice.aside(0, &[RowStyle::Objects, RowStyle::Auto]),
+        first_rows: dice.aside(30, &[FirstRows::Page, FirstRows::Page, FirstRows::Sample]),
         strategy: dice.aside(1, &[OrderStrategy::Auto, OrderStrategy::Ranked, OrderStrategy::Plain]),
         fill: dice.aside(2, &[FillStrategy::Stop, FillStrategy::Skip, FillStrategy::Value]),
         render_options: known(dice, &manner(dice)),

@@ -10,8 +10,7 @@ const MAX_SCHEMA_BYTES: usize = 16_384;
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const READ: &str = concat!(
         r#","description":"Reads more of a shortened result: pass its nextCursor. "#,
-        r#"Or pass meta.cursor with fields, section, path, lines, sort or raw to select other parts. "#,
-        r#"The original call is not repeated.","#,
+        r#"Or pass meta.cursor with fields, section, path, lines, sort or raw to select other parts.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""limit":{"type":"integer"},"#,
@@ -29,8 +28,8 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Queries a shortened result. sql: a SELECT (SQLite) over its records in table items "#,
-        r#"(a column per field, \"price.total\"; item is JSON), entries of a log, sections, lines, leaves. "#,
+        r#","description":"Queries a shortened result. sql: a SELECT (SQLite) over table items "#,
+        r#"(a column per field, \"price.total\"; item is JSON), entries, sections, lines or leaves. "#,
         r#"with joins another result as b.items. find: text or /regex/.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,

@@ -17,7 +17,7 @@ pub(crate) fn tool_result(portion: &Portion, structured: bool, modern: bool) -> 
 
 fn build_tool_result(content: PortionContent<'_>, structured: bool, modern: bool) -> String {
     let mut blocks: Vec<String> = content.pieces.iter().map(|piece| content_block(&piece.body)).collect();
-    blocks.extend((!content.has_enveloped_notice).then(|| text_block(content.notice)));
+    blocks.extend(content.text_notice.map(text_block));
     let meta = format!("\"_meta\":{{{}}}", content.meta_members());
     let structured = content.structured.filter(|_| structured);
     let structured = structured.map(|json| format!("\"structuredContent\":{json},")).unwrap_or_default();

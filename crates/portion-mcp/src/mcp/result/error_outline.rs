@@ -106,9 +106,13 @@ impl<'a> ErrorOutline<'a> {
             (Some(structured), _) => structured.to_owned(),
             (None, Some(piece)) if is_envelope(piece) => piece.body.as_str().to_owned(),
             (None, Some(piece)) => {
-                format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), content.notice)
+                format!(
+                    "{{\"data\":{},\"portion\":{}}}",
+                    quote(piece.body.as_str()),
+                    content.text_notice.unwrap_or(content.notice)
+                )
             }
-            (None, None) => content.notice.to_owned(),
+            (None, None) => content.text_notice.unwrap_or(content.notice).to_owned(),
         };
         if !self.is_object {
             let message = "the server returned an error that is not an object";
@@ -163,7 +167,7 @@ mod tests {
         pieces: &[],
         structured: None,
         notice: NOTICE,
-        has_enveloped_notice: false,
+        text_notice: Some(NOTICE),
         cursor: Some("C"),
         extra_meta: None,
         is_whole: false,
@@ -209,12 +213,12 @@ mod tests {
         };
         check(
             r#"{"message":"some and more","code":1}"#,
-            PortionContent { pieces: &[envelope("/error/message")], has_enveloped_notice: true, ..SHOWN },
+            PortionContent { pieces: &[envelope("/error/message")], text_notice: None, ..SHOWN },
             &format!(r#"{{"code":1,"message":"some","data":{NOTICE}}}"#),
         );
         check(
             r#"{"message":"m","data":"some and more","code":1}"#,
-            PortionContent { pieces: &[envelope("/error/data")], has_enveloped_notice: true, ..SHOWN },
+            PortionContent { pieces: &[envelope("/error/data")], text_notice: None, ..SHOWN },
             r#"{"code":1,"message":"m","data":{"content":"some","metadata":{}}}"#,
         );
     }

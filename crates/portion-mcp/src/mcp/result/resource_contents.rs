@@ -17,17 +17,17 @@ pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
     let uri = |i: usize| if i == 0 { quote(&base_uri) } else { quote(&format!("{base_uri}#{i}")) };
     let mut entries: Vec<String> =
         portion.pieces().iter().enumerate().map(|(i, piece)| piece_entry(&uri(i), piece)).collect();
-    entries.extend(portion.separate_notice().map(|_| notice_entry(portion.into())));
+    entries.extend(portion.separate_notice().map(|notice| notice_entry(portion.into(), notice)));
     let meta = format!("\"_meta\":{{{}}}", PortionContent::from(portion).meta_members());
     format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completion_members(modern, true))
 }
 
 /// Returns the notice as an entry. Its URI is that of the next page: always a new one, because clients cache
 /// by URI.
-pub(super) fn notice_entry(content: PortionContent<'_>) -> String {
+pub(super) fn notice_entry(content: PortionContent<'_>, notice: &str) -> String {
     let uri =
         content.cursor.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
-    text_entry(&quote(&uri), "application/json", content.notice)
+    text_entry(&quote(&uri), "application/json", notice)
 }
 
 /// Returns a text entry. `uri` is JSON.

@@ -70,10 +70,14 @@ pub(crate) fn part_json(portion: &Portion, address: &str) -> String {
     let piece = content.pieces.iter().find(|piece| piece.address == address);
     match (content.structured, piece) {
         (Some(structured), _) => structured.to_owned(),
-        (None, Some(piece)) if content.has_enveloped_notice => piece.body.as_str().to_owned(),
+        (None, Some(piece)) if content.text_notice.is_none() => piece.body.as_str().to_owned(),
         (None, Some(piece)) => {
-            format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), content.notice)
+            format!(
+                "{{\"data\":{},\"portion\":{}}}",
+                quote(piece.body.as_str()),
+                content.text_notice.unwrap_or(content.notice)
+            )
         }
-        (None, None) => content.notice.to_owned(),
+        (None, None) => content.text_notice.unwrap_or(content.notice).to_owned(),
     }
 }

@@ -21,8 +21,8 @@ pub(super) struct PortionContent<'a> {
     pub pieces: &'a [Piece],
     pub structured: Option<&'a str>,
     pub notice: &'a str,
-    /// True if one of the pieces contains the notice, too.
-    pub has_enveloped_notice: bool,
+    /// Notice of the text form; `None` if one of the pieces contains the notice.
+    pub text_notice: Option<&'a str>,
     /// Cursor to the next page, or else to this one.
     pub cursor: Option<&'a str>,
     /// Members for `_meta` beside the notice.
@@ -37,7 +37,7 @@ impl<'a> From<&'a Portion> for PortionContent<'a> {
             pieces: portion.pieces(),
             structured: portion.structured(),
             notice: portion.notice(),
-            has_enveloped_notice: portion.separate_notice().is_none(),
+            text_notice: portion.separate_notice(),
             cursor: portion.next_cursor().or(portion.start_cursor()).map(CursorToken::as_str),
             extra_meta: portion.notice_extras(),
             is_whole: portion.is_whole(),
@@ -126,7 +126,7 @@ impl ResultOutline<'_> {
             .get(STRUCTURED_CONTENT)
             .filter(|_| self.is_error())
             .map(|piece| content_block(&piece.body));
-        let notice = (!content.has_enveloped_notice).then(|| self.notice_item(content));
+        let notice = content.text_notice.map(|notice| self.notice_item(content, notice));
         let items: Vec<String> = own.into_iter().chain(notice).collect();
         let mut added = Vec::new();
         if self.content_list.is_none() {
@@ -180,15 +180,14 @@ impl ResultOutline<'_> {
     }
 
     /// Returns the notice as the last item of the content.
-    fn notice_item(&self, content: PortionContent<'_>) -> String {
-        let notice = content.notice;
+    fn notice_item(&self, content: PortionContent<'_>, notice: &str) -> String {
         match self.shape {
             ResultShape::Tool => format!("{{\"type\":\"text\",\"text\":{}}}", quote(notice)),
             ResultShape::Prompt => {
                 let text = quote(notice);
                 format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}")
             }
-            ResultShape::Resource => resource_contents::notice_entry(content),
+            ResultShape::Resource => resource_contents::notice_entry(content, notice),
         }
     }
 

@@ -1,0 +1,76 @@
+//! Selects what a notice in text holds. A model pays for each token of it, so it holds what a model can act on:
+//! cursors, totals, missing content and the next call. Programs find the rest in `_meta`.
+
+use serde_json::{Map, Value};
+
+use super::follow_up_call::FollowUpCall;
+use super::notice::{Audience, Notice};
+use crate::policy::{MetadataMode, Policy};
+
+/// Returns true if the text form has the full notice: the operator wants all metadata, or the text is the body of
+/// an HTTP response, which has no `_meta`.
+pub(super) fn is_full_in_text(policy: &Policy, read_call: FollowUpCall<'_>) -> bool {
+    policy.render_options.metadata != MetadataMode::WhenShaped || matches!(read_call, FollowUpCall::Http(_))
+}
+
+impl Notice<'_> {
+    /// Returns true if a model can do something with the cursor of this reply that it cannot do with the cursor of
+    /// the next page or with a cursor that it has.
+    pub(super) fn needs_handle(&self) -> bool {
+        let rendering = self.rendering;
+        let omits = ["condensed", "elided", "omitted"].iter().any(|key| rendering.meta.contains_key(*key))
+            || rendering.stripped.has_any()
+            || rendering.sections.is_some()
+            || !self.missing_parts.is_empty()
+            || self.unshown.is_some();
+        let is_later_page =
+            rendering.meta.get("offset").and_then(Value::as_u64).is_some_and(|offset| offset > 0);
+        self.is_first_reply || omits || self.next_cursor.is_none() && is_later_page
+    }
+
+    /// Returns the facts for a reader. For a model, those that the sections of a summary report are left out.
+    pub(super) fn facts_for(&self, facts: &Map<String, Value>, audience: Audience) -> Map<String, Value> {
+        let sections = self.rendering.sections.as_ref().filter(|_| audience == Audience::Model);
+        // Sections are named without the path of the object that they belong to.
+        let is_known = |path: &str| {
+            let is_named = |sections: &Map<String, Value>| {
+                let name = path.rsplit_once('.').map_or(path, |(_, name)| name);
+                sections.contains_key(path) || sections.contains_key(name)
+            };
+            sections.is_some_and(is_named)
+        };
+        facts
+            .iter()
+            .filter(|(name, _)| !is_known(name))
+            .map(|(name, fact)| (name.clone(), fact.clone()))
+            .collect()
+    }
+
+    /// Returns a member of `meta` for a model, or `None` if it is omitted.
+    pub(super) fn value_for_model(&self, key: &str, value: &Value) -> Option<Value> {
+        let rendering = self.rendering;
+        // In a walk, the model knows where the previous reply ended.
+        let goes_on = !self.is_first_reply && self.next_cursor.is_some();
+        let is_kept = match key {
+            "pageSize" | "hasMore" | "rows" | "strategy" | "chunkIndex" | "totalChunks" | "totalTokens"
+            | "bytesInChunk" | "projectedFields" | "startByte" => false,
+            "served" => self.is_first_reply && self.next_cursor.is_some(),
+            "offset" => !goes_on && value.as_u64() != Some(0),
+            "startLine" => !goes_on,
+            "totalBytes" => {
+                rendering.kind == "raw" || rendering.meta.get("totalLines").is_some_and(|lines| *lines == 1)
+            }
+            // A raw item is a part of a list.
+            "path" => self.is_first_reply || rendering.total_count.is_some(),
+            "sort" => self.describes_whole,
+            _ => true,
+        };
+        match (key, value) {
+            _ if !is_kept => None,
+            // A first reply names all fields.
+            ("condensed", _) => Some(rendering.condensed_count.into()),
+            ("omitted", Value::Object(paths)) if !self.is_first_reply => Some(paths.len().into()),
+            _ => Some(value.clone()),
+        }
+    }
+}
