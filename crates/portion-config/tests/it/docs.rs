@@ -99,6 +99,8 @@ fn other(key: &Key) -> &'static str {
         "metadataStyle" => "snake",
         "envelope" => "wrap",
         "rows" => "auto",
+        "firstRows" => "sample",
+        "missingValues" => "-1=missing",
         "pagination" | "summarization" | "chunking" | "query" => "false",
         "controls" | "reuse" | "dryRun" | "allowWhole" | "summaryOnly" => "true",
         "alertWindow" | "requestTimeout" => "60s",

@@ -1,10 +1,10 @@
 //! Selects what a notice in text holds. A model pays for each token of it, so it holds what a model can act on:
 //! cursors, totals, missing content and the next call. Programs find the rest in `_meta`.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::follow_up_call::FollowUpCall;
-use super::notice::{Audience, Notice};
+use super::notice::Notice;
 use crate::policy::{MetadataMode, Policy};
 
 /// Returns true if the text form has the full notice: the operator wants all metadata, or the text is the body of
@@ -26,24 +26,6 @@ impl Notice<'_> {
         let is_later_page =
             rendering.meta.get("offset").and_then(Value::as_u64).is_some_and(|offset| offset > 0);
         self.is_first_reply || omits || self.next_cursor.is_none() && is_later_page
-    }
-
-    /// Returns the facts for a reader. For a model, those that the sections of a summary report are left out.
-    pub(super) fn facts_for(&self, facts: &Map<String, Value>, audience: Audience) -> Map<String, Value> {
-        let sections = self.rendering.sections.as_ref().filter(|_| audience == Audience::Model);
-        // Sections are named without the path of the object that they belong to.
-        let is_known = |path: &str| {
-            let is_named = |sections: &Map<String, Value>| {
-                let name = path.rsplit_once('.').map_or(path, |(_, name)| name);
-                sections.contains_key(path) || sections.contains_key(name)
-            };
-            sections.is_some_and(is_named)
-        };
-        facts
-            .iter()
-            .filter(|(name, _)| !is_known(name))
-            .map(|(name, fact)| (name.clone(), fact.clone()))
-            .collect()
     }
 
     /// Returns a member of `meta` for a model, or `None` if it is omitted.

@@ -297,8 +297,8 @@ impl Notice<'_> {
     /// Returns the members that describe the whole.
     fn description_members(&self, audience: Audience) -> Vec<(&'static str, Value)> {
         let mut members = Vec::new();
-        let facts = self.facts.map(|facts| self.facts_for(facts, audience)).filter(|facts| !facts.is_empty());
-        members.extend(facts.map(|facts| ("about", facts.into())));
+        let facts = self.facts.filter(|facts| !facts.is_empty());
+        members.extend(facts.map(|facts| ("about", facts.clone().into())));
         if self.answer.is_some() {
             return members;
         }

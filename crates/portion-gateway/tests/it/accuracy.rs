@@ -141,7 +141,8 @@ async fn estimated_and_exact_counts_belong_to_the_same_reply() {
         let record = scene.last();
         let cost = match &reply {
             Reply::Portion(portion) => {
-                let as_text = reference.count(&shown(portion)) + reference.count(portion.notice());
+                let notice = portion.separate_notice().unwrap_or_default();
+                let as_text = reference.count(&shown(portion)) + reference.count(notice);
                 portion.structured().map_or(0, |json| reference.count(json)).max(as_text)
             }
             _ => reference.count(&first_text(&payload)),

@@ -301,7 +301,7 @@ async fn replies_get_smaller_as_the_session_fills() {
     let most: usize = costs[..40].iter().sum();
     assert!(most <= 20_000 + 20 * 300, "{most} {costs:?}");
     assert!(costs.is_sorted_by(|before, after| after <= &(before + 100)), "{costs:?}");
-    assert!(costs[0] > 1_000 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
+    assert!(costs[0] > 900 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
     assert_eq!(fixture.session.served_tokens(), costs.iter().sum::<usize>());
     // Another session has its full budget.
     let caller =

@@ -221,9 +221,13 @@ pub(crate) fn check_parts(mut dice: Dice) -> TestCaseResult {
             .map(|(reply, piece)| (reply, &piece.body))
             .collect();
         let apart = part.address == "/structuredContent" && replies[0].portion.structured().is_some();
-        // A part beside the content is shown whole or named.
-        let aside = matches!(part.body, PartBody::Atomic { aside: true, .. });
-        let named = aside && replies[0].notice["meta"]["partsNotShown"].is_object();
+        // A part beside the content, and media for which a small budget has no room, are shown whole or named.
+        let not_shown = &replies[0].notice["meta"]["partsNotShown"];
+        let named = match &part.body {
+            PartBody::Atomic { aside: true, .. } => not_shown.is_object(),
+            PartBody::Atomic { .. } => not_shown.get(format!("{}/data", part.address)).is_some(),
+            PartBody::Indexed(_) => false,
+        };
         assert!(apart || named || !pieces.is_empty(), "{} is never shown", part.address);
         if !apart && part.indexed_text().is_some_and(|subject| !subject.is_json()) {
             let shown: String = pieces.iter().map(|(_, body)| body.as_str()).collect();

@@ -31,10 +31,14 @@ fn read(processor: &McpProcessor, uri: &str, contents: Option<&Value>) -> (Vec<V
     let mut entries = message["result"]["contents"].as_array().expect("contents").clone();
     let notice = &message["result"]["_meta"]["io.portion/notice"];
     if !notice.is_null() {
-        let said = entries.pop().expect("the notice");
-        assert_eq!(said["text"], notice.to_string());
+        let entry = entries.pop().expect("the notice");
+        let text: Value = serde_json::from_str(entry["text"].as_str().expect("text")).expect("JSON");
+        for name in ["nextCursor", "totalCount"] {
+            assert_eq!(text[name], notice[name], "{name}");
+        }
+        assert_eq!(text["meta"]["nextUri"], notice["meta"]["nextUri"]);
         let next = notice["nextCursor"].as_str().or(notice["meta"]["cursor"].as_str()).expect("a cursor");
-        assert_eq!(said["uri"], format!("portion://read/{next}"));
+        assert_eq!(entry["uri"], format!("portion://read/{next}"));
     }
     (entries, notice.clone())
 }
