@@ -266,7 +266,8 @@ def test_a_collector_that_takes_nothing_costs_no_request_and_is_told_of_once(fro
     with start(front, "--otlp", trouble, **SOON, **within) as (session, stderr):
 
         def told():
-            return sorted(kind for line in stderr().splitlines() for kind in ("traces", "metrics") if kind in line)
+            warnings = [line for line in stderr().splitlines() if "signal=" in line]
+            return sorted(kind for line in warnings for kind in ("traces", "metrics") if f'signal="{kind}"' in line)
 
         def served(number):
             answer = json.loads(session.ask(call(number, "list_rows", PARENT, count=2))[-1])

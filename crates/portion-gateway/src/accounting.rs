@@ -350,7 +350,9 @@ pub(crate) fn outcome_for(kind: &str, request: &Request) -> Outcome {
 /// Returns the bytes that a portion shows, its notice included.
 pub(crate) fn shown_bytes(portion: &Portion) -> usize {
     let pieces = portion.pieces().iter().map(|piece| piece.body.as_str().len());
-    pieces.sum::<usize>() + portion.structured().map_or(0, str::len) + portion.notice().len()
+    pieces.sum::<usize>()
+        + portion.structured().map_or(0, str::len)
+        + portion.separate_notice().map_or(0, str::len)
 }
 
 /// Extrapolates the tokens of the payload from the part that was served, if there is no time to count.

@@ -147,7 +147,7 @@ class HttpShown:
         self.kind = headers.get("x-portion-kind")
         self.sent = len(response.content) + sum(len(name) + len(value) for name, value in headers.items())
         value = json.loads(response.text)
-        self.cost = tokens.count(response.text)
+        self.cost = tokens.count(response.text) + tokens.count(headers.get("x-portion-notice", ""))
         self.notice = {}
         if self.kind and isinstance(value, dict):
             names = ["nextCursor", "next_cursor", "totalCount", "total_count", "cut", "notShown", "meta"]
