@@ -70,8 +70,8 @@ impl UpstreamList {
         let end = self.skipped + self.fetched;
         match self.is_partial {
             true => self.total.filter(|total| *total > end),
-            // A fetch that begins after the end has no items.
-            false if self.fetched == 0 => self.total.or(Some(end)),
+            // A fetch that begins after the end has no items: only the upstream knows the total.
+            false if self.fetched == 0 && self.skipped > 0 => self.total,
             false => Some(end),
         }
     }
@@ -83,8 +83,13 @@ impl UpstreamList {
 
     /// Describes a list that was not fetched completely: `of 300 fetched; the upstream has 500`.
     pub fn describe_gap(&self) -> Option<String> {
-        let start = (self.skipped > 0)
-            .then(|| format!("fetched from offset {} on; a call without offset has all", self.skipped));
+        let start = (self.skipped > 0).then(|| {
+            let doubt = if self.total.is_none() { ", which the upstream does not confirm" } else { "" };
+            format!(
+                "fetched from offset {} on{doubt}; a call without offset begins at the first item",
+                self.skipped
+            )
+        });
         match (start, self.describe_end()) {
             (Some(start), Some(end)) => Some(format!("{start}; {end}")),
             (start, end) => start.or(end),

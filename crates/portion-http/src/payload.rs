@@ -2,7 +2,7 @@
 
 use http::response::Parts;
 use portion_core::payload::{Block, Content, Payload};
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, JsonReader, unescape_into};
 use portion_net::link_header::next_link;
 
 /// Address of the body within a payload.
@@ -12,10 +12,11 @@ const BODY_ADDRESS: &str = "/body";
 pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
     let invalid = body.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
     let text = String::from_utf8_lossy(body).into_owned();
-    let text = text_of_string(&text).unwrap_or(text);
+    let (text, lone_surrogate_count) = text_of_string(&text).unwrap_or((text, 0));
     Payload {
         blocks: vec![Block::new(BODY_ADDRESS, Content::Text(text))],
         invalid_utf8_count: invalid,
+        lone_surrogate_count,
         is_error: head.status.is_client_error() || head.status.is_server_error(),
         next_link: next_link(&head.headers).map(String::into_boxed_str),
         ..Payload::default()
@@ -23,16 +24,17 @@ pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
 }
 
 /// Returns the text of a body that is one JSON string, so that it is read in lines and sentences. A string that contains
-/// JSON stays one.
-fn text_of_string(body: &str) -> Option<String> {
+/// JSON stays one. The number is that of the lone surrogates, which are replaced.
+fn text_of_string(body: &str) -> Option<(String, usize)> {
     let mut reader = JsonReader::new(body);
     let value = reader.skip().ok()?.slice(body);
     reader.expect_end().ok()?;
     if JsonKind::of_value(value) != JsonKind::String {
         return None;
     }
-    let text = unescape(value);
-    (!text.trim_start().starts_with(['{', '['])).then_some(text)
+    let mut text = String::new();
+    let lone_surrogates = unescape_into(value, &mut text);
+    (!text.trim_start().starts_with(['{', '['])).then_some((text, lone_surrogates))
 }
 
 #[cfg(test)]
@@ -41,7 +43,8 @@ mod tests {
 
     #[test]
     fn a_string_is_read_as_its_text() {
-        assert_eq!(text_of_string(r#" "a\nb\u00e9" "#).as_deref(), Some("a\nbé"));
+        assert_eq!(text_of_string(r#" "a\nb\u00e9" "#), Some(("a\nbé".to_owned(), 0)));
+        assert_eq!(text_of_string(r#""a\ud800b""#), Some(("a\u{fffd}b".to_owned(), 1)));
         for other in ["[1]", "{}", "7", "null", "\"a", "\"a\" x", r#""{\"a\":1}""#] {
             assert_eq!(text_of_string(other), None, "{other}");
         }

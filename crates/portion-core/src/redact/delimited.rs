@@ -17,6 +17,8 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
+/// Names of the second column in a table of names and values.
+const VALUE_HEADINGS: [&str; 6] = ["value", "values", "val", "setting", "content", "data"];
 /// Maximum rows without the cells of the header between two rows that have them.
 const MAX_GAP_ROWS: usize = 3;
 
@@ -28,18 +30,18 @@ pub(super) fn collect_edits(
     names: &mut RedactedNames,
 ) {
     let mut reader = RowReader { text, quotes_enabled: true };
-    let (mut at, mut line_before) = (0, "");
+    let (mut at, mut pair_delimiter) = (0, None);
     while at < text.len() {
         let (start, line_end) = (at, line_end(text, at));
         let line = &text[start..line_end];
-        at = line_end + 1;
-        let before = std::mem::replace(&mut line_before, line);
-        if let Some(value) = LabelledValue::detect(redact, line, before) {
-            let Range { start: from, end: to } = value.cell;
-            edits.push(TextEdit { start: start + from, end: start + to, replacement: REDACTED.into() });
-            names.add(value.name);
+        if let Some(next) =
+            pair_delimiter.and_then(|by| collect_pair_edit(redact, &mut reader, start, by, edits, names))
+        {
+            at = next;
             continue;
         }
+        at = line_end + 1;
+        pair_delimiter = pair_delimiter.filter(|_| is_rule(line)).or_else(|| delimiter_of_pairs(line));
         let Some(header) = Header::detect(redact, line) else { continue };
         if !has_complete_row(redact, &mut reader, at, &header) {
             continue;
@@ -59,6 +61,9 @@ pub(super) fn collect_edits(
             }
             let is_faulty = cells.len() != header.width;
             at = next;
+            if header.width == 2 && header.hidden.iter().all(|column| column.index == 0) {
+                collect_value_edit(redact, text, &cells, edits, names);
+            }
             for column in &header.hidden {
                 let from_end = (column.index + cells.len()).checked_sub(header.width).filter(|_| is_faulty);
                 for value in
@@ -75,32 +80,53 @@ pub(super) fn collect_edits(
     }
 }
 
-/// The value of a row with a hidden name before it: `| Door code | 4711 |`.
-struct LabelledValue {
-    name: String,
-    /// Range of the value in the line.
-    cell: Range<usize>,
+/// Returns the delimiter of a table of names and values if this is its header: `Field | Value`.
+fn delimiter_of_pairs(line: &str) -> Option<char> {
+    let is_heading = |delimiter: &char| {
+        let row = RowReader { text: line, quotes_enabled: true }.read_row(0, *delimiter);
+        row.is_some_and(|(cells, _)| {
+            let [_, second] = &*cells else { return false };
+            VALUE_HEADINGS.iter().any(|heading| line[second.clone()].eq_ignore_ascii_case(heading))
+        })
+    };
+    DELIMITERS.into_iter().filter(|_| line.len() <= MAX_NAME_BYTES).find(is_heading)
 }
 
-impl LabelledValue {
-    /// Detects a row of a name and a value. The line before it is of the same table, so it is no header.
-    fn detect(redact: &RedactionRules, line: &str, line_before: &str) -> Option<Self> {
-        if line.len() > MAX_HEADER_BYTES || line_before.len() > MAX_HEADER_BYTES {
-            return None;
-        }
-        DELIMITERS.into_iter().filter(|delimiter| line.contains(*delimiter)).find_map(|delimiter| {
-            let cells = |line: &str| {
-                let (cells, _) = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter)?;
-                <[Range<usize>; 2]>::try_from(cells).ok()
-            };
-            let [name, cell] = cells(line)?;
-            let name = &line[name];
-            let verdict = is_column_name(name).then(|| match_column_name(redact, name))?;
-            let is_hidden = verdict.is_secret || verdict.is_named;
-            let is_row = is_hidden && (is_rule(line_before) || cells(line_before).is_some());
-            (is_row && holds_secret(&line[cell.clone()], verdict))
-                .then(|| Self { name: name.to_owned(), cell })
-        })
+/// Adds the edit for a row of a table of names and values: `| Door code | 4711 |`. Returns the position after the row, or
+/// `None` if the line is no such row.
+fn collect_pair_edit(
+    redact: &RedactionRules,
+    reader: &mut RowReader<'_>,
+    start: usize,
+    delimiter: char,
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) -> Option<usize> {
+    let (cells, next) = reader.read_row(start, delimiter).filter(|(cells, _)| cells.len() == 2)?;
+    if is_rule(&reader.text[start..next.min(reader.text.len())]) {
+        return None;
+    }
+    collect_value_edit(redact, reader.text, &cells, edits, names);
+    Some(next)
+}
+
+/// Adds an edit for the second of two cells if the first is a hidden name.
+fn collect_value_edit(
+    redact: &RedactionRules,
+    text: &str,
+    cells: &[Range<usize>],
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) {
+    let [name, value] = cells else { return };
+    let name = &text[name.clone()];
+    if !is_column_name(name) {
+        return;
+    }
+    let verdict = match_column_name(redact, name);
+    if (verdict.is_secret || verdict.is_named) && holds_secret(&text[value.clone()], verdict) {
+        edits.push(TextEdit { start: value.start, end: value.end, replacement: REDACTED.into() });
+        names.add(name.to_owned());
     }
 }
 

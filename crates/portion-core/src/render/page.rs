@@ -525,7 +525,8 @@ impl PageBuilder<'_> {
             drawn.set_meta("sort", order.label());
         }
         let is_open = upstream_paging::note_fetched_list(self.target, next, &mut drawn);
-        if self.first_item >= total && total > 0 && !is_open {
+        let skips_items = self.target.upstream_list.is_some_and(|list| list.skipped > 0);
+        if self.first_item >= total && (total > 0 || skips_items) && !is_open {
             drawn.set_meta("pastEnd", true);
         }
         if how.as_table {

@@ -173,7 +173,7 @@ fn with_notice(object: &str, notice: &str, taken: bool) -> String {
 fn without_inner_notice(object: &str) -> Option<String> {
     let mut reader = JsonReader::new(object);
     reader.enter_object().ok()?;
-    let (mut kept, mut has_cursor, mut has_meta) = (Vec::new(), false, false);
+    let (mut members, mut has_cursor, mut has_meta) = (Vec::new(), false, false);
     while let Some(key) = reader.next_key().ok()? {
         let value = reader.skip().ok()?;
         let is = |name: &str| {
@@ -183,15 +183,18 @@ fn without_inner_notice(object: &str) -> Option<String> {
         };
         if is(NOTICE_KEYS[2]) {
             let meta = value.slice(object);
-            has_meta = ["kind", "cursor"].iter().all(|name| value_at(object, value, name).is_some())
-                && JsonKind::of_value(meta) == JsonKind::Object;
+            let has = |name: &str| value_at(object, value, name).is_some();
+            has_meta = JsonKind::of_value(meta) == JsonKind::Object
+                && has("kind")
+                && has("cursor")
+                && (has("estimatedTokens") || has("estimated_tokens"));
         } else if is(NOTICE_KEYS[0]) {
             has_cursor = JsonKind::of_value(value.slice(object)) == JsonKind::String;
         } else if !is(NOTICE_KEYS[1]) {
-            kept.push(format!("{}:{}", key.slice(object), value.slice(object)));
+            members.push(format!("{}:{}", key.slice(object), value.slice(object)));
         }
     }
-    (has_cursor && has_meta).then(|| format!("{{{}}}", kept.join(",")))
+    (has_cursor && has_meta).then(|| format!("{{{}}}", members.join(",")))
 }
 
 /// Returns true if an object has a key that the notice needs.

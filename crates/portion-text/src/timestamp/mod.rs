@@ -53,7 +53,7 @@ impl Timestamp {
         };
         let (whole, part) = (seconds.floor(), seconds - seconds.floor());
         let timestamp = Self { seconds: whole as i64, is_date: false, ..Self::from_days(0) };
-        Some(Self { nanos: (part * 1e6).round() as u32 * 1_000, ..timestamp })
+        Some(Self { nanos: ((part * 1e6).round() as u32).min(999_999) * 1_000, ..timestamp })
     }
 
     /// Returns the days since 1970-01-01.

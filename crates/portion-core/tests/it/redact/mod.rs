@@ -256,6 +256,32 @@ fn columns_of_delimited_text() {
         "key,value\npassword,[redacted]\nname,Ann\n",
         &["password"],
     );
+    // A header below a title or a rule is one.
+    check(
+        "Report for Acme, 2024\nPassword,Email\nhunter2,x@y\n",
+        "Report for Acme, 2024\nPassword,Email\n[redacted],x@y\n",
+        &["Password"],
+    );
+    check(
+        "---\nPassword | Email\n--- | ---\nhunter2 | x@y\n",
+        "---\nPassword | Email\n--- | ---\n[redacted] | x@y\n",
+        &["Password"],
+    );
+    check(
+        "+----------+-------+\n| password | user  |\n+----------+-------+\n| hunter2  | alice |\n+----------+-------+\n",
+        "+----------+-------+\n| password | user  |\n+----------+-------+\n| [redacted]  | alice |\n+----------+-------+\n",
+        &["password"],
+    );
+    // A value of several lines is hidden whole.
+    check(
+        "name,value\nprivate_key,\"abc\nSECRET\ndef\"\nhost,x\n",
+        "name,value\nprivate_key,\"[redacted]\"\nhost,x\n",
+        &["private_key"],
+    );
+    // Commas in code and prose make no table.
+    for text in ["x, y = f()\nsecret, err := fetch()\nx\n", "word,count\nthe,310\npassword,31\npin,7\n"] {
+        check(text, text, &[]);
+    }
     // A cell of JSON does not end the table.
     check(
         "id,meta,token\n1,\"{\"\"a\"\":1}\",t1\n2,{\"a\":1},t2\n3,,t3\n",

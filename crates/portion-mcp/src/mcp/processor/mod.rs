@@ -2,10 +2,11 @@
 //!
 //! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
 //! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
-//! [`server_messages`] its notifications and requests. [`request_timer`] and [`timeouts`] limit how long a request waits, [`queries`] keeps
-//! the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the client and the trace,
-//! and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools that page their results:
-//! [`paged_arguments`] translates their arguments, [`page_source`] and [`internal_calls`] request further pages. [`dormant`] keeps a session in which nothing is pending.
+//! [`server_messages`] its notifications and requests. [`request_timer`] and [`timeouts`] limit how long a request
+//! waits, [`queries`] keeps the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the
+//! client and the trace, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools that
+//! page their results: [`paged_arguments`] translates their arguments, [`page_source`] and [`internal_calls`] request
+//! further pages. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 

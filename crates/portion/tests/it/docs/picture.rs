@@ -46,9 +46,9 @@ impl Row {
     }
 }
 
-/// Rounds to two digits: cursors are random, and cost a token more or less.
+/// Rounds to quarters of the first digit's place: cursors are random, and cost a few tokens more or less.
 fn rounded(number: u64) -> u64 {
-    let unit = 10_u64.pow(number.max(10).ilog10() - 1);
+    let unit = (10_u64.pow(number.max(1).ilog10()) / 4).max(1);
     (number + unit / 2) / unit * unit
 }
 
@@ -144,8 +144,8 @@ fn the_picture_is_what_the_demo_measures() -> Outcome {
 #[test]
 fn numbers_are_rounded_and_grouped() {
     let check = |number: u64, expect: &str| assert_eq!(grouped(rounded(number)), expect, "{number}");
-    check(2_113, "2,100");
-    check(1_683, "1,700");
+    check(2_113, "2,000");
+    check(1_683, "1,750");
     check(7, "7");
     check(995_000, "1,000,000");
 }
