@@ -13,9 +13,10 @@ import pytest
 import yaml
 
 from harness.command import FIXTURE, PORTION, REPOSITORY
-from harness.hook import asked, free_port
+from harness.hook import asked
 from harness.listening import Listening, served
 from harness.peer import Peer
+from harness.ports import free_port
 from harness.reply import Reply
 
 DEPLOY = REPOSITORY / "deploy"

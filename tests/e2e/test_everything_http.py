@@ -12,6 +12,7 @@ import pytest
 
 from harness.pairing import FRONTS, UPSTREAMS, pairing
 from harness.peer import Peer
+from harness.ports import free_port
 from harness.published import EVERYTHING, node
 
 SECONDS = 30
@@ -20,8 +21,7 @@ SECONDS = 30
 @contextmanager
 def everything(transport):
     """The server over `transport`, on a port that was free; its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = node("server-everything", transport)
     environment = os.environ | {"PORT": str(port)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

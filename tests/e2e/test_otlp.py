@@ -10,8 +10,9 @@ import pytest
 
 from harness.collector import Collector
 from harness.command import RAW_FIXTURE, wrapped
-from harness.hook import asked, free_port
+from harness.hook import asked
 from harness.listening import Listening, served
+from harness.ports import free_port
 from harness.reply import Reply
 from harness.talk import OverHttp, OverStdio
 from harness.wire import Wire

@@ -12,7 +12,8 @@ import pytest
 from fixture import corpus
 from harness.command import PORTION
 from harness.fronts import FRONTS, lawful, opened, walk
-from harness.hook import asked, free_port
+from harness.hook import asked
+from harness.ports import free_port
 from harness.recorded import Recorded
 from harness.reply import BUDGET, HARD_CAP
 from harness.waiting import until

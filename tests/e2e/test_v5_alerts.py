@@ -9,9 +9,10 @@ import pytest
 
 from harness.command import FIXTURE, wrapped
 from harness.configured import FRONTS
-from harness.hook import Hook, asked, free_port
+from harness.hook import Hook, asked
 from harness.listening import Listening, served
 from harness.peer import Peer
+from harness.ports import free_port
 from harness.waiting import until
 
 SECONDS = 20

@@ -19,9 +19,10 @@ import pytest
 from fixture import corpus
 from harness import tokens
 from harness.command import FIXTURE, PORTION, wrapped
-from harness.hook import asked, free_port
+from harness.hook import asked
 from harness.listening import Listening, served
 from harness.peer import Peer
+from harness.ports import free_port
 from harness.recorded import Recorded
 from harness.reply import Reply, lawful, walk
 from harness.waiting import until

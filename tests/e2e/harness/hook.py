@@ -2,7 +2,6 @@
 
 import json
 import queue
-import socket
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -44,12 +43,6 @@ class Hook:
 
     def next(self):
         return self.received.get(timeout=SECONDS)
-
-
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
 
 
 def asked(port, path):

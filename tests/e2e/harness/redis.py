@@ -1,19 +1,13 @@
 """A Redis server of its own for a test, which can be stopped, paused, filled and made read-only."""
 
 import signal
-import socket
 import subprocess
 import time
 
+from .ports import free_port
 from .waiting import until
 
 SECONDS = 60
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
 
 
 class RedisServer:
