@@ -22,6 +22,7 @@
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
 //! | `query_result` | result rows as JSON |
 
+mod adjusted_rows;
 mod catalogue;
 mod cell;
 mod column;

@@ -2,14 +2,11 @@
 //!
 //! The column `item` has them as they are.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use portion_core::missing_codes::MissingCodes;
 
 use crate::cell::Cell;
-use crate::column::ColumnDef;
-use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
 
 /// Codes of missing values, and whether a query has met one.
 #[derive(Debug, Default)]
@@ -18,23 +15,14 @@ pub(crate) struct MissingValues {
     was_met: AtomicBool,
 }
 
-/// Rows whose codes of missing values are NULL.
-struct RowsWithoutCodes {
-    rows: Arc<dyn TableRows>,
-    missing: Arc<MissingValues>,
-}
-
 impl MissingValues {
     pub(crate) fn new(codes: &MissingCodes) -> Self {
         Self { codes: codes.clone(), was_met: AtomicBool::new(false) }
     }
 
-    /// Returns rows in which the codes are NULL.
-    pub(crate) fn hide(self: &Arc<Self>, rows: Arc<dyn TableRows>) -> Arc<dyn TableRows> {
-        if self.codes.is_empty() {
-            return rows;
-        }
-        Arc::new(RowsWithoutCodes { rows, missing: Arc::clone(self) })
+    /// Returns true if no number stands for a missing value.
+    pub(crate) fn has_no_codes(&self) -> bool {
+        self.codes.is_empty()
     }
 
     /// Describes the codes if a query has met one.
@@ -42,7 +30,7 @@ impl MissingValues {
         self.was_met.load(Ordering::Relaxed).then(|| self.codes.to_string())
     }
 
-    fn is_missing(&self, cell: &Cell<'_>) -> bool {
+    pub(crate) fn is_missing(&self, cell: &Cell<'_>) -> bool {
         let number = match cell {
             Cell::Integer(number) => *number,
             Cell::Real(number) if number.fract() == 0.0 => *number as i64,
@@ -53,36 +41,5 @@ impl MissingValues {
             self.was_met.store(true, Ordering::Relaxed);
         }
         is_missing
-    }
-}
-
-impl TableRows for RowsWithoutCodes {
-    fn columns(&self) -> &[ColumnDef] {
-        self.rows.columns()
-    }
-
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
-        self.rows.new_row(wanted)
-    }
-
-    fn read_row(&self, at: usize, row: &mut RowBuffer) {
-        self.rows.read_row(at, row);
-    }
-
-    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        let cell = self.rows.cell(row, column);
-        if self.missing.is_missing(&cell) { Cell::Null } else { cell }
-    }
-
-    fn ranked_columns(&self) -> Vec<String> {
-        self.rows.ranked_columns()
-    }
-
-    fn unlisted_field_count(&self) -> usize {
-        self.rows.unlisted_field_count()
     }
 }

@@ -4,17 +4,12 @@ use std::sync::Arc;
 
 use portion_core::redact::REDACTED;
 
+use crate::adjusted_rows::AdjustedRows;
 use crate::cell::Cell;
-use crate::column::{ColumnDef, Redaction};
+use crate::column::Redaction;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{ColumnSet, RowBuffer, TableRows, should_stop_at};
+use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
-
-/// Rows with redacted columns.
-struct RedactedRows {
-    rows: Arc<dyn TableRows>,
-    columns: Vec<ColumnDef>,
-}
 
 /// Marks the columns with redacted values, given the dotted paths of redacted fields. Returns `None` if
 /// the deadline was reached.
@@ -40,7 +35,7 @@ pub(crate) fn mark_redacted(
         }
         any |= column.redaction != Redaction::Unredacted;
     }
-    Some(if any { Arc::new(RedactedRows { rows, columns }) } else { rows })
+    Some(if any { AdjustedRows::with_columns(rows, columns) } else { rows })
 }
 
 /// Returns true if a column is a container with a redacted field.
@@ -78,34 +73,4 @@ fn is_column_redacted(rows: &dyn TableRows, column: usize, clock: &QueryDeadline
         }
     }
     Some(empty)
-}
-
-impl TableRows for RedactedRows {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
-        self.rows.new_row(wanted)
-    }
-
-    fn read_row(&self, at: usize, row: &mut RowBuffer) {
-        self.rows.read_row(at, row);
-    }
-
-    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        self.rows.cell(row, column)
-    }
-
-    fn ranked_columns(&self) -> Vec<String> {
-        self.rows.ranked_columns()
-    }
-
-    fn unlisted_field_count(&self) -> usize {
-        self.rows.unlisted_field_count()
-    }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::adjusted_rows::AdjustedRows;
 use crate::limits::QueryDeadline;
 use crate::missing::MissingValues;
 use crate::redaction;
@@ -38,7 +39,7 @@ impl VirtualTable {
         if let Some(rows) = self.rows.get() {
             return Some(Arc::clone(rows));
         }
-        let mut rows = self.missing.hide(self.source.open(clock)?);
+        let mut rows = AdjustedRows::without_codes(self.source.open(clock)?, &self.missing);
         if !self.redacted_fields.is_empty() {
             rows = redaction::mark_redacted(rows, &self.redacted_fields, clock)?;
         }

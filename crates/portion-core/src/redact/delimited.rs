@@ -4,6 +4,9 @@
 //! A line is a header if all its cells look like names, at least one of them is hidden, and one of the next rows has as
 //! many cells. Blank lines and rows of one cell end the table, unless a row with as many cells follows. Rules
 //! (`---+---`) do not count. In a faulty row, with another number of cells, the hidden columns are counted from both ends.
+//!
+//! A table of names and values has a header of two cells, the second of which is `Value` or the like. A hidden name there
+//! hides the cell after it.
 
 use std::ops::Range;
 
@@ -69,11 +72,7 @@ pub(super) fn collect_edits(
                 for value in
                     [Some(column.index), from_end].into_iter().flatten().filter_map(|at| cells.get(at))
                 {
-                    if holds_secret(&text[value.clone()], column.verdict) {
-                        let Range { start, end } = *value;
-                        edits.push(TextEdit { start, end, replacement: REDACTED.into() });
-                        names.add(column.name.clone());
-                    }
+                    hide_value(text, value, (&*column.name, column.verdict), edits, names);
                 }
             }
         }
@@ -120,12 +119,22 @@ fn collect_value_edit(
 ) {
     let [name, value] = cells else { return };
     let name = &text[name.clone()];
-    if !is_column_name(name) {
-        return;
+    let verdict = is_column_name(name).then(|| match_column_name(redact, name));
+    if let Some(verdict) = verdict.filter(|verdict| verdict.is_hidden()) {
+        hide_value(text, value, (name, verdict), edits, names);
     }
-    let verdict = match_column_name(redact, name);
-    if (verdict.is_secret || verdict.is_named) && holds_secret(&text[value.clone()], verdict) {
-        edits.push(TextEdit { start: value.start, end: value.end, replacement: REDACTED.into() });
+}
+
+/// Adds an edit for a cell below or after a hidden name, unless it says that there is no secret.
+fn hide_value(
+    text: &str,
+    cell: &Range<usize>,
+    (name, verdict): (&str, NameMatch),
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) {
+    if holds_secret(&text[cell.clone()], verdict) {
+        edits.push(TextEdit { start: cell.start, end: cell.end, replacement: REDACTED.into() });
         names.add(name.to_owned());
     }
 }
@@ -212,8 +221,7 @@ impl Header {
             }
             let hidden = names.iter().enumerate().filter_map(|(index, name)| {
                 let verdict = match_column_name(redact, name);
-                let is_hidden = verdict.is_secret || verdict.is_named;
-                is_hidden.then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
+                verdict.is_hidden().then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
             let hidden: Vec<_> = hidden.collect();
             (!hidden.is_empty()).then_some(Self { delimiter, width: names.len(), hidden })

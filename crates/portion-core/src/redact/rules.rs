@@ -47,6 +47,13 @@ pub(super) struct NameMatch {
     pub may_end_path: bool,
 }
 
+impl NameMatch {
+    /// Returns true if the values under the name are hidden, wherever it stands.
+    pub(super) fn is_hidden(self) -> bool {
+        self.is_secret || self.is_named
+    }
+}
+
 /// The error for invalid patterns.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RedactError {

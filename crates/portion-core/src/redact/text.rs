@@ -51,7 +51,7 @@ pub(super) fn collect_edits<'t>(
             if verdicts.len() < MAX_CACHED_NAMES {
                 verdicts.insert(name, verdict);
             }
-            (verdict.is_secret || verdict.is_named).then_some(name)
+            verdict.is_hidden().then_some(name)
         };
         // `Door code: 4711` has a name of two words.
         let Some(name) = matched(word).or_else(|| matched(two_words_before(text, at)?)) else { continue };

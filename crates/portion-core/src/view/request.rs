@@ -142,6 +142,14 @@ impl Request {
             || self.end_line.is_some()
     }
 
+    /// Returns the index of the first item of the requested page, `None` if the request names no page and no offset.
+    pub fn first_item(&self, page_size: usize) -> Option<usize> {
+        match self.page {
+            Some(page) => Some((page as usize).saturating_sub(1).saturating_mul(page_size)),
+            None => self.offset.map(|offset| offset as usize),
+        }
+    }
+
     /// Returns true if only the payload itself is requested.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()

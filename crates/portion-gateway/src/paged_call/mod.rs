@@ -73,10 +73,7 @@ impl PagedCall {
             return 0;
         }
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
-        let first = match (request.page, request.offset) {
-            (Some(page), _) => (page as usize).saturating_sub(1).saturating_mul(size),
-            (None, offset) => offset.unwrap_or_default() as usize,
-        };
+        let first = request.first_item(size).unwrap_or_default();
         if first >= pushdown.page_size.saturating_mul(MIN_SKIPPED_PAGES) { first } else { 0 }
     }
 

@@ -29,11 +29,10 @@ impl Need {
             return Self::All;
         }
         let size = request.limit.or(page_size).map_or(policy.default_page_size, |limit| limit as usize);
-        let first = match (request.page, request.offset, from.offset) {
-            (Some(page), ..) => (page as usize - 1).saturating_mul(size).saturating_sub(skipped),
-            (None, Some(offset), _) => (offset as usize).saturating_sub(skipped),
-            (None, None, PartOffset::Item(item)) => item as usize,
-            (None, None, PartOffset::Byte(_)) => return Self::Items(0),
+        let first = match (request.first_item(size), from.offset) {
+            (Some(first), _) => first.saturating_sub(skipped),
+            (None, PartOffset::Item(item)) => item as usize,
+            (None, PartOffset::Byte(_)) => return Self::Items(0),
         };
         let pages = request.page_count.unwrap_or(1) as usize;
         Self::Items(first.saturating_add(size.saturating_mul(pages)))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use portion_core::view::Request;
+use portion_core::view::{Request, ViewError};
 use portion_gateway::call::{Call, Caller, Fault, Intent, Reply, ReuseKey};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::query_limiter::CancelFlag;
@@ -407,23 +407,7 @@ impl McpProcessor {
                 }
             }
         }
-        let (split, cursor) = {
-            let server_info = self.server_info();
-            let tool = server_info.catalog.tool(&endpoint.name);
-            let own_cursor = self.has_own_cursor(&caller, text, arguments);
-            let ours = |control: &str| {
-                own_cursor
-                    || tool.is_some_and(|tool| match caller.rule.controls(caller.shaping_mode) {
-                        // An advertised control belongs to the gateway, even if a later configuration disables
-                        // controls.
-                        Some(false) => tool.advertises(control),
-                        Some(true) => !tool.has_property(control),
-                        None => tool.is_gateway_control(control),
-                    })
-            };
-            let cursor = walk::string_member(text, arguments, "cursor").filter(|_| ours("cursor"));
-            (controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy), cursor)
-        };
+        let (split, cursor) = self.split_tool_controls(splice, (text, arguments), &caller, &endpoint);
         let (request, canonical) = match split {
             Ok(split) => split,
             Err(error) if cursor.is_some() => {
@@ -462,11 +446,31 @@ impl McpProcessor {
         })
     }
 
-    /// Returns true if the arguments have a cursor of this gateway. The tool of another Portion behind this one has an
-    /// argument of that name, too.
-    fn has_own_cursor(&self, caller: &Caller, text: &str, arguments: Span) -> bool {
+    /// Separates the gateway's controls from the arguments of a tool. Also returns the gateway's cursor among them.
+    fn split_tool_controls(
+        &self,
+        splice: &mut Splice<'_>,
+        (text, arguments): (&str, Span),
+        caller: &Caller,
+        endpoint: &Endpoint,
+    ) -> (Result<(Request, String), ViewError>, Option<String>) {
+        let server_info = self.server_info();
+        let tool = server_info.catalog.tool(&endpoint.name);
         let cursor = walk::string_member(text, arguments, "cursor");
-        cursor.is_some_and(|cursor| self.gateway.has_issued(caller, &cursor))
+        // The tool of another Portion behind this one has an argument of that name, too.
+        let own_cursor = cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(caller, cursor));
+        let ours = |control: &str| {
+            own_cursor
+                || tool.is_some_and(|tool| match caller.rule.controls(caller.shaping_mode) {
+                    // An advertised control belongs to the gateway, even if a later configuration disables
+                    // controls.
+                    Some(false) => tool.advertises(control),
+                    Some(true) => !tool.has_property(control),
+                    None => tool.is_gateway_control(control),
+                })
+        };
+        let cursor = cursor.filter(|_| ours("cursor"));
+        (controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy), cursor)
     }
 
     /// Returns the caller of a built-in tool, and the cursor among the arguments.
