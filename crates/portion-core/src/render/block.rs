@@ -3,8 +3,8 @@
 use portion_json::scan::escaped_len;
 use portion_tokens::TokenCounter;
 
-use super::Context;
 use super::budget::RemainingBudget;
+use super::context::Context;
 use crate::cursor::CursorToken;
 use crate::payload::BinaryInfo;
 use crate::policy::Policy;

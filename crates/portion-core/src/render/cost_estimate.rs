@@ -2,9 +2,9 @@
 
 use portion_tokens::estimate_size;
 
-use super::NOTICE_COPIES;
-use super::notice_text::NoticeText;
+use super::notice::NoticeText;
 use super::portion::Piece;
+use super::reply_limits::NOTICE_COPIES;
 use super::walk::PartWalk;
 use crate::cursor::{CursorToken, charged};
 use crate::snapshot::STRUCTURED_CONTENT;

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Context;
+use super::context::Context;
 use super::exempt::is_exempt;
 use super::walk::ReplyContent;
 use crate::describe::{self, FieldPreferences};

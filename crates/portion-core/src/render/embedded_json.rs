@@ -3,7 +3,8 @@
 
 use super::budget::RemainingBudget;
 use super::rendering::{RenderTarget, Rendering};
-use super::walk::{PartWalk, ReplyContent, render_subject, render_whole_if_small};
+use super::subject::{render_subject, render_whole_if_small};
+use super::walk::{PartWalk, ReplyContent};
 use crate::snapshot::Part;
 use crate::view::Target;
 

@@ -6,10 +6,11 @@
 //! again, by halves of the last step.
 
 use super::budget::RemainingBudget;
+use super::candidate::Candidate;
 use super::notice::Detail;
 use super::portion::Portion;
+use super::reply_limits::ReplyLimits;
 use super::walk::PartWalk;
-use super::{Candidate, ReplyLimits};
 use crate::cursor::PartOffset;
 
 /// Attempts to enlarge a reply that fits.
@@ -185,10 +186,12 @@ mod tests {
     use crate::cursor::{CursorTarget, Keyring, Position, Scope};
     use crate::payload::{Block, Content, Payload};
     use crate::policy::{EnvelopeMode, Policy};
+    use crate::render::Context;
     use crate::render::budget::RemainingBudget;
+    use crate::render::candidate::Candidate;
     use crate::render::notice::Detail;
+    use crate::render::reply_limits::{NoticeSize, ReplyLimits};
     use crate::render::walk::PartWalk;
-    use crate::render::{Candidate, Context, NoticeSize, ReplyLimits};
     use crate::snapshot::capture;
     use crate::view::{Request, resolve};
     use portion_tokens::Tokenizer;

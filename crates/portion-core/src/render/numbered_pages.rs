@@ -2,22 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{Context, pass_through, render_settled, render_whole};
-use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
+use super::context::Context;
+use super::notice::UnshownRange;
+use super::{pass_through, reply};
+use crate::cursor::{CursorTarget, PartOffset, Position, SnapshotId, stand_in};
 use crate::policy::MetadataMode;
 use crate::snapshot::{List, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target, View, line_start_place};
-
-/// Items, or bytes of a text, that the previous page did not show.
-#[derive(Clone, Debug)]
-pub(super) struct UnshownRange {
-    /// Index of the first item; `None` in a text.
-    pub offset: Option<usize>,
-    /// Number of items or bytes.
-    pub count: usize,
-    /// Cursor to the first of them.
-    pub cursor: Option<CursorToken>,
-}
 
 /// Returns the request with a resolved page size, and what the previous page did not show.
 pub(super) fn resolve_page_size<'a>(
@@ -77,7 +68,7 @@ fn first_page_size(
     let mint_cursor = |position: Position| {
         (cx.mint_cursor)(position).map(|_| stand_in(&CursorTarget { snapshot: id, view, position }))
     };
-    let first = render_settled(snapshot, &opening, &Context { mint_cursor: &mint_cursor, ..*cx }, fresh);
+    let first = reply::render(snapshot, &opening, &Context { mint_cursor: &mint_cursor, ..*cx }, fresh, None);
     first.pagination.filter(|pace| pace.part_index == node.part).map(|pace| pace.page_size)
 }
 
@@ -86,7 +77,7 @@ fn passes_through(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'
     let always = cx.policy.render_options.metadata == MetadataMode::Always;
     let untouched = (always || pass_through::needs_no_notice(snapshot))
         && pass_through::pass_through_cost(snapshot, opening, cx).is_some();
-    untouched && (!always || render_whole(snapshot, opening, cx).is_some())
+    untouched && (!always || reply::render_whole(snapshot, opening, cx).is_some())
 }
 
 /// Returns the offset at which a page begins.
@@ -126,7 +117,7 @@ fn unshown_by_previous_page(
         let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
         let from = Position { offset: start, ordinal, ..asked.start };
         let previous = ResolvedRequest { start: from, numbered_page: None, ..asked.clone() };
-        render_settled(snapshot, &previous, cx, fresh).next_position?
+        reply::render(snapshot, &previous, cx, fresh, None).next_position?
     };
     (reached.part == asked.start.part).then(|| unshown_between(node, reached, asked.start, cx)).flatten()
 }

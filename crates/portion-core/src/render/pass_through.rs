@@ -3,8 +3,9 @@
 use portion_json::scan::{escaped_len, minify};
 
 use super::block::block_cost;
+use super::context::Context;
 use super::exempt::is_exempt;
-use super::{Context, ENVELOPE_BYTES};
+use super::reply_limits::ENVELOPE_BYTES;
 use crate::policy::Policy;
 use crate::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;

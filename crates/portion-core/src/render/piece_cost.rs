@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use portion_json::scan::escaped_len;
 
-use super::Context;
 use super::block::binary_tokens;
+use super::context::Context;
 use super::portion::{Piece, PieceBody};
 use super::walk::PartWalk;
 use crate::cursor::charged;

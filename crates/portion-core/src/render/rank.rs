@@ -7,8 +7,9 @@ use portion_json::path::value_at;
 use portion_json::scan::{JsonKind, unescape};
 use portion_tokens::TokenCounter;
 
+use super::context::Context;
+use super::item_costs::item_costs;
 use super::pass_through::{needs_no_notice, pass_through_cost};
-use super::{Context, item_costs};
 use crate::policy::{FillStrategy, OrderStrategy, Policy};
 use crate::ranking::{RecordScores, order_by_score, select, smoothed_scores};
 use crate::snapshot::{ListItem, OrderedList, Snapshot, Structure};

@@ -3,14 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
-use super::{list_wrapper, upstream_paging};
 use crate::cursor::PartOffset;
 use crate::payload::UpstreamList;
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
-use crate::snapshot::{IndexedText, Layout, List, OrderedList, Structure};
-use crate::stage::RowFormat;
-use crate::view::{Pagination, RequestedFields, SortOrder, View, list_field_names};
-use portion_json::scan::minify;
+use crate::snapshot::IndexedText;
+use crate::view::{Pagination, RequestedFields, SortOrder, View};
 
 /// A part to render, and how.
 #[derive(Clone, Copy)]
@@ -96,25 +93,6 @@ impl RenderTarget<'_> {
     }
 }
 
-impl PageParts {
-    /// Takes apart a list as the upstream wrote it.
-    fn of_whole_list(text: &str, list: &List, room: &RemainingBudget<'_>) -> Self {
-        let rows = OrderedList { text, list, order: None };
-        let items = match list.layout {
-            Layout::Lines => {
-                let items: Vec<&str> = list.iter_from(text, 0).map(|item| item.value.slice(text)).collect();
-                format!("[{}]", items.join(","))
-            }
-            _ => list.span.slice(text).to_owned(),
-        };
-        let wide = RemainingBudget { tokens: usize::MAX / 8, bytes: usize::MAX / 8, ..*room };
-        Self {
-            items,
-            outer_members: list_wrapper::render(rows, &RowFormat::default(), None, &wide).outer_members,
-        }
-    }
-}
-
 /// Dotted paths of fields stripped as noise.
 #[derive(Default)]
 pub(super) struct StrippedFields {
@@ -179,6 +157,7 @@ pub(super) struct PageParts {
 }
 
 impl Rendering {
+    /// Creates a rendering with this text and nothing to report.
     pub(super) fn new(kind: &'static str, body: String) -> Self {
         let (meta, extras) = (Map::new(), Vec::new());
         Self {
@@ -200,45 +179,6 @@ impl Rendering {
             query_hint: None,
             page_parts: None,
         }
-    }
-
-    /// Renders a part as the upstream wrote it.
-    pub(super) fn whole(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Self {
-        let subject = spot.subject;
-        let mut drawn = Self::new("whole", subject.text.to_string());
-        drawn.is_json = subject.is_json();
-        if drawn.is_json && spot.policy.render_options.is_compact {
-            drawn.body.clear();
-            minify(&subject.text, &mut drawn.body);
-        }
-        // A custom section is one object, even if it contains a list.
-        if let Structure::List(list) = &subject.structure
-            && !spot.view.is_custom_section()
-        {
-            drawn.kind = "page";
-            drawn.total_count = Some(list.len());
-            let size = list.len().max(spot.policy.default_page_size);
-            drawn.set_meta("pageSize", size);
-            drawn.pagination = Some(Pagination {
-                part_index: spot.part_index as u16,
-                page_size: size as u32,
-                is_sample: false,
-                first_page_count: None,
-                kept_fields: None,
-            });
-            drawn.set_meta("served", list.len());
-            drawn.set_meta("hasMore", false);
-            drawn.set_meta("offset", 0);
-            upstream_paging::note_upstream_page(spot, list, &mut drawn);
-            upstream_paging::note_fetched_list(spot, list.len(), &mut drawn);
-            drawn.page_parts =
-                spot.uses_envelope().then(|| PageParts::of_whole_list(&subject.text, list, room));
-            let available = list_field_names(list);
-            if !available.is_empty() && spot.view.field_selection != RequestedFields::All {
-                drawn.available_fields = Some((available, max_name_chars(room)));
-            }
-        }
-        drawn
     }
 
     /// Returns true if it is a list written as a table.

@@ -5,8 +5,7 @@ use portion_json::scan::{JsonKind, JsonReader, minify, quote};
 use serde_json::Value;
 
 use super::envelope;
-use super::notice::nest_under_meta;
-use super::notice_text::NoticeText;
+use super::notice::{NoticeText, nest_under_meta};
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
 use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm};

@@ -9,9 +9,10 @@ use portion_json::scan::{JsonKind, minify};
 
 use super::budget::RemainingBudget;
 use super::embedded_json::render_in_string;
+use super::rendering::Rendering;
 use super::structured::{Placement, StructuredForm};
 use super::walk::{PartWalk, RenderedPart, ReplyContent};
-use super::{Rendering, page, summary};
+use super::{page, summary};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::StructuredMode;
 use crate::snapshot::{IndexedText, Part, Structure as SubjectForm, StructuredDuplicate};

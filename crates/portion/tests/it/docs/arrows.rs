@@ -82,9 +82,6 @@ const FORBIDDEN_PACKAGES: &[(&[&str], &[&str])] = &[
 /// Largest circle of files inside a module.
 const MAX_CIRCLE: usize = 4;
 
-/// Modules whose files may form a larger circle.
-const LARGE_CIRCLES: &[(&str, &str)] = &[("portion-core", "render")];
-
 /// Returns the names of the packages that each crate depends on, other than for tests and benchmarks.
 fn dependencies() -> Arrows {
     let output = Command::new(env!("CARGO"))
@@ -143,14 +140,9 @@ fn no_circle_crosses_a_module() {
 #[test]
 fn circles_inside_a_module_are_small() {
     for (name, _) in CRATE_ARROWS {
-        let is_exempt = |circle: &[String]| {
-            LARGE_CIRCLES.iter().any(|(crate_name, module)| {
-                crate_name == name && circle.iter().all(|file| file.split("::").next() == Some(module))
-            })
-        };
         for circle in circles(&sources(name).file_arrows()) {
             assert!(
-                circle.len() <= MAX_CIRCLE || is_exempt(&circle),
+                circle.len() <= MAX_CIRCLE,
                 "{} files of {name} depend on each other; move what they share to a file of its own: {circle:?}",
                 circle.len()
             );

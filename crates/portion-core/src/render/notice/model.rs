@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use super::follow_up_call::FollowUpCall;
-use super::notice::Notice;
+use super::Notice;
 use crate::policy::{MetadataMode, Policy};
+use crate::render::follow_up_call::FollowUpCall;
 
 /// Returns true if the text form has the full notice: the operator wants all metadata, or the text is the body of
 /// an HTTP response, which has no `_meta`.
-pub(super) fn is_full_in_text(policy: &Policy, read_call: FollowUpCall<'_>) -> bool {
+pub(in crate::render) fn is_full_in_text(policy: &Policy, read_call: FollowUpCall<'_>) -> bool {
     policy.render_options.metadata != MetadataMode::WhenShaped || matches!(read_call, FollowUpCall::Http(_))
 }
 

@@ -3,9 +3,10 @@
 use portion_json::projection::OmittedFields;
 use portion_json::scan::JsonKind;
 
-use super::budget::RemainingBudget;
-use super::page::{PageBuilder, WrittenItems, cannot_fit};
+use super::builder::{PageBuilder, WrittenItems};
+use super::fill::cannot_fit;
 use super::table::{RecordTable, TableRecord};
+use crate::render::budget::RemainingBudget;
 use crate::snapshot::Layout;
 use crate::stage::RowFormat;
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::notice::{Audience, Detail, Notice};
+use super::{Audience, Detail, Notice};
 
 /// A notice in its written forms.
-pub(super) struct NoticeText {
+pub(in crate::render) struct NoticeText {
     /// The full JSON object.
     pub object: Map<String, Value>,
     /// The same object, written compactly.
@@ -30,7 +30,7 @@ impl Notice<'_> {
     ///
     /// The cost depends on its own digits in the notice, so it is counted, written and counted again. A third
     /// round would only change a digit.
-    pub(super) fn settle_cost(
+    pub(in crate::render) fn settle_cost(
         &self,
         detail: Detail,
         mut cost: impl FnMut(&NoticeText) -> usize,

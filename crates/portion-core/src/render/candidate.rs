@@ -1,0 +1,206 @@
+//! Renders both forms of a reply with their notice, and measures them.
+
+use serde_json::Value;
+
+use super::budget::RemainingBudget;
+use super::cost_estimate::CostEstimate;
+use super::envelope;
+use super::notice::{Detail, Notice, NoticeText};
+use super::portion::{PieceBody, Portion};
+use super::reply_limits::ReplyLimits;
+use super::structured::{self, StructuredForm};
+use super::walk::{PartWalk, ReplyContent};
+use crate::cursor::Position;
+use crate::view::Pagination;
+
+/// A rendered reply with its measurements.
+pub(super) struct Candidate {
+    pub portion: Portion,
+    /// Charged tokens of the more expensive form.
+    pub charged_tokens: usize,
+    /// Charged wire bytes of the text form and the structured form together.
+    pub charged_bytes: usize,
+    /// Charged tokens of the notice.
+    pub notice_tokens: usize,
+    /// Wire bytes of the larger form, without the notice.
+    pub larger_form_bytes: usize,
+}
+
+/// Both forms of a reply, without their notices.
+struct Forms<'a> {
+    text: ReplyContent<'a>,
+    structured: Option<StructuredForm<'a>>,
+    /// Index of the piece that the envelope fills, if there is one.
+    envelope: Option<usize>,
+}
+
+/// Both forms of a reply with their notices, as they are sent.
+struct WrittenForms {
+    notice: NoticeText,
+    structured: Option<String>,
+    envelope: Option<String>,
+    /// Tokens of the more expensive form.
+    tokens: usize,
+}
+
+/// Facts about the rendering that the notice is about.
+struct RenderedFacts {
+    stages: Vec<&'static str>,
+    whole_value: Option<String>,
+    total_count: Option<usize>,
+    dropped_count: usize,
+    served_count: Option<usize>,
+    pagination: Option<Pagination>,
+    next_position: Option<Position>,
+}
+
+impl Candidate {
+    /// Renders a reply with a budget for its content.
+    pub(super) fn render(
+        walk: &PartWalk<'_>,
+        room: RemainingBudget<'_>,
+        limits: ReplyLimits,
+        detail: Detail,
+    ) -> Self {
+        let forms = Forms::render(walk, room);
+        let notice = Notice {
+            structured_gap: forms.structured_gap(),
+            ..walk.notice(forms.noticed_content(), limits.tokens)
+        };
+        let own_notice = forms.separate_content().map(|own| walk.notice(own, limits.tokens));
+        let charged_cursors = if walk.charges_cursors {
+            notice.cursors().into_iter().chain(own_notice.iter().flat_map(Notice::cursors)).collect()
+        } else {
+            Vec::new()
+        };
+        let costs = CostEstimate::new(walk, &forms.text.pieces, forms.envelope, charged_cursors.clone());
+        let written = forms.write(walk, &notice, own_notice.as_ref(), &costs, detail);
+        let facts = RenderedFacts::new(forms.noticed_content(), forms.envelope.is_some());
+        let (kind, next_cursor, start_cursor) = (notice.kind(), notice.next_cursor, notice.start_cursor);
+        let (envelope_index, mut pieces) = (forms.envelope, forms.text.pieces);
+        let WrittenForms { notice, structured, envelope, tokens } = written;
+        let charged_tokens = costs.charged_tokens(tokens, envelope.as_ref(), structured.as_ref(), &notice);
+        if let (Some(at), Some(json)) = (envelope_index, envelope) {
+            pieces[at].body = PieceBody::Text(json);
+        }
+        let is_enveloped = envelope_index.is_some();
+        let has_full_notice = structured.is_some() || is_enveloped;
+        Self {
+            charged_tokens,
+            charged_bytes: costs.charged_bytes(&pieces, structured.as_ref(), &notice),
+            notice_tokens: costs.notice_tokens(if has_full_notice {
+                &notice.full_text
+            } else {
+                &notice.model_text
+            }),
+            larger_form_bytes: costs.larger_form_bytes(&pieces, structured.as_ref(), &notice),
+            portion: Portion {
+                pieces,
+                structured,
+                notice: notice.full_text,
+                text_notice: notice.model_text,
+                is_enveloped,
+                whole_value: facts.whole_value,
+                is_whole: walk.is_whole,
+                next_cursor,
+                start_cursor,
+                tokens,
+                charged_cursors,
+                kind,
+                stages: facts.stages,
+                dropped_count: facts.dropped_count,
+                served_count: facts.served_count,
+                total_count: facts.total_count,
+                pagination: facts.pagination,
+                next_position: facts.next_position,
+                notice_extras: None,
+            },
+        }
+    }
+}
+
+impl<'a> Forms<'a> {
+    fn render(walk: &PartWalk<'a>, room: RemainingBudget<'_>) -> Self {
+        let mut text = walk.render_text(room);
+        let mut structured = if walk.is_first_reply { walk.render_structured(room, &text) } else { None };
+        if let Some(StructuredForm::OwnPart(own, _)) = &mut structured {
+            // Each form reports the parts that neither shows.
+            own.missing_parts.extend(text.missing_parts.iter().cloned());
+        }
+        if let Some(form) = &mut structured {
+            form.align_page_size(&text);
+        }
+        // After the last part of the text, the walk continues in the part that only `structuredContent`
+        // shows.
+        let own_part = structured.as_ref().and_then(StructuredForm::own_part);
+        text.next_position = text.next_position.or(own_part.and_then(|own| own.next_position));
+        let envelope = walk.reserve_envelope(&mut text);
+        Self { text, structured, envelope }
+    }
+
+    /// Returns the content that only `structuredContent` shows.
+    fn separate_content(&self) -> Option<&ReplyContent<'a>> {
+        self.structured.as_ref().and_then(StructuredForm::separate_content)
+    }
+
+    /// Returns the content that the notice is about.
+    fn noticed_content(&self) -> &ReplyContent<'a> {
+        self.separate_content().filter(|_| self.text.notice_part.is_none()).unwrap_or(&self.text)
+    }
+
+    /// Returns what `structuredContent` lacks, for the notice of the text.
+    fn structured_gap(&self) -> Option<Value> {
+        let structured = self.structured.as_ref().filter(|_| self.text.notice_part.is_some());
+        structured.and_then(|form| form.gap_to_text(&self.text))
+    }
+
+    /// Writes both forms with notices that state the cost of the reply.
+    fn write(
+        &self,
+        walk: &PartWalk<'_>,
+        notice: &Notice<'_>,
+        own_notice: Option<&Notice<'_>>,
+        costs: &CostEstimate<'_, '_>,
+        detail: Detail,
+    ) -> WrittenForms {
+        let style = walk.cx.policy.render_options.metadata_style;
+        let (mut structured, mut envelope) = (None, None);
+        // Duplicate forms share one notice, which reports the cost of the more expensive.
+        let (text, mut tokens) = notice.settle_cost(detail, |text| {
+            let duplicate = self.structured.as_ref().filter(|form| form.separate_content().is_none());
+            structured = duplicate.map(|form| structured::merge_notice(walk, form, &self.text, text));
+            envelope = self.envelope.map(|_| envelope::wrap(notice.rendering, &text.object, style));
+            let as_text = costs.text_tokens(envelope.as_ref(), text);
+            structured.as_ref().map_or(as_text, |json| costs.structured_tokens(json).max(as_text))
+        });
+        if let (Some(form), Some(own)) = (&self.structured, own_notice) {
+            let (_, cost) = own.settle_cost(detail, |text| {
+                let merged = structured::merge_notice(walk, form, &self.text, text);
+                costs.structured_tokens(structured.insert(merged))
+            });
+            tokens = tokens.max(cost);
+        }
+        WrittenForms { notice: text, structured, envelope, tokens }
+    }
+}
+
+impl RenderedFacts {
+    fn new(content: &ReplyContent<'_>, is_enveloped: bool) -> Self {
+        let rendering = content.notice_part.as_ref().map(|part| &part.rendering);
+        let count = |key: &str| {
+            let number = rendering.and_then(|rendering| rendering.meta.get(key)).and_then(Value::as_u64);
+            number.map(|number| number as usize)
+        };
+        Self {
+            stages: rendering.map(|rendering| rendering.stages.clone()).unwrap_or_default(),
+            whole_value: rendering
+                .filter(|rendering| is_enveloped && rendering.kind == "whole" && rendering.is_json)
+                .map(|rendering| rendering.body.clone()),
+            total_count: rendering.and_then(|rendering| rendering.total_count),
+            dropped_count: count("dropped").unwrap_or_default(),
+            served_count: count("served"),
+            pagination: rendering.and_then(|rendering| rendering.pagination.clone()),
+            next_position: content.next_position,
+        }
+    }
+}

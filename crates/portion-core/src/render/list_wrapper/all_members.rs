@@ -1,0 +1,91 @@
+//! Renders the objects around a list with all of their members.
+
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::scan::{JsonKind, minify};
+
+use super::columns::is_header;
+use super::overrides::MemberOverrides;
+use super::{ListWrapper, assemble};
+use crate::render::budget::RemainingBudget;
+use crate::snapshot::{OrderedList, cell_spans};
+use crate::stage::RowFormat;
+
+/// Renders the wrapper of a list with all of its members. Other lists among them are shortened to whole items
+/// if they exceed their share. Returns `None` if no budget remains for the list itself.
+pub(in crate::render) fn render_with_all_members(
+    rows: OrderedList<'_>,
+    room: &RemainingBudget<'_>,
+) -> Option<ListWrapper> {
+    let mut left = room.with_max_tokens(room.tokens / 4 * 3);
+    left.bytes = left.bytes / 4 * 3;
+    let mut lists = Vec::new();
+    let mut all = Vec::new();
+    let mut text = String::new();
+    for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
+        for (at, member) in level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member) {
+            all.push((depth, at));
+            if member.kind == JsonKind::Array {
+                lists.push((depth, at, member));
+                continue;
+            }
+            text.clear();
+            text.push_str(member.key.slice(rows.text));
+            text.push(':');
+            minify(member.value.slice(rows.text), &mut text);
+            if !left.spend(&text) {
+                return None;
+            }
+        }
+    }
+    // Larger lists get what smaller ones do not use. Two thirds remain for the records.
+    lists.sort_by_key(|(.., member)| member.value.len());
+    let mut share = left.with_max_tokens(left.tokens / 3);
+    share.bytes /= 3;
+    let (mut lean, mut omitted) = (MemberOverrides::new(), Vec::new());
+    for (i, (depth, at, member)) in lists.iter().enumerate() {
+        let others = lists.len() - i;
+        let mut own = share.with_max_tokens(share.tokens / others);
+        own.bytes /= others;
+        let value = member.value.slice(rows.text);
+        let (short, missing) = truncate_array(value, &own);
+        if missing > 0 {
+            let innermost = rows.list.enclosing_objects[..*depth].iter();
+            let outer = innermost.fold(String::new(), |outer, level| {
+                format!("{outer}/{}", step_from_quoted(level.members[level.list_member].key.slice(rows.text)))
+            });
+            // The header of a table must not be shortened.
+            if is_header(rows, *at) && depth + 1 == rows.list.enclosing_objects.len() {
+                return None;
+            }
+            omitted.push((format!("{outer}/{}", step_from_quoted(member.key.slice(rows.text))), missing));
+            lean.insert((*depth, *at), Some(short.clone()));
+        }
+        share.spend(&short);
+    }
+    let shell = assemble(rows, &RowFormat::default(), &lean, &all);
+    Some(ListWrapper { omitted_members: omitted, ..shell })
+}
+
+/// Returns as many items of an array as fit, minified, and the bytes of the rest.
+fn truncate_array(array: &str, room: &RemainingBudget<'_>) -> (String, usize) {
+    let mut short = String::new();
+    minify(array, &mut short);
+    if room.fits(&short) {
+        return (short, 0);
+    }
+    let mut left = *room;
+    let (mut out, mut missing) = (String::from("["), 0);
+    let mut item = String::new();
+    for span in cell_spans(array) {
+        item.clear();
+        item.push_str(if out.len() > 1 { "," } else { "" });
+        minify(span.slice(array), &mut item);
+        if missing > 0 || !left.spend(&item) {
+            missing += span.len();
+        } else {
+            out.push_str(&item);
+        }
+    }
+    out.push(']');
+    (out, missing)
+}

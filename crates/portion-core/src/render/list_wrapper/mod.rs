@@ -1,0 +1,209 @@
+//! Renders the objects around a list, with those of their other members that are small.
+
+mod all_members;
+mod columns;
+mod overrides;
+
+pub(super) use all_members::render_with_all_members;
+pub(super) use columns::kept_columns;
+
+use std::collections::BTreeSet;
+
+use columns::{align_to_columns, is_header, write_header};
+use overrides::{MemberOverrides, strip_members};
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::scan::minify;
+
+use super::budget::RemainingBudget;
+use crate::policy::StripRule;
+use crate::snapshot::{Layout, Member, OrderedList};
+use crate::stage::RowFormat;
+
+/// Text before and after the items of a page.
+#[derive(Default)]
+pub(super) struct ListWrapper {
+    /// Text before the first item.
+    pub before: String,
+    /// Text after the last item.
+    pub after: String,
+    /// Members omitted for their size: pointer and bytes.
+    pub omitted_members: Vec<(String, usize)>,
+    /// Dotted paths of members stripped as noise.
+    pub stripped_fields: BTreeSet<String>,
+    /// Objects around the list without the list, as JSON; empty if they have no other members.
+    pub outer_members: String,
+}
+
+impl ListWrapper {
+    /// Returns the objects that lead to the list, without other members.
+    pub(super) fn path_only(rows: OrderedList<'_>) -> Self {
+        let mut shell = Self::brackets_only(&rows.list.layout);
+        for level in rows.list.enclosing_objects.iter().rev() {
+            let key = level.members[level.list_member].key.slice(rows.text);
+            shell.before = format!("{{{key}:{}", shell.before);
+            shell.after.push('}');
+        }
+        shell
+    }
+
+    /// Returns the same wrapper without the brackets of the list, for other content in place of the list.
+    pub(super) fn without_brackets(mut self, layout: &Layout) -> Self {
+        let list = Self::brackets_only(layout);
+        self.before.truncate(self.before.len().saturating_sub(list.before.len()));
+        self.after.drain(..list.after.len().min(self.after.len()));
+        self
+    }
+
+    /// Returns the brackets around the items, without enclosing objects.
+    pub(super) fn brackets_only(layout: &Layout) -> Self {
+        let (before, after) = match layout {
+            Layout::Array | Layout::Table { .. } => ("[", "]"),
+            Layout::Map => ("{", "}"),
+            Layout::Lines => ("", ""),
+        };
+        Self { before: before.to_owned(), after: after.to_owned(), ..Self::default() }
+    }
+}
+
+/// Renders the wrapper of a list. Its members take at most a quarter of the budget. The columns of a table
+/// are always kept: rows have no meaning without them.
+pub(super) fn render(
+    rows: OrderedList<'_>,
+    how: &RowFormat,
+    strip: Option<&StripRule>,
+    room: &RemainingBudget<'_>,
+) -> ListWrapper {
+    let mut stripped = BTreeSet::new();
+    let mut lean = strip_members(rows, strip, &mut stripped);
+    align_to_columns(rows, how, &mut lean);
+    let small = fitting_members(rows, &lean, &room.with_max_tokens(room.tokens / 4));
+    ListWrapper { stripped_fields: stripped, ..assemble(rows, how, &lean, &small) }
+}
+
+/// Assembles the wrapper from these members, some of them with replaced values.
+fn assemble(
+    rows: OrderedList<'_>,
+    how: &RowFormat,
+    lean: &MemberOverrides,
+    small: &[(usize, usize)],
+) -> ListWrapper {
+    let mut shell = ListWrapper::default();
+    let mut pointer = String::new();
+    let innermost = rows.list.enclosing_objects.len().wrapping_sub(1);
+    let mut others = Vec::new();
+    for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
+        let (mut before, mut after) = (String::from("{"), String::new());
+        let mut before_inner = String::new();
+        for (at, member) in level.members.iter().enumerate() {
+            let side = if at <= level.list_member { &mut before } else { &mut after };
+            let key = member.key.slice(rows.text);
+            if at == level.list_member {
+                before_inner.clone_from(side);
+                push_comma(side);
+                side.push_str(key);
+                side.push(':');
+                continue;
+            }
+            let header = kept_columns(rows, how).filter(|_| depth == innermost && is_header(rows, at));
+            let value = lean.get(&(depth, at));
+            if header.is_none() && matches!(value, Some(None)) {
+                continue;
+            }
+            if header.is_none() && !small.contains(&(depth, at)) {
+                shell
+                    .omitted_members
+                    .push((format!("{pointer}/{}", step_from_quoted(key)), member.value.len()));
+                continue;
+            }
+            if at < level.list_member {
+                push_comma(side);
+            } else {
+                side.push(',');
+            }
+            side.push_str(key);
+            side.push(':');
+            match header {
+                Some(columns) => write_header(rows, member, &columns, side),
+                None => match value {
+                    Some(Some(value)) => side.push_str(value),
+                    _ => minify(member.value.slice(rows.text), side),
+                },
+            }
+        }
+        pointer =
+            format!("{pointer}/{}", step_from_quoted(level.members[level.list_member].key.slice(rows.text)));
+        others.push((before_inner, after.clone()));
+        shell.before.push_str(&before);
+        after.push('}');
+        shell.after.insert_str(0, &after);
+    }
+    shell.outer_members = outer_members(rows, &others);
+    let list = ListWrapper::brackets_only(&rows.list.layout);
+    shell.before.push_str(&list.before);
+    shell.after.insert_str(0, &list.after);
+    shell
+}
+
+/// Returns the objects around a list without the list, given the members of each level before and after it.
+fn outer_members(rows: OrderedList<'_>, others: &[(String, String)]) -> String {
+    let mut beside = String::new();
+    for (level, (before, after)) in rows.list.enclosing_objects.iter().zip(others).rev() {
+        let mut object = before.clone();
+        if !beside.is_empty() {
+            push_comma(&mut object);
+            object.push_str(level.members[level.list_member].key.slice(rows.text));
+            object.push(':');
+            object.push_str(&beside);
+        }
+        // Each of the members after it begins with a comma.
+        let after = if object.ends_with('{') { after.strip_prefix(',').unwrap_or(after) } else { after };
+        object.push_str(after);
+        beside = if object == "{" { String::new() } else { object + "}" };
+    }
+    beside
+}
+
+/// Returns the members that fit the budget, the smallest first, by level and index.
+fn fitting_members(
+    rows: OrderedList<'_>,
+    lean: &MemberOverrides,
+    room: &RemainingBudget<'_>,
+) -> Vec<(usize, usize)> {
+    let levels = rows.list.enclosing_objects.iter().enumerate();
+    let mut members: Vec<(usize, usize, &Member)> = levels
+        .flat_map(|(depth, level)| {
+            let others = level.members.iter().enumerate().filter(move |(at, _)| *at != level.list_member);
+            others.map(move |(at, member)| (depth, at, member))
+        })
+        .collect();
+    members.sort_by_key(|(depth, at, member)| (member.value.len(), *depth, *at));
+    let mut room = *room;
+    let mut text = String::new();
+    let mut small = Vec::new();
+    for (depth, at, member) in members {
+        if matches!(lean.get(&(depth, at)), Some(None)) {
+            continue;
+        }
+        text.clear();
+        text.push_str(member.key.slice(rows.text));
+        if member.value.len() > 4 * room.bytes {
+            break;
+        }
+        match lean.get(&(depth, at)) {
+            Some(Some(value)) => text.push_str(value),
+            _ => minify(member.value.slice(rows.text), &mut text),
+        }
+        text.push(',');
+        if !room.spend(&text) {
+            break;
+        }
+        small.push((depth, at));
+    }
+    small
+}
+
+fn push_comma(side: &mut String) {
+    if !side.ends_with('{') {
+        side.push(',');
+    }
+}

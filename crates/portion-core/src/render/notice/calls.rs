@@ -1,0 +1,85 @@
+//! Calls that a notice names: the next page, details, media, queries and cheaper requests.
+
+use serde_json::{Map, Value};
+
+use super::{Audience, Detail, Notice};
+
+impl Notice<'_> {
+    pub(super) fn next_call(&self, detail: Detail, audience: Audience) -> Option<String> {
+        let read = self.read_call;
+        match (&self.next_cursor, &self.rendering.sections) {
+            (Some(_), _) if audience == Audience::Model && !self.is_first_reply => Some(read.with("cursor")),
+            // `detailsAvailable` names the same call.
+            (None, Some(_)) if audience == Audience::Model => None,
+            (Some(_), _) => {
+                let next = self.key_style.key("nextCursor");
+                let larger = self
+                    .rendering
+                    .larger_budget
+                    .filter(|_| detail < Detail::Minimal && audience == Audience::Programs)
+                    .map_or_else(String::new, |cap| format!(", maxTokens={cap} returns more"));
+                Some(format!("{}{larger}", read.with(&format!("cursor={next}"))))
+            }
+            (None, _) if self.start_cursor.is_none() => None,
+            (None, Some(sections)) if !sections.is_empty() => Some(read.with("cursor, section")),
+            (None, Some(_)) => Some(read.with("cursor, fields=all")),
+            (None, None)
+                if self.rendering.meta.contains_key("condensed") || self.rendering.stripped.has_any() =>
+            {
+                Some(read.with("cursor, fields=all"))
+            }
+            (None, None) if self.rendering.meta.contains_key("elided") => Some(read.with("cursor, path")),
+            (None, None) if !self.missing_parts.is_empty() => Some(read.with("cursor, path, raw=true")),
+            _ => None,
+        }
+    }
+
+    /// Returns further calls: a query, and the next page of a resource.
+    pub(super) fn further_calls(&self, audience: Audience) -> Vec<(&'static str, String)> {
+        let is_new = audience == Audience::Programs || self.is_first_reply;
+        let query = self.query_tool.zip(self.rendering.query_hint).filter(|_| is_new);
+        let query = query.map(|(tool, what)| ("query", format!("{tool}(cursor, {what})")));
+        let uri = self
+            .read_uri
+            .zip(self.next_cursor.as_ref())
+            .map(|(uri, next)| ("nextUri", format!("{uri}{next}")));
+        query.into_iter().chain(uri).collect()
+    }
+
+    /// Returns the call that shows the first image or audio that is missing.
+    pub(super) fn next_media_call(&self, detail: Detail) -> Option<String> {
+        let address = self.missing_media.filter(|_| detail < Detail::Minimal)?;
+        self.start_cursor.as_ref()?;
+        Some(format!("{} shows it", self.read_call.with(&format!("cursor, path={address}"))))
+    }
+
+    /// Returns a call that reads a section of a summary, and the available sections.
+    pub(super) fn details_available(&self, detail: Detail) -> Option<Map<String, Value>> {
+        let (sections, handle) = (self.rendering.sections.as_ref()?, self.start_cursor.as_ref()?);
+        let mut arguments = Map::new();
+        arguments.insert("cursor".into(), handle.as_str().into());
+        match sections.keys().next().filter(|_| !self.is_enveloped) {
+            Some(section) => arguments.insert("section".into(), section.as_str().into()),
+            None => arguments.insert("fields".into(), "all".into()),
+        };
+        let mut details = self.read_call.to_members(arguments);
+        if detail < Detail::Minimal && !sections.is_empty() {
+            details.insert("sections".into(), sections.clone().into());
+        }
+        Some(details)
+    }
+
+    pub(super) fn narrowing_hint(&self) -> Option<String> {
+        self.start_cursor.as_ref()?;
+        let read = self.read_call;
+        match self.rendering.kind {
+            // A ranked page is meant to fill the budget.
+            "page" if self.rendering.meta.contains_key("strategy") => None,
+            "page" => Some(format!("near the budget: {} costs less", read.with("cursor, fields=…"))),
+            "range" | "chunk" => {
+                Some(format!("near the budget: {} costs less", read.with("cursor, startLine, endLine")))
+            }
+            _ => None,
+        }
+    }
+}

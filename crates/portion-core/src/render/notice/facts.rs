@@ -1,0 +1,194 @@
+//! Members of a notice that report facts: about the answer, the whole, and what is missing.
+
+use serde_json::{Map, Value, json};
+
+use super::{Audience, Detail, Notice, UnshownRange};
+use crate::policy::MetadataStyle;
+use crate::render::rendering::{StrippedFields, name_list};
+
+/// Bytes of a path that are shown in the shortest notice.
+const MAX_PATH_BYTES: usize = 60;
+
+/// Characters shown of the name of a redacted or stripped field.
+const MAX_FIELD_NAME_CHARS: usize = 60;
+
+impl Notice<'_> {
+    /// Returns the facts about an answer.
+    pub(super) fn answer_members(&self, audience: Audience) -> Vec<(String, Value)> {
+        let Some(answer) = self.answer else { return Vec::new() };
+        let mut members = vec![("matches".to_owned(), answer.match_count.into())];
+        if answer.word_match_count > 0 {
+            members.push(("wordMatches".into(), answer.word_match_count.into()));
+        }
+        let returned = self.rendering.meta.get("served");
+        if let Some(served) =
+            returned.filter(|_| audience == Audience::Programs || self.next_cursor.is_some())
+        {
+            members.push(("returned".into(), served.clone()));
+        }
+        members.extend(answer.extra_meta.iter().map(|(key, value)| (key.clone(), value.clone())));
+        members
+    }
+
+    /// Returns the members that describe the whole.
+    pub(super) fn description_members(&self, audience: Audience) -> Vec<(&'static str, Value)> {
+        let mut members = Vec::new();
+        let facts = self.facts.filter(|facts| !facts.is_empty());
+        members.extend(facts.map(|facts| ("about", facts.clone().into())));
+        if self.answer.is_some() {
+            return members;
+        }
+        let outlined = self.facts.is_some_and(|about| about.contains_key("outline"));
+        for (key, value) in &self.rendering.extras {
+            // The outline has the headings, and a summary shows what it has.
+            let is_known =
+                outlined && *key == "sections" || audience == Audience::Model && *key == "condensed";
+            if !is_known {
+                members.push((*key, value.clone()));
+            }
+        }
+        if let Some((fields, characters)) = &self.rendering.available_fields {
+            let (known, unknown) = self.known_fields(fields);
+            // A model finds the described fields in the description.
+            let names: Vec<&String> = if audience == Audience::Model {
+                unknown
+            } else {
+                unknown.into_iter().chain(known).collect()
+            };
+            if !names.is_empty() {
+                members.push(("fieldsAvailable", fields_available(fields, &names, *characters)));
+            }
+        }
+        members
+    }
+
+    pub(super) fn parts_not_shown(&self, detail: Detail) -> Map<String, Value> {
+        let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
+        let most = if detail == Detail::Minimal { 0 } else { 12 };
+        let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
+        if self.missing_parts.len() > most {
+            parts.insert("more".into(), (self.missing_parts.len() - most).into());
+        }
+        parts
+    }
+
+    /// Fields that were left out on purpose, by reason.
+    pub(super) fn omitted_fields(&self) -> [(&'static str, &[String]); 3] {
+        let StrippedFields { named, nulls } = &self.rendering.stripped;
+        [("stripped", named), ("nulls", nulls), ("redacted", self.redacted_fields)]
+    }
+
+    /// Returns the page number, in the style with numbered pages, and the number of the next page if this
+    /// page is complete, or null at the end.
+    pub(super) fn page_numbers(&self) -> Vec<(&'static str, Value)> {
+        let number = |key: &str| usize::try_from(self.rendering.meta.get(key)?.as_u64()?).ok();
+        let page = || {
+            let size = number("pageSize").filter(|size| *size > 0)?;
+            Some((self.rendering.total_count?, size, number("offset")?, number("served")?))
+        };
+        let numbered = self.key_style == MetadataStyle::Snake && self.kind() == "page";
+        let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
+        let end = offset.saturating_add(served);
+        let next = match (end < total, end % size) {
+            (true, 0) => Some((end / size + 1).into()),
+            (true, _) => None,
+            (false, _) => Some(Value::Null),
+        };
+        let numbers = [("totalCount", total.into()), ("currentPage", (offset / size + 1).into())];
+        numbers.into_iter().chain(next.map(|next| ("nextPage", next))).collect()
+    }
+
+    /// Returns the field names that the facts contain, and the others.
+    fn known_fields<'f>(&self, fields: &'f [String]) -> (Vec<&'f String>, Vec<&'f String>) {
+        fields.iter().partition(|name| self.facts.is_some_and(|facts| facts.contains_key(name.as_str())))
+    }
+
+    /// Returns true if the members of the answer already contain this value.
+    pub(super) fn is_redundant_in_answer(&self, key: &str) -> bool {
+        match key {
+            "served" | "pageSize" => true,
+            "hasMore" => self.next_cursor.is_none(),
+            "offset" => self.rendering.meta.get(key).is_some_and(|offset| offset == 0),
+            _ => false,
+        }
+    }
+}
+
+/// Describes the items or bytes that the previous page did not show, with the cursor that returns them. The
+/// shortest notice omits the cursor: they directly precede this page, and `meta.cursor` with an offset or a
+/// line reaches them.
+pub(super) fn unshown_object(not_shown: &UnshownRange, detail: Detail) -> Map<String, Value> {
+    let UnshownRange { offset, count, cursor: next } = not_shown;
+    let mut told = Map::new();
+    if let Some(offset) = offset {
+        told.insert("offset".into(), (*offset).into());
+    }
+    told.insert(if offset.is_some() { "items" } else { "bytes" }.into(), (*count).into());
+    if let Some(next) = next.as_ref().filter(|_| detail < Detail::Minimal) {
+        told.insert("cursor".into(), next.as_str().into());
+    }
+    told
+}
+
+/// Returns a value of `meta` for the shortest notice, or `None` if it is omitted.
+pub(super) fn minimal_value(key: &str, value: &Value) -> Option<Value> {
+    match (key, value) {
+        ("omitted" | "totalTokens", Value::Object(paths)) => Some(paths.len().into()),
+        ("omitted" | "totalTokens", _) => None,
+        // A truncated value would name another call.
+        ("upstreamNext", Value::String(next)) if next.len() > MAX_PATH_BYTES => None,
+        (_, Value::String(path)) if path.len() > MAX_PATH_BYTES => {
+            Some(format!("{}…", &path[..path.floor_char_boundary(MAX_PATH_BYTES)]).into())
+        }
+        // The summary itself shows its fields, so only the first names are listed.
+        ("projectedFields", Value::Array(fields)) => {
+            let named = fields.iter().filter_map(Value::as_str).map(str::to_owned);
+            Some(name_list(named, MAX_PATH_BYTES))
+        }
+        (_, value) => Some(value.clone()),
+    }
+}
+
+/// Returns field names. If not all of `fields` fit, the names in `ordered` come in that order.
+fn fields_available(fields: &[String], ordered: &[&String], characters: usize) -> Value {
+    let all: usize = fields.iter().map(|name| name.len() + 3).sum();
+    if all <= characters && ordered.len() == fields.len() {
+        return name_list(fields.iter().cloned(), characters);
+    }
+    name_list(ordered.iter().map(|name| (*name).clone()), characters)
+}
+
+/// Returns the source of each piece, in order, in at most this many characters. The last entry counts the
+/// omitted ones.
+pub(super) fn owners_array(all: &[Option<&str>], characters: usize) -> Value {
+    let mut left = characters;
+    let mut told: Vec<Value> = Vec::new();
+    for of in all {
+        let Some(rest) = left.checked_sub(of.map_or(0, str::len) + 8) else { break };
+        left = rest;
+        told.push(json!(of));
+    }
+    if told.len() < all.len() {
+        told.push(format!("+{} more", all.len() - told.len()).into());
+    }
+    told.into()
+}
+
+/// Returns the first fields, or only their number in the shortest notice.
+pub(super) fn abbreviated_names(fields: &[String], detail: Detail) -> Value {
+    let (most, characters) = match detail {
+        Detail::Full => (12, MAX_FIELD_NAME_CHARS),
+        Detail::Essential => (4, MAX_FIELD_NAME_CHARS),
+        Detail::Minimal => return fields.len().into(),
+    };
+    let mut told: Vec<Value> = Vec::new();
+    for field in fields.iter().take(most) {
+        let end = field.char_indices().nth(characters).map_or(field.len(), |(at, _)| at);
+        let short = end < field.len();
+        told.push(if short { format!("{}…", &field[..end]) } else { field.clone() }.into());
+    }
+    if fields.len() > told.len() {
+        told.push(format!("+{} more", fields.len() - told.len()).into());
+    }
+    told.into()
+}

@@ -1,0 +1,177 @@
+//! Writes a notice as a JSON object.
+
+use serde_json::{Map, Value};
+
+use super::facts::{abbreviated_names, minimal_value, owners_array, unshown_object};
+use super::{Audience, Detail, Notice};
+use crate::policy::MetadataStyle;
+
+/// Members of `meta`, in order.
+struct Members {
+    style: MetadataStyle,
+    object: Map<String, Value>,
+}
+
+impl Members {
+    fn add(&mut self, key: &str, value: impl Into<Value>) {
+        self.object.insert(self.style.key(key), value.into());
+    }
+
+    fn extend<K: AsRef<str>, V: Into<Value>>(&mut self, members: impl IntoIterator<Item = (K, V)>) {
+        members.into_iter().for_each(|(key, value)| self.add(key.as_ref(), value));
+    }
+}
+
+impl Notice<'_> {
+    /// Returns the notice of a reply that costs this many tokens, as a JSON object.
+    pub(super) fn to_object(&self, tokens: usize, detail: Detail, audience: Audience) -> Map<String, Value> {
+        let mut notice = Map::new();
+        if let Some((served, of)) = self.rendering.shortfall() {
+            let mut cut = Map::new();
+            cut.insert("served".into(), served.into());
+            cut.insert("of".into(), of.into());
+            if let Some(next) = self.next_cursor.as_ref().and_then(|_| self.next_call(detail, audience)) {
+                cut.insert("next".into(), next.into());
+            }
+            notice.insert("cut".into(), cut.into());
+        }
+        if let Some(not_shown) = self.unshown {
+            notice.insert(self.key_style.key("notShown"), unshown_object(not_shown, detail).into());
+        }
+        if let Some(next) = &self.next_cursor {
+            notice.insert(self.key_style.key("nextCursor"), next.as_str().into());
+        }
+        // `matches` already reports it.
+        let is_repeated = audience == Audience::Model || self.next_cursor.is_none();
+        let all_told = self.answer.is_some() && is_repeated;
+        if let Some(total) = self.rendering.total_count.filter(|_| !all_told) {
+            notice.insert(self.key_style.key("totalCount"), total.into());
+        }
+        notice.insert("meta".into(), self.meta(tokens, detail, audience).into());
+        notice
+    }
+
+    fn meta(&self, tokens: usize, detail: Detail, audience: Audience) -> Map<String, Value> {
+        let mut meta = Members { style: self.key_style, object: Map::new() };
+        self.add_source(&mut meta, detail, audience);
+        self.add_extent(&mut meta, detail, audience);
+        self.add_omissions(&mut meta, detail, audience);
+        if self.start_cursor.is_none() && !self.is_whole {
+            meta.add("store_unavailable", "not stored, so there is no cursor for the rest; ask for less: a filter, a limit or fewer fields");
+        }
+        self.add_cost(&mut meta, tokens, detail, audience);
+        self.add_calls(&mut meta, detail, audience);
+        if meta.object.is_empty() && self.next_cursor.is_none() {
+            meta.add("complete", true);
+        }
+        meta.object
+    }
+
+    /// Adds what the reply is a part of: its kind, its cursor, the query that it answers, and its part of the payload.
+    fn add_source(&self, meta: &mut Members, detail: Detail, audience: Audience) {
+        let for_programs = audience == Audience::Programs;
+        if for_programs {
+            // In an envelope, a summary has another name.
+            let preview = self.is_enveloped && self.kind() == "summary";
+            meta.add("kind", if preview { "preview" } else { self.kind() });
+        }
+        if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_handle()) {
+            meta.add("cursor", cursor.as_str());
+        }
+        meta.extend(self.answer_members(audience));
+        if let Some(part) = self.part_address {
+            meta.add("part", part);
+        }
+        if !self.piece_owners.is_empty() && detail < Detail::Minimal {
+            meta.add("of", owners_array(&self.piece_owners, self.budget / 3));
+        }
+    }
+
+    /// Adds what the reply shows, and a description of the whole.
+    fn add_extent(&self, meta: &mut Members, detail: Detail, audience: Audience) {
+        let for_programs = audience == Audience::Programs;
+        for (key, value) in &self.rendering.meta {
+            if self.answer.is_some() && self.is_redundant_in_answer(key) {
+                continue;
+            }
+            let value = if for_programs { Some(value.clone()) } else { self.value_for_model(key, value) };
+            let shown = value.and_then(|value| {
+                if detail == Detail::Minimal { minimal_value(key, &value) } else { Some(value) }
+            });
+            meta.extend(shown.map(|value| (key, value)));
+        }
+        meta.extend(self.page_numbers());
+        if let Some(gap) = &self.structured_gap {
+            meta.add("structuredContent", gap.clone());
+        }
+        if detail == Detail::Full && (for_programs || self.describes_whole) {
+            meta.extend(self.description_members(audience));
+        }
+        if let Some(details) = self.details_available(detail) {
+            meta.add("detailsAvailable", details);
+        }
+    }
+
+    /// Adds what is missing or changed.
+    fn add_omissions(&self, meta: &mut Members, detail: Detail, audience: Audience) {
+        let for_programs = audience == Audience::Programs;
+        // Later replies do not repeat to a model what the first reply reported of the result.
+        let is_new = for_programs || self.is_first_reply;
+        if !self.missing_parts.is_empty() {
+            meta.add("partsNotShown", self.parts_not_shown(detail));
+        }
+        if let Some(read_as) = self.read_as.filter(|_| is_new) {
+            meta.add("readAs", if detail == Detail::Minimal { "JSON in text" } else { read_as });
+        }
+        if let Some(call) = self.next_media_call(detail) {
+            meta.add("nextMedia", call);
+        }
+        if !is_new {
+            return;
+        }
+        match (self.replaced_count, detail) {
+            (0, _) => {}
+            (count, Detail::Minimal) => meta.add("replaced", count),
+            (count, _) => meta.add("replaced", format!("{count} invalid sequences are shown as U+FFFD")),
+        }
+        for (key, fields) in self.omitted_fields().into_iter().filter(|(_, fields)| !fields.is_empty()) {
+            // The names of fields without values are of no use to a model.
+            let is_counted = !for_programs && key == "nulls";
+            let detail = if for_programs { detail } else { detail.max(Detail::Essential) };
+            meta.add(key, if is_counted { fields.len().into() } else { abbreviated_names(fields, detail) });
+        }
+    }
+
+    /// Adds what the reply costs, and a warning if that is near the budget.
+    fn add_cost(&self, meta: &mut Members, tokens: usize, detail: Detail, audience: Audience) {
+        let for_programs = audience == Audience::Programs;
+        let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);
+        if for_programs || self.rendering.sections.is_some() {
+            meta.add("estimatedTokens", tokens);
+            meta.add("budgetUsed", (used * 100.0).round() / 100.0);
+            meta.add("budgetRemaining", self.budget.saturating_sub(tokens));
+        }
+        // A query, if one is named, is the better call.
+        let is_helpful = for_programs || self.is_first_reply && self.rendering.query_hint.is_none();
+        if detail == Detail::Full
+            && is_helpful
+            && self.warning_threshold.is_some_and(|share| used >= share)
+            && let Some(hint) = self.narrowing_hint()
+        {
+            meta.add("warning", hint);
+        }
+    }
+
+    /// Adds the next calls.
+    fn add_calls(&self, meta: &mut Members, detail: Detail, audience: Audience) {
+        // The shortest notice does not repeat the call that `cut` names.
+        let is_repeated =
+            detail == Detail::Minimal && self.next_cursor.is_some() && self.rendering.shortfall().is_some();
+        if let Some(call) = self.next_call(detail, audience).filter(|_| !is_repeated) {
+            meta.add("next", call);
+        }
+        if detail < Detail::Minimal {
+            meta.extend(self.further_calls(audience));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Writes items until the budget is used up, and applies stages until they all fit.
+
+use portion_json::projection::OmittedFields;
+use portion_json::scan::minify;
+
+use super::builder::{PageBuilder, WrittenItems};
+use crate::render::budget::RemainingBudget;
+use crate::render::list_wrapper::{self, ListWrapper};
+use crate::snapshot::{Layout, ListItem, cell_spans};
+use crate::stage::{RowFormat, STAGES, StageInput, elide};
+use crate::view::RequestedFields;
+
+/// Parts of the budget, in eighths, that are tried for condensed records of a first page.
+const CONDENSED_SHARES: [usize; 2] = [3, 5];
+
+impl PageBuilder<'_> {
+    /// Fits the items of a page. If fields must be omitted from the records of a first page, they are reduced to a
+    /// part of the budget, because a reader of a first page rarely needs every value of every record.
+    pub(super) fn fit_first_page(&self, room: &RemainingBudget<'_>) -> (WrittenItems, RowFormat) {
+        let (filled, how) = self.fit_with_stages(self.requested_format(), room);
+        let is_open = self.target.view.limit.is_none() && self.fixed_count.is_none() && self.first_item == 0;
+        if !(filled.is_complete && how.is_condensed && is_open && self.may_condense()) || self.is_sample {
+            return (filled, how);
+        }
+        let smaller = CONDENSED_SHARES.into_iter().find_map(|share| {
+            let room = room.with_max_tokens(room.tokens * share / 8);
+            let smaller = self.fit_with_stages(self.requested_format(), &room);
+            (smaller.0.is_complete && smaller.0.elided_count <= filled.elided_count).then_some(smaller)
+        });
+        smaller.unwrap_or((filled, how))
+    }
+
+    /// Applies stages in order until all items fit.
+    pub(super) fn fit_with_stages(
+        &self,
+        mut how: RowFormat,
+        room: &RemainingBudget<'_>,
+    ) -> (WrittenItems, RowFormat) {
+        let mut filled = self.fill(&how, room);
+        let shell_cost =
+            room.counter.count(&filled.wrapper.before) + room.counter.count(&filled.wrapper.after);
+        // Answers and ranked records stay whole; fewer of them are served.
+        let whole = self.is_ranked() || self.target.is_answer;
+        let case = StageInput {
+            rows: self.rows,
+            preferred_fields: &self.target.policy.render_options.summary_fields,
+            item_count: self.wanted_count,
+            token_budget: (room.tokens * 9 / 10).saturating_sub(shell_cost),
+            counter: room.counter,
+            as_table: how.as_table,
+            may_condense: self.may_condense(),
+            may_elide: self.target.view.field_selection != RequestedFields::All && !whole,
+            must_hold_all: self.must_hold_all,
+        };
+        for stage in STAGES {
+            while !filled.is_complete && stage.tighten(&mut how, &case) {
+                if how.stages.last() != Some(&stage.name()) {
+                    how.stages.push(stage.name());
+                }
+                filled = self.fill(&how, room);
+            }
+        }
+        (filled, how)
+    }
+
+    /// Renders the wrapper of the items.
+    pub(super) fn wrapper(&self, how: &RowFormat, room: &RemainingBudget<'_>) -> ListWrapper {
+        list_wrapper::render(self.rows, how, self.target.strip_rule(), room)
+    }
+
+    /// Writes items until one does not fit.
+    fn fill(&self, how: &RowFormat, room: &RemainingBudget<'_>) -> WrittenItems {
+        if how.as_table {
+            return self.fill_table(how, room);
+        }
+        self.fill_wrapper(self.wrapper(how, room), how, room)
+    }
+
+    /// Writes items into a wrapper until one does not fit.
+    pub(super) fn fill_wrapper(
+        &self,
+        shell: ListWrapper,
+        how: &RowFormat,
+        room: &RemainingBudget<'_>,
+    ) -> WrittenItems {
+        let mut left = *room;
+        let mut filled = WrittenItems::empty(shell);
+        if !left.spend(&filled.wrapper.before) || !left.spend(&filled.wrapper.after) {
+            return filled;
+        }
+        let columns = list_wrapper::kept_columns(self.rows, how);
+        let mut text = String::new();
+        for item in self.rows.iter_from(self.first_item).take(self.wanted_count) {
+            text.clear();
+            if filled.served_count > 0 {
+                text.push(if self.rows.list.layout == Layout::Lines { '\n' } else { ',' });
+            }
+            let hopeless = cannot_fit(&item, how, &left);
+            let elided = if hopeless {
+                0
+            } else {
+                self.write_item(&item, how, columns.as_deref(), &mut text, &mut filled.omitted_fields)
+            };
+            if hopeless || !left.spend(&text) {
+                return filled;
+            }
+            filled.items.push_str(&text);
+            filled.served_count += 1;
+            filled.elided_count += elided;
+        }
+        filled.is_complete = true;
+        filled
+    }
+
+    /// Writes one item and returns the number of strings shortened in it.
+    fn write_item(
+        &self,
+        item: &ListItem,
+        how: &RowFormat,
+        columns: Option<&[usize]>,
+        out: &mut String,
+        left_out: &mut OmittedFields,
+    ) -> usize {
+        if let Some(key) = item.key {
+            out.push_str(key.slice(self.rows.text));
+            out.push(':');
+        }
+        self.write_value(item, how, columns, out, left_out)
+    }
+
+    /// Writes the value of one item and returns the number of strings shortened in it.
+    pub(super) fn write_value(
+        &self,
+        item: &ListItem,
+        how: &RowFormat,
+        columns: Option<&[usize]>,
+        out: &mut String,
+        left_out: &mut OmittedFields,
+    ) -> usize {
+        let value = item.value.slice(self.rows.text);
+        let pointer =
+            || format!("{}{}", self.target.pointer, self.rows.list.pointer_to(self.rows.text, item));
+        if let Some(columns) = columns.filter(|_| how.kept_fields.is_some() || !how.noise.is_empty()) {
+            return write_row(value, columns, how, &pointer(), out);
+        }
+        let (mut written, mut lean) = (String::new(), String::new());
+        let value = if how.noise.is_empty() {
+            value
+        } else {
+            how.noise.write_without(value, &mut lean);
+            &lean
+        };
+        match &how.kept_fields {
+            Some(fields) => {
+                fields.project_for_display(value, &mut written, left_out);
+            }
+            None if how.is_minified => minify(value, &mut written),
+            None => written.push_str(value),
+        }
+        match how.elide_above {
+            Some(above) if written.len() > above => elide(&written, above, &pointer(), out),
+            _ => {
+                out.push_str(&written);
+                0
+            }
+        }
+    }
+}
+
+/// Returns true if an item cannot fit, because minifying cannot shorten it that far. Such an item is not
+/// copied.
+pub(super) fn cannot_fit(item: &ListItem, how: &RowFormat, left: &RemainingBudget<'_>) -> bool {
+    how.kept_fields.is_none()
+        && how.noise.is_empty()
+        && how.elide_above.is_none()
+        && item.value.len() / 4 > left.bytes
+}
+
+/// Writes some cells of a row and returns the number of strings shortened in them.
+fn write_row(row: &str, columns: &[usize], how: &RowFormat, pointer: &str, out: &mut String) -> usize {
+    let all = cell_spans(row);
+    let mut elided = 0;
+    out.push('[');
+    for (i, column) in columns.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        let Some(cell) = all.get(*column) else { continue };
+        let mut written = String::new();
+        minify(cell.slice(row), &mut written);
+        match how.elide_above {
+            Some(above) => elided += elide(&written, above, &format!("{pointer}/{column}"), out),
+            None => out.push_str(&written),
+        }
+    }
+    out.push(']');
+    elided
+}

@@ -1,0 +1,154 @@
+//! Turns written items into a rendering with the members of its notice.
+
+use portion_json::projection::OmittedFields;
+use serde_json::{Map, Value};
+
+use super::builder::{PageBuilder, WrittenItems};
+use crate::cursor::PartOffset;
+use crate::noise::NoiseFields;
+use crate::render::budget::RemainingBudget;
+use crate::render::list_wrapper::ListWrapper;
+use crate::render::rendering::{PageParts, Rendering, StrippedFields, max_name_chars, name_list};
+use crate::render::upstream_paging;
+use crate::snapshot::{Layout, OrderedList};
+use crate::stage::RowFormat;
+use crate::view::{RequestedFields, list_field_names};
+
+/// Query hint for a list.
+const SQL_HINT: &str = "sql: SELECT … FROM items";
+/// Query hint for a list of nested records.
+const TREE_SQL_HINT: &str = "sql: SELECT … FROM items or leaves(path,key,value,type)";
+/// Query hint for JSON lines.
+const LINES_SQL_HINT: &str = "sql: SELECT … FROM items or lines(number,text)";
+/// Largest number of omitted members that a notice names.
+const MAX_OMITTED_MEMBERS: usize = 12;
+
+impl PageBuilder<'_> {
+    /// Returns the rendering of a page with these items.
+    pub(super) fn finish(
+        &self,
+        filled: WrittenItems,
+        how: &RowFormat,
+        room: &RemainingBudget<'_>,
+    ) -> Rendering {
+        let total = self.rows.list.len();
+        let next = self.first_item.saturating_add(filled.served_count);
+        let ListWrapper { before, after, .. } = &filled.wrapper;
+        let mut drawn = Rendering::new("page", format!("{before}{}{after}", filled.items));
+        drawn.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
+        drawn.page_parts = self.target.uses_envelope().then(|| self.page_parts(&filled, how));
+        drawn.total_count = Some(total);
+        drawn.stages.clone_from(&how.stages);
+        drawn.next = (next < total).then_some(PartOffset::Item(next as u32));
+        drawn.query_hint = (self.target.is_first() && drawn.next.is_some()).then(|| self.query_hint());
+        self.note_extent(&mut drawn, filled.served_count, how);
+        if how.as_table {
+            drawn.set_meta("rows", "dense");
+        }
+        if filled.elided_count > 0 {
+            drawn.set_meta("elided", filled.elided_count);
+        }
+        if !filled.wrapper.omitted_members.is_empty() {
+            let named = filled.wrapper.omitted_members.iter().take(MAX_OMITTED_MEMBERS);
+            let sizes: Map<String, Value> =
+                named.map(|(path, bytes)| (path.clone(), format!("{bytes} bytes").into())).collect();
+            drawn.set_meta("omitted", sizes);
+        }
+        self.note_fields(&mut drawn, filled, how, room);
+        drawn
+    }
+
+    /// Takes the page apart for an envelope.
+    fn page_parts(&self, filled: &WrittenItems, how: &RowFormat) -> PageParts {
+        let items = &filled.items;
+        let items = match &self.rows.list.layout {
+            _ if how.as_table => items.clone(),
+            // Compact values in JSON Lines contain no line breaks.
+            Layout::Lines => format!("[{}]", items.replace('\n', ",")),
+            layout => {
+                let ListWrapper { before, after, .. } = ListWrapper::brackets_only(layout);
+                format!("{before}{items}{after}")
+            }
+        };
+        PageParts { items, outer_members: filled.wrapper.outer_members.clone() }
+    }
+
+    /// Adds the place of the page in the list, and its order.
+    fn note_extent(&self, drawn: &mut Rendering, served: usize, how: &RowFormat) {
+        let total = self.rows.list.len();
+        let next = self.first_item.saturating_add(served);
+        let is_partial = self.target.upstream_list.is_some_and(|list| list.is_partial);
+        let pagination = self.pagination(served, how, next < total || is_partial);
+        drawn.set_meta("pageSize", pagination.page_size);
+        drawn.pagination = (self.first_item < total || total == 0).then_some(pagination);
+        drawn.required_count = self.fixed_count;
+        drawn.set_meta("served", served);
+        drawn.set_meta("hasMore", next < total);
+        drawn.set_meta("offset", self.first_item);
+        upstream_paging::note_upstream_page(self.target, self.rows.list, drawn);
+        if self.is_ranked() {
+            drawn.set_meta("strategy", "ranked");
+            drawn.set_meta("truncated", next < total);
+            drawn.set_meta("dropped", total.saturating_sub(next));
+        }
+        // The notice does not repeat an order that the caller asked for.
+        if let Some(order) =
+            self.target.order.filter(|order| order.top_count.is_none() && !order.is_requested)
+        {
+            drawn.set_meta("sort", order.label());
+        }
+        let is_open = upstream_paging::note_fetched_list(self.target, next, drawn);
+        let skips_items = self.target.upstream_list.is_some_and(|list| list.skipped > 0);
+        if self.first_item >= total && (total > 0 || skips_items) && !is_open {
+            drawn.set_meta("pastEnd", true);
+        }
+    }
+
+    /// Adds the available, condensed and stripped fields.
+    fn note_fields(
+        &self,
+        drawn: &mut Rendering,
+        filled: WrittenItems,
+        how: &RowFormat,
+        room: &RemainingBudget<'_>,
+    ) {
+        // A sample has little space of its own, and its columns are all described.
+        let characters =
+            if self.is_sample { self.target.policy.reply_target / 3 } else { max_name_chars(room) };
+        let mut available = list_field_names(self.rows.list);
+        available.retain(|path| !self.noise.contains(path));
+        if how.is_condensed {
+            let omitted = condensed_names(self.rows, how, filled.omitted_fields);
+            let shown =
+                if self.target.is_first() && !available.is_empty() { characters / 3 } else { characters };
+            drawn.condensed_count = omitted.len();
+            drawn.set_meta("condensed", name_list(omitted, shown));
+        }
+        let is_named = self.target.view.field_selection != RequestedFields::All && !self.is_ranked();
+        if self.target.is_first() && !available.is_empty() && is_named {
+            drawn.available_fields = Some((available, characters));
+        }
+        let NoiseFields { named_paths, null_paths, .. } = self.noise.clone();
+        let named = named_paths.into_iter().chain(filled.wrapper.stripped_fields).collect();
+        drawn.stripped = StrippedFields { named, nulls: null_paths };
+    }
+
+    fn query_hint(&self) -> &'static str {
+        match self.rows.list.layout {
+            _ if self.target.is_answer => SQL_HINT,
+            Layout::Lines => LINES_SQL_HINT,
+            Layout::Table { .. } => SQL_HINT,
+            _ => TREE_SQL_HINT,
+        }
+    }
+}
+
+/// Returns the names of fields that condensing omitted.
+fn condensed_names(rows: OrderedList<'_>, how: &RowFormat, left_out: OmittedFields) -> Vec<String> {
+    match (&rows.list.layout, &how.kept_fields) {
+        (Layout::Table { columns, .. }, Some(keep)) => {
+            columns.iter().filter(|name| !keep.selects(name) && !how.noise.contains(name)).cloned().collect()
+        }
+        _ => left_out.into_iter().collect(),
+    }
+}

@@ -1,0 +1,148 @@
+//! Renders a page of a list.
+
+mod builder;
+mod dense;
+mod fields;
+mod fill;
+mod finish;
+mod oversized_item;
+mod table;
+
+use builder::PageBuilder;
+
+use super::budget::RemainingBudget;
+use super::list_wrapper::{self, ListWrapper};
+use super::rendering::{RenderTarget, Rendering};
+use crate::cursor::PartOffset;
+use crate::noise::NoiseFields;
+use crate::snapshot::{List, OrderedList};
+use crate::stage::RowFormat;
+
+/// Records of a sample.
+const SAMPLE_ROWS: usize = 3;
+/// Part of the reply target that a sample of records takes, as a divisor.
+const SAMPLE_SHARE: usize = 6;
+
+/// Renders the page that begins at the target.
+pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudget<'_>) -> Rendering {
+    let rows = rows(spot, list);
+    let from = match spot.start {
+        PartOffset::Item(at) => at as usize,
+        PartOffset::Byte(byte) => return oversized_item::render(spot, rows, byte as usize, room),
+    };
+    let is_sample = spot.is_sample() && list.len() > SAMPLE_ROWS;
+    let sizes = page_sizes(spot, list, from);
+    let PageSizes { page_size: size, available_count: there, .. } = sizes;
+    let wanted = if is_sample { SAMPLE_ROWS.min(there) } else { sizes.wanted_count };
+    let room = &if is_sample { room.with_max_tokens(spot.policy.reply_target / SAMPLE_SHARE) } else { *room };
+    let noise =
+        spot.strip_rule().map(|strip| NoiseFields::in_list(strip, rows.text, list)).unwrap_or_default();
+    let (must_hold, of) = required_count(spot, size, there);
+    let page = PageBuilder {
+        target: spot,
+        rows,
+        first_item: from,
+        wanted_count: wanted,
+        page_size: size,
+        must_hold_all: must_hold,
+        fixed_count: of,
+        is_sample,
+        noise,
+    };
+    if let Some((filled, how)) = page.try_table(room) {
+        return page.finish(filled, &how, room);
+    }
+    let (mut filled, how) = page.fit_first_page(room);
+    if wanted == 0 && !filled.is_complete {
+        // For a page past the end, the wrapper is dropped if it does not fit.
+        let slim = ListWrapper::path_only(rows);
+        let fits = room.fits(&slim.before);
+        filled.wrapper = if fits { slim } else { ListWrapper::brackets_only(&list.layout) };
+    }
+    if filled.served_count == 0 && wanted > 0 {
+        return page.summarize_single(room).unwrap_or_else(|| {
+            let mut drawn = oversized_item::render(spot, rows, page.first_byte(), room);
+            let fixed = page.pagination(1, &RowFormat::default(), list.len() > 1);
+            drawn.set_meta("pageSize", fixed.page_size);
+            Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..drawn }
+        });
+    }
+    page.finish(filled, &how, room)
+}
+
+/// Renders the page of whole records that begins at the target, with everything around the list.
+///
+/// No field is omitted and no string is shortened: fewer records are served instead. Only other lists around
+/// the list are shortened. Returns `None` if not one record fits.
+pub(super) fn render_whole_records(
+    spot: &RenderTarget<'_>,
+    list: &List,
+    room: &RemainingBudget<'_>,
+) -> Option<Rendering> {
+    let PartOffset::Item(from) = spot.start else { return None };
+    let (rows, from) = (rows(spot, list), from as usize);
+    let PageSizes { page_size: size, wanted_count: wanted, available_count: there } =
+        page_sizes(spot, list, from);
+    let (must_hold, of) = required_count(spot, size, there);
+    let page = PageBuilder {
+        target: spot,
+        rows,
+        first_item: from,
+        wanted_count: wanted,
+        page_size: size,
+        must_hold_all: must_hold,
+        fixed_count: of,
+        is_sample: false,
+        noise: NoiseFields::default(),
+    };
+    let mut how = RowFormat { is_minified: true, allows_fewer: true, ..RowFormat::default() };
+    let filled = page.fill_wrapper(list_wrapper::render_with_all_members(rows, room)?, &how, room);
+    if filled.served_count == 0 && wanted > 0 {
+        return None;
+    }
+    if !filled.is_complete {
+        how.stages.push("fewer");
+    }
+    Some(page.finish(filled, &how, room))
+}
+
+fn rows<'a>(spot: &'a RenderTarget<'_>, list: &'a List) -> OrderedList<'a> {
+    let order = spot.order.map(|order| &order.item_indices);
+    OrderedList { text: &spot.subject.text, list, order }
+}
+
+/// Item counts of a page.
+struct PageSizes {
+    /// Items on every page.
+    page_size: usize,
+    /// Items wanted on this page.
+    wanted_count: usize,
+    /// Items available from the first one of this page.
+    available_count: usize,
+}
+
+/// Returns the item counts of a page that begins at an item.
+fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
+    let ranked = spot.view.top_count().map(|first| first as usize);
+    let policy = spot.policy;
+    let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
+    // The pagination of a ranked list is only the size of its numbered pages.
+    let fixed = spot.fixed_page_size().filter(|_| ranked.is_none());
+    let size = spot.view.limit.or(fixed).map_or(usual, |size| size as usize);
+    let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
+    let there = chosen.saturating_sub(from);
+    PageSizes {
+        page_size: size,
+        wanted_count: spot.wanted_count.map_or(size, |count| count as usize).min(there),
+        available_count: there,
+    }
+}
+
+/// Returns whether a page must hold all of its items, and the number that it should hold if that is fixed.
+fn required_count(spot: &RenderTarget<'_>, size: usize, there: usize) -> (bool, Option<usize>) {
+    let ranked = spot.view.top_count().is_some();
+    let set = spot.view.limit.is_some() || spot.policy.render_options.has_fixed_page_size && !spot.is_answer;
+    let must_hold = spot.required_count.is_some() || set && !ranked;
+    let fixed = must_hold || spot.fixed_page_size().is_some() && !ranked;
+    (must_hold, fixed.then(|| spot.required_count.map_or(size, |of| of as usize).min(there)))
+}

@@ -1,0 +1,86 @@
+//! Renders an item that is too large for a page of its own.
+
+use super::builder::{PageBuilder, WrittenItems};
+use crate::cursor::PartOffset;
+use crate::render::budget::RemainingBudget;
+use crate::render::rendering::{RenderTarget, Rendering};
+use crate::render::summary::{self, FittedRecord};
+use crate::render::{raw, upstream_paging};
+use crate::snapshot::OrderedList;
+use crate::stage::RowFormat;
+use crate::view::RequestedFields;
+
+/// Renders an item that fits no page as raw chunks. After its last chunk the list continues.
+pub(super) fn render(
+    spot: &RenderTarget<'_>,
+    rows: OrderedList<'_>,
+    byte: usize,
+    room: &RemainingBudget<'_>,
+) -> Rendering {
+    let Some(item) = rows.list.item_at(rows.text, byte) else {
+        return raw::render(rows.text, spot.subject.span(), byte, room);
+    };
+    let mut drawn = raw::render(rows.text, item.value, byte.max(item.value.start as usize), room);
+    if drawn.next.is_none() {
+        let next = rows.position_of(&item) + 1;
+        drawn.next = (next < rows.list.len()).then_some(PartOffset::Item(next as u32));
+    }
+    drawn.total_count = Some(rows.list.len());
+    upstream_paging::note_fetched_list(spot, rows.list.len(), &mut drawn);
+    drawn.set_meta("path", format!("{}{}", spot.pointer, rows.list.pointer_to(rows.text, &item)));
+    drawn.set_meta("offset", rows.position_of(&item));
+    drawn
+}
+
+impl PageBuilder<'_> {
+    /// Summarizes the first item if it is too large for a page of its own.
+    pub(super) fn summarize_single(&self, room: &RemainingBudget<'_>) -> Option<Rendering> {
+        if self.target.view.field_selection != RequestedFields::Auto {
+            return None;
+        }
+        let item = self.rows.iter_from(self.first_item).next()?;
+        let mut lean = String::new();
+        let value = item.value.slice(self.rows.text);
+        let value = if self.noise.is_empty() {
+            value
+        } else {
+            self.noise.write_without(value, &mut lean);
+            &lean
+        };
+        let shell = self.wrapper(&RowFormat::default(), &room.with_max_tokens(room.tokens / 2));
+        let mut left = *room;
+        if !left.spend(&shell.before) || !left.spend(&shell.after) {
+            return None;
+        }
+        let pointer = format!("{}{}", self.target.pointer, self.rows.list.pointer_to(self.rows.text, &item));
+        // An answer keeps all fields, with shorter strings.
+        let whole =
+            if self.target.is_answer { summary::shorten_strings(value, &pointer, &left) } else { None };
+        let options = &self.target.policy.render_options;
+        let record = whole.or_else(|| summary::fit_record(value, &pointer, left.tokens, &left, options));
+        let FittedRecord { body, omitted_fields: left_out, elided_count: elided } = record?;
+        let key = item.key.map_or_else(String::new, |key| format!("{}:", key.slice(self.rows.text)));
+        let items = format!("{key}{body}");
+        if !left.fits(&items) {
+            return None;
+        }
+        let how = RowFormat {
+            is_condensed: !left_out.is_empty() || !self.target.is_answer,
+            ..RowFormat::default()
+        };
+        let filled = WrittenItems {
+            wrapper: shell,
+            items,
+            served_count: 1,
+            is_complete: false,
+            omitted_fields: left_out,
+            elided_count: elided,
+        };
+        Some(self.finish(filled, &how, room))
+    }
+
+    /// Returns the offset of the first item in the text.
+    pub(super) fn first_byte(&self) -> usize {
+        self.rows.iter_from(self.first_item).next().map_or(0, |item| item.value.start as usize)
+    }
+}

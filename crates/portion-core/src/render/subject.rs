@@ -1,0 +1,46 @@
+//! Renders a list, an object or a text by its structure.
+
+use super::budget::RemainingBudget;
+use super::rendering::{RenderTarget, Rendering};
+use super::{chunk, page, summary};
+use crate::snapshot::Structure;
+use crate::view::RequestedFields;
+
+/// Renders a list, object or text by its structure.
+pub(super) fn render_subject(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
+    match &spot.subject.structure {
+        Structure::List(list) => page::render(spot, list, room),
+        Structure::Object(members) => summary::render(spot, members, room),
+        Structure::Text(text) => chunk::render(spot, text, room),
+    }
+}
+
+/// Renders a part whole if it is below the thresholds of its kind, or if it is a section that fits.
+pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudget<'_>) -> Option<Rendering> {
+    let view = spot.view;
+    let asked = view.limit.is_some()
+        || matches!(view.field_selection, RequestedFields::Only(_))
+        || spot.order.is_some();
+    if asked || !spot.is_first() || spot.wanted_count.is_some() {
+        return None;
+    }
+    let policy = spot.policy;
+    let threshold = match &spot.subject.structure {
+        _ if view.is_section => usize::MAX,
+        Structure::List(list) if list.len() > policy.default_page_size => policy.full_below,
+        Structure::List(_) => policy.token_budget_threshold,
+        Structure::Object(_) => policy.summarize_above,
+        Structure::Text(_) => policy.chunk_above,
+    };
+    if !room.with_max_tokens(threshold).fits(&spot.subject.text) {
+        return None;
+    }
+    let table = match &spot.subject.structure {
+        Structure::List(list) if spot.allows_table => {
+            Some(page::render(&RenderTarget { allows_sample: false, ..*spot }, list, &room))
+        }
+        _ => None,
+    };
+    let table = table.filter(|table| table.is_dense() && table.next.is_none() && !table.omits_content());
+    Some(table.unwrap_or_else(|| Rendering::whole(spot, &room)))
+}

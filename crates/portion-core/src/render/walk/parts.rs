@@ -1,0 +1,229 @@
+//! Renders all parts of a payload, or those from a position on.
+
+use std::collections::HashMap;
+
+use portion_json::span::Span;
+
+use super::{PartWalk, RenderedPart, ReplyContent};
+use crate::cursor::{PartOffset, Position};
+use crate::policy::MIN_BUDGET;
+use crate::render::block::{block_cost, block_placeholder, content_path_and_size};
+use crate::render::budget::RemainingBudget;
+use crate::render::embedded_json::{render_as_received, render_part, render_source_if_fits};
+use crate::render::piece_cost::TEXT_BLOCK_BYTES;
+use crate::render::pieces::{fragment_piece, part_piece, rendering_pieces};
+use crate::render::portion::{Piece, PieceBody};
+use crate::render::raw;
+use crate::render::rendering::RenderTarget;
+use crate::render::subject::render_whole_if_small;
+use crate::snapshot::{Part, PartBody};
+
+impl<'a> PartWalk<'a> {
+    /// Renders all parts.
+    pub(super) fn render_everything(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
+        let parts = self.snapshot.parts();
+        // A raw walk covers all parts in one sequence.
+        let apart = self.snapshot.structured_part().filter(|_| self.is_first_reply && !self.request.view.raw);
+        let walked: Vec<usize> =
+            (0..parts.len()).filter(|i| parts[*i].duplicate.is_none() && apart != Some(*i)).collect();
+        let from = self.request.start;
+        if self.request.view.raw {
+            return self.render_raw(&walked, room);
+        }
+        let companions = if self.is_whole { Vec::new() } else { self.inline_parts(&walked) };
+        let is_start = from.part == 0 && from.ordinal == 0 && from.offset.is_start();
+        let mut room = room;
+        let (shown, unshown) =
+            if is_start { self.render_inline_parts(&companions, &mut room) } else { Default::default() };
+        let rest: Vec<usize> =
+            walked.into_iter().filter(|at| companions.binary_search(at).is_err()).collect();
+        let is_accompanied = shown.iter().any(Piece::shows_anything);
+        let mut channel = self.render_parts(&rest, from, room, is_accompanied);
+        if !shown.is_empty() {
+            let order: HashMap<&str, usize> =
+                parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();
+            channel.pieces.extend(shown);
+            channel.pieces.sort_by_key(|piece| order.get(piece.address.as_str()));
+        }
+        channel.missing_parts.extend(unshown);
+        channel
+    }
+
+    /// Renders the parts that the first reply shows beside the others. Also returns the addresses and bytes of those
+    /// that do not fit.
+    fn render_inline_parts(
+        &self,
+        inline: &[usize],
+        room: &mut RemainingBudget<'_>,
+    ) -> (Vec<Piece>, Vec<(String, usize)>) {
+        let (mut shown, mut unshown) = (Vec::new(), Vec::new());
+        for at in inline.iter().copied() {
+            let part = &self.snapshot.parts()[at];
+            if self.is_shown_whole(at)
+                && let Some(subject) = part.indexed_text()
+            {
+                let start = (at, PartOffset::default());
+                let spot = self.render_target(subject, self.base_pointer(at), false, start);
+                shown.extend(rendering_pieces(part, &render_as_received(part, &spot, room)));
+                continue;
+            }
+            let text = part.text();
+            if let PartBody::Atomic { json, binary: Some(binary), .. } = &part.body {
+                if room.spend_block(json, Some(binary), self.cx.policy) {
+                    shown.push(part_piece(part, PieceBody::Block(text.to_owned())));
+                } else {
+                    // It is not walked again: its placeholder names the call that shows it.
+                    let cursor = (self.cx.mint_cursor)(self.request.start);
+                    let placeholder = block_placeholder(part, Some(binary), cursor.as_ref(), self.cx);
+                    if room.spend(&self.charged(&placeholder)) {
+                        shown.push(part_piece(part, PieceBody::Text(placeholder)));
+                    }
+                    unshown.push(content_path_and_size(part, Some(binary)));
+                }
+                continue;
+            }
+            let body = match &part.body {
+                PartBody::Indexed(_) => PieceBody::Text(text.to_owned()),
+                PartBody::Atomic { .. } => PieceBody::Block(text.to_owned()),
+            };
+            if room.spend(text) {
+                room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
+                shown.push(part_piece(part, body));
+            } else {
+                unshown.push((part.address.clone(), text.len()));
+            }
+        }
+        (shown, unshown)
+    }
+
+    /// Renders parts in order from a position until the budget is used up. `accompanied` is true if the reply
+    /// shows other pieces as well.
+    pub(in crate::render) fn render_parts(
+        &self,
+        walked: &[usize],
+        from: Position,
+        mut room: RemainingBudget<'_>,
+        accompanied: bool,
+    ) -> ReplyContent<'a> {
+        let mut channel = ReplyContent::default();
+        let parts = self.snapshot.parts();
+        let enough = (room.tokens / 10).max(MIN_BUDGET / 10);
+        let first = usize::from(from.part);
+        for at in walked.iter().copied().filter(|at| *at >= first) {
+            let part = &parts[at];
+            let resumed = at == first;
+            let place = if resumed { from.offset } else { PartOffset::default() };
+            let used = channel.shows_anything();
+            if channel.next_position.is_some() {
+                channel.missing_parts.push((part.address.clone(), part.text().len()));
+                continue;
+            }
+            // The notice is about one part, the last one shown.
+            let full = room.tokens < enough || room.bytes < 4 * TEXT_BLOCK_BYTES;
+            if used && (full || channel.needs_notice()) && !self.is_shown_whole(at) {
+                channel.next_position = Some(self.position_after(at, PartOffset::default()));
+                channel.missing_parts.push((part.address.clone(), part.text().len()));
+                continue;
+            }
+            match &part.body {
+                PartBody::Atomic { json, .. } if self.is_whole => {
+                    channel.pieces.push(part_piece(part, PieceBody::Block(json.to_string())));
+                }
+                PartBody::Atomic { json, aside: true, .. } if self.is_first_reply && !room.fits(json) => {
+                    channel.missing_parts.push((part.address.clone(), json.len()));
+                }
+                PartBody::Atomic { json, binary, .. } => {
+                    // Postponed only once: a reply that shows nothing and begins here again would never end.
+                    let put_off = used || accompanied && !resumed;
+                    let Some(body) = self.render_block(part, &mut room, put_off) else {
+                        channel.next_position = Some(self.position_after(at, PartOffset::default()));
+                        channel.missing_parts.push((part.address.clone(), json.len()));
+                        continue;
+                    };
+                    if matches!(body, PieceBody::Text(_)) {
+                        channel.missing_parts.push(content_path_and_size(part, binary.as_ref()));
+                    }
+                    room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
+                    channel.pieces.push(part_piece(part, body));
+                }
+                PartBody::Indexed(subject) => {
+                    let pointer = self.base_pointer(at);
+                    let spot = RenderTarget {
+                        portion_index: if resumed { from.ordinal } else { 0 },
+                        ..self.render_target(subject, pointer, false, (at, place))
+                    };
+                    let passes = self.is_shown_whole(at) && place.is_start();
+                    let as_it_came = passes.then(|| render_as_received(part, &spot, &room));
+                    let whole = as_it_came
+                        .or_else(|| render_source_if_fits(part, &spot, room))
+                        .or_else(|| render_whole_if_small(&spot, room));
+                    let drawn = whole.unwrap_or_else(|| render_part(part, &spot, &room));
+                    room.spend(&drawn.body);
+                    room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
+                    channel.next_position = drawn.next.map(|place| self.position_after(at, place));
+                    channel.pieces.extend(rendering_pieces(part, &drawn));
+                    let keep =
+                        channel.notice_part.as_ref().is_none_or(|shaped| shaped.rendering.kind == "whole");
+                    if keep || drawn.kind != "whole" {
+                        channel.notice_address = (parts.len() > 1).then_some(part.address.as_str());
+                        channel.notice_part = Some(RenderedPart { part_index: at, rendering: drawn });
+                    }
+                }
+            }
+        }
+        channel
+    }
+
+    /// Renders a block that is passed whole. If it does not fit, returns `None` to postpone it to its own
+    /// reply if `put_off` allows that, otherwise returns a placeholder.
+    fn render_block(&self, part: &Part, room: &mut RemainingBudget<'_>, put_off: bool) -> Option<PieceBody> {
+        let PartBody::Atomic { json, binary, .. } = &part.body else { return None };
+        let (policy, binary) = (self.cx.policy, binary.as_ref());
+        if room.spend_block(json, binary, policy) {
+            return Some(PieceBody::Block(json.to_string()));
+        }
+        // A postponed block gets a reply of its own, and media get one as large as they need.
+        let is_media = binary.is_some_and(|binary| binary.is_media);
+        let alone =
+            if is_media { policy.media_tokens } else { self.request.token_budget.min(policy.hard_cap) / 2 };
+        let share =
+            if binary.is_some() { policy.hard_byte_limit / 4 * 3 } else { policy.hard_byte_limit / 4 };
+        let later =
+            block_cost(json, binary, alone, policy, self.cx.counter).is_some_and(|w| w.bytes <= share);
+        if put_off && later {
+            return None;
+        }
+        let handle = (self.cx.mint_cursor)(self.request.start);
+        let described = block_placeholder(part, binary, handle.as_ref(), self.cx);
+        let fits = room.spend(&self.charged(&described));
+        (fits || !put_off).then_some(PieceBody::Text(described))
+    }
+
+    /// Renders all parts as received, one after the other.
+    fn render_raw(&self, walked: &[usize], room: RemainingBudget<'_>) -> ReplyContent<'a> {
+        let parts = self.snapshot.parts();
+        let first = usize::from(self.request.start.part);
+        let mut channel = ReplyContent::default();
+        // An empty part is shown only if there is nothing else, so that no reply is empty and has a next
+        // page.
+        let byte = if let PartOffset::Byte(byte) = self.request.start.offset { byte as usize } else { 0 };
+        let told = |at: &usize| {
+            let length = parts[*at].text().len();
+            *at > first && length > 0 || *at == first && length > byte
+        };
+        let mut left = walked.iter().copied().filter(told);
+        let Some(at) = left.next().or_else(|| walked.iter().copied().find(|at| *at >= first)) else {
+            return channel;
+        };
+        let text = parts[at].text();
+        let byte = if at == first { byte } else { 0 };
+        let mut drawn = raw::render(text, Span::new(0, text.len()), byte, &room);
+        drawn.set_meta("path", parts[at].address.clone());
+        let after = drawn.next.map(|place| self.position_after(at, place));
+        channel.next_position =
+            after.or_else(|| left.next().map(|next| self.position_after(next, PartOffset::Byte(0))));
+        channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(drawn.body.clone())));
+        channel.notice_part = Some(RenderedPart { part_index: at, rendering: drawn });
+        channel
+    }
+}

@@ -1,0 +1,104 @@
+//! Renders a value that a path or a section selects.
+
+use portion_json::span::Span;
+
+use super::{PartWalk, RenderedPart, ReplyContent};
+use crate::cursor::PartOffset;
+use crate::render::budget::RemainingBudget;
+use crate::render::embedded_json::render_part;
+use crate::render::pieces::{base64_piece, fragment_piece, part_piece, rendering_pieces};
+use crate::render::portion::PieceBody;
+use crate::render::raw;
+use crate::render::rendering::Rendering;
+use crate::render::subject::{render_subject, render_whole_if_small};
+use crate::snapshot::{Part, PartBody};
+use crate::view::{TargetValue, media};
+
+impl<'a> PartWalk<'a> {
+    /// Renders the value.
+    pub(super) fn render_value(&self, node: &TargetValue, room: RemainingBudget<'_>) -> ReplyContent<'a> {
+        let part = usize::from(node.part);
+        if let Some(channel) = self.render_media(node, room) {
+            return channel;
+        }
+        let drawn = self.render_value_text(node, room);
+        let next = drawn.next.map(|place| self.position_after(part, place));
+        let pieces = match self.snapshot.parts().get(part) {
+            Some(whole) if node.pointer.is_empty() => rendering_pieces(whole, &drawn),
+            Some(whole) => vec![match &node.base64 {
+                // Resources mark base64 as such.
+                Some(mime) if self.cx.read_uri.is_some() => base64_piece(whole, &drawn, mime),
+                _ => fragment_piece(whole, PieceBody::Text(drawn.body.clone())),
+            }],
+            None => Vec::new(),
+        };
+        ReplyContent {
+            pieces,
+            notice_part: Some(RenderedPart { part_index: part, rendering: drawn }),
+            next_position: next,
+            missing_parts: Vec::new(),
+            notice_address: None,
+        }
+    }
+
+    /// Renders a media block that a path selects, if it fits.
+    fn render_media(&self, node: &TargetValue, mut room: RemainingBudget<'_>) -> Option<ReplyContent<'a>> {
+        let (at, policy) = (usize::from(node.part), self.cx.policy);
+        // An entry of a resource is read as base64.
+        let tool = self.cx.read_uri.is_none();
+        if !tool
+            || self.request.view.raw
+            || !node.pointer.is_empty()
+            || !media::is_displayable(self.snapshot, at, policy)
+        {
+            return None;
+        }
+        let part = self.snapshot.parts().get(at)?;
+        let PartBody::Atomic { json, binary, .. } = &part.body else { return None };
+        let shown = room.spend_block(json, binary.as_ref(), policy);
+        let pieces = || vec![part_piece(part, PieceBody::Block(json.to_string()))];
+        shown.then(|| ReplyContent { pieces: pieces(), ..ReplyContent::default() })
+    }
+
+    fn render_value_text(&self, node: &TargetValue, room: RemainingBudget<'_>) -> Rendering {
+        let pointer = self.value_pointer(node);
+        if self.request.view.raw {
+            let byte = match self.request.start.offset {
+                PartOffset::Byte(at) => at as usize,
+                PartOffset::Item(_) => 0,
+            };
+            if let Some(mime) = &node.base64 {
+                let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
+                let mut drawn = raw::render_base64(&node.source, byte, &room, flat);
+                drawn.set_meta("path", pointer);
+                drawn.extras.push(("mimeType", mime.as_str().into()));
+                return drawn;
+            }
+            let window = self.request.view.range.map(|window| window.span);
+            let stretch = window.unwrap_or(Span::new(0, node.source.len()));
+            let mut drawn = raw::render(&node.source, stretch, byte, &room);
+            drawn.set_meta("path", pointer);
+            return drawn;
+        }
+        let at = (usize::from(node.part), self.request.start.offset);
+        let spot = self.render_target(&node.subject, &pointer, !node.pointer.is_empty(), at);
+        let section = self.request.view.is_section && node.subject.is_json();
+        let whole = section.then(|| render_whole_if_small(&spot, room)).flatten();
+        let part =
+            self.snapshot.parts().get(at.0).filter(|_| node.pointer.is_empty() && node.subject.is_json());
+        whole.unwrap_or_else(|| match part {
+            Some(part) => render_part(part, &spot, &room),
+            None => render_subject(&spot, &room),
+        })
+    }
+
+    /// Returns the pointer of a node. The pointer of a value inside a string includes the pointer of that
+    /// string.
+    fn value_pointer(&self, node: &TargetValue) -> String {
+        let part = usize::from(node.part);
+        let named = self.snapshot.parts().get(part).and_then(Part::enclosing_string).is_some()
+            && self.main_part == Some(part);
+        let base = if named && !node.pointer.is_empty() { "" } else { self.base_pointer(part) };
+        format!("{base}{}", node.pointer)
+    }
+}
