@@ -24,11 +24,13 @@ pub(crate) fn mark_redacted(
         if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
             column.redaction = Redaction::Nested;
         } else if fields.iter().any(|field| path_ends_with(field, &column.name))
-            && is_column_redacted(&*rows, at, clock)?
+            && RedactionSigns::scan(&*rows, at, clock)?.is_field_redacted()
         {
             column.redaction = Redaction::Whole;
             any = true;
-        } else if column.name == "value" && column.present_count > 0 && is_column_redacted(&*rows, at, clock)?
+        } else if column.name == "value"
+            && column.present_count > 0
+            && RedactionSigns::scan(&*rows, at, clock)?.is_element_redacted()
         {
             // The elements of an array have no names.
             column.redaction = Redaction::Whole;
@@ -55,22 +57,44 @@ fn path_ends_with(field: &str, column: &str) -> bool {
     field.strip_suffix(column).is_some_and(|around| around.is_empty() || around.ends_with('.'))
 }
 
-/// Returns true if the column contains the placeholder, or no value at all: values other than strings
-/// were removed.
-fn is_column_redacted(rows: &dyn TableRows, column: usize, clock: &QueryDeadline) -> Option<bool> {
-    let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
-    let mut empty = true;
-    for at in 0..rows.len() {
-        if should_stop_at(at, clock) {
-            return None;
+/// What the values of a column show of redaction.
+struct RedactionSigns {
+    has_placeholder: bool,
+    lacks_values: bool,
+    has_values: bool,
+}
+
+impl RedactionSigns {
+    /// Reads a column up to the first placeholder; `None` if the deadline was reached.
+    fn scan(rows: &dyn TableRows, column: usize, clock: &QueryDeadline) -> Option<Self> {
+        let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
+        let mut signs = Self { has_placeholder: false, lacks_values: false, has_values: false };
+        for at in 0..rows.len() {
+            if should_stop_at(at, clock) {
+                return None;
+            }
+            rows.read_row(at, &mut row);
+            match rows.cell(&row, column) {
+                Cell::Text(text) if text == REDACTED => {
+                    signs.has_placeholder = true;
+                    break;
+                }
+                Cell::Null => signs.lacks_values = true,
+                Cell::Text(text) if text.is_empty() => {}
+                _ => signs.has_values = true,
+            }
         }
-        rows.read_row(at, &mut row);
-        match rows.cell(&row, column) {
-            Cell::Text(text) if text == REDACTED => return Some(true),
-            Cell::Null => {}
-            Cell::Text(text) if text.is_empty() => {}
-            _ => empty = false,
-        }
+        Some(signs)
     }
-    Some(empty)
+
+    /// Returns true for a column with the name of a redacted field: values other than strings were removed, from all rows
+    /// or, where a name beside the value decides, from some.
+    fn is_field_redacted(&self) -> bool {
+        self.has_placeholder || self.lacks_values || !self.has_values
+    }
+
+    /// Returns true for elements of an array.
+    fn is_element_redacted(&self) -> bool {
+        self.has_placeholder || !self.has_values
+    }
 }

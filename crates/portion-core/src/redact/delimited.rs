@@ -1,15 +1,16 @@
 //! Redacts tables in text: delimiter-separated values (CSV, TSV) and tables of Markdown. Their column names stand once,
 //! in a line above the rows.
 //!
-//! A line is a header if all its cells look like names, at least one of them is hidden, and one of the next rows has as
-//! many cells. Blank lines and rows of one cell end the table, unless a row with as many cells follows. Rules
+//! A line is a header if all its cells look like names, at least one of them is hidden or there are columns of names and
+//! of values, and one of the next rows has as many cells. Blank lines and rows of one cell end the table, unless a row with as many cells follows. Rules
 //! (`---+---`) do not count. In a faulty row, with another number of cells, the hidden columns are counted from both ends.
 //!
-//! A table of names and values has a header of two cells, the second of which is `Value` or the like. A hidden name there
-//! hides the cell after it.
+//! A table of names and values has a header of two cells, the second of which is `Value` or the like, or of more, with a
+//! heading for names, too. A hidden name there hides the values in its row.
 
 use std::ops::Range;
 
+use super::pair::{PairColumns, may_be_pair_secret};
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 
 /// Mark that some programs write before the first name.
@@ -20,7 +21,7 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
-/// Names of the second column in a table of names and values.
+/// Names of the second of two columns that make the first one a column of names.
 const VALUE_HEADINGS: [&str; 6] = ["value", "values", "val", "setting", "content", "data"];
 /// Maximum rows without the cells of the header between two rows that have them.
 const MAX_GAP_ROWS: usize = 3;
@@ -33,18 +34,10 @@ pub(super) fn collect_edits(
     names: &mut RedactedNames,
 ) {
     let mut reader = RowReader { text, quotes_enabled: true };
-    let (mut at, mut pair_delimiter) = (0, None);
+    let mut at = 0;
     while at < text.len() {
-        let (start, line_end) = (at, line_end(text, at));
-        let line = &text[start..line_end];
-        if let Some(next) =
-            pair_delimiter.and_then(|by| collect_pair_edit(redact, &mut reader, start, by, edits, names))
-        {
-            at = next;
-            continue;
-        }
-        at = line_end + 1;
-        pair_delimiter = pair_delimiter.filter(|_| is_rule(line)).or_else(|| delimiter_of_pairs(line));
+        let line = &text[at..line_end(text, at)];
+        at += line.len() + 1;
         let Some(header) = Header::detect(redact, line) else { continue };
         if !has_complete_row(redact, &mut reader, at, &header) {
             continue;
@@ -58,84 +51,11 @@ pub(super) fn collect_edits(
                 }
                 continue;
             };
-            if is_rule(&text[at..next.min(text.len())]) {
-                at = next;
-                continue;
+            if !is_rule(&text[at..next.min(text.len())]) {
+                header.collect_row_edits(redact, text, &cells, edits, names);
             }
-            let is_faulty = cells.len() != header.width;
             at = next;
-            if header.width == 2 && header.hidden.iter().all(|column| column.index == 0) {
-                collect_value_edit(redact, text, &cells, edits, names);
-            }
-            for column in &header.hidden {
-                let from_end = (column.index + cells.len()).checked_sub(header.width).filter(|_| is_faulty);
-                for value in
-                    [Some(column.index), from_end].into_iter().flatten().filter_map(|at| cells.get(at))
-                {
-                    hide_value(text, value, (&*column.name, column.verdict), edits, names);
-                }
-            }
         }
-    }
-}
-
-/// Returns the delimiter of a table of names and values if this is its header: `Field | Value`.
-fn delimiter_of_pairs(line: &str) -> Option<char> {
-    let is_heading = |delimiter: &char| {
-        let row = RowReader { text: line, quotes_enabled: true }.read_row(0, *delimiter);
-        row.is_some_and(|(cells, _)| {
-            let [_, second] = &*cells else { return false };
-            VALUE_HEADINGS.iter().any(|heading| line[second.clone()].eq_ignore_ascii_case(heading))
-        })
-    };
-    DELIMITERS.into_iter().filter(|_| line.len() <= MAX_NAME_BYTES).find(is_heading)
-}
-
-/// Adds the edit for a row of a table of names and values: `| Door code | 4711 |`. Returns the position after the row, or
-/// `None` if the line is no such row.
-fn collect_pair_edit(
-    redact: &RedactionRules,
-    reader: &mut RowReader<'_>,
-    start: usize,
-    delimiter: char,
-    edits: &mut Vec<TextEdit>,
-    names: &mut RedactedNames,
-) -> Option<usize> {
-    let (cells, next) = reader.read_row(start, delimiter).filter(|(cells, _)| cells.len() == 2)?;
-    if is_rule(&reader.text[start..next.min(reader.text.len())]) {
-        return None;
-    }
-    collect_value_edit(redact, reader.text, &cells, edits, names);
-    Some(next)
-}
-
-/// Adds an edit for the second of two cells if the first is a hidden name.
-fn collect_value_edit(
-    redact: &RedactionRules,
-    text: &str,
-    cells: &[Range<usize>],
-    edits: &mut Vec<TextEdit>,
-    names: &mut RedactedNames,
-) {
-    let [name, value] = cells else { return };
-    let name = &text[name.clone()];
-    let verdict = is_column_name(name).then(|| match_column_name(redact, name));
-    if let Some(verdict) = verdict.filter(|verdict| verdict.is_hidden()) {
-        hide_value(text, value, (name, verdict), edits, names);
-    }
-}
-
-/// Adds an edit for a cell below or after a hidden name, unless it says that there is no secret.
-fn hide_value(
-    text: &str,
-    cell: &Range<usize>,
-    (name, verdict): (&str, NameMatch),
-    edits: &mut Vec<TextEdit>,
-    names: &mut RedactedNames,
-) {
-    if holds_secret(&text[cell.clone()], verdict) {
-        edits.push(TextEdit { start: cell.start, end: cell.end, replacement: REDACTED.into() });
-        names.add(name.to_owned());
     }
 }
 
@@ -152,7 +72,7 @@ fn find_row(
     redact: &RedactionRules,
     reader: &mut RowReader<'_>,
     from: usize,
-    header: &Header,
+    header: &Header<'_>,
 ) -> Option<FoundRow> {
     let (text, mut start, mut gap_rows) = (reader.text, from, 0);
     while start < text.len() && gap_rows <= MAX_GAP_ROWS {
@@ -165,7 +85,8 @@ fn find_row(
         }
         let (cells, end) = reader.read_row(start, header.delimiter)?;
         if cells.len() > 1 {
-            let is_complete = cells.len() == header.width && Header::detect(redact, line).is_none();
+            let is_complete = cells.len() == header.width()
+                && (header.has_value_heading || Header::detect(redact, line).is_none());
             return Some(FoundRow { start, end, is_complete });
         }
         gap_rows += 1;
@@ -179,7 +100,7 @@ fn has_complete_row(
     redact: &RedactionRules,
     reader: &mut RowReader<'_>,
     mut from: usize,
-    header: &Header,
+    header: &Header<'_>,
 ) -> bool {
     for _ in 0..=MAX_GAP_ROWS {
         match find_row(redact, reader, from, header) {
@@ -191,11 +112,14 @@ fn has_complete_row(
     false
 }
 
-/// A header with hidden columns.
-struct Header {
+/// A header with hidden columns, or with columns of names and values.
+struct Header<'a> {
     delimiter: char,
-    width: usize,
+    names: Vec<&'a str>,
     hidden: Vec<HiddenColumn>,
+    pairs: Option<PairColumns>,
+    /// True if a heading says that there are values, so that names in the next rows are no headings.
+    has_value_heading: bool,
 }
 
 struct HiddenColumn {
@@ -204,9 +128,9 @@ struct HiddenColumn {
     verdict: NameMatch,
 }
 
-impl Header {
-    /// Reads a line as a header; `None` if it is none, or if no column is hidden.
-    fn detect(redact: &RedactionRules, line: &str) -> Option<Self> {
+impl<'a> Header<'a> {
+    /// Reads a line as a header; `None` if it is none, or if it hides nothing.
+    fn detect(redact: &RedactionRules, line: &'a str) -> Option<Self> {
         if line.len() > MAX_HEADER_BYTES {
             return None;
         }
@@ -224,14 +148,78 @@ impl Header {
                 verdict.is_hidden().then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
             let hidden: Vec<_> = hidden.collect();
-            (!hidden.is_empty()).then_some(Self { delimiter, width: names.len(), hidden })
+            let is_only_first_hidden = names.len() == 2 && matches!(&*hidden, [only] if only.index == 0);
+            let is_value =
+                |name: &str| VALUE_HEADINGS.iter().any(|heading| name.eq_ignore_ascii_case(heading));
+            let of_headings = match &*names {
+                [_, second] => is_value(second).then(PairColumns::of_two),
+                _ => PairColumns::detect(names.iter().copied()),
+            };
+            let has_value_heading = of_headings.is_some();
+            let pairs = of_headings.or_else(|| is_only_first_hidden.then(PairColumns::of_two));
+            let hides = !hidden.is_empty() || pairs.is_some();
+            hides.then_some(Self { delimiter, names, hidden, pairs, has_value_heading })
         })
+    }
+
+    fn width(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Returns the places of a column in a row: in a faulty row, with another number of cells, it is counted from both
+    /// ends.
+    fn places(&self, column: usize, cell_count: usize) -> impl Iterator<Item = usize> {
+        let from_end = (column + cell_count).checked_sub(self.width()).filter(|place| *place != column);
+        [Some(column), from_end].into_iter().flatten().filter(move |place| *place < cell_count)
+    }
+
+    /// Adds the edits for a row.
+    fn collect_row_edits(
+        &self,
+        redact: &RedactionRules,
+        text: &str,
+        cells: &[Range<usize>],
+        edits: &mut Vec<TextEdit>,
+        names: &mut RedactedNames,
+    ) {
+        let mut hide = |value: &Range<usize>, name: &str| {
+            let Range { start, end } = *value;
+            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+            names.add(name.to_owned());
+        };
+        for column in &self.hidden {
+            for place in self.places(column.index, cells.len()) {
+                if holds_secret(&text[cells[place].clone()], column.verdict) {
+                    hide(&cells[place], &column.name);
+                }
+            }
+        }
+        let Some(pairs) = &self.pairs else { return };
+        for place in self.places(pairs.name, cells.len()) {
+            let name = &text[cells[place].clone()];
+            if !is_column_name(name) {
+                continue;
+            }
+            let verdict = redact.match_pair_name(name);
+            for (index, role) in pairs.values() {
+                for value in self.places(index, cells.len()).map(|place| &cells[place]) {
+                    let shown = &text[value.clone()];
+                    let is_secret =
+                        verdict.is_secret && may_be_pair_secret((pairs.name_role, name), (role, shown));
+                    if (is_secret || verdict.is_named) && holds_secret(shown, verdict) {
+                        // Without a heading of values, the cells of the first row are values, too.
+                        let heading = self.names.get(index).copied().filter(|_| self.has_value_heading);
+                        hide(value, heading.unwrap_or(name));
+                    }
+                }
+            }
+        }
     }
 }
 
 /// Matches the name of a column: `Door code?` is the name `Door_code`.
 fn match_column_name(redact: &RedactionRules, name: &str) -> NameMatch {
-    redact.match_name(&name.trim_end_matches(['?', ':', '*']).replace(' ', "_"))
+    redact.match_name(&name.trim_matches(['?', ':', '*', '`']).replace(' ', "_"))
 }
 
 /// Returns true for a name of a few words; an empty one is that of an index column, and it may be a year.
@@ -242,8 +230,8 @@ fn is_column_name(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES
         && !name.ends_with('.')
         && name.split(' ').count() <= MAX_NAME_WORDS
-        && name.chars().all(|c| c.is_alphanumeric() || " _-./()[]#%*&'’?@+$€£°".contains(c))
-        && (name.is_empty() || is_year || name.contains(|c: char| c.is_alphabetic()))
+        && name.chars().all(|c| c.is_alphanumeric() || " _-./()[]#%*&'’?@+$€£°`".contains(c))
+        && (matches!(name, "" | "#") || is_year || name.contains(|c: char| c.is_alphabetic()))
 }
 
 /// Returns true for a line between a header and its rows.

@@ -8,8 +8,12 @@ use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use portion_json::span::Span;
 
 use super::edit::REDACTED_STRING;
+use super::pair::PairRole;
 use super::table::TableColumns;
 use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text};
+use pairs::PairName;
+
+mod pairs;
 
 /// Maximum steps of a reported path, the innermost ones.
 const MAX_PATH_STEPS: usize = 12;
@@ -83,6 +87,17 @@ struct OpenObject {
     key: Option<Span>,
     /// Number of arrays open inside that member.
     array_depth: u32,
+    /// The hidden name among its members, if one was found.
+    pair: Option<PairName>,
+    /// True if the members after the first value were searched for a name.
+    is_pair_searched: bool,
+}
+
+/// What a key says about its member.
+#[derive(Clone, Copy)]
+struct KeyMatch {
+    verdict: NameMatch,
+    role: Option<PairRole>,
 }
 
 /// State of the innermost open object. The enclosing objects need no state: their current members are
@@ -105,7 +120,7 @@ pub(super) struct JsonRedactor<'a, 'r> {
     /// True if containers of records are hidden, too, if their names are secret.
     hides_containers: bool,
     /// Results by key as written.
-    name_matches: BTreeMap<&'a str, NameMatch>,
+    key_matches: BTreeMap<&'a str, KeyMatch>,
     open_objects: Vec<OpenObject>,
     /// Number of arrays open outside of any object.
     root_array_depth: u32,
@@ -121,7 +136,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             text,
             remaining_string_depth: strings,
             hides_containers: false,
-            name_matches: BTreeMap::new(),
+            key_matches: BTreeMap::new(),
             open_objects: Vec::new(),
             root_array_depth: 0,
             member_state: MemberState::default(),
@@ -184,7 +199,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
                 match reader.peek()? {
                     JsonKind::Object => {
                         reader.enter_object()?;
-                        self.open_objects.push(OpenObject::default());
+                        let pair = self.inherited_pair();
+                        self.open_objects.push(OpenObject { pair, ..OpenObject::default() });
                         self.member_state = MemberState::default();
                     }
                     JsonKind::Array => {
@@ -261,7 +277,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let name = self.decode_key(key);
         let kind = reader.peek()?;
         let may_be_secret = may_be_secret(kind, reader) || self.hides_containers && kind.is_container();
-        let hidden = self.is_member_hidden(key, &name, may_be_secret);
+        let hidden =
+            self.is_member_hidden(key, &name, may_be_secret) || self.is_value_hidden(key, kind, reader);
         let omitted = hidden && !matches!(kind, JsonKind::String | JsonKind::Null);
         if omitted {
             let value = reader.skip()?;
@@ -310,11 +327,9 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             .iter()
             .map(|column| (self.is_column_hidden(column, true), self.is_column_hidden(column, false)))
             .collect();
-        if hidden.iter().any(|(hidden, _)| *hidden) {
-            for (index, edit) in columns.cell_edits(self.text, &hidden) {
-                self.edits.push(edit);
-                self.names.add(self.member_path(columns.names.get(index).map(String::as_str)));
-            }
+        for (index, edit) in columns.cell_edits(self.text, self.rules, &hidden) {
+            self.edits.push(edit);
+            self.names.add(self.member_path(columns.names.get(index).map(String::as_str)));
         }
     }
 
@@ -327,8 +342,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     fn is_member_hidden(&mut self, key: Span, name: &str, may_be_secret: bool) -> bool {
         let redact = self.rules;
-        let verdict =
-            *self.name_matches.entry(key.slice(self.text)).or_insert_with(|| redact.match_name(name));
+        let matched = || KeyMatch { verdict: redact.match_name(name), role: PairRole::of(name) };
+        let verdict = self.key_matches.entry(key.slice(self.text)).or_insert_with(matched).verdict;
         verdict.is_named
             || verdict.is_secret && may_be_secret
             || verdict.may_end_path && self.matches_path(name)

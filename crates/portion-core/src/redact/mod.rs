@@ -8,11 +8,14 @@ mod delimited;
 mod edit;
 mod fragment;
 mod json;
+mod markup;
+mod pair;
 mod pattern;
 mod rules;
 mod secret;
 mod table;
 mod text;
+mod text_pair;
 
 use crate::payload::Redact;
 use crate::snapshot::locate_json;

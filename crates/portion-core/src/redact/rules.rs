@@ -38,7 +38,7 @@ pub struct RedactionRules {
 }
 
 /// The result of matching the name of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NameMatch {
     /// True for the name of a secret. Secrets are never booleans: `hasPassword`, `"password": true`.
     pub is_secret: bool,

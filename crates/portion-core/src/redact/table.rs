@@ -1,10 +1,12 @@
 //! Redacts columnar tables: names once, then rows of cells. A cell cannot be removed, so a cell that is
 //! not a string becomes `null`.
 
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
 use super::edit::{REDACTED_STRING, TextEdit};
+use super::pair::{PairColumns, may_be_pair_secret};
+use super::{NameMatch, RedactionRules};
 use crate::snapshot::{COLUMN_KEYS, ROW_KEYS, column_names};
 
 /// The columns of a table, and the offset of its rows.
@@ -29,10 +31,19 @@ impl TableColumns {
         Some(Self { names, rows_start: rows.start as usize })
     }
 
-    /// Returns the edits for the cells of hidden columns, with the column index. Each column has two
-    /// flags: hidden in general, and hidden for booleans.
-    pub(super) fn cell_edits(&self, text: &str, hidden: &[(bool, bool)]) -> Vec<(usize, TextEdit)> {
-        let mut edits = Vec::new();
+    /// Returns the edits for the cells of hidden columns, and of values whose name in the same row is hidden, with the
+    /// column index. Each column has two flags: hidden in general, and hidden for booleans.
+    pub(super) fn cell_edits(
+        &self,
+        text: &str,
+        rules: &RedactionRules,
+        hidden: &[(bool, bool)],
+    ) -> Vec<(usize, TextEdit)> {
+        let pairs = PairColumns::detect(self.names.iter().map(String::as_str));
+        let (mut edits, mut cells) = (Vec::new(), Vec::new());
+        if pairs.is_none() && !hidden.iter().any(|(hidden, _)| *hidden) {
+            return edits;
+        }
         let mut reader = JsonReader::resume(text, self.rows_start);
         if reader.enter_array().is_err() {
             return edits;
@@ -44,25 +55,73 @@ impl TableColumns {
                 }
                 continue;
             }
-            let mut index = 0;
-            let _ = reader.enter_array();
-            while reader.next_item() == Ok(true) {
-                let (kind, cell) = (reader.peek(), reader.skip());
-                let (Ok(kind), Ok(cell)) = (kind, cell) else { return edits };
-                let (always, never_secret) = hidden.get(index).copied().unwrap_or_default();
+            let is_complete = read_cells(&mut reader, &mut cells).is_ok();
+            let pair = pairs.as_ref().and_then(|pairs| HiddenPair::detect(text, rules, pairs, &cells));
+            for (index, (kind, cell)) in cells.iter().enumerate() {
+                let flags = hidden.get(index).copied().unwrap_or_default();
+                let flags =
+                    pair.as_ref().map_or(flags, |pair| pair.add_flags(text, index, (*kind, *cell), flags));
                 let put = match kind {
-                    JsonKind::String if always && cell.len() > 2 => Some(REDACTED_STRING),
+                    JsonKind::String if flags.0 && cell.len() > 2 => Some(REDACTED_STRING),
                     JsonKind::String | JsonKind::Null => None,
-                    JsonKind::Bool | JsonKind::Object => never_secret.then_some("null"),
-                    _ => always.then_some("null"),
+                    JsonKind::Bool | JsonKind::Object => flags.1.then_some("null"),
+                    _ => flags.0.then_some("null"),
                 };
                 let (start, end) = (cell.start as usize, cell.end as usize);
                 edits.extend(put.map(|put| (index, TextEdit { start, end, replacement: put.into() })));
-                index += 1;
+            }
+            if !is_complete {
+                break;
             }
         }
         edits
     }
+}
+
+/// A row with a hidden name.
+struct HiddenPair<'p> {
+    columns: &'p PairColumns,
+    name: String,
+    verdict: NameMatch,
+}
+
+impl<'p> HiddenPair<'p> {
+    fn detect(
+        text: &str,
+        rules: &RedactionRules,
+        columns: &'p PairColumns,
+        cells: &[(JsonKind, Span)],
+    ) -> Option<Self> {
+        let (kind, cell) = cells.get(columns.name)?;
+        let name = (*kind == JsonKind::String).then(|| unescape(cell.slice(text)))?;
+        let verdict = rules.match_pair_name(&name);
+        verdict.is_hidden().then_some(Self { columns, name, verdict })
+    }
+
+    /// Adds the flags of a cell that is a value of this name.
+    fn add_flags(
+        &self,
+        text: &str,
+        index: usize,
+        (kind, cell): (JsonKind, Span),
+        (hidden, always): (bool, bool),
+    ) -> (bool, bool) {
+        let Some(role) = self.columns.value_role(index) else { return (hidden, always) };
+        let name = (self.columns.name_role, self.name.as_str());
+        let may_be_secret =
+            || kind != JsonKind::String || may_be_pair_secret(name, (role, &unescape(cell.slice(text))));
+        (hidden || self.verdict.is_named || may_be_secret(), always || self.verdict.is_named)
+    }
+}
+
+/// Reads the cells of the row at the reader, as far as they are valid.
+fn read_cells(reader: &mut JsonReader<'_>, cells: &mut Vec<(JsonKind, Span)>) -> Result<(), ScanError> {
+    cells.clear();
+    reader.enter_array()?;
+    while reader.next_item()? {
+        cells.push((reader.peek()?, reader.skip()?));
+    }
+    Ok(())
 }
 
 /// Returns true if the array at the reader holds arrays.

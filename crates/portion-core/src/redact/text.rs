@@ -8,10 +8,18 @@ use std::ops::Range;
 
 use memchr::{memchr2_iter, memmem};
 
-use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::pair::is_phrase_name;
+use super::text_pair::{TextPair, is_line_lead};
+use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, markup};
 
 /// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
+/// Maximum bytes before the first name of a line.
+const MAX_LINE_LEAD: usize = 128;
+/// Maximum words of a value that has its line to itself.
+const MAX_VALUE_WORDS: usize = 6;
+/// Maximum bytes of a closing tag after a name.
+const MAX_TAG_BYTES: usize = 12;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 /// Prefixes of tokens, and the minimum characters after them.
@@ -53,8 +61,17 @@ pub(super) fn collect_edits<'t>(
             }
             verdict.is_hidden().then_some(name)
         };
-        // `Door code: 4711` has a name of two words.
-        let Some(name) = matched(word).or_else(|| matched(two_words_before(text, at)?)) else { continue };
+        let is_json =
+            json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
+        // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
+        let name = matched(word)
+            .or_else(|| [2, 3].into_iter().find_map(|count| matched(words_before(text, at, count)?)));
+        let pair = if name.is_some() || is_json {
+            None
+        } else {
+            TextPair::detect(text, at, word, |name| redact.match_pair_name(name))
+        };
+        let Some(name) = name.or(pair.as_ref().map(|pair| pair.name)) else { continue };
         if text.as_bytes()[at] == b':'
             && let Some(end) = add_block_edits(text, at, &mut edits)
         {
@@ -63,15 +80,17 @@ pub(super) fn collect_edits<'t>(
             continue;
         }
         let quote = quote_before(text, at);
-        let is_json =
-            json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
+        let extent = match pair {
+            Some(TextPair { begins_line: true, .. }) => ValueExtent::Line,
+            Some(_) => ValueExtent::Word,
+            None => ValueExtent::of_setting(text, at, name, word),
+        };
         let container =
             container_after(text, at + 1).filter(|_| !quote.is_empty() || !is_whole_line_field(name));
         if container.is_some() && is_json {
             continue;
         }
-        let Some((start, end)) = container.or_else(|| value_after(text, at + 1, is_whole_line_field(name)))
-        else {
+        let Some((start, end)) = container.or_else(|| value_after(text, at + 1, extent)) else {
             continue;
         };
         if !matches!(&text[start..end], REDACTED | "[]" | "{}" | "true" | "false" | "null" | "None" | "nil") {
@@ -85,6 +104,7 @@ pub(super) fn collect_edits<'t>(
         }
         done = end;
     }
+    markup::collect_edits(redact, text, &mut edits, &mut names);
     if redact.hides_secrets {
         redact_private_keys(text, &mut edits, &mut names);
         redact_tokens(text, &mut edits, &mut names);
@@ -92,25 +112,34 @@ pub(super) fn collect_edits<'t>(
     (edits, names)
 }
 
-/// Returns the word before a separator, with or without quotes.
-fn name_before(text: &str, at: usize) -> Option<&str> {
-    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 8)).min(at)..at];
-    let near = near.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'', '`', '\\', ']']);
+/// Returns the word before a separator, with or without quotes, emphasis and closing tags.
+pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 16)).min(at)..at];
+    let near = near.trim_end_matches([' ', '\t']);
+    let tag = near.rfind("</").filter(|_| near.ends_with('>'));
+    let near = near[..tag.unwrap_or(near.len())].trim_end_matches(['"', '\'', '`', '\\', ']', '*']);
     let begin = near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
     let name = near[begin..].rsplit('.').next().unwrap_or_default();
     (name.len() >= 3 && name.len() <= MAX_NAME_BYTES).then_some(name)
 }
 
-/// Returns the two words directly before a colon, with one space between them.
-fn two_words_before(text: &str, at: usize) -> Option<&str> {
+/// Returns so many words directly before a colon, with one space between them.
+fn words_before(text: &str, at: usize, count: usize) -> Option<&str> {
     if text.as_bytes().get(at) != Some(&b':') {
         return None;
     }
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES)).min(at)..at];
-    let (before, last) = near.rsplit_once(' ')?;
-    let first = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_word = |word: &str| word.len() >= 2 && word.chars().all(char::is_alphanumeric);
-    (is_word(first) && is_word(last)).then(|| &near[before.len() - first.len()..])
+    let near = near.trim_end_matches(['*', '`']);
+    let mut start = near.len();
+    for _ in 0..count {
+        let before = near[..start].strip_suffix(' ').filter(|_| start < near.len()).unwrap_or(&near[..start]);
+        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        if word.len() < 2 || start < near.len() && before.len() == start {
+            return None;
+        }
+        start = before.len() - word.len();
+    }
+    Some(&near[start..])
 }
 
 fn is_name_char(c: char) -> bool {
@@ -235,10 +264,52 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// Returns the value after a separator: the text between quotes, the rest of the line, or a word.
-fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
+/// The end of a value without quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueExtent {
+    Word,
+    /// Up to the end of the line or to a quote, as in `-H "Authorization: …"`.
+    HeaderField,
+    Line,
+    /// Up to the mark that closes code: `` `password: …` ``.
+    Code,
+}
+
+impl ValueExtent {
+    /// Returns the extent of the value of a setting, given its name and the last word of that.
+    fn of_setting(text: &str, at: usize, name: &str, word: &str) -> Self {
+        let line_start = text.ceil_char_boundary(at.saturating_sub(MAX_LINE_LEAD)).min(at);
+        let line_start = text[line_start..at]
+            .rfind('\n')
+            .map(|feed| line_start + feed + 1)
+            .or((line_start == 0).then_some(0));
+        let before = &text[line_start.unwrap_or(at)..at];
+        let name_start = before.rfind(name).or_else(|| before.rfind(word));
+        let lead = name_start.map(|start| &before[..start]);
+        if lead.is_some_and(|lead| lead.ends_with('`')) && !before.ends_with('`') {
+            return Self::Code;
+        }
+        if is_whole_line_field(name) {
+            return Self::HeaderField;
+        }
+        let begins_line = lead.is_some_and(|lead| is_line_lead(lead) && !lead.contains(['"', '\'', '`']));
+        if text.as_bytes()[at] != b':' || !begins_line {
+            return Self::Word;
+        }
+        let rest = text[at + 1..].lines().next().unwrap_or_default();
+        let is_one_value = || {
+            rest.split_whitespace().nth(MAX_VALUE_WORDS).is_none()
+                && !rest.contains('=')
+                && !rest.trim_start_matches(['*', '_']).contains([':', ','])
+        };
+        if is_phrase_name(name) || is_one_value() { Self::Line } else { Self::Word }
+    }
+}
+
+/// Returns the value after a separator: the text between quotes, or up to the end of its extent.
+pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Option<(usize, usize)> {
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
-    let content = rest.trim_start_matches([' ', '\t']);
+    let content = skip_closing_marks(rest).trim_start_matches([' ', '\t']);
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
     let (value, len) = match unescaped.as_bytes().first() {
         Some(quote @ (b'"' | b'\'' | b'`')) => {
@@ -247,12 +318,35 @@ fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
             let (len, is_closed) = quoted_len(value, *quote, is_escaped);
             (value, Some(len - usize::from(is_closed && is_escaped)))
         }
-        _ if line => (content, content.find(['\n', '\r', '"', '\''])),
-        _ => (content, content.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
+        _ => (
+            content,
+            match extent {
+                ValueExtent::Word => content.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c)),
+                ValueExtent::HeaderField => content.find(['\n', '\r', '"', '\'']),
+                ValueExtent::Line => content.find(['\n', '\r']),
+                ValueExtent::Code => content.find(['\n', '\r', '`']),
+            },
+        ),
     };
     let start = text.len() - value.len();
     let end = start + len.unwrap_or(value.len());
+    let end = start + text[start..end].trim_end_matches([' ', '\t']).len();
     (end > start).then_some((start, end))
+}
+
+/// Skips the marks that close a name after its separator: `**Password:** x`, `<b>Password:</b> x`.
+fn skip_closing_marks(rest: &str) -> &str {
+    let after_tag = || {
+        let tag = rest.strip_prefix("</")?;
+        let len = tag.bytes().take(MAX_TAG_BYTES).position(|b| b == b'>')?;
+        tag.get(len + 1..)
+    };
+    let after_mark = || {
+        ["**", "__", "*", "_", "`"]
+            .into_iter()
+            .find_map(|mark| rest.strip_prefix(mark).filter(|after| after.starts_with([' ', '\t'])))
+    };
+    after_tag().or_else(after_mark).unwrap_or(rest)
 }
 
 /// Redacts `-----BEGIN … PRIVATE KEY-----` up to its end.

@@ -110,3 +110,39 @@ fn rewritten_statements_keep_the_rules() {
     check("SELECT TOP 1 doorCode FROM items", r#"[{"doorCode":"[redacted]"}]"#);
     check("SELECT id FROM items WHERE note ILIKE 'B'", r#"[{"id":2}]"#);
 }
+
+#[test]
+fn values_with_redacted_names_are_not_computed_with() {
+    let pairs = r#"[{"name":"host","value":"db"},{"name":"password","value":"hunter2"},{"name":"x","value":"hunter2"}]"#;
+    let numbers = r#"[{"key":"port","value":80},{"key":"pin","value":4711},{"key":"x","value":1}]"#;
+    let table = "id,Setting,Value\n1,host,db\n2,password,hunter2\n3,x,y\n";
+    for (text, sql) in [
+        (pairs, "SELECT COUNT(DISTINCT value) FROM items"),
+        (pairs, "SELECT name FROM items WHERE value = 'hunter2'"),
+        (pairs, "SELECT name FROM items WHERE item ->> 'value' = 'hunter2'"),
+        (pairs, "SELECT COUNT(*) FROM leaves GROUP BY value"),
+        (numbers, "SELECT SUM(value) FROM items"),
+        (numbers, "SELECT COUNT(value) FROM items"),
+        (table, "SELECT MAX(Value) FROM items"),
+    ] {
+        let error = asked(&redacted(text), sql, &[], &QueryLimits::default()).expect_err(sql).to_string();
+        assert!(error.to_lowercase().starts_with("value is redacted"), "{sql}\n{error}");
+    }
+    for (text, sql, expect) in [
+        (pairs, "SELECT value FROM items WHERE name = 'host'", r#"[{"value":"db"}]"#),
+        (
+            pairs,
+            "SELECT * FROM items WHERE name = 'password'",
+            r#"[{"name":"password","value":"[redacted]"}]"#,
+        ),
+        (
+            numbers,
+            "SELECT key, value FROM items",
+            r#"[{"key":"port","value":80},{"key":"pin","value":null},{"key":"x","value":1}]"#,
+        ),
+        (table, "SELECT Value FROM items WHERE Setting = 'host'", r#"[{"Value":"db"}]"#),
+    ] {
+        let answer = asked(&redacted(text), sql, &[], &QueryLimits::default()).expect(sql).json;
+        assert_eq!(answer, expect, "{sql}");
+    }
+}
