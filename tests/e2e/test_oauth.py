@@ -47,8 +47,8 @@ def fetch(url, body=None):
 class Guarded:
     """The server, with a user whose browser the test is."""
 
-    def __init__(self, url, home):
-        self.origin, self.url, self.home = url, f"{url}/mcp", home
+    def __init__(self, url, home, path="/mcp"):
+        self.origin, self.url, self.home = url, f"{url}{path}", home
         self.env = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "PORTION_NO_BROWSER": "1"}
 
     def control(self, **change):
@@ -117,10 +117,10 @@ def guarded(tmp_path):
         yield Guarded(url, tmp_path)
 
 
-def authorization(era):
+def authorization(era, path="/mcp"):
     @contextmanager
     def running():
-        command = [str(CLIENT_BIN / "python"), str(E2E / "fixture/authorization.py"), "--era", era]
+        command = [str(CLIENT_BIN / "python"), str(E2E / "fixture/authorization.py"), "--era", era, "--path", path]
         with Listening(command) as server:
             yield server.url
 
@@ -408,11 +408,17 @@ def test_metadata_of_another_resource_is_refused(guarded, resource, said):
     assert guarded.files() == []
 
 
-def test_a_client_that_is_registered_already_is_used(guarded):
+SECRET_METHODS = ["client_secret_post", "client_secret_basic"]
+
+
+@pytest.mark.parametrize("method", SECRET_METHODS)
+def test_a_client_that_is_registered_already_is_used(any_era, method):
+    guarded = any_era
+    guarded.set(metadata={"token_endpoint_auth_methods_supported": [method]})
     client = {
         "client_id": "known",
-        "client_secret": "s3cret/+ &",
-        "token_endpoint_auth_method": "client_secret_post",
+        "client_secret": "s3cret/+ &%41",
+        "token_endpoint_auth_method": method,
         "grant_types": ["authorization_code", "refresh_token"],
         "scope": "mcp",
     }
@@ -430,6 +436,66 @@ def test_a_client_that_is_registered_already_is_used(guarded):
     assert guarded.count("refreshes") == 1
 
 
+@pytest.mark.parametrize("method", SECRET_METHODS)
+def test_a_registered_client_keeps_its_secret(any_era, method):
+    any_era.set(metadata={"token_endpoint_auth_methods_supported": [method]})
+    any_era.log_in()
+    [client] = any_era.control()["clients"]
+    assert client["token_endpoint_auth_method"] == method and client["client_secret"]
+    any_era.control(forget_access=True)
+    with any_era.wrap() as wire:
+        opened(wire)
+        assert client["client_secret"] not in wire.stderr()
+    assert any_era.count("refreshes") == 1
+    assert "has revoked" in any_era.run("logout", any_era.url).stderr and any_era.count("revocations") == 2
+
+
+@pytest.mark.parametrize("is_supported", [True, False])
+def test_a_metadata_document_is_the_identity_where_the_server_takes_one(any_era, is_supported):
+    any_era.set(metadata={"client_id_metadata_document_supported": is_supported})
+    url = "https://client.example/portion.json"
+    document = {
+        "client_id": url,
+        "client_name": "Portion",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_method": "none",
+        "scope": "mcp admin",
+    }
+
+    def log_in(port):
+        any_era.set(documents={url: document | {"redirect_uris": [f"http://127.0.0.1:{port}/callback"]}})
+        any_era.log_in("--client-metadata-url", url, "--callback-port", str(port))
+
+    on_a_free_port(log_in)
+    assert (any_era.stored()["client"]["client_id"] == url) == is_supported
+    assert (any_era.count("documents") > 0) == is_supported
+    assert (any_era.count("registrations") == 0) == is_supported
+    any_era.control(forget_access=True)
+    with any_era.wrap() as wire:
+        opened(wire)
+    assert any_era.count("refreshes") == 1
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_server_of_2024_11_05_is_logged_in_to(era, tmp_path):
+    with authorization(era, "/sse") as origin:
+        sse = Guarded(origin, tmp_path, "/sse")
+        with sse.wrap("--transport", "sse") as wire:
+            wire.send(request(0, "initialize", INITIALIZE))
+            follow(url_of(wire))
+            assert "result" in json.loads(wire.line())
+            wire.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+            assert text_of(wire.call(1, "whoami")) == "you are logged in"
+        assert len(sse.files()) == 1
+        # the transport is detected, and the stored token renewed
+        sse.control(forget_access=True)
+        with sse.wrap() as wire:
+            opened(wire)
+            assert text_of(wire.call(1, "whoami")) == "you are logged in"
+            assert "requires a login" not in wire.stderr()
+        assert sse.count("refreshes") == 1 and sse.count("authorizations") == 1
+
+
 def on_a_free_port(use, attempts=5):
     """Calls `use` with a free port, and again if another process has taken the port before."""
     for attempt in range(1, attempts + 1):
@@ -440,6 +506,32 @@ def on_a_free_port(use, attempts=5):
         except AssertionError as error:
             if attempt == attempts or "in use" not in str(error):
                 raise
+
+
+def test_the_configuration_has_the_client(guarded):
+    secret = "of the c$nfiguration"
+    client = {"client_id": "known", "client_secret": secret, "token_endpoint_auth_method": "client_secret_post", "scope": "mcp admin",
+              "grant_types": ["authorization_code", "refresh_token"]}
+    guarded.env["SECRET_FOR_TEST"] = secret
+    file = guarded.home / "portion.json"
+
+    def log_in(port):
+        guarded.control(clients=[client | {"redirect_uris": [f"http://127.0.0.1:{port}/callback"]}])
+        login = {"clientId": "known", "clientSecret": "${SECRET_FOR_TEST}", "scope": "mcp", "callbackPort": str(port)}
+        file.write_text(json.dumps({"upstreams": {"tracker": {"url": guarded.url, "login": login}}}))
+        with Wire([PORTION, "wrap", "--server", "tracker", "--config", str(file)], env=guarded.env) as wire:
+            wire.send(request(0, "initialize", INITIALIZE))
+            asked = url_of(wire)
+            assert f"127.0.0.1%3A{port}" in asked and "scope=mcp&" in f"{asked}&"
+            follow(asked)
+            assert "result" in json.loads(wire.line())
+
+    on_a_free_port(log_in)
+    assert guarded.count("registrations") == 0 and guarded.stored()["client"]["client_id"] == "known"
+    file.write_text(json.dumps({"upstreams": {"a": {"url": guarded.url, "login": {"clientSecret": "${SECRET_FOR_TEST}", "callbackPort": "many", "no": "x"}}}}))
+    told = guarded.run("config", "check", "--config", str(file), code=2)
+    for said in ("no clientId", "not a port", "`no`, which is not known"):
+        assert said in told.stdout + told.stderr
 
 
 def test_a_header_of_the_operator_comes_before_logins(guarded):

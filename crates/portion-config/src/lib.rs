@@ -30,7 +30,9 @@ pub mod user_dirs;
 pub mod value;
 pub mod watch;
 
-pub use config::{AlertSettings, Config, OAuthConfig, OtlpTarget, RestConfig, ServerConfig, Upstream};
+pub use config::{
+    AlertSettings, Config, LoginConfig, OAuthConfig, OtlpTarget, RestConfig, ServerConfig, Upstream,
+};
 pub use diff::diff;
 pub use find::find;
 pub use problem::{Errors, Problem, Warnings};

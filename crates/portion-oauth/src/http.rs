@@ -1,7 +1,5 @@
 //! Requests to authorization servers: bounded in time and size, and without redirects.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -14,7 +12,6 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use oauth2::AsyncHttpClient;
 use oauth2::url::Url;
 use portion_net::tls::{self, TlsError};
 use serde_json::Value;
@@ -59,15 +56,6 @@ pub enum HttpError {
     /// The response is too large, or was cut off.
     #[error("the response of {0} is too large or incomplete")]
     Body(String),
-}
-
-impl<'c> AsyncHttpClient<'c> for OAuthHttp {
-    type Error = HttpError;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Vec<u8>>, HttpError>> + Send + 'c>>;
-
-    fn call(&'c self, request: Request<Vec<u8>>) -> Self::Future {
-        Box::pin(self.send(request))
-    }
 }
 
 /// Result of a request for a document.

@@ -1,14 +1,17 @@
 //! Requests to the token endpoint and to the revocation endpoint.
 
+use std::future::Future;
+use std::pin::Pin;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use http::{Method, Request};
+use http::{Method, Request, Response};
 use oauth2::basic::{BasicClient, BasicErrorResponse, BasicTokenResponse};
 use oauth2::url::{Url, form_urlencoded};
 use oauth2::{
-    AuthType, AuthorizationCode, ClientId, ClientSecret, EndpointNotSet, EndpointSet, PkceCodeVerifier,
-    RedirectUrl, RefreshToken, RequestTokenError, TokenResponse as _, TokenUrl,
+    AsyncHttpClient, AuthType, AuthorizationCode, ClientId, ClientSecret, EndpointNotSet, EndpointSet,
+    PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, TokenResponse as _, TokenUrl,
 };
 use thiserror::Error;
 
@@ -67,7 +70,7 @@ impl TokenEndpoint<'_> {
         for (name, value) in self.extra_parameters() {
             request = request.add_extra_param(name, value);
         }
-        read_tokens(&request.request_async(self.http).await?, scope, None)
+        read_tokens(&request.request_async(&self.authenticated()).await?, scope, None)
     }
 
     /// Requests new tokens with the refresh token of `tokens`.
@@ -80,27 +83,57 @@ impl TokenEndpoint<'_> {
         }
         // A server that does not rotate refresh tokens returns none.
         let previous = tokens.refresh_token.clone();
-        read_tokens(&request.request_async(self.http).await?, tokens.scope.as_deref(), previous)
+        read_tokens(&request.request_async(&self.authenticated()).await?, tokens.scope.as_deref(), previous)
     }
 
+    /// Returns a client that sends its id and a secret in the body, for servers that look for the id there, too.
     fn token_client(&self) -> TokenClient {
-        let auth_type = if self.client.uses_basic { AuthType::BasicAuth } else { AuthType::RequestBody };
         let client = BasicClient::new(ClientId::new(self.client.client_id.clone()))
-            .set_auth_type(auth_type)
+            .set_auth_type(AuthType::RequestBody)
             .set_token_uri(TokenUrl::from_url(self.url.clone()));
-        match &self.client.client_secret {
+        match self.client.client_secret.as_ref().filter(|_| !self.client.uses_basic) {
             Some(secret) => client.set_client_secret(ClientSecret::new(secret.expose().to_owned())),
             None => client,
         }
     }
 
-    /// Returns the resource, and the id of the client for servers that look for it in the body, too.
-    fn extra_parameters(&self) -> impl Iterator<Item = (&str, &str)> {
-        let resource = self.resource.map(|resource| ("resource", resource));
-        let is_in_body = !self.client.uses_basic || self.client.client_secret.is_none();
-        let client_id = (!is_in_body).then_some(("client_id", self.client.client_id.as_str()));
-        resource.into_iter().chain(client_id)
+    fn authenticated(&self) -> AuthenticatedHttp<'_> {
+        AuthenticatedHttp { http: self.http, authorization: basic_credentials(self.client) }
     }
+
+    fn extra_parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.resource.map(|resource| ("resource", resource)).into_iter()
+    }
+}
+
+/// Sends requests with the credentials of a client in their header.
+struct AuthenticatedHttp<'a> {
+    http: &'a OAuthHttp,
+    authorization: Option<HeaderValue>,
+}
+
+impl<'c> AsyncHttpClient<'c> for AuthenticatedHttp<'_> {
+    type Error = HttpError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Vec<u8>>, HttpError>> + Send + 'c>>;
+
+    fn call(&'c self, mut request: Request<Vec<u8>>) -> Self::Future {
+        if let Some(value) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, value.clone());
+        }
+        Box::pin(self.http.send(request))
+    }
+}
+
+/// Returns the value of `Authorization` of a client that authenticates by its header. A space becomes `%20`, which servers
+/// decode that do not take `+` for one.
+fn basic_credentials(client: &ClientIdentity) -> Option<HeaderValue> {
+    let secret = client.client_secret.as_ref().filter(|_| client.uses_basic)?;
+    let encode =
+        |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20");
+    let pair = STANDARD.encode(format!("{}:{}", encode(&client.client_id), encode(secret.expose())));
+    let mut value = HeaderValue::from_str(&format!("Basic {pair}")).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 fn read_tokens(
@@ -163,8 +196,12 @@ pub(crate) async fn revoke(
     let tokens = &credentials.tokens;
     let refresh = tokens.refresh_token.iter().map(|token| ("refresh_token", token));
     for (kind, token) in refresh.chain([("access_token", &tokens.access_token)]) {
-        let request = revocation_request(&url, &credentials.client, kind, token)?;
-        let response = http.send(request).await?;
+        let mut response =
+            http.send(revocation_request(&url, &credentials.client, kind, token, false)?).await?;
+        if response.status().is_client_error() {
+            // Some servers expect the member in the body, whatever the client authenticates with.
+            response = http.send(revocation_request(&url, &credentials.client, kind, token, true)?).await?;
+        }
         if !response.status().is_success() {
             return Err(TokenError::Refused {
                 code: response.status().to_string(),
@@ -180,6 +217,7 @@ fn revocation_request(
     client: &ClientIdentity,
     kind: &str,
     token: &Secret,
+    has_empty_secret: bool,
 ) -> Result<Request<Vec<u8>>, TokenError> {
     let mut form = form_urlencoded::Serializer::new(String::new());
     form.append_pair("token", token.expose()).append_pair("token_type_hint", kind);
@@ -187,6 +225,8 @@ fn revocation_request(
     let secret = client.client_secret.as_ref().map(Secret::expose);
     if let Some(secret) = secret.filter(|_| !client.uses_basic) {
         form.append_pair("client_secret", secret);
+    } else if has_empty_secret {
+        form.append_pair("client_secret", "");
     }
     let mut request = Request::new(form.finish().into_bytes());
     *request.method_mut() = Method::POST;
@@ -194,11 +234,6 @@ fn revocation_request(
         url.as_str().parse().map_err(|_| TokenError::Unusable("the revocation URL is invalid".into()))?;
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    if let Some(secret) = secret.filter(|_| client.uses_basic) {
-        let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-        let pair = STANDARD.encode(format!("{}:{}", encode(&client.client_id), encode(secret)));
-        headers
-            .extend(HeaderValue::from_str(&format!("Basic {pair}")).ok().map(|value| (AUTHORIZATION, value)));
-    }
+    headers.extend(basic_credentials(client).map(|value| (AUTHORIZATION, value)));
     Ok(request)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use hyper::header::{AUTHORIZATION, HeaderValue};
+use portion_config::LoginConfig;
 use portion_config::reference::{ProcessEnvironment, expand};
 use portion_config::user_dirs;
 use portion_mcp::upstream::http::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
@@ -50,29 +51,38 @@ impl LoginArgs {
         *self != Self::default()
     }
 
-    /// Returns the options of a session whose logins are shown by `show`.
+    /// Returns the options of a session whose logins are shown by `show`. `configured` has what no option says.
     ///
     /// # Errors
     /// Returns an error if a value is invalid.
     pub(crate) fn resolve(
         &self,
+        configured: &LoginConfig,
         show: Option<ShowLogin>,
         request_timeout: Duration,
     ) -> Result<SessionOptions, String> {
         let secret = self.client_secret.as_deref();
         let secret = secret.map(|text| expand(text, &ProcessEnvironment)).transpose();
-        if let Some(url) = &self.client_metadata_url {
+        let secret = secret.map_err(|why| format!("--client-secret {why}"))?;
+        let has_identity = self.client_id.is_some() || self.client_metadata_url.is_some();
+        let (client_id, client_secret, client_metadata_url) = if has_identity {
+            (self.client_id.clone(), secret, self.client_metadata_url.clone())
+        } else {
+            let LoginConfig { client_id, client_secret, client_metadata_url, .. } = configured.clone();
+            (client_id, client_secret, client_metadata_url)
+        };
+        if let Some(url) = &client_metadata_url {
             let url: hyper::Uri = url.parse().map_err(|_| "--client-metadata-url is not a URL".to_owned())?;
             if url.scheme_str() != Some("https") || url.path() == "/" {
-                return Err("--client-metadata-url: write an https URL with a path".into());
+                return Err("the URL of the client metadata: write an https URL with a path".into());
             }
         }
         Ok(SessionOptions {
-            client_id: self.client_id.clone(),
-            client_secret: secret.map_err(|why| format!("--client-secret {why}"))?,
-            client_metadata_url: self.client_metadata_url.clone(),
-            scope: self.scope.clone(),
-            callback_port: self.callback_port.unwrap_or_default(),
+            client_id,
+            client_secret,
+            client_metadata_url,
+            scope: self.scope.clone().or_else(|| configured.scope.clone()),
+            callback_port: self.callback_port.unwrap_or(configured.callback_port),
             login_timeout: LOGIN_TIMEOUT,
             request_timeout,
             show,
@@ -114,11 +124,12 @@ pub(crate) fn token_store() -> Result<TokenStore, String> {
 pub(crate) fn interactive(
     target: &UpstreamTarget,
     args: &LoginArgs,
+    configured: &LoginConfig,
     request_timeout: Duration,
 ) -> Result<Option<Arc<dyn Authorizer>>, String> {
     authorizer(target, |server| {
         let show = (!is_set("PORTION_NO_LOGIN")).then(|| args.show(server));
-        args.resolve(show, request_timeout)
+        args.resolve(configured, show, request_timeout)
     })
 }
 
@@ -127,7 +138,7 @@ pub(crate) fn interactive(
 /// # Errors
 /// Returns no error today.
 pub(crate) fn stored_only(target: &UpstreamTarget) -> Result<Option<Arc<dyn Authorizer>>, String> {
-    authorizer(target, |_| LoginArgs::default().resolve(None, REQUEST_TIMEOUT))
+    authorizer(target, |_| LoginArgs::default().resolve(&LoginConfig::default(), None, REQUEST_TIMEOUT))
 }
 
 fn authorizer(

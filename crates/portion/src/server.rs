@@ -248,7 +248,7 @@ impl NamedServer {
 impl From<&Upstream> for NamedServer {
     fn from(upstream: &Upstream) -> Self {
         let server = match &upstream.server {
-            Written::Url { url, headers, transport } => {
+            Written::Url { url, headers, transport, .. } => {
                 let (url, headers, transport) = (url.clone(), headers.clone(), *transport);
                 Server::Remote(RemoteServer { url, headers, transport })
             }

@@ -6,6 +6,7 @@ mod cascade;
 mod check;
 mod defaults;
 mod endpoint_config;
+mod login;
 mod rest;
 mod upstream;
 mod values;
@@ -26,6 +27,7 @@ use crate::sources::Sources;
 use crate::value::Value;
 pub use alerts::AlertSettings;
 pub(crate) use cascade::{Cascade, PatternRule};
+pub use login::LoginConfig;
 pub use rest::{OAuthConfig, RestConfig};
 pub use upstream::{ServerConfig, Upstream};
 
@@ -108,6 +110,12 @@ impl Config {
     /// Returns the servers, in order.
     pub fn upstreams(&self) -> &[Upstream] {
         &self.upstreams
+    }
+
+    /// Returns the choices for logins at a server with this name.
+    pub fn login(&self, name: &str) -> Option<&LoginConfig> {
+        let upstream = self.upstreams.iter().find(|upstream| *upstream.name == *name)?;
+        if let ServerConfig::Url { login, .. } = &upstream.server { Some(login) } else { None }
     }
 
     /// Yields the patterns of endpoints of all servers with their settings, in order.

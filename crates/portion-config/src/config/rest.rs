@@ -63,7 +63,12 @@ impl ConfigReader {
     /// Builds the REST API of an upstream with `openapi` or `tools`.
     pub(super) fn resolve_rest(&mut self, name: &str, served: &UpstreamLayer) -> RestConfig {
         let settings = &served.settings;
-        self.reject_unused_keys(name, settings, &["env", "transport"], "command, or url without openapi");
+        self.reject_unused_keys(
+            name,
+            settings,
+            &["env", "transport", "login"],
+            "command, or url without openapi",
+        );
         let lines =
             secrets(settings, "headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
         let query = secrets(settings, "queryParameters").iter();
@@ -102,7 +107,7 @@ impl ConfigReader {
     }
 
     /// Returns the members of a map that has certain keys; reports others, and those that are missing.
-    fn members<const N: usize, const M: usize>(
+    pub(super) fn members<const N: usize, const M: usize>(
         &mut self,
         upstream: &str,
         settings: &Settings,

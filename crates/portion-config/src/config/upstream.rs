@@ -5,6 +5,7 @@ use std::sync::Arc;
 use portion_policy::upstream::Transport;
 use portion_policy::upstream::UpstreamTarget;
 
+use super::login::LoginConfig;
 use super::rest::{REST_KEYS, RestConfig};
 use super::{PatternRule, cascade};
 use crate::origin::Origin;
@@ -40,6 +41,8 @@ pub enum ServerConfig {
         headers: Vec<String>,
         /// Transport.
         transport: Transport,
+        /// Choices for logins.
+        login: Box<LoginConfig>,
     },
     /// A server that Portion starts.
     Command {
@@ -160,6 +163,7 @@ impl ConfigReader {
             }
             (Some(Value::Reference(url)), None) => {
                 self.reject_unused_keys(name, settings, &["env"], "command");
+                let login = Box::new(self.resolve_login(name, settings));
                 let lines =
                     secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
                 let (url, headers) = (url.reveal().to_owned(), lines.collect::<Vec<_>>());
@@ -172,10 +176,11 @@ impl ConfigReader {
                         Some(Value::Choice("sse")) => Transport::Sse,
                         _ => Transport::Auto,
                     },
+                    login,
                 })
             }
             (_, Some(Value::Command(words))) => {
-                self.reject_unused_keys(name, settings, &["headers", "transport"], "url");
+                self.reject_unused_keys(name, settings, &["headers", "transport", "login"], "url");
                 let environment = secrets("env");
                 Some(ServerConfig::Command {
                     argv: words.iter().map(|word| word.reveal().to_owned()).collect(),

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use portion_config::LoginConfig;
 use portion_oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
 use serde_json::json;
 
@@ -57,7 +58,8 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
         return Ok(ExitCode::SUCCESS);
     };
     let server = ServerUrl::parse(url).map_err(|error| format!("{url}: {error}"))?;
-    let session_options = options.login.resolve(Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
+    let session_options =
+        options.login.resolve(&LoginConfig::default(), Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
     let session = OAuthSession::new(server.clone(), store, session_options);
     runtime()?.block_on(session.log_in())?;
     anstream::eprintln!("portion: logged in at {server}");
@@ -67,8 +69,11 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
 /// Removes and revokes the tokens of a server.
 pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
     let server = ServerUrl::parse(&options.url).map_err(|error| format!("{}: {error}", options.url))?;
-    let session =
-        OAuthSession::new(server.clone(), token_store()?, LoginArgs::default().resolve(None, LOGIN_TIMEOUT)?);
+    let session = OAuthSession::new(
+        server.clone(),
+        token_store()?,
+        LoginArgs::default().resolve(&LoginConfig::default(), None, LOGIN_TIMEOUT)?,
+    );
     match runtime()?.block_on(session.log_out())? {
         LogoutOutcome::NotLoggedIn => {
             anstream::eprintln!("portion: there is no login at {server}; portion login --list shows all");

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use portion_config::LoginConfig;
 use portion_core::cursor::Scope;
 use portion_gateway::session::ClientSession;
 use portion_mcp::front::stdio::StdioFront;
@@ -90,10 +91,12 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         Some(rest) => Some(Server::Rest(Box::new(rest))),
         None => Server::from_args(options.url.as_deref(), &options.remote, &options.command)?,
     };
+    let mut login = LoginConfig::default();
     let (name, server) = if let Some(server) = given {
         (options.server_name.clone().filter(|name| !name.is_empty()), server)
     } else {
         let (name, server) = configured_server(options, &loaded)?;
+        login = name.as_deref().and_then(|name| loaded.config.login(name)).cloned().unwrap_or_default();
         (name, server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?)
     };
     let has_login_options = options.login.is_given() || options.login_timeout.is_some();
@@ -135,7 +138,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             Server::Remote(remote) => {
                 let mut remote = remote.to_link_remote(message_limit)?;
                 let timeout = options.login_timeout.unwrap_or(oauth::REQUEST_TIMEOUT);
-                remote.authorizer = oauth::interactive(&remote.target, &options.login, timeout)?;
+                remote.authorizer = oauth::interactive(&remote.target, &options.login, &login, timeout)?;
                 let (link, carried) = tokio::select! {
                     signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
                     started = remote.connect_with_task() => started?,

@@ -93,6 +93,14 @@ pub(super) static KEYS: &[Key] = &[
         ..SERVERS
     },
     Key {
+        name: "login",
+        kind: ValueKind::Secrets,
+        value_name: "MAP",
+        doc: "Logins of portion wrap at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, scope: \
+              SCOPES, callbackPort: PORT}, all optional; options of the command come first (see [Logins](oauth.md))",
+        ..SERVERS
+    },
+    Key {
         name: "command",
         kind: ValueKind::Command,
         value_name: "CMD",
