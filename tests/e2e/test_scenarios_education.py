@@ -285,3 +285,33 @@ def test_paths_and_filters_are_those_of_the_api(name):
         assert asked()[0].startswith("/api/v1/schools/ccd/enrollment/2019/grade-9/?fips=6,36")
         summary = front.summary(stat="sum", var="enrollment", by=["fips"])
         assert "by=fips" in asked()[0] and len(json.loads(summary.text)["results"]) == 3
+
+
+def enrollment(front, **filters):
+    return McpShown(front.peer.call("get_education_data", **SCHOOLS | {"topic": "enrollment", "filters": filters}, limit=1000))
+
+
+@pytest.mark.parametrize("name", ["REST over stdio", "REST through serve"])
+def test_several_grades_and_years_are_one_list(name):
+    """The second page of the API is read, too, and a walk has every row of every grade once."""
+    with opened(name, rows=3_000) as front:
+        front.stub.page_rows = 2_000
+        shown = enrollment(front, year=2019, grade=[9, 10, 9])
+        asked = {request.target.split("?")[0] for request in front.stub.told()}
+        assert asked == {f"/api/v1/schools/ccd/enrollment/2019/grade-{grade}/" for grade in (9, 10)}
+        assert shown.total == 6_000
+        sql = "SELECT grade, count(*) AS n, count(DISTINCT ncessch) AS schools FROM items GROUP BY grade ORDER BY grade"
+        counted = McpShown(front.peer.call("portion_query", cursor=shown.meta["cursor"], sql=sql))
+        assert json.loads(counted.text) == [{"grade": f"grade-{grade}", "n": 3_000, "schools": 3_000} for grade in (10, 9)]
+        assert enrollment(front, year=[2018, 2019], grade=[9, 10]).total == 12_000
+        assert "at most 20" in str(front.peer.call("get_education_data", **SCHOOLS | {"filters": {"year": list(range(2000, 2021))}}))
+
+
+@pytest.mark.parametrize("name", ["REST over stdio", "REST through serve"])
+def test_a_year_that_is_not_there_is_named(name):
+    with opened(name, rows=30) as front:
+        front.stub.years = {2019}
+        shown = enrollment(front, year=[2018, 2019], grade=9)
+        assert shown.total == 30
+        assert json.loads(shown.text)["notFound"] == ["/api/v1/schools/ccd/enrollment/2018/grade-9/"]
+        assert "HTTP 404" in str(front.peer.call("get_education_data", **SCHOOLS | {"topic": "enrollment", "filters": {"year": [2017, 2018], "grade": 9}}))

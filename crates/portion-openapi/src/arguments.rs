@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
@@ -48,6 +49,9 @@ pub enum ArgumentError {
         /// Argument that is sent under this name.
         owner: String,
     },
+    /// More values than one call may request.
+    #[error("{0} has too many values: one call makes at most {1} requests; call again for the others")]
+    TooManyRequests(String, usize),
     /// A file that is not base64.
     #[error("{0} is not base64; encode the bytes as base64 text")]
     NotBase64(String),
@@ -79,6 +83,23 @@ impl Members {
 
     pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
+    }
+
+    /// Returns a copy in which a member of the object `argument` has another value.
+    pub(crate) fn with_member(&self, argument: &str, member: &str, value: &RawValue) -> Self {
+        let changed = |object: &RawValue| {
+            let Shape::Object(object) = Shape::of(object) else { return object.to_owned() };
+            let pairs = object.0.iter().map(|(name, old)| {
+                let value = if name == member { value } else { old };
+                format!("{}:{}", Value::from(name.as_str()), value.get())
+            });
+            let text = format!("{{{}}}", pairs.collect::<Vec<_>>().join(","));
+            RawValue::from_string(text).unwrap_or_default()
+        };
+        let copied = self.0.iter().map(|(name, value)| {
+            (name.clone(), if name == argument { changed(value) } else { value.clone() })
+        });
+        Self(copied.collect())
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

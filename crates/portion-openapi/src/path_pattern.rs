@@ -1,4 +1,4 @@
-//! Paths of described tools: `/{level}/{topic}[/{filters.year}]/`.
+//! Paths of described tools: `/{level}/{topic}[/{filters.year*}]/`.
 
 use thiserror::Error;
 
@@ -8,6 +8,9 @@ pub enum InvalidPath {
     /// A brace or bracket has no counterpart.
     #[error("has a path with an unmatched brace or bracket")]
     UnmatchedBracket,
+    /// `*` stands behind a name that is no member of an argument.
+    #[error("has a path with `*` behind an argument; it belongs behind a member: `{{argument.member*}}`")]
+    NotAMember,
     /// It does not begin with a slash.
     #[error("has a path that does not begin with a slash")]
     NoSlash,
@@ -34,6 +37,8 @@ pub(crate) enum PathPiece {
         name: String,
         /// Member of the argument, an object.
         member: Option<String>,
+        /// True if a list of values makes one request for each.
+        is_repeated: bool,
     },
 }
 
@@ -73,7 +78,17 @@ impl PathPattern {
     /// Returns true if a member of an argument is in the path.
     pub(crate) fn has_member(&self, argument: &str, wanted: &str) -> bool {
         self.pieces().any(|piece| {
-            matches!(piece, PathPiece::Argument { name, member: Some(member) } if name == argument && member == wanted)
+            matches!(piece, PathPiece::Argument { name, member: Some(member), .. } if name == argument && member == wanted)
+        })
+    }
+
+    /// Yields the arguments and members of which a list makes several requests.
+    pub(crate) fn repeated_members(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pieces().filter_map(|piece| match piece {
+            PathPiece::Argument { name, member: Some(member), is_repeated: true } => {
+                Some((name.as_str(), member.as_str()))
+            }
+            _ => None,
         })
     }
 
@@ -93,11 +108,13 @@ fn pieces(text: &str) -> Result<Vec<PathPiece>, InvalidPath> {
         if !before.is_empty() {
             pieces.push(PathPiece::Text(before.to_owned()));
         }
-        let (name, member) = match inside.split_once('.') {
+        let is_repeated = inside.ends_with('*');
+        let (name, member) = match inside.trim_end_matches('*').split_once('.') {
             Some((name, member)) => (name, Some(member.to_owned())),
+            None if is_repeated => return Err(InvalidPath::NotAMember),
             None => (inside, None),
         };
-        pieces.push(PathPiece::Argument { name: name.to_owned(), member });
+        pieces.push(PathPiece::Argument { name: name.to_owned(), member, is_repeated });
         rest = after;
     }
     if rest.contains('}') {

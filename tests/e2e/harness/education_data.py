@@ -76,6 +76,7 @@ class EducationData(RestStub):
 
     def __init__(self, rows=25_000, page_rows=10_000, full=False):
         self.rows, self.page_rows, self.full = rows, page_rows, full
+        self.years = None  # those of enrollments; None: all
         super().__init__({
             "GET /api/v1/schools/ccd/directory/summaries": self._summary,
             "GET /api/v1/schools/ccd/directory/{year}/": self._directory,
@@ -92,6 +93,8 @@ class EducationData(RestStub):
 
     def _enrollment(self, request):
         year, grade = int(request.path["year"]), request.path["grade"]
+        if self.years is not None and year not in self.years:
+            return Response({"detail": "Not found."}, 404)
         rows = ({"year": year, "ncessch": f"06{number:010}", "grade": grade, "fips": [6, 36, 48][number % 3], "enrollment": number % 300} for number in range(self.rows))
         return self._page(request, list(rows))
 

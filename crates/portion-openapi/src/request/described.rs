@@ -131,7 +131,7 @@ fn written_group(group: &PathGroup, members: &Members) -> Result<Result<String, 
     for piece in &group.pieces {
         match piece {
             PathPiece::Text(fixed) => text.push_str(&percent::encode_template(fixed)),
-            PathPiece::Argument { name, member } => {
+            PathPiece::Argument { name, member, .. } => {
                 let full = member.as_ref().map_or_else(|| name.clone(), |member| format!("{name}.{member}"));
                 match path_value(members, name, member.as_deref(), &full)? {
                     Some(value) => text.push_str(&value),

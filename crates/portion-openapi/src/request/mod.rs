@@ -4,6 +4,7 @@ mod described;
 mod form;
 mod multipart;
 mod path;
+mod repeated;
 mod styles;
 
 use serde_json::value::RawValue;
@@ -83,6 +84,20 @@ impl Tool {
             headers,
             body: self.body.as_ref().map(|body| write_body(body, &members)).transpose()?.flatten(),
         })
+    }
+
+    /// Returns the requests of a call: one, or one for each value of a list in the path of a tool that only reads and
+    /// whose description allows it. Their results are parts of one list.
+    ///
+    /// # Errors
+    /// Returns [`ArgumentError`] if the arguments are invalid, or if there are too many values.
+    pub fn requests(&self, arguments: &str) -> Result<Vec<RestRequest>, ArgumentError> {
+        let Some(described) = self.described.as_ref().filter(|_| self.is_read) else {
+            return Ok(vec![self.request(arguments)?]);
+        };
+        let members = Members::parse(arguments)?;
+        self.check_names(&members)?;
+        described.arguments_of_requests(members)?.iter().map(|members| described.write(members)).collect()
     }
 
     fn check_names(&self, members: &Members) -> Result<(), ArgumentError> {

@@ -62,6 +62,64 @@ fn parts_of_the_path_are_left_out_with_their_arguments() {
     check(r#"{"level":"a","topic":"b","page":3,"limit":20}"#, Ok(("/api/a/b/", "mode=a%20b&pageNumber=3")));
 }
 
+/// `expect`: paths with queries, or a part of the error.
+fn check_requests(path: &str, arguments: &str, expect: Result<&[&str], &str>) {
+    let description = ToolDescription { path: path.into(), ..rows() };
+    let tool = Tool::from_description(&description, &[]).expect("a valid description");
+    match (tool.requests(arguments), expect) {
+        (Ok(requests), Ok(expect)) => {
+            let urls = requests.iter().map(|request| format!("{}?{}", request.path, request.query));
+            assert_eq!(urls.collect::<Vec<_>>(), expect, "{arguments}");
+        }
+        (Err(error), Err(expect)) => assert!(error.to_string().contains(expect), "{arguments}: {error}"),
+        (requests, _) => panic!("{arguments}: {requests:?}"),
+    }
+}
+
+#[test]
+fn each_value_of_a_list_makes_a_request() {
+    let path = "/{level}/{topic}[/{filters.year*}][/grade-{filters.grade*}][/{subtopic}]/";
+    let check = |filters: &str, expect: Result<&[&str], &str>| {
+        check_requests(path, &format!(r#"{{"level":"a","topic":"b","filters":{filters}}}"#), expect);
+    };
+    check(
+        r#"{"year":2020,"grade":[9, 10]}"#,
+        Ok(&["/a/b/2020/grade-9/?mode=a%20b", "/a/b/2020/grade-10/?mode=a%20b"]),
+    );
+    check(
+        r#"{"grade":[9,"10"],"fips":[6,36],"year":[1,2]}"#,
+        Ok(&[
+            "/a/b/1/grade-9/?mode=a%20b&fips=6,36",
+            "/a/b/1/grade-10/?mode=a%20b&fips=6,36",
+            "/a/b/2/grade-9/?mode=a%20b&fips=6,36",
+            "/a/b/2/grade-10/?mode=a%20b&fips=6,36",
+        ]),
+    );
+    check(r#"{"grade":[9,9]}"#, Ok(&["/a/b/grade-9/?mode=a%20b"]));
+    check(r#"{"grade":[],"x":1}"#, Err("single value"));
+    check(r#"{"grade":[[9]]}"#, Err("single value"));
+    check(r#"{"grade":[9,"../10"]}"#, Err("part `.` or `..`"));
+    let many: Vec<u32> = (0..21).collect();
+    check(&json!({ "grade": many }).to_string(), Err("at most 20 requests"));
+    // Without the star, and for tools that may write, a list is refused.
+    check_requests(
+        "/{level}/{topic}/{filters.grade}[/{subtopic}]/",
+        r#"{"level":"a","topic":"b","filters":{"grade":[9,10]}}"#,
+        Err("call once"),
+    );
+    let writes = ToolDescription { path: path.into(), method: "DELETE", ..rows() };
+    let tool = Tool::from_description(&writes, &[]).expect("a valid description");
+    let refused = tool.requests(r#"{"level":"a","topic":"b","filters":{"grade":[9,10]}}"#);
+    assert!(refused.expect_err("refused").to_string().contains("call once"));
+}
+
+#[test]
+fn a_star_stands_behind_a_member() {
+    let description = ToolDescription { path: "/{level*}/".into(), ..rows() };
+    let error = Tool::from_description(&description, &[]).expect_err("refused");
+    assert!(error.to_string().contains("{argument.member*}"), "{error}");
+}
+
 #[test]
 fn invalid_arguments_are_refused() {
     check(r#"{"topic":"b"}"#, Err("`level` is missing"));

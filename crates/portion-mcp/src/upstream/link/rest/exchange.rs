@@ -15,6 +15,7 @@ use tokio::time::timeout_at;
 use super::api::RestApi;
 use super::content::{Content, header_text, text_block};
 use super::headers::{USER_AGENT_TEXT, insert_header};
+use super::joined::join;
 use super::oauth::{AccessToken, TokenError};
 use super::pacing::{retry_after, retry_delay};
 use crate::http::body::{self, ReadBodyError};
@@ -56,6 +57,8 @@ enum ExchangeError {
     TooLarge(usize),
     #[error("no response within {0:?}")]
     TimedOut(Duration),
+    #[error("the responses have no list in common; call once for each value")]
+    NotJoined,
     #[error("the request has no valid URL: {0}")]
     InvalidUrl(String),
 }
@@ -76,7 +79,11 @@ impl ExchangeError {
     fn may_have_acted(&self) -> bool {
         match self {
             Self::NoResponse(error) => error.was_reached(),
-            Self::Truncated(_) | Self::TooLarge(_) | Self::TimedOut(_) | Self::Encoding(_) => true,
+            Self::Truncated(_)
+            | Self::TooLarge(_)
+            | Self::TimedOut(_)
+            | Self::Encoding(_)
+            | Self::NotJoined => true,
             Self::Token(_) | Self::InvalidUrl(_) => false,
         }
     }
@@ -85,14 +92,17 @@ impl ExchangeError {
 impl RestApi {
     /// Calls a tool. The same tool can be called again with other arguments at any time.
     pub(super) async fn call(&self, tool: &Tool, arguments: &str) -> CallResult {
-        let request = match tool.request(arguments) {
-            Ok(request) => request,
+        let requests = match tool.requests(arguments) {
+            Ok(requests) => requests,
             Err(error) => return CallResult::error(&error.to_string()),
         };
         let started = Instant::now();
         let deadline = started + self.options.timeout;
         let mut token: Option<Arc<str>> = None;
-        let outcome = self.send_with_retries(tool, &request, deadline, &mut token).await;
+        let outcome = match requests.as_slice() {
+            [request] => self.send_with_retries(tool, request, deadline, &mut token).await,
+            several => self.send_each(tool, several, deadline, &mut token).await,
+        };
         let status = outcome.as_ref().ok().map(|response| response.status.as_u16());
         tracing::debug!(tool = tool.name, status, ms = started.elapsed().as_millis(), "called the API");
         match outcome {
@@ -109,6 +119,51 @@ impl RestApi {
                 let text = format!("{} {}: {error}{advice}", tool.method, tool.path);
                 CallResult::error(&self.secrets.remove(text, token.as_deref()))
             }
+        }
+    }
+
+    /// Sends the requests one after the other, and joins the lists of their responses. The first error ends it; a path that
+    /// does not exist is none while there are others.
+    async fn send_each(
+        &self,
+        tool: &Tool,
+        requests: &[RestRequest],
+        deadline: Instant,
+        token: &mut Option<Arc<str>>,
+    ) -> Result<RestResponse, ExchangeError> {
+        let (mut first, mut last_absent) = (None, None);
+        let (mut texts, mut absent, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for request in requests {
+            let mut response = self.send_with_retries(tool, request, deadline, token).await?;
+            if response.status == StatusCode::NOT_FOUND {
+                absent.push(request.path.clone());
+                last_absent = Some(response);
+                continue;
+            }
+            if !response.status.is_success() {
+                return Ok(response);
+            }
+            bytes += response.body.len();
+            if bytes > self.options.max_response_bytes {
+                return Err(ExchangeError::TooLarge(self.options.max_response_bytes));
+            }
+            let body = std::mem::take(&mut response.body);
+            let Content::Text(text, 0) = Content::new(&response.headers, body) else {
+                return Err(ExchangeError::NotJoined);
+            };
+            if next_link(&response.headers).is_some() {
+                return Err(ExchangeError::NotJoined);
+            }
+            texts.push(text);
+            first.get_or_insert(response);
+        }
+        match (first, last_absent) {
+            (Some(response), _) => {
+                let body = join(&texts, &absent).ok_or(ExchangeError::NotJoined)?.into_bytes();
+                Ok(RestResponse { body, ..response })
+            }
+            (None, Some(response)) => Ok(response),
+            (None, None) => Err(ExchangeError::NotJoined),
         }
     }
 

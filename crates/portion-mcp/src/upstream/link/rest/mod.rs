@@ -1,7 +1,7 @@
 //! Link to a REST API: a server in this process whose tools are operations of the API.
 //!
-//! It answers `initialize`, `server/discover`, `tools/list` and `tools/call` of all revisions. Each call is one request to
-//! the API, and its response becomes the result. So a REST API goes through the same gateway as an MCP server.
+//! It answers `initialize`, `server/discover`, `tools/list` and `tools/call` of all revisions. A call is one request to
+//! the API, or one for each of several values in the path, and its response becomes the result. So a REST API goes through the same gateway as an MCP server.
 //!
 //! - `api`: options and state that all links share
 //! - `server`: MCP messages
@@ -9,6 +9,7 @@
 //! - `content`: the response as the content of a result
 //! - `pacing`: `Retry-After` and rate limits
 //! - `headers`: header fields of requests
+//! - `joined`: the responses of one call to several paths, as one list
 //! - `oauth`: access tokens by client credentials
 //! - `secrets`: keeps credentials out of results
 
@@ -16,6 +17,7 @@ mod api;
 mod content;
 mod exchange;
 mod headers;
+mod joined;
 mod oauth;
 mod pacing;
 mod secrets;
