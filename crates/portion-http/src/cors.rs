@@ -8,14 +8,12 @@ use std::sync::{Mutex, PoisonError};
 
 use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderMap, HeaderName, HeaderValue, VARY};
 
+use crate::response_headers::RESPONSE_HEADERS;
+
 /// Largest number of origins that are remembered.
 const MAX_ORIGINS: usize = 256;
 /// Longest origin that is remembered, in bytes.
 const MAX_ORIGIN_BYTES: usize = 256;
-
-/// Headers that pages may read in addition.
-const OWN_HEADERS: &str = "Link, X-Total-Count, X-Portion-Kind, X-Portion-Cursor, X-Portion-Next-Cursor, X-Portion-Notice, \
-                           X-Portion-Stages";
 
 /// CORS headers by origin.
 #[derive(Debug, Default)]
@@ -60,7 +58,10 @@ impl CorsMemory {
 /// Lets pages read the headers of a shaped response, if they may read it at all.
 pub(crate) fn expose_own_headers(response: &mut HeaderMap) {
     if response.contains_key(http::header::ACCESS_CONTROL_ALLOW_ORIGIN) {
-        response.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(OWN_HEADERS));
+        let names = RESPONSE_HEADERS.map(|header| header.name).join(", ");
+        if let Ok(value) = HeaderValue::try_from(names) {
+            response.append(ACCESS_CONTROL_EXPOSE_HEADERS, value);
+        }
     }
 }
 

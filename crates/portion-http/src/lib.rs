@@ -44,6 +44,7 @@ mod options;
 mod paging;
 mod payload;
 mod response;
+mod response_headers;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;
 mod route;
@@ -52,4 +53,5 @@ pub use body::{Body, BoxError};
 pub use layer::{PortionLayer, PortionService};
 pub use options::{CallerIdentity, HttpOptions, IdentifyCaller};
 pub use paging::{PageResponse, SendPageRequest};
+pub use response_headers::{RESPONSE_HEADERS, ResponseHeader};
 pub use route::{Route, RouteTable};

@@ -7,6 +7,7 @@ mod book;
 mod clients;
 mod examples;
 mod facts;
+mod http_reference;
 mod lines;
 mod metrics;
 mod picture;

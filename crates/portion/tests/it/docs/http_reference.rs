@@ -1,0 +1,96 @@
+//! Writes the reference of the HTTP interfaces: of `portion http` from the tables of the code, of the admin listener from its
+//! `OpenAPI` document, which a test of the dashboard compares with the code.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use portion_core::error_code::ErrorCode;
+use portion_core::view::CONTROLS;
+use portion_http::RESPONSE_HEADERS;
+use serde_json::Value;
+
+use super::{Outcome, check, page};
+
+const FILE: &str = "docs/http-reference.md";
+const HEAD: &str = "\
+# HTTP reference
+
+A test writes this page from the code. [A JSON REST API behind Portion](http-api.md) explains the first part,
+[Telemetry](telemetry.md) the second.
+
+## Requests to `portion http`
+
+These query parameters are [controls](controls.md). They are removed before the API sees a request, except those that the API has itself
+(`--api-parameter`, `--openapi`):
+";
+const ADMIN: &str = "
+## The admin listener
+
+`portion serve` and `portion http` listen at `127.0.0.1:9465` (`--admin ADDRESS`, `off`), `portion wrap` with `--admin`. `portion dashboard` serves
+the paths below `/api/` and the pages, too. All paths answer `GET` and `HEAD`.
+
+| path | content |
+| --- | --- |
+| `/` | the dashboard, HTML |
+| `/health` | state of this process, JSON: `status` is `ok`, `degraded` with `reasons`, or `draining`, then with status 503 |
+| `/metrics` | [metrics](metrics.md), in the text format of Prometheus |
+";
+
+#[test]
+fn the_reference_has_all_interfaces() -> Outcome {
+    let mut text = HEAD.to_owned();
+    let controls: Vec<String> = CONTROLS.iter().map(|name| format!("`{name}`")).collect();
+    writeln!(text, "{}.\n", controls.join(", "))?;
+    text.push_str("## Header fields of replies\n\n| header field | meaning |\n| --- | --- |\n");
+    for header in RESPONSE_HEADERS {
+        writeln!(text, "| `{}` | {} |", header.name, header.meaning)?;
+    }
+    write_statuses(&mut text)?;
+    text.push_str(ADMIN);
+    let document: Value = serde_json::from_str(&page("crates/portion-dashboard/src/api/openapi.json")?)?;
+    write_paths(&mut text, &document)?;
+    check(FILE, &text)
+}
+
+/// Writes the statuses of errors with their codes.
+fn write_statuses(text: &mut String) -> Outcome {
+    text.push_str("\n## Statuses of errors\n\nThe body is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`. Errors of the API keep its status.\n\n");
+    text.push_str("| status | [codes](errors.md) |\n| --- | --- |\n");
+    let mut codes: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+    for code in ErrorCode::all() {
+        let name = code.name();
+        codes.entry(code.info().http_status).or_default().push(format!("[`{name}`](errors.md#{name})"));
+    }
+    for (status, names) in codes {
+        writeln!(text, "| {status} | {} |", names.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Writes the paths of the document with their parameters.
+fn write_paths(text: &mut String, document: &Value) -> Outcome {
+    let paths = document["paths"].as_object().ok_or("no paths")?;
+    for (path, methods) in paths {
+        let summary = methods["get"]["summary"].as_str().ok_or("no summary")?;
+        writeln!(text, "| `{path}` | {summary} |")?;
+    }
+    text.push_str("\n| parameter | default | meaning | paths |\n| --- | --- | --- | --- |\n");
+    let parameters = document["components"]["parameters"].as_object().ok_or("no parameters")?;
+    for (name, parameter) in parameters {
+        let reference = format!("#/components/parameters/{name}");
+        let has_it = |methods: &Value| {
+            methods["get"]["parameters"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|one| one["$ref"] == *reference))
+        };
+        let having = paths.iter().filter(|(_, methods)| has_it(methods));
+        let having: Vec<String> =
+            having.map(|(path, _)| format!("`{}`", path.trim_start_matches("/api/"))).collect();
+        let default = &parameter["schema"]["default"];
+        let default = default.as_str().map_or_else(|| default.to_string().replace("null", ""), str::to_owned);
+        let meaning = parameter["description"].as_str().ok_or("no description")?;
+        writeln!(text, "| `{name}` | {default} | {meaning} | {} |", having.join(", "))?;
+    }
+    text.push_str("\nAn error has status 400 (invalid parameter), 404 (no such request) or 503 (no records yet), and `{\"error\": …}`.\n");
+    Ok(())
+}
