@@ -14,7 +14,7 @@ fn shows_less_and_loses_nothing() -> Result<(), Box<dyn Error>> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(files(home.path())?, Vec::<PathBuf>::new(), "the demo leaves nothing behind");
     let report: Value = serde_json::from_slice(&output.stdout)?;
-    for (part, least_units) in [("list", 1_000), ("log", 10_000)] {
+    for (part, least_units) in [("list", 1_000), ("log", 10_000), ("bookings", 500)] {
         let figure = |path: &str| {
             let found = report.pointer(&format!("/{part}/{path}"));
             found.and_then(Value::as_u64).ok_or_else(|| format!("no figure {part}/{path}"))
@@ -25,6 +25,13 @@ fn shows_less_and_loses_nothing() -> Result<(), Box<dyn Error>> {
         assert!(figure("proof/units")? >= least_units, "{part}");
         assert_eq!(report[part]["proof"]["identical"], Value::Bool(true), "{part}");
     }
+    let rules = |name: &str| report["rules"][name].as_u64().ok_or_else(|| format!("no figure rules/{name}"));
+    assert!(rules("tokens")? <= rules("budget")? && rules("tokens")? > rules("budget")? * 9 / 10);
+    assert!(
+        rules("kept")? > 10
+            && rules("kept")? + rules("dropped")? == rules("chunks")?
+            && rules("dropped")? > 0
+    );
     Ok(())
 }
 

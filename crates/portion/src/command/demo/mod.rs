@@ -1,12 +1,15 @@
 //! `portion demo`: compares calls with and without Portion on real data that the binary contains.
 //!
-//! `demo_data` unpacks the data, `server` is an MCP server with it, which `serve` runs. `tour` calls the server with
+//! `demo_data` unpacks the data, `bookings` and `rules` generate theirs, `server` is an MCP server with all of them, which `serve` runs. `tour` calls the server with
 //! [`stdio_client`](crate::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show`
 //! prints them. The Cargo feature `demo` includes all this.
+mod bookings;
 mod demo_data;
 mod figures;
 mod proof;
 mod report;
+mod retrieval;
+mod rules;
 mod serve;
 mod server;
 mod show;

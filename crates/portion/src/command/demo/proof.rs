@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::report::{Proof, milliseconds};
-use super::tour::{ReplyNotice, SchoolsPage, TourError, cost, split_notice};
+use super::tour::{RecordsPage, ReplyNotice, TourError, cost, split_notice};
 use crate::stdio_client::{Client, ToolResponse};
 
 /// Time after which a walk shows its progress.
@@ -18,13 +18,14 @@ const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 pub(super) fn verify_list(
     client: &mut Client,
     cursor: &str,
+    units_are: &'static str,
     original: &[&RawValue],
 ) -> Result<Proof, TourError> {
     let original: String = original.iter().map(|record| record.get()).collect();
     let whole = |cursor: &str| json!({"cursor": cursor, "fields": "all"});
-    verify_walk(client, cursor, whole, ("pages", "schools"), &original, |call, answer, joined| {
+    verify_walk(client, cursor, whole, ("pages", units_are), &original, |call, answer, joined| {
         let page = answer.texts.first().map_or("", String::as_str);
-        let records = SchoolsPage::parse(call, page)?.schools;
+        let records = RecordsPage::parse(call, page)?.records;
         joined.extend(records.iter().map(|record| record.get()));
         Ok(records.len())
     })

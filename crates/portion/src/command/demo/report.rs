@@ -13,6 +13,10 @@ pub(crate) struct Report {
     pub(crate) list: Comparison,
     /// A tool that answers with a long text.
     pub(crate) log: Comparison,
+    /// A tool that answers with a long list of nested records.
+    pub(crate) bookings: Comparison,
+    /// A tool that answers with chunks, and the budgeted client.
+    pub(crate) rules: Retrieval,
 }
 
 /// One tool, called directly and through Portion.
@@ -29,6 +33,28 @@ pub(crate) struct Comparison {
     pub(crate) next: Vec<Step>,
     /// All portions together against the original.
     pub(crate) proof: Proof,
+}
+
+/// A retrieval, and the chunks that the budgeted client keeps of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Retrieval {
+    /// The call as one would write it down.
+    pub(crate) call: String,
+    /// Cost of the whole answer.
+    pub(crate) directly: Cost,
+    /// Budget of the chunks, counted by `len4`.
+    pub(crate) budget: usize,
+    /// Chunks in the answer.
+    pub(crate) chunks: usize,
+    /// Chunks that were kept, whole.
+    pub(crate) kept: usize,
+    /// Chunks that were left out.
+    pub(crate) dropped: usize,
+    /// Tokens of the texts that were kept, by `len4`.
+    pub(crate) tokens: usize,
+    /// Id and beginning of the best chunk.
+    pub(crate) best: String,
 }
 
 /// Cost of one answer.
@@ -87,7 +113,7 @@ pub(crate) struct Proof {
 impl Report {
     /// Returns true if no portion lost anything.
     pub(crate) fn is_lossless(&self) -> bool {
-        self.list.proof.identical && self.log.proof.identical
+        [&self.list, &self.log, &self.bookings].iter().all(|part| part.proof.identical)
     }
 }
 

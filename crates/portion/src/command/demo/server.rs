@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::bookings::bookings;
 use super::demo_data::DemoData;
+use super::rules::rules;
 
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
@@ -89,6 +91,8 @@ fn handle_method(material: &DemoData, method: &str, params: &Value) -> Result<Va
             match string_param(params, "name")? {
                 Some("search_schools") => search_schools(material, arguments),
                 Some("get_school") => get_school(material, arguments),
+                Some("search_bookings") => Ok(search_bookings()),
+                Some("search_rules") => search_rules(arguments),
                 Some("read_log") => Ok(text_result(&material.log)),
                 Some(other) => Err(RpcError(INVALID_PARAMS, format!("unknown tool: {other}"))),
                 None => Err(RpcError(INVALID_PARAMS, "tools/call names its tool".into())),
@@ -132,6 +136,23 @@ fn tools() -> Value {
             "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false},
             "annotations": reads,
         },
+        {
+            "name": "search_bookings",
+            "description": "All bookings of a rental desk, with guests, payments and messages, the last arrival first (generated)",
+            "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false},
+            "annotations": reads,
+        },
+        {
+            "name": "search_rules",
+            "description": "Rules of the desk with their relevance for a query (generated)",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"query": {"type": "string", "description": "words"}},
+                "required": ["query"],
+                "additionalProperties": false,
+            },
+            "annotations": reads,
+        },
     ])
 }
 
@@ -146,6 +167,17 @@ fn search_schools(material: &DemoData, arguments: &Value) -> Result<Value, RpcEr
         .map(|school| school.record.as_str())
         .collect();
     Ok(text_result(&format!(r#"{{"count":{},"schools":[{}]}}"#, found.len(), found.join(","))))
+}
+
+fn search_bookings() -> Value {
+    let all = bookings();
+    text_result(&json!({"count": all.len(), "bookings": all}).to_string())
+}
+
+fn search_rules(arguments: &Value) -> Result<Value, RpcError> {
+    let query = string_param(arguments, "query")?
+        .ok_or_else(|| RpcError(INVALID_PARAMS, "search_rules takes query, words".into()))?;
+    Ok(text_result(&json!({"results": rules(query)}).to_string()))
 }
 
 fn get_school(material: &DemoData, arguments: &Value) -> Result<Value, RpcError> {

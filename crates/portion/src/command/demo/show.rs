@@ -5,7 +5,7 @@ use anstyle::{AnsiColor, Style};
 use portion_telemetry::show::{TextCell, TextTable};
 
 use super::figures::{duration_text, grouped};
-use super::report::{Comparison, Cost, Proof, Report, Step};
+use super::report::{Comparison, Cost, Proof, Report, Retrieval, Step};
 use crate::command::excerpt;
 
 /// Columns of the page.
@@ -35,10 +35,11 @@ const NOTICE: Style = AnsiColor::Yellow.on_default();
 /// Prints the whole report.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  {BOLD}Portion{BOLD:#}   one MCP server, called directly and through Portion")?;
-    for comparison in [&report.list, &report.log] {
+    for comparison in [&report.list, &report.log, &report.bookings] {
         write_comparison(comparison, out)?;
     }
-    write_proofs([&report.list.proof, &report.log.proof], out)?;
+    write_retrieval(&report.rules, out)?;
+    write_proofs([&report.list.proof, &report.log.proof, &report.bookings.proof], out)?;
     writeln!(
         out,
         "\n  Try yours:  {CALL}portion wrap -- COMMAND{CALL:#}  {FAINT}(COMMAND starts your MCP server){FAINT:#}\n"
@@ -66,6 +67,22 @@ fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     write_excerpt(&excerpt::excerpt_lines(&first.text, text_rows, EXCERPT_WIDTH), PLAIN, out)?;
     write_excerpt(&excerpt::wrap(&first.notice, notice_rows, EXCERPT_WIDTH), NOTICE, out)?;
     next.iter().try_for_each(|step| write_step(step, out))
+}
+
+fn write_retrieval(rules: &Retrieval, out: &mut dyn Write) -> io::Result<()> {
+    write_rule("Retrieved rules, by the budgeted client (portion fetch)", out)?;
+    writeln!(out, "  {CALL}{}{CALL:#}", rules.call)?;
+    writeln!(
+        out,
+        "  {} chunks, {} tokens → {GOOD}{} best ones, whole, {} of {} tokens{GOOD:#}; {} left out",
+        rules.chunks,
+        grouped(rules.directly.tokens),
+        rules.kept,
+        grouped(rules.tokens),
+        grouped(rules.budget),
+        rules.dropped,
+    )?;
+    write_excerpt(&excerpt::wrap(&rules.best, 2, EXCERPT_WIDTH), PLAIN, out)
 }
 
 fn left(text: impl Into<String>, style: Style) -> TextCell {
@@ -105,7 +122,7 @@ fn write_excerpt(lines: &[String], style: Style, out: &mut dyn Write) -> io::Res
     lines.iter().try_for_each(|line| writeln!(out, "  {FAINT}│{FAINT:#} {style}{line}{style:#}"))
 }
 
-fn write_proofs(proofs: [&Proof; 2], out: &mut dyn Write) -> io::Result<()> {
+fn write_proofs(proofs: [&Proof; 3], out: &mut dyn Write) -> io::Result<()> {
     write_rule("Nothing is lost", out)?;
     let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
     for proof in proofs {
@@ -169,7 +186,18 @@ mod tests {
     }
 
     fn written(identical: bool) -> String {
-        let report = Report { tokenizer: "o200k", list: comparison(true), log: comparison(identical) };
+        let rules = Retrieval {
+            call: "search_rules(query=\"deposit late arrival\")".into(),
+            directly: comparison(true).directly,
+            budget: 8_192,
+            chunks: 100,
+            kept: 100,
+            dropped: 100,
+            tokens: 8_192,
+            best: "rule ".repeat(100),
+        };
+        let (list, bookings) = (comparison(true), comparison(true));
+        let report = Report { tokenizer: "o200k", list, log: comparison(identical), bookings, rules };
         let mut out = Vec::new();
         write(&report, &mut anstream::StripStream::new(&mut out)).expect("memory can be written");
         String::from_utf8(out).expect("text is UTF-8")
@@ -184,7 +212,7 @@ mod tests {
 
     #[test]
     fn says_when_something_is_lost() {
-        assert_eq!(written(true).matches("identical ✓").count(), 2);
+        assert_eq!(written(true).matches("identical ✓").count(), 3);
         assert!(written(false).contains("DIFFERENT ✗"));
     }
 

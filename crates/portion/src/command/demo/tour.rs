@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, io};
 
+use portion_client::read::ReadError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -11,6 +12,7 @@ use thiserror::Error;
 
 use super::proof;
 use super::report::{Comparison, Cost, Report, Step, milliseconds};
+use super::retrieval::retrieve;
 use crate::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
 
 /// Name of the client in `initialize`.
@@ -19,9 +21,13 @@ const CLIENT_NAME: &str = "portion-demo";
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// A school that everybody knows, for the drill-down.
 const BERKELEY: &str = r#"{"unitid":110635,"#;
+/// The booking that arrives last.
+const LAST_BOOKING: &str = r#"{"id":40499,"#;
 /// Questions whose answers would need every record.
 const TOP_STATES_SQL: &str =
     "SELECT state, count(*) AS schools FROM items GROUP BY state ORDER BY schools DESC LIMIT 3";
+const OPEN_PAYMENTS_SQL: &str = "SELECT listingName, count(*) AS bookings, sum(totalPrice) AS open FROM items \
+                     WHERE \"financial.paid\" = 0 GROUP BY listingName ORDER BY open DESC LIMIT 3";
 const LOG_ERRORS_SQL: &str = "SELECT level, count(*) AS entries, min(time) AS first FROM entries \
                      WHERE severity IN ('error', 'fatal') GROUP BY level";
 /// An entry of many lines, somewhere in the log.
@@ -34,9 +40,11 @@ pub(crate) enum TourError {
     CurrentExe(io::Error),
     #[error(transparent)]
     Client(#[from] ClientError),
+    #[error(transparent)]
+    Chunks(#[from] ReadError),
     #[error("the answer to {call} has no {missing}")]
     Missing { call: String, missing: &'static str },
-    #[error("the answer to {call} is not a page of schools: {source}")]
+    #[error("the answer to {call} is not a page of records: {source}")]
     NotAPage { call: String, source: serde_json::Error },
 }
 
@@ -46,11 +54,11 @@ pub(super) struct Clients {
     proxied: Client,
 }
 
-/// The demo's list as it is on the wire, its records untouched.
+/// A list of the demo as it is on the wire, its records untouched.
 #[derive(Deserialize)]
-pub(super) struct SchoolsPage<'a> {
-    #[serde(borrow)]
-    pub(super) schools: Vec<&'a RawValue>,
+pub(super) struct RecordsPage<'a> {
+    #[serde(borrow, alias = "schools", alias = "bookings")]
+    pub(super) records: Vec<&'a RawValue>,
 }
 
 /// Runs all of it.
@@ -60,7 +68,13 @@ pub(crate) fn run() -> Result<Report, TourError> {
         direct: Client::start_as(CLIENT_NAME, Command::new(&myself).arg("demo-server"), RESPONSE_TIMEOUT)?,
         proxied: Client::start_as(CLIENT_NAME, &mut through_portion(&myself), RESPONSE_TIMEOUT)?,
     };
-    Ok(Report { tokenizer: "o200k", list: compare_list(&mut ways)?, log: compare_log(&mut ways)? })
+    Ok(Report {
+        tokenizer: "o200k",
+        list: compare_list(&mut ways, &SCHOOLS)?,
+        log: compare_log(&mut ways)?,
+        bookings: compare_list(&mut ways, &BOOKINGS)?,
+        rules: retrieve(&mut ways.direct)?,
+    })
 }
 
 /// The same server with `portion wrap` in front, which records nothing: these calls are nobody's work.
@@ -70,25 +84,47 @@ fn through_portion(myself: &Path) -> Command {
     command
 }
 
-fn compare_list(ways: &mut Clients) -> Result<Comparison, TourError> {
-    let tool = "search_schools";
+/// The calls of a list, and the names of its parts.
+struct ListTour {
+    tool: &'static str,
+    /// Name of the list and of its records.
+    records: &'static str,
+    fields: &'static str,
+    query: (&'static str, &'static str),
+    record: (&'static str, &'static str),
+}
+
+const SCHOOLS: ListTour = ListTour {
+    tool: "search_schools",
+    records: "schools",
+    fields: "name,city,location.latitude",
+    query: ("A query: schools per state", TOP_STATES_SQL),
+    record: ("One school, whole", BERKELEY),
+};
+const BOOKINGS: ListTour = ListTour {
+    tool: "search_bookings",
+    records: "bookings",
+    fields: "guestName,arrivalDate,totalPrice,listingName",
+    query: ("A query: open payments per listing", OPEN_PAYMENTS_SQL),
+    record: ("One booking, whole", LAST_BOOKING),
+};
+
+fn compare_list(ways: &mut Clients, list: &ListTour) -> Result<Comparison, TourError> {
+    let tool = list.tool;
     let original = ways.direct.call(tool, &json!({}))?;
     let (first, notice) = ways.call_step("The first page, as the model sees it", tool, &json!({}))?;
     let here = notice.cursor()?;
 
     let text = original.texts.first().map_or("", String::as_str);
-    let schools = SchoolsPage::parse(tool, text)?.schools;
-    let berkeley = schools.iter().position(|school| school.get().starts_with(BERKELEY)).unwrap_or_default();
-    let (fewer, _) = ways
-        .read_portion("Selected fields", &json!({"cursor": here, "fields": "name,city,location.latitude"}))?;
-    let (one, _) = ways.read_portion(
-        "One school, whole",
-        &json!({"cursor": here, "path": format!("/schools/{berkeley}")}),
-    )?;
+    let records = RecordsPage::parse(tool, text)?.records;
+    let (title, begins) = list.record;
+    let known = records.iter().position(|record| record.get().starts_with(begins)).unwrap_or_default();
+    let (fewer, _) = ways.read_portion("Selected fields", &json!({"cursor": here, "fields": list.fields}))?;
+    let (one, _) =
+        ways.read_portion(title, &json!({"cursor": here, "path": format!("/{}/{known}", list.records)}))?;
     let (next, _) = ways.read_portion("The next page", &json!({"cursor": notice.next_cursor()?}))?;
-    let query_step =
-        ways.query("A query: schools per state", &json!({"cursor": here, "sql": TOP_STATES_SQL}))?;
-    let proof = proof::verify_list(&mut ways.proxied, &here, &schools)?;
+    let query_step = ways.query(list.query.0, &json!({"cursor": here, "sql": list.query.1}))?;
+    let proof = proof::verify_list(&mut ways.proxied, &here, list.records, &records)?;
     Ok(Comparison { tool, directly: cost(&original), first, next: vec![query_step, fewer, one, next], proof })
 }
 
@@ -147,7 +183,7 @@ impl Clients {
     }
 }
 
-impl<'a> SchoolsPage<'a> {
+impl<'a> RecordsPage<'a> {
     pub(super) fn parse(call: &str, text: &'a str) -> Result<Self, TourError> {
         serde_json::from_str(text).map_err(|source| TourError::NotAPage { call: call.into(), source })
     }
@@ -200,7 +236,7 @@ fn tokens(text: &str) -> usize {
 }
 
 /// A call as one would write it down, with the cursor by its name.
-fn format_call(tool: &str, arguments: &Value) -> String {
+pub(super) fn format_call(tool: &str, arguments: &Value) -> String {
     let arguments: Vec<String> = arguments
         .as_object()
         .into_iter()

@@ -69,7 +69,7 @@ fn draw(rows: &[Row]) -> Result<String, std::fmt::Error> {
     let most = rows.iter().map(|row| row.direct).max().unwrap_or(1) as f64;
     let scale = (WIDTH - 40.0) / most;
     let height = 50 + 120 * rows.len();
-    let label = "Tokens of two calls, directly and through Portion";
+    let label = "Tokens of three calls, directly and through Portion";
     let mut svg = String::new();
     writeln!(
         svg,
@@ -133,7 +133,7 @@ fn the_picture_is_what_the_demo_measures() -> Outcome {
     let output = demo.args(["demo", "--json"]).env("HOME", home.path()).output()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout)?;
-    let rows = [Row::new(&report["list"])?, Row::new(&report["log"])?];
+    let rows = [Row::new(&report["list"])?, Row::new(&report["log"])?, Row::new(&report["bookings"])?];
     let readme = page("README.md")?;
     for figure in rows.iter().flat_map(|row| [row.direct, row.first]).map(grouped) {
         assert!(readme.contains(&figure), "README.md does not say {figure}");
