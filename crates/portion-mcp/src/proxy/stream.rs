@@ -12,6 +12,7 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::ProxyShared;
@@ -117,15 +118,13 @@ impl RelayedStream {
             };
             let frame = match received {
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(broken))) => return Some(self.handle_disconnect(broken).await),
+                Ok(Some(Err(broken))) => return self.handle_disconnect(broken).await,
                 Ok(None) => {
                     self.is_over = true;
                     return self.finish().map(Ok);
                 }
                 Err(_) => {
-                    return Some(
-                        self.handle_disconnect(TruncatedBody("the server stopped sending".into())).await,
-                    );
+                    return self.handle_disconnect(TruncatedBody("the server stopped sending".into())).await;
                 }
             };
             let Some(bytes) = frame.data_ref() else { continue };
@@ -211,9 +210,14 @@ impl RelayedStream {
     }
 
     /// Handles a broken stream. Requests get an error unless the client can resume the stream and the server still
-    /// accepts connections.
-    async fn handle_disconnect(&mut self, broken: TruncatedBody) -> Result<Bytes, TruncatedBody> {
+    /// accepts connections. If all were answered, the stream ends.
+    async fn handle_disconnect(&mut self, broken: TruncatedBody) -> Option<Result<Bytes, TruncatedBody>> {
         self.is_over = true;
+        if let StreamRecipient::Post { post, .. } = &self.recipient
+            && post.processor.pending_count() == 0
+        {
+            return None;
+        }
         let errors = match &self.recipient {
             StreamRecipient::Post { post, is_resumable }
                 if !is_resumable || post.shared.upstream.refuses_connections().await =>
@@ -223,12 +227,14 @@ impl RelayedStream {
             _ => Vec::new(),
         };
         if errors.is_empty() {
-            return Err(broken);
+            // What precedes is written before the connection is closed.
+            yield_now().await;
+            return Some(Err(broken));
         }
         tracing::warn!(%broken, "an exchange with the server failed");
         // An incomplete event may have been forwarded: an empty line ends it.
         let errors = errors.iter().flat_map(|message| encode_event(None, message));
-        Ok(b"\n\n".iter().copied().chain(errors).collect())
+        Some(Ok(b"\n\n".iter().copied().chain(errors).collect()))
     }
 }
 
