@@ -378,6 +378,15 @@ def test_an_api_behind_passthrough_gets_no_header_of_the_operator(header):
     assert "s3cret" not in refused.stderr
 
 
+@pytest.mark.parametrize("command", [["serve", "--url"], ["http", "--upstream"]], ids=lambda command: command[0])
+def test_passthrough_needs_a_url_without_a_query(command):
+    name, option = command
+    wide = [name, "--listen", "127.0.0.1:0", "--admin", "off", "--auth", "passthrough"]
+    refused = portion(*wide, option, "http://127.0.0.1:9/mcp?api_key=s3cret")
+    assert refused.returncode and "the query of its URL" in refused.stderr, refused.stderr
+    assert "s3cret" not in refused.stderr
+
+
 def test_passthrough_needs_one_upstream_that_checks():
     for behind in (["--", *FIXTURE], ["--upstream", "a=http://127.0.0.1:9/mcp", "--upstream", "b=http://127.0.0.1:8/mcp"], ["--url", "http://127.0.0.1:9/sse"]):
         refused = portion("serve", "--listen", "127.0.0.1:0", "--admin", "off", "--auth", "passthrough", *behind)

@@ -12,6 +12,7 @@ import pytest
 
 from harness.command import PORTION, RAW_FIXTURE
 from harness.pairing import Listening, pairing
+from harness.ports import free_port
 from harness.talk import ACCEPT, exchange, messages, talk, together
 
 JSON = ("Content-Type", "application/json")
@@ -279,8 +280,7 @@ def test_a_dead_http_server_is_told_to_all_and_used_again_once_it_is_back(mortal
 
 
 def test_a_server_that_is_not_there_is_named(mortal):
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     with pairing("http", "--url", f"http://{address}/mcp") as target:
         for body in (CALL, CALL.replace(b"tools/call", b"prompts/get")):
             with posting(target["url"], body) as response:

@@ -50,6 +50,7 @@ pub enum ErrorCode {
     Unauthorized,
     ScopeInsufficient,
     BodyTooSlow,
+    BodyInvalid,
     Busy,
     Internal,
 }
@@ -149,7 +150,7 @@ const fn behind(
 }
 
 /// The rows, in the order of the enum.
-static TABLE: [ErrorInfo; 32] = {
+static TABLE: [ErrorInfo; 33] = {
     use ErrorCode as Code;
     use Retry::{AfterCheck, Corrected, Later, WithoutCursor};
     [
@@ -343,10 +344,17 @@ static TABLE: [ErrorInfo; 32] = {
             "to send it without pauses",
         ),
         behind(
+            Code::BodyInvalid,
+            "body_invalid",
+            (400, AfterCheck),
+            "`portion http`: the body of the request breaks off, or its chunks are invalid",
+            "to send it whole",
+        ),
+        behind(
             Code::Busy,
             "busy",
             (503, Later),
-            "`portion http`: too many requests are in progress, or tokens cannot be verified at the moment",
+            "`portion http`: too many requests are in progress, tokens cannot be verified at the moment, or it shuts down",
             "to send the request again",
         ),
         behind(

@@ -24,9 +24,13 @@ const MAX_KEYS_BYTES: usize = 256 << 10;
 /// Upstreams of a listener, as far as `auth: passthrough` depends on them.
 #[derive(Debug)]
 pub(crate) enum Upstreams<'a> {
-    /// One server over HTTP, which gets the credentials of callers, and these headers of the operator with their
-    /// references resolved.
-    OneRemote(&'a [String]),
+    /// One server over HTTP, which gets the credentials of callers.
+    OneRemote {
+        /// URL of the operator.
+        url: &'a str,
+        /// Headers of the operator, with their references resolved.
+        headers: &'a [String],
+    },
     /// Anything else.
     Other,
 }
@@ -66,20 +70,25 @@ pub(crate) fn admin_authenticator(
     Ok(Arc::new(if tokens.is_empty() { Authenticator::unchecked() } else { Authenticator::bearer(tokens) }))
 }
 
-/// Checks that there is an upstream that checks the credentials of callers, and gets no others. Any header may be a
-/// credential, so none is allowed.
+/// Checks that there is an upstream that checks the credentials of callers, and gets no others. Any header, and the query of
+/// the URL, may be a credential, so none is allowed.
 fn check_passthrough(upstreams: &Upstreams<'_>) -> Result<(), String> {
-    let Upstreams::OneRemote(headers) = upstreams else {
+    let Upstreams::OneRemote { url, headers } = upstreams else {
         return Err("auth passthrough needs exactly one upstream, with a URL, that checks the credentials of callers; \
                     use bearer or jwt in front of commands and of several servers"
             .into());
     };
-    let Some(line) = headers.first() else { return Ok(()) };
     // Without a colon the line is invalid, and may be a secret.
-    let name = line.split_once(':').map_or("without a name", |(name, _)| name.trim());
+    let name =
+        |line: &String| line.split_once(':').map_or("without a name", |(name, _)| name.trim()).to_owned();
+    let own = match headers.first() {
+        Some(line) => format!("the header {} of the configuration", name(line)),
+        None if url.contains('?') => "the query of its URL".to_owned(),
+        None => return Ok(()),
+    };
     Err(format!(
-        "auth passthrough lets the upstream check each caller by what the caller sends, but the header {name} of the \
-         configuration may be a credential for all of them: remove it, or use bearer or jwt"
+        "auth passthrough lets the upstream check each caller by what the caller sends, but {own} may be a credential for \
+         all of them: remove it, or use bearer or jwt"
     ))
 }
 

@@ -37,7 +37,7 @@ impl ApiCallers {
         mut request: Request<B>,
     ) -> Result<Request<B>, Response<Body>> {
         if let Err(rejected) = self.guard.check(request.uri(), request.headers()) {
-            return Err(rejected_response(&rejected.to_string()));
+            return Err(rejected_response(rejected.status(), &rejected.to_string()));
         }
         if !self.authenticator.verifies() {
             let principal = self.principals.identify("", None, request.headers());

@@ -23,7 +23,7 @@ use portion_net::tls::{self, TlsError};
 use portion_policy::upstream::UpstreamTarget;
 
 use super::forwarded::{self, ClientAddress};
-use super::request_body::{SlowBody, timed};
+use super::request_body::{BodyFailure, SlowBody, timed};
 use super::upgrade::ConnectionPermit;
 use super::{upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
@@ -68,8 +68,9 @@ impl ReverseProxy {
         let protocol = upgrade::protocol(request.headers());
         let client_side = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
         let (mut head, body) = request.into_parts();
-        // A request of HTTP/2 names its host in the URI only.
-        let host = head.headers.remove(HOST).or_else(|| host_of(&head.uri));
+        // The host in the URI, which HTTP/2 has, counts and was checked. `Host` beside it is ignored.
+        let host_field = head.headers.remove(HOST);
+        let host = host_of(&head.uri).or(host_field);
         head.uri = uri;
         // The client chooses the version by what the upstream supports.
         head.version = Version::default();
@@ -82,8 +83,13 @@ impl ReverseProxy {
         let (body, progress) = timed(body);
         let mut response = match self.client.request(Request::from_parts(head, streamed(body))).await {
             Ok(response) => response,
-            Err(_) if progress.is_slow() => return slow_body_response(),
-            Err(error) => return self.unreachable_response(&error),
+            Err(error) => {
+                return match progress.failure() {
+                    Some(BodyFailure::Slow) => slow_body_response(),
+                    Some(BodyFailure::Invalid) => invalid_body_response(),
+                    None => self.unreachable_response(&error),
+                };
+            }
         };
         let switched = (response.status() == StatusCode::SWITCHING_PROTOCOLS)
             .then(|| upgrade::protocol(response.headers()))
@@ -191,10 +197,16 @@ fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpCon
         .build(connector))
 }
 
-/// Returns the response to a request from a host or an origin that is not allowed.
-pub fn rejected_response(reason: &str) -> Response<Body> {
+/// Returns the response to a request from a host or an origin that is not allowed. Without a valid host (400), the
+/// connection is closed.
+pub fn rejected_response(status: StatusCode, reason: &str) -> Response<Body> {
     let advice = "send the request to the address that portion http printed";
-    error_response(ErrorCode::OriginRejected, reason, advice)
+    let mut response = error_response(ErrorCode::OriginRejected, reason, advice);
+    *response.status_mut() = status;
+    if status == StatusCode::BAD_REQUEST {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 /// Returns the response to a caller that may not call, or cannot be verified at the moment.
@@ -223,10 +235,28 @@ pub(super) fn busy_response() -> Response<Body> {
     response
 }
 
+/// Returns the response to a request that arrives while the server shuts down.
+pub(super) fn draining_response() -> Response<Body> {
+    let (message, advice) = ("the gateway is shutting down", "send the request again in a moment");
+    let mut response = error_response(ErrorCode::Busy, message, advice);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
 /// Returns the response to a request whose body arrived too slowly.
 fn slow_body_response() -> Response<Body> {
     let advice = "send the body without pauses; the request may have acted in part";
     let mut response = error_response(ErrorCode::BodyTooSlow, &SlowBody.to_string(), advice);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// Returns the response to a request whose body broke off or is not valid HTTP.
+fn invalid_body_response() -> Response<Body> {
+    let (message, advice) =
+        ("the body of the request is invalid", "send it whole; the request may have acted in part");
+    let mut response = error_response(ErrorCode::BodyInvalid, message, advice);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -13,6 +13,7 @@ mod connection_io;
 mod forwarded;
 mod request_body;
 mod server;
+mod stream_stall;
 mod upgrade;
 mod uri;
 

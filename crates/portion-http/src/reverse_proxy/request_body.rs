@@ -1,11 +1,11 @@
-//! Ends requests whose bodies arrive too slowly.
+//! Ends requests whose bodies arrive too slowly, and tells why a body failed.
 //!
 //! Only the time in which this program waits for the client counts: an upstream that reads slowly is not the client's
 //! fault.
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -26,6 +26,15 @@ const MIN_BYTES_PER_SECOND: u32 = 8 << 10;
 #[error("the body of the request arrives too slowly")]
 pub(super) struct SlowBody;
 
+/// Reason that a body has no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyFailure {
+    /// It arrives too slowly.
+    Slow,
+    /// It breaks off, or is not valid HTTP.
+    Invalid,
+}
+
 /// A body that ends with [`SlowBody`] if it arrives too slowly.
 pub(super) struct TimedBody<B> {
     inner: B,
@@ -34,27 +43,27 @@ pub(super) struct TimedBody<B> {
     waited: Duration,
     waiting_since: Option<Instant>,
     timer: Pin<Box<Sleep>>,
-    is_slow: Arc<AtomicBool>,
+    failure: Arc<OnceLock<BodyFailure>>,
 }
 
-/// Tells if a body was too slow.
-pub(super) struct BodyProgress(Arc<AtomicBool>);
+/// Tells why a body failed.
+pub(super) struct BodyProgress(Arc<OnceLock<BodyFailure>>);
 
 /// Returns the body with a time limit.
 pub(super) fn timed<B>(body: B) -> (TimedBody<B>, BodyProgress) {
-    let is_slow = Arc::new(AtomicBool::new(false));
-    let progress = BodyProgress(Arc::clone(&is_slow));
+    let failure = Arc::new(OnceLock::new());
+    let progress = BodyProgress(Arc::clone(&failure));
     let timer = Box::pin(sleep_until(Instant::now()));
     (
-        TimedBody { inner: body, bytes: 0, waited: Duration::ZERO, waiting_since: None, timer, is_slow },
+        TimedBody { inner: body, bytes: 0, waited: Duration::ZERO, waiting_since: None, timer, failure },
         progress,
     )
 }
 
 impl BodyProgress {
-    /// Returns true if the body was too slow.
-    pub(super) fn is_slow(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// Returns the reason that the body failed, if it did.
+    pub(super) fn failure(&self) -> Option<BodyFailure> {
+        self.0.get().copied()
     }
 }
 
@@ -83,6 +92,9 @@ where
             this.waited += this.waiting_since.take().map(|since| since.elapsed()).unwrap_or_default();
             let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
             this.bytes += data.map_or(0, Bytes::len) as u64;
+            if matches!(frame, Some(Err(_))) {
+                let _ = this.failure.set(BodyFailure::Invalid);
+            }
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         if this.waiting_since.is_none() {
@@ -92,7 +104,7 @@ where
             this.timer.as_mut().reset(deadline);
         }
         ready!(this.timer.as_mut().poll(cx));
-        this.is_slow.store(true, Ordering::Release);
+        let _ = this.failure.set(BodyFailure::Slow);
         Poll::Ready(Some(Err(SlowBody.into())))
     }
 

@@ -4,12 +4,14 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -19,9 +21,10 @@ use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::activity::ConnectionActivity;
-use super::client::busy_response;
+use super::client::{busy_response, draining_response};
 use super::connection_io::ConnectionIo;
 use super::forwarded::ClientAddress;
+use super::stream_stall::{self, StreamExecutor};
 use super::upgrade::{self, ConnectionPermit};
 use crate::body::Body;
 
@@ -65,7 +68,7 @@ impl Default for ServerLimits {
     }
 }
 
-/// Serves until `shutdown` completes, then finishes open requests within the limit.
+/// Serves until `shutdown` completes. Then it finishes open requests within the limit, and rejects new ones meanwhile.
 pub async fn serve<S>(
     listener: TcpListener,
     service: S,
@@ -77,6 +80,7 @@ pub async fn serve<S>(
 {
     let (permits, connections) = (Arc::new(Semaphore::new(limits.max_connections)), GracefulShutdown::new());
     let requests = Arc::new(Semaphore::new(limits.max_requests));
+    let draining = Arc::new(AtomicBool::new(false));
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
@@ -92,7 +96,7 @@ pub async fn serve<S>(
             }
         };
         let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
-            tokio::spawn(refuse(stream));
+            tokio::spawn(reject(stream));
             continue;
         };
         let _ = stream.set_nodelay(true);
@@ -101,6 +105,7 @@ pub async fn serve<S>(
             inner: service.clone(),
             activity: activity.clone(),
             requests: Arc::clone(&requests),
+            draining: Arc::clone(&draining),
             address: ClientAddress(peer.ip()),
             permit: permit.clone(),
         };
@@ -118,9 +123,36 @@ pub async fn serve<S>(
             drop(permit);
         });
     }
-    drop(listener);
-    if tokio::time::timeout(limits.drain_timeout, connections.shutdown()).await.is_err() {
-        tracing::warn!("requests were still open at the end of the drain timeout");
+    draining.store(true, Ordering::Relaxed);
+    let drained = tokio::time::timeout(limits.drain_timeout, connections.shutdown());
+    tokio::select! {
+        drained = drained => if drained.is_err() {
+            tracing::warn!("requests were still open at the end of the drain timeout");
+        },
+        () = reject_while_draining(listener, limits, permits) => {}
+    }
+}
+
+/// Answers the request of each new connection with status 503, for as long as this is polled.
+async fn reject_while_draining(listener: TcpListener, limits: ServerLimits, permits: Arc<Semaphore>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_BACKOFF).await;
+            continue;
+        };
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+            tokio::spawn(reject(stream));
+            continue;
+        };
+        tokio::spawn(async move {
+            let service = service_fn(|_| ready(Ok::<_, Infallible>(draining_response())));
+            let stream = ConnectionIo::new(TokioIo::new(stream), limits.write_timeout);
+            let builder = builder(limits);
+            let connection = builder.serve_connection(stream, service);
+            // A client that breaks off is no error here.
+            let _ = tokio::time::timeout(limits.head_timeout, connection).await;
+            drop(permit);
+        });
     }
 }
 
@@ -131,6 +163,8 @@ struct LimitedService<S> {
     inner: S,
     activity: ConnectionActivity,
     requests: Arc<Semaphore>,
+    /// True if new requests are rejected.
+    draining: Arc<AtomicBool>,
     address: ClientAddress,
     permit: ConnectionPermit,
 }
@@ -149,6 +183,9 @@ where
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
+        if self.draining.load(Ordering::Relaxed) {
+            return Box::pin(ready(Ok(draining_response())));
+        }
         let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
             return Box::pin(ready(Ok(busy_response())));
         };
@@ -158,12 +195,14 @@ where
         }
         let active = self.activity.begin(permit);
         let response = self.inner.call(request);
-        Box::pin(async move { response.await.map(|response| response.map(|body| active.guard(body))) })
+        Box::pin(async move {
+            response.await.map(|response| response.map(|body| active.guard(stream_stall::paced(body))))
+        })
     }
 }
 
-fn builder(limits: ServerLimits) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+fn builder(limits: ServerLimits) -> auto::Builder<StreamExecutor> {
+    let mut builder = auto::Builder::new(StreamExecutor { stall_timeout: limits.write_timeout });
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -180,7 +219,7 @@ fn builder(limits: ServerLimits) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-async fn refuse(mut stream: TcpStream) {
+async fn reject(mut stream: TcpStream) {
     let _ = stream.write_all(OVERLOADED).await;
     let _ = stream.shutdown().await;
 }

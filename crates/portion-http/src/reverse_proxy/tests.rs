@@ -119,6 +119,7 @@ async fn the_host_of_http2_is_told_to_the_upstream() {
     for (uri, host, expect) in [
         ("http://shop.example:81/a", None, "shop.example:81"),
         ("http://user@shop.example/a", None, "shop.example"),
+        ("http://shop.example/a", Some("evil.example"), "shop.example"),
         ("/a", Some("api.example"), "api.example"),
     ] {
         let mut request = Request::builder().uri(uri).body(full("")).expect("a request");
@@ -130,4 +131,34 @@ async fn the_host_of_http2_is_told_to_the_upstream() {
         assert!(head.contains(&format!("host: {address}\r\n")), "{uri}: {head}");
         response.abort();
     }
+}
+
+#[tokio::test]
+async fn a_stream_of_http2_that_is_not_read_is_reset() {
+    let (upstream, upstream_address) = listener().await;
+    let limits = ServerLimits { write_timeout: Duration::from_millis(50), ..ServerLimits::default() };
+    let address = served(upstream_address, limits).await;
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    // Streams have a window of 0. The request is a GET of `/`.
+    let settings = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0];
+    let request = [0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, b'a'];
+    let sent = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings, &request].concat();
+    client.write_all(&sent).await.expect("sent");
+    let (mut stream, _) = upstream.accept().await.expect("a connection");
+    read_head(&mut stream).await;
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello").await.expect("sent");
+    let reset = async {
+        loop {
+            let mut head = [0; 9];
+            client.read_exact(&mut head).await.expect("the connection stays open");
+            let [_, high, low, kind, ..] = head;
+            let mut content = vec![0; usize::from(u16::from_be_bytes([high, low]))];
+            client.read_exact(&mut content).await.expect("a frame");
+            assert_ne!(kind, 0, "there is no window for data");
+            if kind == 3 {
+                return head[8];
+            }
+        }
+    };
+    assert_eq!(timeout(LONG, reset).await.expect("in time"), 1);
 }

@@ -90,11 +90,12 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let headers =
         headers.map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));
     let headers: Vec<String> = headers.collect();
-    let authenticator = access::authenticator(&loaded.config, listener, &Upstreams::OneRemote(&headers))?;
+    let url = target.url().to_string();
+    let upstreams = Upstreams::OneRemote { url: &url, headers: &headers };
+    let authenticator = access::authenticator(&loaded.config, listener, &upstreams)?;
     let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
     let proxy = ReverseProxy::new(target.clone())?;
     let routes = options.routes()?;
-    let url = target.url().to_string();
     let api = Server::Remote(RemoteServer { url, headers, transport: Transport::default() });
     let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);

@@ -1,13 +1,15 @@
-//! Byte stream of a client connection. Adds a body to the error responses of hyper, which consist of a status only, so
-//! that even a client that does not speak HTTP gets an explanation.
+//! Byte stream of a client connection. Ends connections whose clients do not read. Adds a body to the error responses of
+//! hyper, which consist of a status only, so that even a client that does not speak HTTP gets an explanation.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::time::{Sleep, sleep};
 
 use super::activity::ConnectionActivity;
 use crate::mcp::error_code::{INVALID_REQUEST, json_rpc_error};
@@ -25,6 +27,9 @@ pub(super) struct ConnectionIo<S> {
     stream: S,
     response_pending: ResponsePending,
     activity: ConnectionActivity,
+    write_timeout: Duration,
+    /// Set while a write is pending.
+    write_timer: Option<Pin<Box<Sleep>>>,
     /// Bytes written in place of an error response of hyper.
     replacement: Vec<u8>,
     replacement_written: usize,
@@ -53,14 +58,36 @@ impl ResponsePending {
 }
 
 impl<S: Write + Unpin> ConnectionIo<S> {
-    pub(super) fn new(stream: S, response_pending: &ResponsePending, activity: &ConnectionActivity) -> Self {
+    pub(super) fn new(
+        stream: S,
+        response_pending: &ResponsePending,
+        activity: &ConnectionActivity,
+        write_timeout: Duration,
+    ) -> Self {
         Self {
             stream,
             response_pending: response_pending.clone(),
             activity: activity.clone(),
+            write_timeout,
+            write_timer: None,
             replacement: Vec::new(),
             replacement_written: 0,
         }
+    }
+
+    /// Returns the result of a write, or an error if writes have been pending for too long.
+    fn poll_timed(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.write_timer = None;
+            return written;
+        }
+        let timeout = self.write_timeout;
+        ready!(self.write_timer.get_or_insert_with(|| Box::pin(sleep(timeout))).as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Writes the replacement of these bytes; returns false if they need none.
@@ -73,7 +100,8 @@ impl<S: Write + Unpin> ConnectionIo<S> {
         }
         while self.replacement_written < self.replacement.len() {
             let rest = &self.replacement[self.replacement_written..];
-            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
+            let written = Pin::new(&mut self.stream).poll_write(cx, rest);
+            let written = ready!(self.poll_timed(cx, written))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -101,7 +129,8 @@ impl<S: Write + Unpin> Write for ConnectionIo<S> {
         if ready!(self.poll_replacement(cx, buf))? {
             return Poll::Ready(Ok(buf.len()));
         }
-        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        let written = ready!(self.poll_timed(cx, written))?;
         self.activity.on_write();
         Poll::Ready(Ok(written))
     }
@@ -115,7 +144,8 @@ impl<S: Write + Unpin> Write for ConnectionIo<S> {
         if ready!(self.poll_replacement(cx, first))? {
             return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
         }
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let written = ready!(self.poll_timed(cx, written))?;
         self.activity.on_write();
         Poll::Ready(Ok(written))
     }
@@ -146,4 +176,32 @@ fn error_with_body(head: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = "content-type: application/json\r\nconnection: close";
     format!("{status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::ErrorKind;
+    use std::pin::Pin;
+    use std::time::Duration;
+
+    use hyper::rt::Write as _;
+    use hyper_util::rt::TokioIo;
+    use tokio::io::{AsyncReadExt as _, duplex};
+
+    use super::{ConnectionIo, ResponsePending};
+    use crate::front::http::activity::ConnectionActivity;
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_disconnected() {
+        let (near, mut far) = duplex(8);
+        let (pending, activity) = (ResponsePending::default(), ConnectionActivity::new());
+        let mut stream =
+            ConnectionIo::new(TokioIo::new(near), &pending, &activity, Duration::from_millis(20));
+        let mut write = async || poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, b"12345678")).await;
+        assert_eq!(write().await.expect("there is room"), 8);
+        assert_eq!(write().await.expect_err("nobody reads").kind(), ErrorKind::TimedOut);
+        far.read_exact(&mut [0; 8]).await.expect("what was written");
+        assert_eq!(write().await.expect("there is room again"), 8);
+    }
 }

@@ -22,6 +22,8 @@ pub struct HttpLimits {
     pub idle_timeout: Duration,
     /// Timeout for a whole body.
     pub body_timeout: Duration,
+    /// Longest time that a client may read nothing of what is written to it.
+    pub write_timeout: Duration,
     /// Time for running requests to finish at shutdown.
     pub drain_timeout: Duration,
     /// File descriptors in reserve, so that a connection can be accepted when the process has no others left.
@@ -38,6 +40,7 @@ impl Default for HttpLimits {
             stall_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(90),
             body_timeout: Duration::from_mins(2),
+            write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
             reserved_descriptors: 4,
         }

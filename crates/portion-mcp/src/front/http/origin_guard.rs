@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use hyper::StatusCode;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::Uri;
 use thiserror::Error;
@@ -32,6 +33,9 @@ pub enum OriginRejected {
     /// The host is invalid.
     #[error("`{0}` is not a host; send Host as NAME, NAME:PORT or [IPV6]:PORT")]
     InvalidHost(String),
+    /// The request line names a host instead of a path, as for a tunnel.
+    #[error("the target of the request is not a path")]
+    InvalidTarget,
     /// There is no `Host` header, or more than one.
     #[error("a request needs exactly one Host header")]
     MissingHost,
@@ -45,6 +49,17 @@ pub enum OriginRejected {
 enum Host<'a> {
     Name(&'a str),
     Address(IpAddr),
+}
+
+impl OriginRejected {
+    /// Returns the status of the response: 400 if the target is no path, or `Host` is missing, repeated or invalid (RFC
+    /// 9112, 3.2), else 403.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::InvalidTarget | Self::MissingHost | Self::InvalidHost(_) => StatusCode::BAD_REQUEST,
+            Self::UnknownHost(_) | Self::ForbiddenOrigin(_) => StatusCode::FORBIDDEN,
+        }
+    }
 }
 
 impl OriginGuard {
@@ -65,6 +80,9 @@ impl OriginGuard {
     /// # Errors
     /// Returns [`OriginRejected`] if host or origin are not allowed.
     pub fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), OriginRejected> {
+        if target.authority().is_some() && target.scheme().is_none() {
+            return Err(OriginRejected::InvalidTarget);
+        }
         let mut host_headers = headers.get_all(HOST).iter();
         let host = match (target.authority(), host_headers.next(), host_headers.next()) {
             (_, _, Some(_)) | (None, None, None) => return Err(OriginRejected::MissingHost),

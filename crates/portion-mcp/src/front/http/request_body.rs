@@ -137,6 +137,7 @@ mod tests {
         stall_timeout: Duration::from_secs(1),
         idle_timeout: Duration::from_secs(90),
         body_timeout: Duration::from_mins(2),
+        write_timeout: Duration::from_secs(1),
         drain_timeout: Duration::ZERO,
         reserved_descriptors: 0,
     };

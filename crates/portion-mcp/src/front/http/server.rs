@@ -182,11 +182,13 @@ impl HttpServer {
                 Ok::<_, Infallible>(response.map(|body| body::with_guard(body, response_guard)))
             }
         });
+        let stream = TokioIo::new(stream);
+        let stream = ConnectionIo::new(stream, &response_pending, &activity, self.limits.write_timeout);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.idle_timeout)
             .max_buf_size(self.limits.max_head_bytes.max(8 << 10))
-            .serve_connection(ConnectionIo::new(TokioIo::new(stream), &response_pending, &activity), service);
+            .serve_connection(stream, service);
         let mut connection = pin!(connection);
         let (mut timed_out, mut closing) =
             (pin!(activity.wait_timed_out(&self.limits)), pin!(self.connections_closing.wait()));
@@ -209,7 +211,13 @@ impl HttpServer {
     async fn handle_request(&self, request: Request<Incoming>) -> Response<Body> {
         if let Err(stranger) = self.guard.check(request.uri(), request.headers()) {
             tracing::warn!(%stranger, "refused a request");
-            return HttpError::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
+            let status = stranger.status();
+            let mut response: Response<Body> =
+                HttpError::new(status, INVALID_REQUEST, stranger.to_string()).into();
+            if status == StatusCode::BAD_REQUEST {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            return response;
         }
         if let Some(backend) = self.backend_for(request.uri().path()) {
             let identity = match self.callers.authenticate(&request).await {

@@ -170,7 +170,7 @@ fn invalid_requests_never_reach_the_server() {
     check(&post("Host: localhost\r\n", "[]"), "400", "-32600");
     check(&post("Host: evil.example\r\n", CALL), "403", "-32600");
     check(&post("Host: localhost\r\nOrigin: http://evil.example\r\n", CALL), "403", "-32600");
-    check(&post("", CALL), "403", "-32600");
+    check(&post("", CALL), "400", "-32600");
     check(&post("Host: localhost\r\nContent-Encoding: gzip\r\n", CALL), "415", "-32600");
     check(&post("Host: localhost\r\n", &" ".repeat(LIMIT + 1)), "413", "-32600");
     check(&post("Host: localhost\r\n", CALL).replace("/mcp", "/elsewhere"), "404", "-32600");

@@ -143,7 +143,9 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
 fn auth_upstreams(servers: &[MountedServer]) -> Upstreams<'_> {
     match servers {
         [(_, _, first), others @ ..] if others.iter().all(|(_, _, other)| other == first) => match first {
-            Server::Remote(remote) if !remote.has_own_connection() => Upstreams::OneRemote(&remote.headers),
+            Server::Remote(remote) if !remote.has_own_connection() => {
+                Upstreams::OneRemote { url: &remote.url, headers: &remote.headers }
+            }
             _ => Upstreams::Other,
         },
         _ => Upstreams::Other,
