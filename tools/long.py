@@ -125,6 +125,11 @@ def soak(runner, count):
     runner.command(sys.executable, soak_test, "--portion", runner.portion, "--minutes", str(count), "--warm-up", warm_up)
 
 
+def end_to_end_runs(*arguments):
+    """A row that runs the same end-to-end tests many times."""
+    return repeated(lambda runner: runner.end_to_end(*arguments))
+
+
 ROWS = [
     Row("Portion is killed", 1000, "starts, no process left", killed),
     Row(
@@ -137,11 +142,41 @@ ROWS = [
     ),
     Row(
         "200 clients with the same ids", 100, "runs, no response crossed",
-        repeated(lambda runner: runner.end_to_end(E2E / "test_same_ids.py")),
+        end_to_end_runs(E2E / "test_same_ids.py"),
     ),
     Row(
-        "a shared store is lost, slow or full", 20, "runs, no request failed",
-        repeated(lambda runner: runner.end_to_end(E2E / "test_shared_store.py")),
+        "a shared store is lost, slow, full, or fails over", 20, "runs, no request failed",
+        end_to_end_runs(E2E / "test_shared_store.py"),
+    ),
+    Row(
+        "instances restart with new keys", 54, "restarts, no walk failed",
+        lambda runner, count: runner.end_to_end(
+            E2E / "test_rolling_restarts.py", ROLLING_ROTATIONS=str(max(count // 9, 1))
+        ),
+    ),
+    Row(
+        "the configuration changes under load", 100, "changes, each walk keeps its page size",
+        lambda runner, count: runner.end_to_end(E2E / "test_reloads_under_load.py", RELOADS=str(count)),
+    ),
+    Row(
+        "the clock jumps by an hour", 20, "runs, no cursor ends early or late",
+        end_to_end_runs(E2E / "test_clocks.py"),
+    ),
+    Row(
+        "a stream of a server breaks off at any byte", 10, "runs, each request answered once",
+        end_to_end_runs(E2E / "test_cut_streams.py"),
+    ),
+    Row(
+        "malformed and ambiguous requests", 20, "runs, none taken for another",
+        end_to_end_runs(E2E / "test_http_probes.py", E2E / "test_http2_probes.py"),
+    ),
+    Row(
+        "1,000 slow connections", 10, "runs, each closed in time",
+        end_to_end_runs(E2E / "test_slow_clients.py"),
+    ),
+    Row(
+        "telemetry is damaged, locked, or its disk full", 20, "runs, no request failed",
+        end_to_end_runs(E2E / "test_v5_telemetry.py", "-k", "trouble or full_disk or damaged"),
     ),
     Row(
         "the configuration is replaced while it is read", 50, "runs, no mixed text",

@@ -364,6 +364,36 @@ def test_v5_trouble_with_the_file_fails_no_request(served_by, recorded, trouble)
             holder.close()
 
 
+@pytest.mark.parametrize("kibibytes", [64, 160], ids=["from the start", "after a while"])
+def test_v5_a_full_disk_fails_no_request(recorded, kibibytes):
+    """No file can be larger: SQLite sees that as it sees a full disk."""
+    recorded.path.parent.mkdir(parents=True)
+    limited = ["bash", "-c", f'trap "" XFSZ; ulimit -f {kibibytes}; exec "$@"', "limited"]
+    with Peer([*limited, *wrapped(FIXTURE, "--telemetry", str(recorded.path))]) as peer:
+        for count in range(1, 151):
+            assert not peer.call("list_bookings", count=count % 3 + 1).get("isError")
+        lawful(peer.call("list_bookings"))
+        until(lambda: "telemetry cannot be written" in peer.said(), "it is told", seconds=30, told=peer.said)
+
+
+@pytest.mark.parametrize("damage", ["overwritten", "truncated", "removed"])
+def test_v5_a_file_that_is_damaged_meanwhile_fails_no_request(recorded, damage):
+    with Peer(wrapped(FIXTURE, "--telemetry", str(recorded.path))) as peer:
+        for count in range(1, 61):
+            assert not peer.call("list_bookings", count=count % 3 + 1).get("isError")
+            if count == 20:
+                recorded.requests(1)
+                match damage:
+                    case "overwritten":
+                        with recorded.path.open("r+b") as file:
+                            file.write(b"garbage " * 2_048)
+                    case "truncated":
+                        os.truncate(recorded.path, 100)
+                    case "removed":
+                        recorded.path.unlink()
+        lawful(peer.call("list_bookings"))
+
+
 def test_v5_health_says_while_telemetry_cannot_be_written_and_why(tmp_path):
     (tmp_path / "file").write_text("in the way")
     path = tmp_path / "file" / "telemetry.db"
