@@ -27,6 +27,10 @@ PATIENCE = 8
 ADA, BOB = {"Authorization": "Bearer ada"}, {"Authorization": "Bearer bob"}
 
 
+class Draining(Exception):
+    """The instance takes no more requests."""
+
+
 class Caller(OverHttp):
     """A caller of an instance with credentials, in one of the eras of the protocol."""
 
@@ -57,6 +61,8 @@ class Caller(OverHttp):
             **self._credentials,
         }
         with exchange(self._url, "POST", headers, json.dumps(line).encode()) as response:
+            if response.status == 503:
+                raise Draining(response.read())
             assert response.status == 200, response.read()
             *_, answer = messages(response)
         return json.loads(answer)["result"]
@@ -388,6 +394,39 @@ def test_sentinels_name_the_master(tmp_path, keys):
                 first = lawful(Caller(one).call("list_bookings"))
                 stored(redis)
                 assert items(lawful(Caller(other).call("portion_read", cursor=first.next)))
+
+
+def test_sentinels_fail_over_to_a_replica(tmp_path, keys):
+    places = [tmp_path / name for name in ("master", "replica", "sentinel")]
+    for place in places:
+        place.mkdir()
+    master_place, replica_place, sentinel_place = places
+    with RedisServer(master_place) as master:
+        follows = ("--replicaof", f"127.0.0.1 {master.port}", "--repl-diskless-sync-delay", "0")
+        with RedisServer(replica_place, *follows) as replica:
+            until(lambda: "master_link_status:up" in replica.ask("INFO", "replication"), "it follows", seconds=60)
+            file = sentinel_place / "sentinel.conf"
+            watched = f"sentinel monitor main 127.0.0.1 {master.port} 1\nsentinel down-after-milliseconds main 1000\n"
+            file.write_text(watched + "sentinel failover-timeout main 3000\n")
+            with RedisServer(sentinel_place, first=(str(file), "--sentinel"), saves=False) as watching:
+                known = lambda: "slave0:" in watching.ask("INFO", "sentinel") or "slaves=1" in watching.ask("INFO", "sentinel")
+                until(known, "the sentinel knows the replica", seconds=60)
+                url = f"redis+sentinel://127.0.0.1:{watching.port}/main"
+                with Instance(url, keys) as one, Instance(url, keys) as other:
+                    a, b = Caller(one), Caller(other)
+                    until(one.is_connected, "the master is found", seconds=60)
+                    first = lawful(a.call("list_bookings"))
+                    stored(master)
+                    until(lambda: replica.keys(), "it is replicated")
+                    master.kill()
+                    serves_without_the_store(a)
+                    until(lambda: "role:master" in replica.ask("INFO", "replication"), "the replica is promoted", seconds=60)
+                    until(lambda: one.is_connected() and other.is_connected(), "the new master is found", seconds=60)
+                    assert items(lawful(b.call("portion_read", cursor=first.next))), "what was replicated is still there"
+                    before = len(replica.keys())
+                    again = lawful(a.call("list_bookings"))
+                    until(lambda: len(replica.keys()) > before, "it is stored at the new master")
+                    assert items(lawful(b.call("portion_read", cursor=again.next)))
 
 
 def test_keys_are_changed_one_instance_after_the_other(redis, tmp_path):

@@ -314,6 +314,7 @@ impl Shared {
     ) -> Result<Vec<Option<Vec<u8>>>, StoreReadError> {
         let (first, rest) = fields.split_at(fields.len().min(READ_BATCH_FIELDS));
         let begun = Instant::now();
+        let mut has_header = false;
         loop {
             if let Some((names, mut values)) = self.find(key, first).await? {
                 let lacks_view = |(name, value): (&FieldName, &Option<Vec<u8>>)| {
@@ -333,6 +334,8 @@ impl Shared {
             }
             match self.gone(key).await? {
                 StoreReadError::Unknown if begun.elapsed() < MAX_WRITE_DELAY => sleep(RETRY_INTERVAL).await,
+                // Both are written at once, perhaps since the look at the fields.
+                StoreReadError::SnapshotGone { .. } if !has_header => has_header = true,
                 gone => return Err(gone),
             }
         }
