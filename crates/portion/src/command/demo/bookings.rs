@@ -55,7 +55,12 @@ fn booking(number: usize) -> Value {
     let total = rate * nights + cleaning;
     let messages = (0..4).map(|at| {
         let sender = if at % 2 == 0 { "guest" } else { "host" };
-        json!({"id": number * 10 + at, "sender": sender, "at": format!("{arrival}T{:02}:15:00Z", 8 + at), "body": MESSAGES[(number + at) % MESSAGES.len()]})
+        json!({
+            "id": number * 10 + at,
+            "sender": sender,
+            "at": format!("{arrival}T{:02}:15:00Z", 8 + at),
+            "body": MESSAGES[(number + at) % MESSAGES.len()],
+        })
     });
     json!({
         "id": 40_000 + number,
@@ -69,9 +74,28 @@ fn booking(number: usize) -> Value {
         "listingName": listing,
         "listingMapId": 100 + number % LISTINGS.len(),
         "channelName": CHANNELS[number % CHANNELS.len()],
-        "guest": {"language": LANGUAGES[number % LANGUAGES.len()], "adults": 1 + number % 4, "children": number % 3, "pets": number % 7 / 6, "isReturning": number % 5 == 0},
-        "financial": {"nightlyRate": rate, "cleaningFee": cleaning, "cityTax": nights * 2, "paid": number % 7 > 2, "refunded": 0, "commission": total / 10},
-        "property": {"city": city, "countryCode": country, "bedroomsNumber": 1 + number % 4, "checkInTimeStart": 15, "checkOutTime": 10},
+        "guest": {
+            "language": LANGUAGES[number % LANGUAGES.len()],
+            "adults": 1 + number % 4,
+            "children": number % 3,
+            "pets": number % 7 / 6,
+            "isReturning": number.is_multiple_of(5),
+        },
+        "financial": {
+            "nightlyRate": rate,
+            "cleaningFee": cleaning,
+            "cityTax": nights * 2,
+            "paid": number % 7 > 2,
+            "refunded": 0,
+            "commission": total / 10,
+        },
+        "property": {
+            "city": city,
+            "countryCode": country,
+            "bedroomsNumber": 1 + number % 4,
+            "checkInTimeStart": 15,
+            "checkOutTime": 10,
+        },
         "messages": messages.collect::<Vec<_>>(),
     })
 }
