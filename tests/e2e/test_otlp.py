@@ -180,7 +180,7 @@ def unitless(series):
 
 def test_what_is_sent_is_what_is_scraped(front, start, collector):
     port = free_port()
-    with start(front, "--otlp", collector.url, f"--admin=127.0.0.1:{port}", **SOON) as (session, _):
+    with start(front, "--otlp", collector.url, f"--admin=127.0.0.1:{port}", "--alert-on=every", **SOON) as (session, _):
         cursor = following(session.ask(call(1, "list_rows", count=500)))
         session.ask(call(2, "portion_read", cursor=cursor))
         session.ask(call(3, "portion_read", cursor="spoiled"))

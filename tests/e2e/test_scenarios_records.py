@@ -73,7 +73,7 @@ def test_v5_3_paged_requests_are_counted_apart(name, record):
 
 def test_v5_4_oversized_attempts_above_five_per_cent_raise_an_alert(name):
     port = free_port()
-    with opened(name, admin=f"127.0.0.1:{port}") as front:
+    with opened(name, "--alert-on", "every", admin=f"127.0.0.1:{port}") as front:
         for tool, count in (("get_small_booking", 94), ("search_bookings", 6)):
             for _ in range(count):
                 front.call(tool)

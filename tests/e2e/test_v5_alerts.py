@@ -29,6 +29,8 @@ class Watched:
         options = ["--admin", f"127.0.0.1:{self.port}"]
         environment = {"PORTION_TELEMETRY": str(self._records), "HOOK": SECRET} | environment
         environment["PORTION_ALERT_WEBHOOK"] = f"{hook.url}/${{HOOK}}"
+        # V5.4 counts each oversized call; by default only repeated ones count.
+        environment.setdefault("PORTION_ALERT_ON", "every")
         with ExitStack() as stack:
             if front == "serve":
                 process = Listening(served(*options, "--", *FIXTURE), env=environment)
@@ -117,6 +119,25 @@ def test_v5_4_nothing_else_does(tmp_path, hook, small, large):
         assert "WARN" not in portion.log()
     assert hook.received.empty(), "and nothing was posted by the end"
     assert portion.recorded() == []
+
+
+def test_by_default_only_clients_that_keep_asking_raise_it(tmp_path, hook):
+    with Watched("serve", tmp_path, hook, PORTION_ALERT_ON="repeated") as portion:
+        portion.call(37, 1)
+        assert portion.health()["oversized"]["recent"]["oversized"] == 0, "the first large list is normal"
+        portion.call(0, 1)
+        alert = portion.health()["alerts"][0]
+        assert (alert["raised"], alert["level"]) == (False, "near"), "1 of 39 is more than 2.5 %"
+        assert portion.metric('portion_alert_threshold_ratio{alert="oversized"}') == 0.05
+        for _ in range(5):
+            portion.peer.call(LARGE, limit=5)
+        portion.until(lambda: portion.counted() == 44, "all calls that were counted")
+        assert portion.health()["oversized"]["recent"]["oversized"] == 1, "these say how much they want"
+        portion.call(0, 2)
+        message = hook.next()[2]
+        assert (message["state"], message["requests"], message["oversized"]) == ("raised", 46, 3)
+        assert "asked again for a result above the budget" in message["text"]
+        assert portion.health()["alerts"][0]["level"] == "raised"
 
 
 def test_v5_4_an_alert_is_over_well_below_that(tmp_path, hook):

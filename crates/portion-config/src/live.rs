@@ -173,6 +173,9 @@ impl LiveShared {
         (self.apply_config)(&config);
         self.current.store(Arc::clone(&config));
         let version = config.version();
+        if !self.lock_status().errors.is_empty() {
+            tracing::info!(version, source = %path.display(), "the configuration file is valid again");
+        }
         {
             let mut state = self.lock_status();
             state.reload_count += 1;

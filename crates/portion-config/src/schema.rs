@@ -140,6 +140,7 @@ fn value_schema(kind: ValueKind) -> Json {
         ValueKind::Fraction => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
         ValueKind::Percent => json!({ "type": "number", "minimum": 0, "maximum": 100 }),
         ValueKind::Factor => json!({ "type": "number", "minimum": Factor::MIN, "maximum": Factor::MAX }),
+        ValueKind::Price => json!({ "type": "number", "minimum": 0 }),
         ValueKind::Size(least, most) => json!({ "anyOf": [
             { "type": "integer", "minimum": least, "maximum": most },
             { "type": "string", "pattern": SIZE_PATTERN }

@@ -88,6 +88,8 @@ pub struct RequestServed {
     pub shadow: Option<ShadowResult>,
     /// Session of the request: a hash that reveals nothing else.
     pub session: u64,
+    /// Name that the client gave itself, if it gave one.
+    pub client: Option<Arc<str>>,
     /// Version of the configuration that was in force.
     pub config: u64,
 }

@@ -63,7 +63,7 @@ const millis = number => (number == null ? '–' : `${number < 10 ? number.toFix
 const CHARTS = {
     tokens: { draw: 'bars', value: whole, tick: n => compact.format(n), widths: [0.86, 0.46] },
     outcomes: { draw: 'stack', value: whole, tick: n => compact.format(n), widths: [0.86] },
-    oversized: { draw: 'lines', value: percent, tick: n => `${+(n * 100).toFixed(1)} %`, least: 0.1, limit: 0.05 },
+    oversized: { draw: 'lines', value: percent, tick: n => `${+(n * 100).toFixed(1)} %`, least: 0.1 },
     latency: { draw: 'lines', value: millis, tick: n => `${+n.toFixed(2)} ms`, least: 1 },
     accuracy: { draw: 'lines', value: percent, tick: n => `${+(n * 100).toFixed(0)} %`, least: 1, limit: 0.9, negative: true },
 };

@@ -20,6 +20,8 @@ pub(crate) struct Selection {
     /// Exactly this endpoint, not others of the same name.
     pub(crate) of: Option<Endpoint>,
     pub(crate) outcome: Option<Outcome>,
+    /// Code of the error of the reply.
+    pub(crate) error: Option<String>,
     /// Only requests that are notable in this way.
     pub(crate) notable: Option<Notable>,
     pub(crate) limit: usize,
@@ -59,6 +61,7 @@ impl Selection {
             endpoint: text("endpoint").filter(|_| of.is_none()),
             of,
             outcome: outcome.transpose()?,
+            error: text("error"),
             notable: notable.transpose()?,
             limit: limit.transpose()?.unwrap_or(default),
         })
@@ -67,11 +70,11 @@ impl Selection {
     /// Returns the selection as a filter, without its limit.
     pub(crate) fn filter(&self) -> Filter {
         let (endpoint, of, outcome) = (self.endpoint.clone(), self.of.clone(), self.outcome);
-        Filter { endpoint, of, outcome, ..self.range.filter() }
+        Filter { endpoint, of, outcome, error: self.error.clone(), ..self.range.filter() }
     }
 
     /// Returns the URL parameters of the selection, without its time range.
-    pub(crate) fn which(&self) -> [(&'static str, Option<&str>); 5] {
+    pub(crate) fn which(&self) -> [(&'static str, Option<&str>); 6] {
         let of = self.of.as_ref();
         [
             ("upstream", of.and_then(|of| of.upstream.as_deref())),
@@ -79,6 +82,7 @@ impl Selection {
             ("endpoint", of.map(|of| of.name.as_str()).or(self.endpoint.as_deref())),
             ("outcome", self.outcome.map(Outcome::name)),
             ("only", self.notable.map(Notable::name)),
+            ("error", self.error.as_deref()),
         ]
     }
 

@@ -12,12 +12,20 @@ use crate::{api, page};
 #[derive(Clone, Debug)]
 pub struct Site {
     records: Records,
+    /// Price of a million input tokens, in US dollars.
+    token_price: Option<f64>,
 }
 
 impl Site {
     /// Creates the dashboard of these records.
     pub fn new(records: Records) -> Self {
-        Self { records }
+        Self { records, token_price: None }
+    }
+
+    /// Sets the price of a million input tokens, in US dollars. The pages show what the tokens cost.
+    #[must_use]
+    pub fn with_token_price(self, token_price: Option<f64>) -> Self {
+        Self { token_price, ..self }
     }
 
     /// Answers a path; `query` is the part after the question mark. `lost` is the number of records known to be lost.
@@ -29,7 +37,7 @@ impl Site {
         let query = Query::read(query);
         match path.strip_prefix("/api/") {
             Some(path) => api::answer(&self.records, path, &query, now),
-            None => page::answer(&self.records, path, &query, lost, now),
+            None => page::answer(&self.records, path, &query, self.token_price, lost, now),
         }
     }
 }

@@ -186,7 +186,7 @@ fn an_endpoint_has_its_own_page_and_list() {
     {
         assert!(overview.contains(&format!("href=\"{page}?since=24h\"")), "{page} is not linked");
         let page = body(&asked(&site, page));
-        assert_eq!(between(&page, "<dt>Requests</dt><dd title=\"", "\"")[0], requests.to_string());
+        assert_eq!(between(&page, "Requests</abbr></dt><dd title=\"", "\"")[0], requests.to_string());
     }
     // What stands out leads to the requests of one, these to one of them, and that back to them.
     let standing = between(&overview, "<li><a href=\"", "\"")
@@ -458,4 +458,63 @@ fn without_records_it_says_what_to_do() {
     check(&Site::new(Records::Off), "/requests", 200, "Telemetry is off");
     check(&Site::new(Records::Off), "/requests", 200, "start Portion without <code>--telemetry off</code>");
     check(&Site::new(Records::Off), "/api/alerts", 503, "telemetry_off");
+}
+
+#[test]
+fn codes_clients_and_costs_are_shown() {
+    let served = |number: u64, error, client: Option<&str>| RequestServed {
+        request: u128::from(number),
+        at: AT + number,
+        endpoint: Arc::from("list"),
+        kind: "tool",
+        session: 9,
+        outcome: if error == Some("limit_too_large") { Outcome::Refused } else { Outcome::Paginated },
+        error,
+        client: client.map(Arc::from),
+        estimated_tokens: Some(1_000),
+        original_tokens: error.is_none().then_some(2_001_000),
+        ..RequestServed::default()
+    };
+    let (folder, site) = holding(
+        [
+            served(1, None, Some("desktop & co")),
+            served(2, Some("limit_too_large"), Some("desktop & co")),
+            served(3, Some("upstream"), None),
+        ]
+        .map(|served| Event::RequestServed(Arc::new(served))),
+    );
+    // A code in a list leads to all requests with it, and the code stays in the form.
+    let list = body(&asked(&site, "/requests?error=limit_too_large"));
+    assert_eq!(list.matches("<th scope=\"row\">").count(), 1, "{list}");
+    assert!(list.contains("name=\"error\" value=\"limit_too_large\""), "{list}");
+    assert!(list.contains("error=limit_too_large\" title="), "{list}");
+    for page in ["/requests", "/sessions", "/sessions/0000000000000009"] {
+        assert!(body(&asked(&site, page)).contains("desktop &amp; co"), "{page} names the client");
+    }
+    let refused = body(&asked(&site, &format!("/requests/{:032x}", 2)));
+    assert!(refused.contains("no result"), "it was not sent to the server: {refused}");
+    assert!(!body(&asked(&site, "/")).contains("Saved</abbr></dt>"), "no price is known");
+    let site = Site::new(Records::At(folder.path().join("telemetry.db"))).with_token_price(Some(3.0));
+    let page = body(&asked(&site, "/"));
+    assert!(page.contains("Saved</abbr></dt><dd>$6.00</dd>"), "2 million tokens: {page}");
+    assert!(page.contains("$0.0030 spent on replies"), "{page}");
+}
+
+#[test]
+fn servers_of_unknown_cursors_are_named() {
+    let refused = |number: u64, upstream: Option<&str>| RequestServed {
+        request: u128::from(number),
+        at: AT + number,
+        upstream: upstream.map(Arc::from),
+        kind: "tool",
+        outcome: Outcome::Refused,
+        error: Some("cursor_invalid"),
+        ..RequestServed::default()
+    };
+    let events = [refused(1, None), refused(2, Some("a")), refused(3, Some("b"))];
+    let (_folder, site) = holding(events.map(|served| Event::RequestServed(Arc::new(served))));
+    let page = body(&asked(&site, "/"));
+    for name in ["unknown endpoint<", "unknown endpoint of a<", "unknown endpoint of b<"] {
+        assert!(page.contains(name), "{name}");
+    }
 }

@@ -310,6 +310,7 @@ impl Accounting {
             arm: caller.shaping_mode.arm,
             shadow,
             session: caller.session.key(),
+            client: caller.session.client_name(),
             config: caller.rule.version(),
         }
     }
@@ -355,9 +356,11 @@ pub(crate) fn shown_bytes(portion: &Portion) -> usize {
         + portion.separate_notice().map_or(0, str::len)
 }
 
-/// Extrapolates the tokens of the payload from the part that was served, if there is no time to count.
+/// Extrapolates the tokens of the payload from the part that was served, if there is no time to count. A refused
+/// request has no payload.
 fn extrapolate_original_tokens(tokens: usize, bytes: usize, original_bytes: usize) -> Option<u64> {
-    (bytes > 0).then(|| (tokens as f64 * original_bytes as f64 / bytes as f64).round() as u64)
+    (bytes > 0 && original_bytes > 0)
+        .then(|| (tokens as f64 * original_bytes as f64 / bytes as f64).round() as u64)
 }
 
 fn unix_micros(time: SystemTime) -> u64 {

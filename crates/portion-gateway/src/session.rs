@@ -9,13 +9,16 @@
 //! assert_ne!(session("1").key(), session("2").key());
 //! ```
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use portion_core::cursor::Scope;
 use sha2::{Digest as _, Sha256};
 
 use crate::query_limiter::QueryLimiter;
+
+/// Maximum characters of a client's name; the rest is cut.
+const MAX_CLIENT_NAME: usize = 64;
 
 /// Session of one client, or all requests of a principal without sessions.
 #[derive(Debug)]
@@ -24,6 +27,7 @@ pub struct ClientSession {
     /// Tokens of all replies so far.
     served_tokens: AtomicU64,
     query_limiter: QueryLimiter,
+    client_name: OnceLock<Arc<str>>,
 }
 
 impl ClientSession {
@@ -44,7 +48,12 @@ impl ClientSession {
     }
 
     fn with_key(key: u64) -> Arc<Self> {
-        Arc::new(Self { key, served_tokens: AtomicU64::new(0), query_limiter: QueryLimiter::default() })
+        Arc::new(Self {
+            key,
+            served_tokens: AtomicU64::new(0),
+            query_limiter: QueryLimiter::default(),
+            client_name: OnceLock::new(),
+        })
     }
 
     /// Returns the key of the session, which reveals nothing else.
@@ -67,6 +76,23 @@ impl ClientSession {
     /// Returns the limiter of its queries.
     pub fn query_limiter(&self) -> &QueryLimiter {
         &self.query_limiter
+    }
+
+    /// Sets the name that the client gives itself, for records. The first one stays; an empty one is none.
+    pub fn set_client_name(&self, name: &str) {
+        if self.client_name.get().is_some() {
+            return;
+        }
+        let is_visible = |character: &char| !character.is_control();
+        let name: String = name.trim().chars().filter(is_visible).take(MAX_CLIENT_NAME).collect();
+        if !name.is_empty() {
+            let _ = self.client_name.set(name.into());
+        }
+    }
+
+    /// Returns the name that the client gave itself.
+    pub fn client_name(&self) -> Option<Arc<str>> {
+        self.client_name.get().cloned()
     }
 
     /// Adds the tokens of a served reply.

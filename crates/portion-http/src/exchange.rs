@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, LINK, ORIGIN,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, LINK,
+    ORIGIN, USER_AGENT,
 };
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, Uri};
@@ -73,6 +74,9 @@ impl<'a> Exchange<'a> {
         let CallerIdentity { scope, is_authenticated } =
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
         let session = ClientSession::with_id(scope, "");
+        let agent = head.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
+        // The product without its version: `curl` of `curl/8.5.0`.
+        session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
         let mut caller = Caller::new(scope, session, rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         let found = find_paging(shared, &method, &caller, &route);

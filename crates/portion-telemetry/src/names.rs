@@ -130,6 +130,8 @@ metrics! {
         "Alerts raised.";
     WINDOW_SHARE "portion.alert.share" "1" Gauge, &[ALERT],
         "Share that the alert watches, over its window; absent without calls.";
+    ALERT_THRESHOLD "portion.alert.threshold" "1" Gauge, &[ALERT],
+        "Share above which the alert is raised; absent while alerts are off.";
     WEBHOOKS_FAILED "portion.webhooks_failed" "{message}" Counter, &[],
         "Alert messages that could not be delivered.";
     RECORDS_WRITTEN "portion.records_written" "{record}" Counter, &[],

@@ -54,6 +54,8 @@ pub struct Record {
     pub shadow: Option<ShadowResult>,
     /// Session hash.
     pub session: u64,
+    /// Name that the client gave itself.
+    pub client: Option<String>,
     /// Version of the configuration in force.
     pub config: u64,
     /// Tokens of the reply for each item served.
@@ -117,7 +119,7 @@ const BYTES_A_TOKEN: u64 = 4;
 pub(crate) const COLUMNS: &str = "request, at, upstream, kind, name, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
     latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config,
-    tokens_per_item, origin, counter, trace";
+    tokens_per_item, origin, counter, trace, client";
 
 impl Record {
     /// Tokens of the reply: the estimate, or the cost of the payload if the payload is the reply. A small payload that
@@ -175,6 +177,7 @@ impl Record {
             origin: row.get::<_, Option<i64>>(29)?.map(|origin| origin as u64),
             counter: row.get(30)?,
             trace: row.get::<_, Option<[u8; 32]>>(31)?.map(TraceContext::of),
+            client: row.get(32)?,
         })
     }
 }

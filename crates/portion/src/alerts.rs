@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_config::AlertSettings as Written;
 use portion_core::event::{Event, Observer};
-use portion_telemetry::alert::{Alarm, Rule};
+use portion_telemetry::alert::{Alarm, CountedCalls, Rule};
 use portion_worker::Deadline;
 
 use crate::webhook::Webhook;
@@ -47,5 +47,6 @@ impl AlertServices {
 
 /// Returns the rule of the watcher.
 pub(crate) fn alert_rule(written: &Written) -> Option<Rule> {
-    written.oversized_percent.map(|percent| Rule { percent, window: written.window })
+    let counts = if written.counts_every_call { CountedCalls::Every } else { CountedCalls::Repeated };
+    written.oversized_percent.map(|percent| Rule { counts, percent, window: written.window })
 }

@@ -1,5 +1,7 @@
 //! The command line: one variant per command. The options of a command are in its own module.
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::command::{
     calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, serve,
@@ -30,20 +32,45 @@ Run it in front of one server: portion wrap -- COMMAND";
 /// Columns below which the help of an option starts on a line of its own.
 const NARROW: u16 = 60;
 
+/// Options below a heading that `-h` shows; `--help` shows all.
+const OFTEN_USED: [&str; 8] =
+    ["config", "openapi", "profile", "lean", "tokenBudgetThreshold", "defaultPageSize", "listen", "metadata"];
+
 impl Args {
     /// Parses the command line. An error ends the process with code 2 and a suggestion.
     pub(crate) fn read() -> Self {
         let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
         let mut command = Self::command().next_line_help(is_narrow);
+        if asks_for_short_help(std::env::args_os().skip(1)) {
+            command = command.mut_subcommands(without_rare_options);
+        }
         let parsed = command.try_get_matches_from_mut(std::env::args_os());
         let parsed = parsed.and_then(|mut matches| {
             Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
         });
         parsed.unwrap_or_else(|error| {
             let line: Vec<_> = std::env::args_os().collect();
-            with_tips(error, &line).exit()
+            with_tips(error, &line, &command).exit()
         })
     }
+}
+
+/// Returns true if `-h`, and not `--help`, is among the options.
+fn asks_for_short_help(line: impl Iterator<Item = OsString>) -> bool {
+    line.take_while(|word| word != "--").any(|word| word == "-h")
+}
+
+/// Hides the options below headings, except those that are often used, and says so.
+fn without_rare_options(command: clap::Command) -> clap::Command {
+    let is_rare =
+        |arg: &Arg| arg.get_help_heading().is_some() && !OFTEN_USED.contains(&arg.get_id().as_str());
+    let hidden = command.get_arguments().filter(|arg| is_rare(arg)).count();
+    if hidden == 0 {
+        return command;
+    }
+    let all = format!("{hidden} more options: portion {} --help", command.get_name());
+    let after = command.get_after_help().map(|help| format!("{help}\n\n{all}")).unwrap_or(all);
+    command.mut_args(|arg| if is_rare(&arg) { arg.hide(true) } else { arg }).after_help(after)
 }
 
 /// The commands of `portion`.

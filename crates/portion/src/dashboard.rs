@@ -26,9 +26,10 @@ pub(crate) struct DashboardBackend {
 }
 
 impl DashboardBackend {
-    /// Creates the backend for this file; with `None`, telemetry is off.
-    pub(crate) fn new(file: Option<PathBuf>, lost: LostRecordCount) -> Self {
-        let site = Site::new(file.map_or(Records::Off, Records::At));
+    /// Creates the backend for this file; with `None`, telemetry is off. `token_price` is the price of a million tokens
+    /// in US dollars.
+    pub(crate) fn new(file: Option<PathBuf>, token_price: Option<f64>, lost: LostRecordCount) -> Self {
+        let site = Site::new(file.map_or(Records::Off, Records::At)).with_token_price(token_price);
         Self { site: Arc::new(site), lost_records: lost, permits: Semaphore::new(MAX_CONCURRENT_PAGES) }
     }
 

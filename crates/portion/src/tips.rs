@@ -2,12 +2,21 @@
 
 use std::ffi::OsString;
 
-use clap::Error;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
 
 /// Adds a suggestion to the error, if there is one. `line` is the command line.
-pub(crate) fn with_tips(mut error: Error, line: &[OsString]) -> Error {
+pub(crate) fn with_tips(mut error: Error, line: &[OsString], command: &Command) -> Error {
+    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
+        let is_hidden = |name: &String| command.find_subcommand(name).is_some_and(Command::is_hide_set);
+        let mut names = names.clone();
+        names.retain(|name| !is_hidden(name));
+        error.remove(ContextKind::SuggestedSubcommand);
+        if !names.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+        }
+    }
     if let Some(tip) = tip(&error, line) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     } else if error.kind() == ErrorKind::UnknownArgument {

@@ -9,9 +9,14 @@ use crate::origin::Origin;
 use crate::read::ConfigReader;
 use crate::value::Value;
 
+/// Value of `alertOn` by which every oversized call counts.
+pub(crate) const EVERY: &str = "every";
+
 /// Settings of alerts.
 #[derive(Clone, PartialEq)]
 pub struct AlertSettings {
+    /// True if every oversized call counts, false if only repeated ones do.
+    pub counts_every_call: bool,
     /// Percentage of calls that may be oversized; `None` for no alert.
     pub oversized_percent: Option<f64>,
     /// Length of the window.
@@ -23,8 +28,10 @@ pub struct AlertSettings {
 /// Hides the URL, which may be secret.
 impl std::fmt::Debug for AlertSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { oversized_percent: oversized, window, webhook_url: webhook } = self;
+        let Self { counts_every_call: every, oversized_percent: oversized, window, webhook_url: webhook } =
+            self;
         let mut alerts = f.debug_struct("Alerts");
+        alerts.field("every", every);
         alerts.field("oversized", oversized).field("window", window).field("webhook", &webhook.is_some());
         alerts.finish()
     }
@@ -34,6 +41,7 @@ impl Config {
     /// Returns the settings of alerts.
     pub fn alerts(&self) -> AlertSettings {
         AlertSettings {
+            counts_every_call: matches!(self.value("alertOn"), Some(Value::Choice(EVERY))),
             oversized_percent: match self.value("alertOversized") {
                 Some(Value::Choice(_)) => None,
                 Some(Value::Number(percent)) => Some(*percent),

@@ -265,6 +265,14 @@ impl Config {
         }
     }
 
+    /// Returns the price of a million input tokens, in US dollars.
+    pub fn token_price(&self) -> Option<f64> {
+        match self.value("tokenPrice") {
+            Some(Value::Number(price)) => Some(*price),
+            _ => None,
+        }
+    }
+
     /// Returns the destination of metrics and traces.
     pub fn otlp(&self) -> OtlpTarget<'_> {
         match self.value("otlp") {

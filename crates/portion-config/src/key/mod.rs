@@ -10,7 +10,7 @@ use portion_text::spelling::closest_name;
 
 pub use group::KeyGroup;
 pub use key_definition::{CliFlag, Key, Placement, SettingsLevel};
-pub use kind::{InvalidValue, ValueKind};
+pub use kind::{InvalidValue, ValueKind, parse_socket_address};
 pub use shorthand::{SHORTHANDS, Shorthand};
 
 impl Key {

@@ -103,6 +103,7 @@ fn other(key: &Key) -> &'static str {
         "missingValues" => "-1=missing",
         "pagination" | "summarization" | "chunking" | "query" => "false",
         "controls" | "reuse" | "dryRun" | "allowWhole" | "summaryOnly" => "true",
+        "alertOn" => "every",
         "alertWindow" | "requestTimeout" => "60s",
         "warnAt" | "tokenizerFactor" => "0.5",
         "replyTarget" => "700",

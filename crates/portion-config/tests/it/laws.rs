@@ -55,7 +55,7 @@ fn settings() -> impl Strategy<Value = String> {
             let value = match key.kind {
                 ValueKind::Integer(..) => n.to_string(),
                 ValueKind::Fraction | ValueKind::Factor => "0.25".into(),
-                ValueKind::Percent => format!("{}", n as f64 / 100.0),
+                ValueKind::Percent | ValueKind::Price => format!("{}", n as f64 / 100.0),
                 ValueKind::Size(..) => (n * 5).to_string(),
                 ValueKind::Boolean => (w == 0).to_string(),
                 ValueKind::Choice(words) => words[w % words.len()].to_owned(),

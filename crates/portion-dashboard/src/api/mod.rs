@@ -21,7 +21,7 @@ const DESCRIPTION: &str = include_str!("openapi.json");
 /// Parameters that select a time range and requests in it.
 const TRAFFIC_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome"];
 const EVENT_PARAMETERS: &[&str] = &["since", "until", "limit"];
-const RECORD_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
+const RECORD_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "error", "limit"];
 
 /// Answers a path below `/api/`.
 pub(crate) fn answer(source: &Records, path: &str, query: &Query, now: SystemTime) -> Answer {

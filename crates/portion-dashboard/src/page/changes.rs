@@ -89,6 +89,15 @@ impl Event {
 }
 
 impl Events {
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Returns true if there is an event of this kind.
+    pub(super) fn has(&self, kind: &str) -> bool {
+        self.events.iter().any(|event| event.kind() == kind)
+    }
+
     pub(super) fn read(reader: &Reader, range: &Range) -> Result<Self, ReadError> {
         // One extra event tells whether there are more.
         let filter = Filter { limit: Some(MAX_SHOWN + 1), ..range.filter() };

@@ -35,7 +35,7 @@ pub(super) fn section(data: &ChartData, events: &Events) -> Markup {
                 ChartSeries { key: "served", title: "model", cell: &|stats| grouped(stats.served_tokens) },
             ]))
             (chart("outcomes", "Requests by outcome", "stacked", data, &stacked))
-            (chart("oversized", "Oversized share", "of first calls; the line is 5 %", data, &[
+            (chart("oversized", "Oversized share", "of first calls: their results were above the budget", data, &[
                 ChartSeries { key: "share", title: "above the budget", cell: &|stats| share_or_dash(stats.oversized_share()) },
             ]))
             (chart("latency", "Added latency", "time added by Portion", data, &[
@@ -47,7 +47,27 @@ pub(super) fn section(data: &ChartData, events: &Events) -> Markup {
                 ChartSeries { key: "near", title: "within 20 %", cell: &|stats| share_or_dash(stats.accuracy.accurate_share()) },
                 ChartSeries { key: "bias", title: "bias", cell: &|stats| share_or_dash(stats.accuracy.bias()) },
             ]))
+            (marks_legend(events))
             (embedded(data, events))
+        }
+    }
+}
+
+/// Explains the marks on the charts, if there are any.
+fn marks_legend(events: &Events) -> Markup {
+    html! {
+        @if !events.is_empty() {
+            ul.legend.marks aria-label="Marks on the charts" {
+                @for (class, name) in [
+                    ("configuration", "configuration applied"),
+                    ("refused", "configuration refused"),
+                    ("alert", "alert raised"),
+                    ("over", "alert over"),
+                ] {
+                    @if events.has(class) { li class=(class) { (name) } }
+                }
+                li.quiet { "A dashed line across a chart is a target." }
+            }
         }
     }
 }

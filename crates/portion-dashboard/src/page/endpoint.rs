@@ -8,6 +8,7 @@ use portion_telemetry::show::grouped;
 use super::frame::{Frame, NavItem};
 use super::{
     Failure, PageRequest, changes, charts, display_name, endpoint_at, notice, path_of, requests, summary,
+    term,
 };
 use crate::answer::Answer;
 use crate::query::link;
@@ -17,7 +18,7 @@ use crate::selection::Selection;
 const MAX_SHOWN: usize = 25;
 
 pub(super) fn page(request: &PageRequest<'_>, path: &str) -> Result<Answer, Failure> {
-    let PageRequest { reader, selection, lost, .. } = request;
+    let PageRequest { reader, selection, lost, token_price, .. } = request;
     let endpoint = endpoint_at(path).ok_or(Failure::NotFound("There is no such page."))?;
     let name = display_name(&endpoint);
     let path = format!("/endpoints/{}", path_of(&endpoint));
@@ -30,10 +31,11 @@ pub(super) fn page(request: &PageRequest<'_>, path: &str) -> Result<Answer, Fail
     let shown =
         Selection { outcome: selection.outcome, notable: selection.notable, limit: MAX_SHOWN, ..all.clone() };
     let page = shown.list(reader)?;
+    let context = summary::SummaryContext { token_price: *token_price, lost: *lost, is_alert_raised: false };
     let content = html! {
         p.above { (above) }
         h1 { (name) }
-        (summary::strip(&total, *lost))
+        (summary::strip(&total, context))
         @if total.requests == 0 {
             (notice::no_requests())
         } @else {
@@ -48,6 +50,7 @@ pub(super) fn page(request: &PageRequest<'_>, path: &str) -> Result<Answer, Fail
             }
         }
         (changes::section(&events, range))
+        (term::list())
     };
     let frame = Frame { title: &name, nav: NavItem::Within, path: &path, range: Some(range), extra: &[] };
     Ok(Answer::page(200, frame.render(&content)))

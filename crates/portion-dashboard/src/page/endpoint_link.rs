@@ -6,9 +6,13 @@ use portion_telemetry::read::Endpoint;
 use crate::query::{decoded, encoded, link};
 use crate::range::Range;
 
-/// Returns the display name of an endpoint. An unresolved cursor has no endpoint name.
+/// Returns the display name of an endpoint. An unresolved cursor has no endpoint name, only a server.
 pub(super) fn display_name(endpoint: &Endpoint) -> String {
-    if endpoint.name.is_empty() { "unknown endpoint".to_owned() } else { endpoint.to_string() }
+    match (&endpoint.upstream, endpoint.name.is_empty()) {
+        (_, false) => endpoint.to_string(),
+        (Some(upstream), true) => format!("unknown endpoint of {upstream}"),
+        (None, true) => "unknown endpoint".to_owned(),
+    }
 }
 
 /// Renders a link to an endpoint's page, with its kind unless it is a tool.

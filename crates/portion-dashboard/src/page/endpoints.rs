@@ -8,6 +8,7 @@ use portion_telemetry::show::grouped;
 
 use super::endpoint_link;
 use super::format::{duration, share_or_dash, short};
+use super::term::meaning;
 use crate::query::{InvalidParameter, Query, link};
 use crate::range::Range;
 
@@ -150,7 +151,7 @@ fn head(column: Option<usize>, key: &str, title: &str, sort: Sort, range: &Range
     let [since, until] = range.parameters();
     let href = link("", &[since, until, ("sort", Some(key)), ("order", Some(next))]) + "#endpoints";
     html! {
-        th scope="col" class=[column.map(|_| "n")] aria-sort=[aria] { a href=(href) { (title) } }
+        th scope="col" class=[column.map(|_| "n")] aria-sort=[aria] { a href=(href) title=[meaning(title)] { (title) } }
     }
 }
 

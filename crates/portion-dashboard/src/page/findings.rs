@@ -39,7 +39,7 @@ pub(super) fn banner(alerts: &[AlertChanged]) -> Markup {
             div.banner role="alert" {
                 strong { "Oversized attempts: " (percent(alert.share)) }
                 " of " (plural(alert.requests, "request", "requests")) " in " (window_length(alert))
-                " exceeded their budget; the threshold is " (percent(alert.threshold)) ". Raised " (timestamp(alert.at)) ". "
+                " asked for more than fits the budget; the threshold is " (percent(alert.threshold)) ". Raised " (timestamp(alert.at)) ". "
                 a href=(link("/requests", &[("since", Some(&since(alert))), ("only", Some(Notable::Oversized.name()))])) { "Show requests" }
             }
         }
@@ -158,7 +158,7 @@ fn unshaped<'a>(
 /// Selects the last request behind a finding.
 fn requests_behind(traffic: &Traffic, (outcome, notable): Condition, selection: &Selection) -> Selection {
     let of = Some(traffic.endpoint.clone());
-    Selection { endpoint: None, of, outcome, notable, limit: 1, ..selection.clone() }
+    Selection { endpoint: None, of, outcome, notable, error: None, limit: 1, ..selection.clone() }
 }
 
 /// Returns a one-sentence explanation.

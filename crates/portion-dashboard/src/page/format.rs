@@ -25,6 +25,13 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// Formats an amount in US dollars.
+pub(super) fn dollars(amount: f64) -> String {
+    let digits = if amount.abs() < 1.0 { 4 } else { 2 };
+    let sign = if amount < 0.0 { "−" } else { "" };
+    format!("{sign}${:.digits$}", amount.abs())
+}
+
 /// Formats a share, or `–` without one.
 pub(super) fn share_or_dash(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), percent)
@@ -55,7 +62,8 @@ pub(super) fn duration(time: Duration) -> String {
 /// Formats an interval in microseconds, rounded down to seconds, minutes or hours.
 pub(super) fn elapsed(micros: u64) -> String {
     match micros / 1_000_000 {
-        seconds @ 0..120 => plural(seconds, "second", "seconds"),
+        0 => "less than a second".to_owned(),
+        seconds @ 1..120 => plural(seconds, "second", "seconds"),
         seconds @ 120..7_200 => plural(seconds / 60, "minute", "minutes"),
         seconds => plural(seconds / 3_600, "hour", "hours"),
     }
@@ -97,11 +105,13 @@ mod tests {
         check(20_400, "20 ms");
         check(1_540_000, "1.5 s");
         let check = |seconds: u64, expect: &str| assert_eq!(elapsed(seconds * 1_000_000), expect);
+        check(0, "less than a second");
         check(1, "1 second");
         check(119, "119 seconds");
         check(120, "2 minutes");
         check(7_200, "2 hours");
         assert_eq!([bytes(512), bytes(40_000), bytes(1_940_000)], ["512 B", "40.0 kB", "1.9 MB"]);
+        assert_eq!([dollars(0.0123), dollars(12.346), dollars(-2.0)], ["$0.0123", "$12.35", "−$2.00"]);
         assert_eq!([share_or_dash(None), share_or_dash(Some(0.825))], ["–", "82.5 %"]);
     }
 }

@@ -19,6 +19,7 @@ mod requests;
 mod session;
 mod sessions;
 mod summary;
+mod term;
 
 use std::time::SystemTime;
 
@@ -35,10 +36,11 @@ pub(crate) fn answer(
     records: &Records,
     path: &str,
     query: &Query,
+    token_price: Option<f64>,
     lost: Option<u64>,
     now: SystemTime,
 ) -> Answer {
-    match found(records, path, query, lost, now) {
+    match found(records, path, query, token_price, lost, now) {
         Ok(answer) => answer,
         Err(Failure::Invalid(invalid)) => notice::invalid(&invalid, path, query),
         Err(Failure::NoRecords(reason)) => notice::no_records(&reason),
@@ -50,6 +52,7 @@ fn found(
     records: &Records,
     path: &str,
     query: &Query,
+    token_price: Option<f64>,
     lost: Option<u64>,
     now: SystemTime,
 ) -> Result<Answer, Failure> {
@@ -58,8 +61,8 @@ fn found(
     if !matches!(kind, "" | "requests" | "endpoints" | "sessions" | "experiments" | "changes") {
         return Err(Failure::NotFound("There is no such page."));
     }
-    let request =
-        PageRequest { selection: Selection::read(query, now)?, reader: records.reader()?, query, lost, now };
+    let (selection, reader) = (Selection::read(query, now)?, records.reader()?);
+    let request = PageRequest { selection, reader, query, token_price, lost, now };
     match (kind, name) {
         ("", "") => overview::page(&request),
         ("requests", "") => requests::page(&request),

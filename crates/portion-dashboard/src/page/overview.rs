@@ -3,12 +3,12 @@
 use maud::html;
 
 use super::frame::{Frame, NavItem};
-use super::{Failure, PageRequest, changes, charts, endpoints, findings, notice, summary};
+use super::{Failure, PageRequest, changes, charts, endpoints, findings, notice, summary, term};
 use crate::answer::Answer;
 use crate::range::micros;
 
 pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
-    let PageRequest { reader, selection, query, lost, now } = request;
+    let PageRequest { reader, selection, query, token_price, lost, now } = request;
     let range = &selection.range;
     let filter = selection.range.filter();
     let total = reader.total(&filter)?;
@@ -18,10 +18,15 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     let sort = endpoints::Sort::read(query)?;
     let findings = findings::list(reader, &traffic, selection)?;
     let plotted = charts::ChartData::read(reader, &filter, range)?;
+    let context = summary::SummaryContext {
+        token_price: *token_price,
+        lost: *lost,
+        is_alert_raised: !alerts.is_empty(),
+    };
     let content = html! {
         h1.unseen { "Overview" }
         (findings::banner(&alerts))
-        (summary::strip(&total, *lost))
+        (summary::strip(&total, context))
         @if total.requests == 0 {
             (notice::no_requests())
         } @else {
@@ -30,6 +35,7 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
         }
         (changes::section(&events, range))
         @if total.requests > 0 { (endpoints::section(&traffic, sort, range)) }
+        (term::list())
     };
     let extra = [("sort", query.get("sort")), ("order", query.get("order"))];
     let frame =

@@ -12,6 +12,8 @@ pub(super) struct PageRequest<'a> {
     pub reader: Reader,
     pub selection: Selection,
     pub query: &'a Query,
+    /// Price of a million input tokens, in US dollars.
+    pub token_price: Option<f64>,
     pub lost: Option<u64>,
     pub now: SystemTime,
 }

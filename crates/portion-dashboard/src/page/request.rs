@@ -8,6 +8,7 @@ use portion_telemetry::show::grouped;
 
 use super::format::{bytes, count_or_dash, duration, elapsed, percent, plural, timestamp};
 use super::frame::{Frame, NavItem};
+use super::term::term;
 use super::{Failure, PageRequest, changes, display_name, endpoint_link, explain, requests};
 use crate::answer::Answer;
 use crate::query::{hex_number, link};
@@ -30,7 +31,7 @@ pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failur
             a href=(request.selection.link("/requests")) { (list_title(&request.selection)) }
         }
         h1 { "Request of " (timestamp(record.at)) }
-        (what_happened(record))
+        (what_happened(record, &request.selection))
         (sizes(record, &related))
         div.columns {
             section aria-labelledby="steps" {
@@ -54,16 +55,16 @@ pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failur
 /// Returns the text of the link back to the list.
 fn list_title(selection: &Selection) -> String {
     let of = selection.of.as_ref().map(display_name).or_else(|| selection.endpoint.clone());
-    let [.., (_, outcome), (_, only)] = selection.which();
-    let which: Vec<&str> = [of.as_deref(), outcome, only].into_iter().flatten().collect();
+    let [.., (_, outcome), (_, only), (_, error)] = selection.which();
+    let which: Vec<&str> = [of.as_deref(), outcome, only, error].into_iter().flatten().collect();
     if which.is_empty() { "All requests".to_owned() } else { format!("Requests: {}", which.join(", ")) }
 }
 
-fn what_happened(record: &Record) -> Markup {
+fn what_happened(record: &Record, selection: &Selection) -> Markup {
     html! {
         p.lead { (requests::outcome(&record.outcome)) " " (explain::outcome(&record.outcome)) }
         @if let Some(error) = record.error.as_deref().filter(|error| *error != ErrorCode::CursorExpired.name()) {
-            p.lead.error { code { (error) } " " (explain::error(error)) }
+            p.lead.error { code { (requests::error_link(error, selection)) } " " (explain::error(error)) }
         }
     }
 }
@@ -75,6 +76,8 @@ fn sizes(record: &Record, related: &[Record]) -> Markup {
         (source.payload_tokens().unwrap_or_default(), record.served_tokens().unwrap_or_default());
     let most = payload.max(served).max(record.budget.unwrap_or_default()).max(1);
     let wide = |tokens: u64| format!("{:.2}%", tokens as f64 / most as f64 * 100.0);
+    // A refused request was not sent to the server, or its result was not served.
+    let no_result = source.payload_tokens().is_none() && source.original_bytes == 0;
     let came = if record.follow_up { "Result it reads from" } else { "From the server" };
     let items = |items: Option<u64>| {
         items.map_or_else(String::new, |items| format!(", {}", plural(items, "item", "items")))
@@ -88,7 +91,8 @@ fn sizes(record: &Record, related: &[Record]) -> Markup {
                 dt { (name) }
                 dd {
                     svg.bar.(class) aria-hidden="true" { rect width=(wide(tokens.unwrap_or_default())) height="100%" {} }
-                    strong { (count_or_dash(tokens)) } " tokens, " (bytes(size)) (items)
+                    @if class == "came" && no_result { "no result" }
+                    @else { strong { (count_or_dash(tokens)) } " tokens, " (bytes(size)) (items) }
                 }
             }
             @if let Some(budget) = record.budget {
@@ -153,7 +157,7 @@ fn facts(record: &Record, configured: &[ConfigApplied]) -> Markup {
     let session = link(&format!("/sessions/{:016x}", record.session), &around.parameters());
     html! {
         dl.facts {
-            dt { "Latency" }
+            dt { (term("Latency")) }
             dd { (duration(record.latency)) ", " (duration(record.overhead)) " of it added by Portion" @if let Some(share) = share { " (" (percent(share)) ")" } }
             dt { "Form" }
             dd { (record.form.as_deref().unwrap_or("–")) }
@@ -161,6 +165,7 @@ fn facts(record: &Record, configured: &[ConfigApplied]) -> Markup {
             dd { @if record.arguments.is_empty() { "none" } @else { @for name in &record.arguments { code { (name) } " " } } }
             dt { "Session" }
             dd { a href=(session) { code { (format!("{:016x}", record.session)) } } }
+            @if let Some(client) = &record.client { dt { (term("Client")) } dd { (client) } }
             dt { "Configuration" }
             dd {
                 @if configured.is_empty() { "version " (record.config) }
@@ -198,8 +203,8 @@ fn follow_ups(record: &Record, related: &[Record], selection: &Selection) -> Mar
             p { (plural(made, "follow-up was", "follow-ups were")) " made"
                 @if failed > 0 { ", " strong.alarm { (failed) " failed" } } "."
                 @if let Some(before) = before.filter(|_| expired) {
-                    " This one came " (elapsed(record.at.saturating_sub(before.at))) " after the previous one: the result had expired (snapshotTtl) or
-                    was evicted to make room (snapshotMemory)."
+                    " This one came " (elapsed(record.at.saturating_sub(before.at))) " after the previous one. The result was no longer kept: its time was
+                    over (snapshotTtl), it made room for others (snapshotMemory), or Portion had been restarted."
                 }
                 @if related.len() == related::MAX_RELATED { " Only the newest " (grouped(related::MAX_RELATED as u64)) " are shown." }
             }

@@ -1,12 +1,14 @@
 //! Page and table of requests.
 
 use maud::{Markup, html};
+use portion_core::error_code::ErrorCode;
 use portion_core::event::Outcome;
 use portion_telemetry::read::{Notable, Record};
 use portion_telemetry::timestamp::rfc3339;
 
 use super::format::{count_or_dash, duration, percent, timestamp};
 use super::frame::{Frame, NavItem};
+use super::term::{self, term};
 use super::{Failure, PageRequest, display_name, endpoint_link, notice};
 use crate::answer::Answer;
 use crate::range::Range;
@@ -24,6 +26,7 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
             @let older = Selection { range: Range { to: Some(rfc3339(end)), ..range.clone() }, ..selection.clone() };
             p { a href=(older.link("/requests")) { "Older" } }
         }
+        (term::list())
     };
     let frame = Frame {
         title: "Requests",
@@ -65,9 +68,22 @@ fn form(selection: &Selection) -> Markup {
                     }
                 }
             }
+            label { "Error code "
+                input name="error" value=[selection.error.as_deref()] placeholder="any" list="codes";
+            }
+            datalist id="codes" {
+                option value="upstream" {}
+                @for code in ErrorCode::all() { option value=(code.name()) {} }
+            }
             button { "Filter" }
         }
     }
+}
+
+/// Renders an error code as a link to the requests with that code.
+pub(super) fn error_link(error: &str, selection: &Selection) -> Markup {
+    let same = Selection { error: Some(error.to_owned()), ..selection.clone() };
+    html! { a.alarm href=(same.link("/requests")) title="Show the requests with this code" { (error) } }
 }
 
 /// Renders an outcome with its colour.
@@ -83,13 +99,13 @@ pub(super) fn table(records: &[Record], selection: &Selection, this: Option<u128
                 thead { tr {
                     th scope="col" { "Time" }
                     th scope="col" { "Endpoint" }
-                    th scope="col" { "Outcome" }
-                    th.n scope="col" { "Upstream" }
-                    th.n scope="col" { "Model" }
-                    th.n scope="col" { "Kept out" }
-                    th.n scope="col" { "Items" }
-                    th.n scope="col" { "Latency" }
-                    th.n scope="col" { "Added" }
+                    th scope="col" { (term("Outcome")) }
+                    th.n scope="col" { (term("Upstream")) }
+                    th.n scope="col" { (term("Model")) }
+                    th.n scope="col" { (term("Kept out")) }
+                    th.n scope="col" { (term("Items")) }
+                    th.n scope="col" { (term("Latency")) }
+                    th.n scope="col" { (term("Added")) }
                     th scope="col" { "Error" }
                 } }
                 tbody { @for record in records { (row(record, selection, this == Some(record.request))) } }
@@ -108,6 +124,7 @@ fn row(record: &Record, selection: &Selection, is_this: bool) -> Markup {
             td data-title="Endpoint" {
                 (endpoint_link(&record.endpoint, &selection.range))
                 @if record.follow_up { " " span.quiet { "follow-up" } }
+                @if let Some(client) = &record.client { " " span.quiet { "by " (client) } }
             }
             td data-title="Outcome" { (outcome(&record.outcome)) }
             td.n data-title="Upstream" { (count_or_dash(record.payload_tokens().filter(|_| !record.follow_up))) }
@@ -116,7 +133,7 @@ fn row(record: &Record, selection: &Selection, is_this: bool) -> Markup {
             td.n data-title="Items" { (count_or_dash(record.items)) }
             td.n data-title="Latency" { (duration(record.latency)) }
             td.n data-title="Added" { (duration(record.overhead)) }
-            td data-title="Error" { @if let Some(error) = &record.error { span.alarm { (error) } } }
+            td data-title="Error" { @if let Some(error) = &record.error { (error_link(error, selection)) } }
         }
     }
 }

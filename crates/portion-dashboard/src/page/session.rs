@@ -28,6 +28,7 @@ pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failur
             p.lead {
                 (plural(records.len() as u64, "request", "requests")) " from " (timestamp(first.at)) " to " (timestamp(last.at))
                 ", " strong { (short(tokens)) } " tokens to the model"
+                @if let Some(client) = records.iter().rev().find_map(|record| record.client.as_ref()) { ", by " strong { (client) } }
                 @if failed > 0 { ", " strong.alarm { (plural(failed, "error", "errors")) } } "."
                 @if records.len() == MAX_SHOWN { " Earlier requests are not shown." }
             }

@@ -7,6 +7,7 @@ use portion_telemetry::show::grouped;
 
 use super::format::{elapsed, plural, short, timestamp};
 use super::frame::{Frame, NavItem};
+use super::term::term;
 use super::{Failure, PageRequest, endpoint_link, notice};
 use crate::answer::Answer;
 use crate::query::{InvalidParameter, link};
@@ -62,12 +63,13 @@ fn table(sessions: &[Session], range: &Range) -> Markup {
             table.sessions {
                 thead { tr {
                     th scope="col" { "Session" }
+                    th scope="col" { (term("Client")) }
                     th scope="col" { "From" }
                     th scope="col" { "Endpoints" }
-                    th scope="col" { "Errors" }
+                    th scope="col" { (term("Errors")) }
                     th.n scope="col" { "Lasted" }
-                    th.n scope="col" { "Requests" }
-                    th.n scope="col" { "Model" }
+                    th.n scope="col" { (term("Requests")) }
+                    th.n scope="col" { (term("Model")) }
                 } }
                 tbody { @for session in sessions { (row(session, range)) } }
             }
@@ -84,6 +86,7 @@ fn row(session: &Session, range: &Range) -> Markup {
     html! {
         tr {
             th scope="row" { a href=(link(&format!("/sessions/{id}"), &range.parameters())) { code { (id) } } }
+            td data-title="Client" { @if let Some(client) = &session.client { (client) } }
             td data-title="From" { (timestamp(session.first)) }
             td data-title="Endpoints" {
                 ul {
@@ -92,7 +95,7 @@ fn row(session: &Session, range: &Range) -> Markup {
                 }
             }
             td data-title="Errors" { (errors(&of)) }
-            td.n data-title="Lasted" { (elapsed(session.last - session.first)) }
+            td.n data-title="Lasted" { @if session.requests > 1 { (elapsed(session.last - session.first)) } @else { "–" } }
             td.n data-title="Requests" {
                 (grouped(session.requests))
                 @let counted = of(|stats| stats.requests);

@@ -1,8 +1,10 @@
 //! Raises an alert when the share of oversized calls exceeds a threshold.
 //!
+//! By default only repeated calls count: those of a session that got an oversized result of the same endpoint before.
 //! Calls are counted as they arrive, so the call that crosses the threshold raises the alert. A separate thread writes
 //! the log, the record and the webhook. It also ends the alert when no more calls arrive.
 
+mod repeats;
 mod watch;
 mod window;
 
@@ -12,7 +14,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
 use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
-pub use watch::{AlertState, MIN_CALLS, Rule, Watch};
+use repeats::Repeats;
+pub use watch::{AlertLevel, AlertState, CountedCalls, MIN_CALLS, Rule, Watch};
 
 /// Name of the alert.
 pub const OVERSIZED: &str = "oversized";
@@ -59,6 +62,8 @@ struct Shared {
 struct Monitor {
     /// `None` while alerts are off.
     watch: Option<Watch>,
+    /// Sessions and endpoints with oversized results a short time ago.
+    repeats: Repeats,
     /// Process number: the upper half of the request numbers of this process.
     process: u64,
     /// Time at which the alert was raised, in microseconds since 1970.
@@ -71,7 +76,8 @@ impl Alarm {
     /// Starts watching by `rule` and calls `notify` for each change, on a separate thread.
     pub fn start(rule: Option<Rule>, notify: impl FnMut(&Change) + Send + 'static) -> Self {
         let watch = rule.map(Watch::new);
-        let monitor = Mutex::new(Monitor { watch, process: 0, since: None, worker: None });
+        let monitor =
+            Mutex::new(Monitor { watch, repeats: Repeats::default(), process: 0, since: None, worker: None });
         let shared = Arc::new(Shared { started: Instant::now(), monitor });
         let worker = Worker::start(&WORKER, Notifier { shared: Arc::clone(&shared), notify });
         let worker = worker
@@ -80,12 +86,12 @@ impl Alarm {
         Self { shared }
     }
 
-    /// Replaces the rule. If the window keeps its length, the counts are kept and compared with the new rule.
+    /// Replaces the rule. If the window keeps its length and counts the same calls, the counts are kept and compared with the new rule.
     /// Otherwise counting restarts and a raised alert ends.
     pub fn set_rule(&self, rule: Option<Rule>) {
         let mut monitor = self.shared.monitor();
         if let (Some(watch), Some(rule)) = (&mut monitor.watch, rule)
-            && watch.rule().window == rule.window
+            && (watch.rule().window, watch.rule().counts) == (rule.window, rule.counts)
         {
             let transition = watch.set_rule(rule);
             return monitor.publish(transition);
@@ -152,10 +158,13 @@ impl<F: FnMut(&Change) + Send + 'static> Handler<Change> for Notifier<F> {
 impl Monitor {
     fn count(&mut self, now: Duration, served: &RequestServed, is_oversized: bool) {
         self.process = (served.request >> 64) as u64;
-        let transition = self.watch.as_mut().and_then(|watch| {
-            let oversized = is_oversized.then_some(&served.endpoint);
-            watch.count(now, oversized)
-        });
+        let Some(watch) = &mut self.watch else { return };
+        let counts = is_oversized
+            && match watch.rule().counts {
+                CountedCalls::Every => true,
+                CountedCalls::Repeated => self.repeats.add(now, watch.rule().window, served),
+            };
+        let transition = watch.count(now, counts.then_some(&served.endpoint));
         self.publish(transition);
     }
 

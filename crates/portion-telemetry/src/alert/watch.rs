@@ -14,10 +14,34 @@ const TOP_ENDPOINTS: usize = 5;
 /// Condition under which the alert is raised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
+    /// Oversized calls that count.
+    pub counts: CountedCalls,
     /// Allowed share of oversized calls, in per cent, 0 to 100.
     pub percent: f64,
     /// Length of the sliding window.
     pub window: Duration,
+}
+
+/// Oversized calls that count towards the alert.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CountedCalls {
+    /// Calls of a session that got an oversized result of the same endpoint before, and that again do not say how
+    /// much they want. The first large result of a session is what Portion is for.
+    #[default]
+    Repeated,
+    /// All calls, the first of a session included.
+    Every,
+}
+
+/// Distance of the counts from the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlertLevel {
+    /// Below half of the threshold, or too few calls.
+    Normal,
+    /// Above half of the threshold.
+    Near,
+    /// The alert is raised.
+    Raised,
 }
 
 /// Counts calls in a sliding window and compares them with a rule.
@@ -35,6 +59,8 @@ pub struct AlertState {
     pub rule: Rule,
     /// The alert is raised.
     pub raised: bool,
+    /// Distance from the threshold.
+    pub level: AlertLevel,
     /// Calls in the window whose payload size is known.
     pub requests: u64,
     /// Oversized calls among them.
@@ -45,7 +71,8 @@ pub struct AlertState {
 
 impl Default for Rule {
     fn default() -> Self {
-        Self { percent: DEFAULT_SHARE * 100.0, window: Duration::from_mins(5) }
+        let counts = CountedCalls::default();
+        Self { counts, percent: DEFAULT_SHARE * 100.0, window: Duration::from_mins(5) }
     }
 }
 
@@ -85,7 +112,14 @@ impl Watch {
     pub fn state(&self) -> AlertState {
         let Counted { requests, oversized } = self.window.counted();
         let Self { rule, raised, .. } = *self;
-        AlertState { rule, raised, requests, oversized, endpoints: self.window.endpoints(TOP_ENDPOINTS) }
+        let is_near = requests >= MIN_CALLS && oversized as f64 * 200.0 > rule.percent * requests as f64;
+        let level = match (raised, is_near) {
+            (true, _) => AlertLevel::Raised,
+            (false, true) => AlertLevel::Near,
+            (false, false) => AlertLevel::Normal,
+        };
+        let endpoints = self.window.endpoints(TOP_ENDPOINTS);
+        AlertState { rule, raised, level, requests, oversized, endpoints }
     }
 
     /// Raises the alert above the threshold and ends it at four fifths of the threshold, so a share in between changes
@@ -103,6 +137,17 @@ impl Watch {
     }
 }
 
+impl AlertLevel {
+    /// Returns the name in `/health`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Near => "near",
+            Self::Raised => "raised",
+        }
+    }
+}
+
 impl AlertState {
     /// Share of oversized calls, 0 to 1. `None` without calls.
     pub fn share(&self) -> Option<f64> {
@@ -114,7 +159,11 @@ impl AlertState {
         let Self { rule, requests, oversized, endpoints, .. } = self;
         let window = humantime::format_duration(rule.window).to_string().replace(' ', "");
         let share = self.share().unwrap_or_default() * 100.0;
-        let summary = format!("{share:.1} % of {requests} calls in {window} had results above the budget");
+        let what = match rule.counts {
+            CountedCalls::Repeated => "asked again for a result above the budget",
+            CountedCalls::Every => "had results above the budget",
+        };
+        let summary = format!("{share:.1} % of {requests} calls in {window} {what}");
         if !self.raised {
             return format!("{summary}: the alert is over.");
         }

@@ -21,6 +21,8 @@ pub struct Filter {
     pub of: Option<Endpoint>,
     /// Outcome of the request.
     pub outcome: Option<Outcome>,
+    /// Code of the error of the reply.
+    pub error: Option<String>,
     /// Arm of an experiment.
     pub arm: Option<ExperimentArm>,
     /// Session hash.
@@ -51,6 +53,9 @@ impl Filter {
         }
         if let Some(outcome) = self.outcome {
             add("outcome = ?", Value::Text(outcome.name().to_owned()));
+        }
+        if let Some(error) = &self.error {
+            add("error = ?", Value::Text(error.clone()));
         }
         if let Some(arm) = self.arm {
             add("arm = ?", Value::Text(arm.name().to_owned()));
@@ -84,9 +89,25 @@ impl Filter {
 
     /// Returns true if only times and endpoints are restricted.
     pub(super) fn selects_by_time_and_endpoint_only(&self) -> bool {
-        let Self { since: _, until: _, endpoint: _, of: _, outcome, arm, session, request, origin, limit: _ } =
-            self;
-        outcome.is_none() && arm.is_none() && session.is_none() && request.is_none() && origin.is_none()
+        let Self {
+            since: _,
+            until: _,
+            endpoint: _,
+            of: _,
+            outcome,
+            error,
+            arm,
+            session,
+            request,
+            origin,
+            limit: _,
+        } = self;
+        outcome.is_none()
+            && error.is_none()
+            && arm.is_none()
+            && session.is_none()
+            && request.is_none()
+            && origin.is_none()
     }
 
     /// Returns true if all endpoints are selected.

@@ -8,11 +8,16 @@ use crate::record::count;
 /// Maximum number of requests of a session in its statistics, the newest first.
 const MAX_COUNTED: u64 = 1_000;
 
+/// Number of requests of a session that are searched for the name of its client, the newest first.
+const MAX_SEARCHED: i64 = 100;
+
 /// Requests of a session in a time range.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
     /// Session hash.
     pub session: u64,
+    /// Name that its client gave itself.
+    pub client: Option<String>,
     /// Time of the first request in the range, in microseconds since 1970.
     pub first: u64,
     /// Time of the last request in the range, in microseconds since 1970.
@@ -32,6 +37,7 @@ impl Reader {
     pub fn sessions(&self, filter: &Filter, skip: usize) -> Result<Vec<Session>, ReadError> {
         let mut sessions = found(&self.connection, filter, skip)?;
         for session in &mut sessions {
+            session.client = client(&self.connection, session)?;
             session.traffic = self.endpoints(&newest(&self.connection, filter, session)?)?;
         }
         Ok(sessions)
@@ -47,9 +53,18 @@ fn found(connection: &Connection, filter: &Filter, skip: usize) -> Result<Vec<Se
     let rows = statement.query_map(params![times.start, times.end, filter.sql_limit(), skip], |row| {
         let session = row.get::<_, i64>(0)? as u64;
         let (first, last, requests) = (count(row, 1)?, count(row, 2)?, count(row, 3)?);
-        Ok(Session { session, first, last, requests, traffic: Vec::new() })
+        Ok(Session { session, first, last, requests, ..Session::default() })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Reads the client of a session from the newest of its last requests that names one.
+fn client(connection: &Connection, session: &Session) -> Result<Option<String>, ReadError> {
+    let sql = "SELECT client FROM (SELECT client FROM requests INDEXED BY requests_session WHERE session = ? AND at <= ?
+               ORDER BY at DESC LIMIT ?) WHERE client IS NOT NULL LIMIT 1";
+    let last = i64::try_from(session.last).unwrap_or(i64::MAX);
+    let values = params![session.session as i64, last, MAX_SEARCHED];
+    Ok(connection.query_row(sql, values, |row| row.get(0)).optional()?.flatten())
 }
 
 /// Returns a filter for the newest requests of a session.

@@ -67,6 +67,7 @@ pub(super) const REQUESTS: &[Column<Record>] = &[
         Cell::maybe(record.shadow.as_ref(), |shadow| Cell::Count(shadow.bytes))
     }),
     Column::both("session", "session", |record| Cell::text(format!("{:016x}", record.session))),
+    Column::machine("client", |record| Cell::maybe(record.client.clone(), Cell::Text)),
     Column::machine("configVersion", |record| Cell::Count(record.config)),
     Column::machine("counter", |record| Cell::text(&record.counter)),
     Column::machine("origin", |record| {

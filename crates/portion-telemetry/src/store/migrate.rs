@@ -3,11 +3,12 @@
 use rusqlite::{Connection, Result, TransactionBehavior};
 
 /// Statements that turn version n into version n + 1.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/0001-requests.sql"),
     include_str!("migrations/0002-configurations.sql"),
     include_str!("migrations/0003-origins.sql"),
     include_str!("migrations/0004-rollups.sql"),
+    include_str!("migrations/0005-clients.sql"),
 ];
 
 /// Schema version that this program reads and writes.

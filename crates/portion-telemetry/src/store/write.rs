@@ -20,8 +20,8 @@ const DUPLICATE_WINDOW: Duration = Duration::from_mins(1);
 
 const REQUEST: &str = "INSERT INTO requests (request, at, endpoint, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
-    latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config, origin, counter, trace)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config, origin, counter, trace, client)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 impl Store {
     /// Writes a batch of events: all of them or none.
@@ -99,6 +99,7 @@ impl<'a> Requests<'a> {
             served.origin.map(|origin| origin as i64),
             served.counter,
             served.trace.map(traced),
+            served.client.as_deref(),
         ])?;
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
-use portion_telemetry::alert::{Alarm, AlertState, MIN_CALLS, Rule, Watch};
+use portion_telemetry::alert::{Alarm, AlertLevel, AlertState, CountedCalls, MIN_CALLS, Rule, Watch};
 use proptest::prelude::*;
 
 use crate::sample::{LONG, Place, page};
@@ -82,6 +82,11 @@ fn expect(raised: bool, requests: u64, oversized: u64) -> bool {
     }
 }
 
+/// The default rule, for all calls.
+fn every() -> Rule {
+    Rule { counts: CountedCalls::Every, ..Rule::default() }
+}
+
 /// So many calls within a moment, the oversized ones last.
 fn after(small: u64, oversized: u64) -> AlertState {
     let mut watch = Watch::new(Rule::default());
@@ -104,6 +109,28 @@ fn five_per_cent_is_not_above_five_per_cent() {
     check(18, 2, true);
     check(950, 50, false);
     check(949, 51, true);
+}
+
+#[test]
+fn half_of_the_threshold_is_near() {
+    let check =
+        |small, oversized, level| assert_eq!(after(small, oversized).level, level, "{small}, {oversized}");
+    check(39, 1, AlertLevel::Normal);
+    check(38, 1, AlertLevel::Near);
+    check(95, 5, AlertLevel::Near);
+    check(94, 6, AlertLevel::Raised);
+    check(0, 19, AlertLevel::Normal);
+}
+
+#[test]
+fn by_default_only_what_is_asked_again_counts() {
+    let alarm = Alarm::start(Some(Rule::default()), |_| {});
+    let state = || alarm.state().map(|(state, _)| (state.requests, state.oversized, state.raised));
+    let call = |session| RequestServed { session, arguments: Vec::new(), ..page(0) };
+    (0..30).for_each(|session| alarm.observe(Event::RequestServed(Arc::new(call(session)))));
+    assert_eq!(state(), Some((30, 0, false)), "the first large list of each session");
+    (0..2).for_each(|session| alarm.observe(Event::RequestServed(Arc::new(call(session)))));
+    assert_eq!(state(), Some((32, 2, true)), "two sessions ask again");
 }
 
 #[test]
@@ -135,7 +162,7 @@ fn it_is_over_when_its_cause_is_too_old() {
 #[test]
 fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
     let (told, changes) = channel();
-    let alarm = Alarm::start(Some(Rule::default()), move |change| drop(told.send(change.clone())));
+    let alarm = Alarm::start(Some(every()), move |change| drop(told.send(change.clone())));
     let small = RequestServed { original_tokens: Some(10), ..page(0) };
     let calls = (0..94).map(|_| small.clone()).chain((0..8).map(page));
     let process = 7;
@@ -166,7 +193,7 @@ fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
 #[test]
 fn another_share_is_held_against_what_was_counted() {
     let (told, changes) = channel();
-    let rule = |percent| Some(Rule { percent, window: Duration::from_hours(1) });
+    let rule = |percent| Some(Rule { counts: CountedCalls::Every, percent, window: Duration::from_hours(1) });
     let alarm = Alarm::start(rule(60.0), move |change| {
         let _ = told.send((change.alerted.is_raised, change.state.rule.percent, change.state.requests));
     });
@@ -184,7 +211,7 @@ fn another_share_is_held_against_what_was_counted() {
             assert_eq!(changes.recv_timeout(LONG), Ok((raised, percent, 40)));
         }
     }
-    alarm.set_rule(Some(Rule { percent: 5.0, window: Duration::from_mins(1) }));
+    alarm.set_rule(Some(Rule { percent: 5.0, window: Duration::from_mins(1), ..every() }));
     assert_eq!(changes.recv_timeout(LONG), Ok((false, 5.0, 40)), "another window counts anew");
     assert_eq!(alarm.state().map(|(state, _)| state.requests), Some(0));
 }
@@ -192,7 +219,7 @@ fn another_share_is_held_against_what_was_counted() {
 #[test]
 fn an_alert_is_over_where_nothing_more_comes() {
     let (told, changes) = channel();
-    let rule = Rule { window: Duration::from_millis(300), ..Rule::default() };
+    let rule = Rule { window: Duration::from_millis(300), ..every() };
     let alarm = Alarm::start(Some(rule), move |change| {
         let _ = told.send(change.alerted.is_raised);
     });

@@ -48,6 +48,7 @@ fn expected(served: &RequestServed) -> Record {
             overhead: shadow.overhead,
         }),
         session: served.session,
+        client: served.client.as_deref().map(str::to_owned),
         config: served.config,
         tokens_per_item: match (served.estimated_tokens, served.items) {
             (Some(tokens), Some(items)) if items > 0 => Some(tokens as f64 / items as f64),

@@ -67,6 +67,7 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
         "alerts": watched.as_ref().map_or(json!([]), |(standing, since)| json!([{
             "alert": OVERSIZED,
             "raised": standing.raised,
+            "level": standing.level.name(),
             "since": since,
             "endpoints": oversized_endpoints(standing),
         }])),

@@ -75,15 +75,17 @@ fn metric_families(setup: &Setup) -> Vec<Family> {
 }
 
 fn alert_families(setup: &Setup) -> Vec<Family> {
-    let [mut active, mut share] = [&names::ALERT_ACTIVE, &names::WINDOW_SHARE].map(Family::new);
+    let [mut active, mut share, mut threshold] =
+        [&names::ALERT_ACTIVE, &names::WINDOW_SHARE, &names::ALERT_THRESHOLD].map(Family::new);
     let alert = || vec![(names::ALERT, OVERSIZED.to_owned())];
     if let Some((standing, _)) = setup.alarm().state() {
         active.push(alert(), standing.raised);
+        threshold.push(alert(), standing.rule.percent / 100.0);
         if let Some(is) = standing.share() {
             share.push(alert(), is);
         }
     }
-    vec![active, share, Family::of(&names::WEBHOOKS_FAILED, setup.webhook_failure_count())]
+    vec![active, share, threshold, Family::of(&names::WEBHOOKS_FAILED, setup.webhook_failure_count())]
 }
 
 fn seconds(time: SystemTime) -> f64 {

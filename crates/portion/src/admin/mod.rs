@@ -54,7 +54,8 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
     };
     let recording = Arc::clone(setup);
     let lost = Box::new(move || recording.config_and_recorder_status().1.map(|records| records.dropped));
-    let dashboard = Arc::new(DashboardBackend::new(setup.config.telemetry(user_dirs::telemetry_file), lost));
+    let records = setup.config.telemetry(user_dirs::telemetry_file);
+    let dashboard = Arc::new(DashboardBackend::new(records, setup.config.token_price(), lost));
     let pages = vec![
         ("/".to_owned(), dashboard as Arc<dyn Backend>),
         page("/health", "application/json", health::health),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use portion_config::key::parse_socket_address;
 use portion_config::{Config, find, user_dirs};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::PrincipalResolver;
@@ -36,7 +37,7 @@ While portion serve runs, its --admin address serves the same page.";
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
     /// Address to listen on; port 0: any free port
-    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
+    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS, value_parser = parse_socket_address)]
     listen: SocketAddr,
     /// Open the page in a browser
     #[arg(long)]
@@ -70,7 +71,8 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
         format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;
     let address = listener.local_addr()?;
-    let dashboard: Arc<dyn Backend> = Arc::new(DashboardBackend::new(file, Box::new(|| None)));
+    let dashboard: Arc<dyn Backend> =
+        Arc::new(DashboardBackend::new(file, config.token_price(), Box::new(|| None)));
     let guard = OriginGuard::new(address, config.allow_hosts(), config.allow_origins());
     let principals = PrincipalResolver::new(random_secret()?, Vec::new());
     let limits = HttpLimits::default().with_max_body_bytes(MAX_REQUEST_BYTES);

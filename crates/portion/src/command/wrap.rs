@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use portion_config::LoginConfig;
+use portion_config::key::parse_socket_address;
 use portion_core::cursor::Scope;
 use portion_gateway::session::ClientSession;
 use portion_mcp::front::stdio::StdioFront;
@@ -74,7 +75,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "URL", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
     upstream: Option<String>,
     /// Serve health, metrics and the dashboard at this address
-    #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS)]
+    #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS,
+        value_parser = parse_socket_address)]
     admin: Option<std::net::SocketAddr>,
     /// Allow an --admin address that other machines can reach
     #[arg(id = "insecure_here", long = "insecure", requires = "admin_here")]

@@ -41,7 +41,7 @@ async fn no_page_scrolls_sideways() -> Outcome<()> {
     let chromium = Chromium::start().await?;
     let (portion, pages) = everything(&chromium).await?;
     for (name, path) in &pages {
-        for width in [320, 400, 768, 1280, 1920] {
+        for width in [320, 400, 800, 1280, 1920] {
             chromium.size(width, 900).await?;
             chromium.visit(&format!("{}{path}", portion.url)).await?;
             let script = "const page = document.documentElement;
@@ -49,7 +49,10 @@ async fn no_page_scrolls_sideways() -> Outcome<()> {
                               it.getBoundingClientRect().right > innerWidth + 1 && !it.closest('.scroll'));
                           // Nor does a table where there is room for one.
                           wide.push(...[...document.querySelectorAll('.scroll:has(> :is(.requests, .sessions, .endpoints))')].filter(it =>
-                              (innerWidth <= 760 || innerWidth >= 1280) && it.scrollWidth > it.clientWidth));
+                              (innerWidth <= 900 || innerWidth >= 1280) && it.scrollWidth > it.clientWidth));
+                          // A card shows all of its text.
+                          wide.push(...[...document.querySelectorAll('.figures > div, .figures dt, .figures dd')].filter(it =>
+                              it.scrollWidth > it.clientWidth + 1));
                           return [page.scrollWidth - page.clientWidth, wide.slice(0, 3).map(it => it.outerHTML.slice(0, 90))]";
             let found = chromium.run(script).await?;
             assert_eq!(found, json!([0, []]), "{name} at {width}");

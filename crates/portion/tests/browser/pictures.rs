@@ -13,7 +13,7 @@ async fn pictures_are_taken() -> Outcome<()> {
     std::fs::create_dir_all(&folder)?;
     for scheme in ["light", "dark"] {
         chromium.scheme(scheme).await?;
-        for width in [1280, 400] {
+        for width in [1280, 800, 400] {
             chromium.size(width, 900).await?;
             for (name, path) in &pages {
                 chromium.visit(&format!("{}{path}", portion.url)).await?;

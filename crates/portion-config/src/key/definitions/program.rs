@@ -156,6 +156,16 @@ pub(super) static KEYS: &[Key] = &[
         ..LOG
     },
     Key {
+        name: "tokenPrice",
+        kind: ValueKind::Price,
+        keywords: &["none"],
+        default: "none",
+        value_name: "DOLLARS",
+        doc: "Price of a million input tokens in US dollars: the dashboard shows what the tokens cost, and what was \
+              saved",
+        ..LOG
+    },
+    Key {
         name: "otlp",
         kind: ValueKind::Url,
         keywords: &["off", "auto"],
@@ -199,6 +209,15 @@ pub(super) static KEYS: &[Key] = &[
         value_name: "PERCENT",
         doc: "Percent of calls with results above the budget that raises an alert, from twenty calls on; \
               off: no alerts",
+        ..ALERTS
+    },
+    Key {
+        name: "alertOn",
+        kind: ValueKind::Choice(&["repeated", "every"]),
+        default: "repeated",
+        value_name: "CALLS",
+        doc: "Oversized calls that the alert counts: repeated (a session asks an endpoint again without limit or \
+              fields) or every (the first of a session too)",
         ..ALERTS
     },
     Key {

@@ -14,6 +14,7 @@ use crate::reference::Secret;
 use crate::value::Value;
 pub use invalid_value::InvalidValue;
 use pushdown::parse_pushdown;
+pub use scalar::parse_socket_address;
 use scalar::{
     parse_address, parse_choice, parse_command_line, parse_cursor_keys, parse_duration, parse_size,
     parse_store, parse_token_hashes, parse_tool_name, parse_url,
@@ -33,6 +34,8 @@ pub enum ValueKind {
     Percent,
     /// A factor for token counts.
     Factor,
+    /// A price in US dollars.
+    Price,
     /// A size in bytes, in this range.
     Size(u64, u64),
     /// A duration, in seconds, in this range.
@@ -111,6 +114,7 @@ impl ValueKind {
             Self::Fraction => "a number above 0 and at most 1".into(),
             Self::Percent => "a percentage from 0 to 100".into(),
             Self::Factor => format!("a number from {} to {}", Factor::MIN, Factor::MAX),
+            Self::Price => "a price from 0".into(),
             Self::Size(0, u64::MAX) => "a size".into(),
             Self::Size(least, u64::MAX) => format!("a size from {}", Value::Size(least)),
             Self::Size(least, most) => {
@@ -156,7 +160,7 @@ impl ValueKind {
         }
         let one = |result: Result<Value, InvalidValue>| result.map_err(|wrong| vec![wrong]);
         match self {
-            Self::Integer(..) | Self::Fraction | Self::Percent | Self::Factor => {
+            Self::Integer(..) | Self::Fraction | Self::Percent | Self::Factor | Self::Price => {
                 one(self.parse_number(node, text, plain, default))
             }
             Self::Size(least, most) => one(parse_size(node, text, least, most)),

@@ -1,6 +1,6 @@
 //! Parses values that are one text: numbers, sizes, durations, words.
 
-use std::net::SocketAddr;
+use std::net::{AddrParseError, SocketAddr};
 use std::time::Duration;
 
 use portion_policy::access::TokenHash;
@@ -55,6 +55,8 @@ impl ValueKind {
                 Some(factor) => Ok(Value::Number(factor.as_f64())),
                 None => out(if number < Factor::MIN { "is too small" } else { "is too large" }),
             },
+            Self::Price if number >= 0.0 => Ok(Value::Number(number)),
+            Self::Price => out("is too small"),
             Self::Fraction => out("is out of range"),
             _ => out("is not a percentage"),
         }
@@ -142,13 +144,18 @@ pub(super) fn parse_token_hashes<'a>(
 }
 
 /// Parses an IP address and a port. `localhost:PORT` and `:PORT` are at the loopback address.
-pub(super) fn parse_address(node: &Node, text: &str) -> Result<Value, InvalidValue> {
-    let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':'));
-    let address: Result<SocketAddr, _> = match port {
+///
+/// # Errors
+/// The text is no address.
+pub fn parse_socket_address(text: &str) -> Result<SocketAddr, AddrParseError> {
+    match text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')) {
         Some(port) => format!("127.0.0.1:{port}").parse(),
         None => text.parse(),
-    };
-    address.map(|address| Value::Text(address.to_string())).map_err(|_| {
+    }
+}
+
+pub(super) fn parse_address(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+    parse_socket_address(text).map(|address| Value::Text(address.to_string())).map_err(|_| {
         InvalidValue::new(
             node,
             "is not an address",

@@ -66,6 +66,9 @@ impl McpProcessor {
         let (holder, key) = if begins { (envelope.params, "clientInfo") } else { (meta, CLIENT_INFO_KEY) };
         let info = holder.and_then(|holder| walk::member_value(text, holder, key));
         let name = info.and_then(|info| walk::string_member(text, info, "name"));
+        if let Some(name) = &name {
+            self.session.set_client_name(name);
+        }
         if name.is_none()
             && let Some(client) = self.client.get()
         {

@@ -53,7 +53,7 @@ enum ConfigCommand {
     Schema,
     /// Show what another file would change
     Diff(diff::Options),
-    /// List the versions of the file that were in force, newest first
+    /// List the versions of the file that were in force and what each changed, newest first
     History,
     /// Restore a version of the file; running processes apply it at once
     Rollback {

@@ -13,14 +13,28 @@ use crate::command::CommandResult;
 
 pub(super) fn list(named: Option<&Path>) -> CommandResult {
     let file = require_file(named)?;
-    let versions = open_history(&file)?.list()?;
+    let history = open_history(&file)?;
+    let versions = history.list()?;
     if versions.is_empty() {
         return Err(format!("no version of {} has been in force yet", file.display()).into());
     }
+    // A version that can no longer be read has no changes that can be listed.
+    let load = |number| {
+        let text = history.text(number).ok()?;
+        let sources = Sources { file: Some((file.clone(), text)), ..sources(None).unwrap_or_default() };
+        Config::load(&sources, number).ok().map(|(config, _)| config)
+    };
     let mut out = String::new();
-    for Version { number, at, sha256, bytes, .. } in versions.iter().rev() {
+    for (index, Version { number, at, sha256, bytes, .. }) in versions.iter().enumerate().rev() {
         let at = humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_micros(*at));
         let _ = writeln!(out, "{number:>5}  {at}  {bytes:>7} bytes  {}", &sha256[..sha256.len().min(12)]);
+        let earlier = index.checked_sub(1).map(|earlier| versions[earlier].number);
+        if let Some((before, after)) = earlier.and_then(load).zip(load(*number)) {
+            let changes = format_changes(&diff(&before, &after));
+            for line in changes.lines() {
+                let _ = writeln!(out, "       {line}");
+            }
+        }
     }
     print(&out)
 }
