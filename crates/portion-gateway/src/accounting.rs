@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use portion_core::cursor::SnapshotId;
 use portion_core::error_code::ErrorCode;
 use portion_core::event::{Event, Observer, Outcome, RequestServed, ShadowResult};
-use portion_core::render::Portion;
+use portion_core::render::{Portion, PortionKind};
 use portion_core::snapshot::{Part, Snapshot, Structure};
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
@@ -336,15 +336,15 @@ fn uniform_hash(number: u64) -> f64 {
 }
 
 /// Returns the outcome of a rendered reply, by the kind of its portion.
-pub(crate) fn outcome_for(kind: &str, request: &Request) -> Outcome {
+pub(crate) fn outcome_for(kind: PortionKind, request: &Request) -> Outcome {
     match kind {
-        "query" => Outcome::Queried,
-        "raw" => Outcome::Raw,
-        "page" => Outcome::Paginated,
-        "chunk" | "range" => Outcome::Chunked,
-        _ if request.has_selection() => Outcome::Projected,
-        "summary" => Outcome::Summarized,
-        _ => Outcome::Untouched,
+        PortionKind::Query => Outcome::Queried,
+        PortionKind::Raw => Outcome::Raw,
+        PortionKind::Page => Outcome::Paginated,
+        PortionKind::Chunk | PortionKind::Range => Outcome::Chunked,
+        PortionKind::Summary | PortionKind::Whole if request.has_selection() => Outcome::Projected,
+        PortionKind::Summary => Outcome::Summarized,
+        PortionKind::Whole => Outcome::Untouched,
     }
 }
 

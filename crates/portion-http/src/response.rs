@@ -9,7 +9,7 @@ use http::header::{
 };
 use http::{Response, StatusCode};
 use portion_core::policy::MetadataStyle;
-use portion_core::render::Portion;
+use portion_core::render::{Portion, PortionKind};
 use portion_gateway::call::Fault;
 use portion_json::scan::quote;
 use serde::de::IgnoredAny;
@@ -76,7 +76,7 @@ pub(crate) fn portion_response(
     }
     // A cursor belongs to one caller and expires, so that neither a shared nor a private cache may keep it.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
-    add_header(headers, "x-portion-kind", portion.kind());
+    add_header(headers, "x-portion-kind", portion.kind().name());
     if let Some(cursor) = portion.start_cursor() {
         add_header(headers, "x-portion-cursor", cursor.as_str());
     }
@@ -157,7 +157,7 @@ fn write_body(portion: &Portion, style: MetadataStyle) -> WrittenBody {
         return WrittenBody { json: text.to_owned(), has_notice: true };
     };
     // A piece of a document may look like JSON by accident.
-    let is_document = matches!(portion.kind(), "page" | "summary" | "query" | "whole");
+    let is_document = !matches!(portion.kind(), PortionKind::Chunk | PortionKind::Range | PortionKind::Raw);
     match first_byte(text).filter(|_| is_document && is_json(text)) {
         Some(b'{') => WrittenBody { json: merge_notice(text, notice, style), has_notice: true },
         Some(b'[') => WrittenBody { json: text.to_owned(), has_notice: false },

@@ -6,7 +6,7 @@ use super::budget::RemainingBudget;
 use super::cost_estimate::CostEstimate;
 use super::envelope;
 use super::notice::{Detail, Notice, NoticeText};
-use super::portion::{PieceBody, Portion};
+use super::portion::{PieceBody, Portion, PortionKind};
 use super::reply_limits::ReplyLimits;
 use super::structured::{self, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
@@ -194,7 +194,7 @@ impl RenderedFacts {
         Self {
             stages: rendering.map(|rendering| rendering.stages.clone()).unwrap_or_default(),
             whole_value: rendering
-                .filter(|rendering| is_enveloped && rendering.kind == "whole" && rendering.is_json)
+                .filter(|rendering| is_enveloped && rendering.kind == PortionKind::Whole && rendering.is_json)
                 .map(|rendering| rendering.body.clone()),
             total_count: rendering.and_then(|rendering| rendering.total_count),
             dropped_count: count("dropped").unwrap_or_default(),

@@ -6,6 +6,7 @@ use portion_tokens::estimate_size;
 use serde_json::Value;
 
 use super::budget::RemainingBudget;
+use super::portion::PortionKind;
 use super::rendering::{RenderTarget, Rendering, max_name_chars, name_list};
 use crate::cursor::PartOffset;
 use crate::snapshot::LineIndex;
@@ -40,7 +41,10 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         max_bytes: room.bytes,
     };
     let end = if from < to { cut(text, from, to, index.chunker, &limits) } else { to };
-    let mut drawn = Rendering::new(if range { "range" } else { "chunk" }, text[from..end].to_owned());
+    let mut drawn = Rendering::new(
+        if range { PortionKind::Range } else { PortionKind::Chunk },
+        text[from..end].to_owned(),
+    );
     drawn.next = (end < to).then_some(PartOffset::Byte(end as u32));
     // Reported once, with the first chunk.
     let goes_on = usual && drawn.next.is_some() && spot.is_first();

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::exempt::is_exempt;
+use super::portion::PortionKind;
 use super::walk::ReplyContent;
 use crate::describe::{self, FieldPreferences};
 use crate::snapshot::{Snapshot, Structure};
@@ -83,7 +84,10 @@ impl Description {
 
     /// Returns true if the reply shows only a part of what is described.
     pub(super) fn describes(&self, channel: &ReplyContent<'_>) -> bool {
-        let of_it = |part, kind| part == self.part_index && matches!(kind, "page" | "chunk" | "summary");
+        let of_it = |part, kind| {
+            part == self.part_index
+                && matches!(kind, PortionKind::Page | PortionKind::Chunk | PortionKind::Summary)
+        };
         channel.notice_part.as_ref().is_some_and(|shaped| {
             let drawn = &shaped.rendering;
             of_it(shaped.part_index, drawn.kind) && (drawn.next.is_some() || drawn.omits_content())

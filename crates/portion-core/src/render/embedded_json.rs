@@ -2,6 +2,7 @@
 //! Also reports how it was found.
 
 use super::budget::RemainingBudget;
+use super::portion::PortionKind;
 use super::rendering::{RenderTarget, Rendering};
 use super::subject::{render_subject, render_whole_if_small};
 use super::walk::{PartWalk, ReplyContent};
@@ -14,7 +15,8 @@ const BUDGET_SHARES: [usize; 6] = [16, 14, 12, 10, 7, 4];
 impl<'a> PartWalk<'a> {
     /// Returns how the shown JSON was found in a text, if it was.
     pub(super) fn read_as(&self, channel: &ReplyContent<'_>) -> Option<&'a str> {
-        let shaped = channel.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != "raw")?;
+        let shaped =
+            channel.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != PortionKind::Raw)?;
         let origin = self.snapshot.parts().get(shaped.part_index)?.json_origin.as_ref()?;
         let told = match &self.request.view.target {
             // Values inside it are reported only if they are shown differently from the source.
@@ -22,7 +24,7 @@ impl<'a> PartWalk<'a> {
                 origin.has_replacements && *node.source != *node.subject.text
             }
             // An unchanged text needs no such report.
-            _ => shaped.rendering.kind != "whole" && self.request.start.offset.is_start(),
+            _ => shaped.rendering.kind != PortionKind::Whole && self.request.start.offset.is_start(),
         };
         told.then_some(origin.description.as_str())
     }
@@ -44,7 +46,7 @@ fn render_source_text(part: &Part) -> Rendering {
     // An object or a string is JSON, whatever it contains.
     Rendering {
         is_json: part.enclosing_string().is_some(),
-        ..Rendering::new("whole", part.text().to_owned())
+        ..Rendering::new(PortionKind::Whole, part.text().to_owned())
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::exempt::shows_part;
 use super::notice::nest_under_meta;
-use super::portion::{Piece, PieceBody};
+use super::portion::{Piece, PieceBody, PortionKind};
 use super::rendering::{PageParts, Rendering};
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::{EnvelopeMode, MetadataStyle};
@@ -34,7 +34,7 @@ pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: Metada
     let body = || if drawn.is_json { drawn.body.clone() } else { quote(&drawn.body) };
     let mut members = Vec::new();
     match drawn.kind {
-        "page" => {
+        PortionKind::Page => {
             let PageParts { items, outer_members: beside } = drawn
                 .page_parts
                 .clone()
@@ -48,7 +48,7 @@ pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: Metada
             members.push(next_or_null());
             members.push(member("meta", &told));
         }
-        "summary" => {
+        PortionKind::Summary => {
             members.push(member("summary", &body()));
             members.extend(next);
             members.push(member("meta", &Value::Object(meta).to_string()));

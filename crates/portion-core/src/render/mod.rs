@@ -67,7 +67,7 @@ mod whole;
 pub use context::Context;
 pub use exempt::is_exempt;
 pub use follow_up_call::FollowUpCall;
-pub use portion::{Piece, PieceBody, Portion};
+pub use portion::{Piece, PieceBody, Portion, PortionKind};
 pub use rank::rank;
 
 use crate::policy::MetadataMode;

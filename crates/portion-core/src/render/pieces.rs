@@ -1,6 +1,6 @@
 //! Converts rendered parts into the pieces of a reply.
 
-use super::portion::{Piece, PieceBody};
+use super::portion::{Piece, PieceBody, PortionKind};
 use super::rendering::Rendering;
 use super::walk::PartWalk;
 use crate::snapshot::{Part, cell_spans};
@@ -41,7 +41,7 @@ pub(super) fn base64_piece(part: &Part, drawn: &Rendering, mime: &str) -> Piece 
 /// Returns the pieces of a rendered part: one, or one per item if the upstream gave each item a block of its
 /// own.
 pub(super) fn rendering_pieces(part: &Part, drawn: &Rendering) -> Vec<Piece> {
-    if part.item_blocks && drawn.kind == "page" && !drawn.is_dense() {
+    if part.item_blocks && drawn.kind == PortionKind::Page && !drawn.is_dense() {
         let item = |(i, item): (usize, &str)| Piece {
             address: format!("{}/{i}/text", part.address),
             body: PieceBody::Text(item.to_owned()),
@@ -64,8 +64,8 @@ pub(super) fn rendering_pieces(part: &Part, drawn: &Rendering) -> Vec<Piece> {
 fn has_part_type(part: &Part, drawn: &Rendering) -> bool {
     // JSON that was found in a Markdown text is not Markdown.
     if part.json_origin.is_some() {
-        return drawn.kind == "whole";
+        return drawn.kind == PortionKind::Whole;
     }
     let json = part.label.mime_type.as_ref().is_some_and(|mime| mime.contains("json"));
-    drawn.is_json || drawn.kind != "raw" && !json
+    drawn.is_json || drawn.kind != PortionKind::Raw && !json
 }

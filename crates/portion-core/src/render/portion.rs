@@ -18,7 +18,7 @@ pub struct Portion {
     pub(super) start_cursor: Option<CursorToken>,
     pub(super) tokens: usize,
     pub(super) charged_cursors: Vec<CursorToken>,
-    pub(super) kind: &'static str,
+    pub(super) kind: PortionKind,
     pub(super) stages: Vec<&'static str>,
     pub(super) dropped_count: usize,
     pub(super) served_count: Option<usize>,
@@ -26,6 +26,41 @@ pub struct Portion {
     pub(super) pagination: Option<Pagination>,
     pub(super) next_position: Option<Position>,
     pub(super) notice_extras: Option<String>,
+}
+
+/// Kind of a portion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortionKind {
+    /// Items of a list.
+    Page,
+    /// The highest-ranked fields of an object.
+    Summary,
+    /// Lines of a text.
+    Chunk,
+    /// Lines of a text that the caller chose by their numbers.
+    Range,
+    /// Bytes as the upstream wrote them.
+    Raw,
+    /// Answer to a query.
+    Query,
+    /// The whole content.
+    Whole,
+}
+
+impl PortionKind {
+    /// Returns the name, as in a notice.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Summary => "summary",
+            Self::Chunk => "chunk",
+            Self::Range => "range",
+            Self::Raw => "raw",
+            Self::Query => "query",
+            Self::Whole => "whole",
+        }
+    }
 }
 
 /// One part of a portion, in the order of the payload.
@@ -154,8 +189,8 @@ impl Portion {
         self.total_count
     }
 
-    /// Returns `page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`.
-    pub fn kind(&self) -> &'static str {
+    /// Returns what the portion shows of the payload.
+    pub fn kind(&self) -> PortionKind {
         self.kind
     }
 }

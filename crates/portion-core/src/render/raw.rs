@@ -3,6 +3,7 @@
 use portion_json::span::Span;
 
 use super::budget::RemainingBudget;
+use super::portion::PortionKind;
 use super::rendering::Rendering;
 use crate::cursor::PartOffset;
 
@@ -16,7 +17,7 @@ pub(super) fn render(text: &str, stretch: Span, from: usize, room: &RemainingBud
 
 fn render_range(text: &str, stretch: Span, from: usize, to: usize) -> Rendering {
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
-    let mut drawn = Rendering::new("raw", text[from..to].to_owned());
+    let mut drawn = Rendering::new(PortionKind::Raw, text[from..to].to_owned());
     drawn.next = (to < end).then_some(PartOffset::Byte(to as u32));
     drawn.set_meta("startByte", from - start);
     drawn.set_meta("endByte", to - start);

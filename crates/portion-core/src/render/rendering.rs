@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
+use super::portion::PortionKind;
 use crate::cursor::PartOffset;
 use crate::payload::UpstreamList;
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
@@ -118,7 +119,7 @@ pub(super) struct Rendering {
     /// Offset of the next page.
     pub next: Option<PartOffset>,
     /// Kind of portion.
-    pub kind: &'static str,
+    pub kind: PortionKind,
     /// Number of items in a list.
     pub total_count: Option<usize>,
     /// Required members of the notice.
@@ -158,7 +159,7 @@ pub(super) struct PageParts {
 
 impl Rendering {
     /// Creates a rendering with this text and nothing to report.
-    pub(super) fn new(kind: &'static str, body: String) -> Self {
+    pub(super) fn new(kind: PortionKind, body: String) -> Self {
         let (meta, extras) = (Map::new(), Vec::new());
         Self {
             body,
@@ -205,7 +206,7 @@ impl Rendering {
     /// Returns true if content is missing that no follow-up returns by default.
     pub(super) fn omits_content(&self) -> bool {
         let told = ["condensed", "elided", "omitted"].iter().any(|key| self.meta.contains_key(*key));
-        told || self.stripped.has_any() || matches!(self.kind, "summary" | "raw")
+        told || self.stripped.has_any() || matches!(self.kind, PortionKind::Summary | PortionKind::Raw)
     }
 
     pub(super) fn set_meta(&mut self, key: &str, value: impl Into<Value>) {

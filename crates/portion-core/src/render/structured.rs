@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::envelope;
 use super::notice::{NoticeText, nest_under_meta};
+use super::portion::PortionKind;
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
 use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm};
@@ -49,7 +50,7 @@ impl<'a> StructuredForm<'a> {
         let size =
             text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.get("pageSize")).cloned();
         shaped.rendering.required_count = shaped.rendering.required_count.max(Some(served as usize));
-        if let Some(size) = size.filter(|_| shaped.rendering.kind == "page") {
+        if let Some(size) = size.filter(|_| shaped.rendering.kind == PortionKind::Page) {
             shaped.rendering.set_meta("pageSize", size);
         }
     }
@@ -78,8 +79,8 @@ impl<'a> StructuredForm<'a> {
             Self::TextVariant(own, _) | Self::OwnPart(own, _) => own,
         };
         let drawn = &own.notice_part.as_ref()?.rendering;
-        if drawn.kind != "page" {
-            return drawn.omits_content().then(|| drawn.kind.into());
+        if drawn.kind != PortionKind::Page {
+            return drawn.omits_content().then(|| drawn.kind.name().into());
         }
         let (served, total) = (drawn.meta.get("served")?, drawn.total_count?);
         let told = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.get("served"));
@@ -132,7 +133,7 @@ fn merge_unminified(
     }
     let as_string = matches!(shape, Placement::UnderKey { as_string: true, .. }) || !drawn.is_json;
     let value = if as_string { quote(&drawn.body) } else { drawn.body.clone() };
-    let in_shape = drawn.kind != "raw";
+    let in_shape = drawn.kind != PortionKind::Raw;
     match shape {
         Placement::UnderKey { key, .. } if in_shape => {
             with_notice(&format!("{{{key}:{value}}}"), notice, taken)

@@ -10,6 +10,7 @@ use portion_tokens::estimate_size;
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
+use super::portion::PortionKind;
 use super::raw;
 use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars, name_list};
 use crate::cursor::PartOffset;
@@ -79,7 +80,7 @@ fn render_without_noise(
     let fields = core_object(&spot.subject.text, members).1.len();
     let mut drawn = if room.with_max_tokens(spot.policy.summarize_above).fits(&lean) {
         let shown = shown_field_names(&lean, &core_object(&spot.subject.text, members).0);
-        let mut drawn = Rendering::new("summary", lean);
+        let mut drawn = Rendering::new(PortionKind::Summary, lean);
         drawn.is_json = true;
         drawn.set_meta("totalFields", fields.max(shown.len()));
         drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
@@ -111,7 +112,7 @@ fn render_projection(
     let Some((body, elided)) = elide_to_fit(&written, spot.pointer, room) else {
         return raw::render(text, spot.subject.span(), 0, room);
     };
-    let mut drawn = Rendering::new("summary", body);
+    let mut drawn = Rendering::new(PortionKind::Summary, body);
     drawn.is_json = true;
     drawn.set_meta("totalFields", core_object(text, members).1.len());
     drawn.set_meta("projectedFields", name_list(fields.paths().iter().cloned(), max_name_chars(room) / 2));
@@ -133,7 +134,7 @@ fn render_summary(
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
         fit_record(text, spot.pointer, aim, room, &spot.policy.render_options)?;
     let (pointer, core) = core_object(text, members);
-    let mut drawn = Rendering::new("summary", body);
+    let mut drawn = Rendering::new(PortionKind::Summary, body);
     drawn.is_json = true;
     let shown = shown_field_names(&drawn.body, &pointer);
     drawn.query_hint = spot.is_first().then_some(SQL_HINT);

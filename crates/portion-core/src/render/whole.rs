@@ -3,6 +3,7 @@
 use portion_json::scan::minify;
 
 use super::budget::RemainingBudget;
+use super::portion::PortionKind;
 use super::rendering::{PageParts, RenderTarget, Rendering, max_name_chars};
 use super::{list_wrapper, upstream_paging};
 use crate::snapshot::{Layout, List, OrderedList, Structure};
@@ -13,7 +14,7 @@ impl Rendering {
     /// Renders a part as the upstream wrote it.
     pub(super) fn whole(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Self {
         let subject = spot.subject;
-        let mut drawn = Self::new("whole", subject.text.to_string());
+        let mut drawn = Self::new(PortionKind::Whole, subject.text.to_string());
         drawn.is_json = subject.is_json();
         if drawn.is_json && spot.policy.render_options.is_compact {
             drawn.body.clear();
@@ -23,7 +24,7 @@ impl Rendering {
         if let Structure::List(list) = &subject.structure
             && !spot.view.is_custom_section()
         {
-            drawn.kind = "page";
+            drawn.kind = PortionKind::Page;
             drawn.total_count = Some(list.len());
             let size = list.len().max(spot.policy.default_page_size);
             drawn.set_meta("pageSize", size);

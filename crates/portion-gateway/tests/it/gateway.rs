@@ -231,7 +231,7 @@ async fn payloads_that_do_not_fit_the_store_are_served_without_cursors() {
         let fields: Vec<String> = (0..9).map(|n| format!("\"f{n}\":\"{}\"", "word ".repeat(400))).collect();
         let one = text(format!("{{{}}}", fields.join(",")));
         let summary = portion(trial.fresh(list_bookings(), one, Request::default()).await);
-        assert_eq!(summary.kind(), "summary");
+        assert_eq!(summary.kind().name(), "summary");
         assert!(summary.notice().contains("store_unavailable"), "{}", summary.notice());
     }
 }

@@ -45,7 +45,7 @@ fn answer(reply: portion_gateway::call::Reply, matches: usize) -> Portion {
     let portion = portion(reply);
     let meta = &notice(&portion)["meta"];
     assert_eq!(
-        (portion.kind(), &meta["kind"], &meta["matches"]),
+        (portion.kind().name(), &meta["kind"], &meta["matches"]),
         ("query", &json!("query"), &json!(matches))
     );
     portion

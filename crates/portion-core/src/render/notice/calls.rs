@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
+use crate::render::portion::PortionKind;
 
 impl Notice<'_> {
     pub(super) fn next_call(&self, detail: Detail, audience: Audience) -> Option<String> {
@@ -74,9 +75,11 @@ impl Notice<'_> {
         let read = self.read_call;
         match self.rendering.kind {
             // A ranked page is meant to fill the budget.
-            "page" if self.rendering.meta.contains_key("strategy") => None,
-            "page" => Some(format!("near the budget: {} costs less", read.with("cursor, fields=…"))),
-            "range" | "chunk" => {
+            PortionKind::Page if self.rendering.meta.contains_key("strategy") => None,
+            PortionKind::Page => {
+                Some(format!("near the budget: {} costs less", read.with("cursor, fields=…")))
+            }
+            PortionKind::Range | PortionKind::Chunk => {
                 Some(format!("near the budget: {} costs less", read.with("cursor, startLine, endLine")))
             }
             _ => None,

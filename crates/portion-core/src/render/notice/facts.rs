@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Audience, Detail, Notice, UnshownRange};
 use crate::policy::MetadataStyle;
+use crate::render::portion::PortionKind;
 use crate::render::rendering::{StrippedFields, name_list};
 
 /// Bytes of a path that are shown in the shortest notice.
@@ -86,7 +87,7 @@ impl Notice<'_> {
             let size = number("pageSize").filter(|size| *size > 0)?;
             Some((self.rendering.total_count?, size, number("offset")?, number("served")?))
         };
-        let numbered = self.key_style == MetadataStyle::Snake && self.kind() == "page";
+        let numbered = self.key_style == MetadataStyle::Snake && self.kind() == PortionKind::Page;
         let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
         let end = offset.saturating_add(served);
         let next = match (end < total, end % size) {

@@ -12,6 +12,7 @@ pub(super) use text::NoticeText;
 use serde_json::{Map, Value};
 
 use super::follow_up_call::FollowUpCall;
+use super::portion::PortionKind;
 use super::rendering::Rendering;
 use crate::cursor::CursorToken;
 use crate::payload::QueryAnswer;
@@ -107,9 +108,9 @@ impl Notice<'_> {
         cursors.into_iter().flatten().cloned().collect()
     }
 
-    /// Kind of the reply: `query` for an answer, however it is rendered.
-    pub(super) fn kind(&self) -> &'static str {
-        if self.answer.is_some() { "query" } else { self.rendering.kind }
+    /// Returns the kind of the reply: `Query` for an answer, however it is rendered.
+    pub(super) fn kind(&self) -> PortionKind {
+        if self.answer.is_some() { PortionKind::Query } else { self.rendering.kind }
     }
 }
 

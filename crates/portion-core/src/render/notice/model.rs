@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Notice;
 use crate::policy::{MetadataMode, Policy};
 use crate::render::follow_up_call::FollowUpCall;
+use crate::render::portion::PortionKind;
 
 /// Returns true if the text form has the full notice: the operator wants all metadata, or the text is the body of
 /// an HTTP response, which has no `_meta`.
@@ -40,7 +41,8 @@ impl Notice<'_> {
             "offset" => !goes_on && value.as_u64() != Some(0),
             "startLine" => !goes_on,
             "totalBytes" => {
-                rendering.kind == "raw" || rendering.meta.get("totalLines").is_some_and(|lines| *lines == 1)
+                rendering.kind == PortionKind::Raw
+                    || rendering.meta.get("totalLines").is_some_and(|lines| *lines == 1)
             }
             // A raw item is a part of a list.
             "path" => self.is_first_reply || rendering.total_count.is_some(),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::facts::{abbreviated_names, minimal_value, owners_array, unshown_object};
 use super::{Audience, Detail, Notice};
 use crate::policy::MetadataStyle;
+use crate::render::portion::PortionKind;
 
 /// Members of `meta`, in order.
 struct Members {
@@ -72,8 +73,8 @@ impl Notice<'_> {
         let for_programs = audience == Audience::Programs;
         if for_programs {
             // In an envelope, a summary has another name.
-            let preview = self.is_enveloped && self.kind() == "summary";
-            meta.add("kind", if preview { "preview" } else { self.kind() });
+            let preview = self.is_enveloped && self.kind() == PortionKind::Summary;
+            meta.add("kind", if preview { "preview" } else { self.kind().name() });
         }
         if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_handle()) {
             meta.add("cursor", cursor.as_str());

@@ -8,6 +8,7 @@ use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::render::budget::RemainingBudget;
 use crate::render::list_wrapper::ListWrapper;
+use crate::render::portion::PortionKind;
 use crate::render::rendering::{PageParts, Rendering, StrippedFields, max_name_chars, name_list};
 use crate::render::upstream_paging;
 use crate::snapshot::{Layout, OrderedList};
@@ -34,7 +35,7 @@ impl PageBuilder<'_> {
         let total = self.rows.list.len();
         let next = self.first_item.saturating_add(filled.served_count);
         let ListWrapper { before, after, .. } = &filled.wrapper;
-        let mut drawn = Rendering::new("page", format!("{before}{}{after}", filled.items));
+        let mut drawn = Rendering::new(PortionKind::Page, format!("{before}{}{after}", filled.items));
         drawn.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
         drawn.page_parts = self.target.uses_envelope().then(|| self.page_parts(&filled, how));
         drawn.total_count = Some(total);

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::{PartWalk, ReplyContent};
 use crate::render::notice::{self, Notice};
+use crate::render::portion::PortionKind;
 use crate::render::rendering::Rendering;
 use crate::view::media;
 
@@ -66,4 +67,5 @@ impl<'a> PartWalk<'a> {
 }
 
 /// Rendering of a reply without content.
-static EMPTY_RENDERING: LazyLock<Rendering> = LazyLock::new(|| Rendering::new("whole", String::new()));
+static EMPTY_RENDERING: LazyLock<Rendering> =
+    LazyLock::new(|| Rendering::new(PortionKind::Whole, String::new()));

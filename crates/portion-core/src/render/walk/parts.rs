@@ -12,7 +12,7 @@ use crate::render::budget::RemainingBudget;
 use crate::render::embedded_json::{render_as_received, render_part, render_source_if_fits};
 use crate::render::piece_cost::TEXT_BLOCK_BYTES;
 use crate::render::pieces::{fragment_piece, part_piece, rendering_pieces};
-use crate::render::portion::{Piece, PieceBody};
+use crate::render::portion::{Piece, PieceBody, PortionKind};
 use crate::render::raw;
 use crate::render::rendering::RenderTarget;
 use crate::render::subject::render_whole_if_small;
@@ -162,9 +162,11 @@ impl<'a> PartWalk<'a> {
                     room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
                     channel.next_position = drawn.next.map(|place| self.position_after(at, place));
                     channel.pieces.extend(rendering_pieces(part, &drawn));
-                    let keep =
-                        channel.notice_part.as_ref().is_none_or(|shaped| shaped.rendering.kind == "whole");
-                    if keep || drawn.kind != "whole" {
+                    let keep = channel
+                        .notice_part
+                        .as_ref()
+                        .is_none_or(|shaped| shaped.rendering.kind == PortionKind::Whole);
+                    if keep || drawn.kind != PortionKind::Whole {
                         channel.notice_address = (parts.len() > 1).then_some(part.address.as_str());
                         channel.notice_part = Some(RenderedPart { part_index: at, rendering: drawn });
                     }

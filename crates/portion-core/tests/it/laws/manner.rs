@@ -95,7 +95,7 @@ pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (V
         let piece = pieces.iter_mut().find(is_envelope).expect("a piece that says the notice");
         let part = session.part_of(piece);
         let whole = out_of_envelope(session, part.text(), piece.body.as_str(), portion, notice);
-        let items = part.item_blocks && portion.kind() == "page" && whole.starts_with('[');
+        let items = part.item_blocks && portion.kind().name() == "page" && whole.starts_with('[');
         if !items {
             piece.body = PieceBody::Text(whole);
             piece.mime = part.label.mime_type.clone();
@@ -158,7 +158,7 @@ pub(crate) fn out_of_envelope(
     }
     assert_keys(&["content", "metadata", &indices[0], &indices[1]]);
     let content = get("content").expect("content");
-    let is_text = content.starts_with('"') && !(portion.kind() == "whole" && part.trim() == content);
+    let is_text = content.starts_with('"') && !(portion.kind().name() == "whole" && part.trim() == content);
     if is_text { unescape(content) } else { content.to_owned() }
 }
 
@@ -320,6 +320,6 @@ fn very_many_exempt_parts_are_relayed() {
     let FirstReply::Portion(portion) = first_reply(&session.snapshot, &asked, &cx) else {
         panic!("a large list")
     };
-    assert_eq!((portion.pieces().len(), portion.kind()), (30_001, "page"));
+    assert_eq!((portion.pieces().len(), portion.kind().name()), (30_001, "page"));
     assert!(portion.pieces()[7].body.as_str() == "Word 7.");
 }

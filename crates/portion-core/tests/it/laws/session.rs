@@ -373,7 +373,7 @@ impl Session {
 }
 
 fn is_same(one: &Portion, other: &Portion) -> bool {
-    let parts = |portion: &Portion| (portion.tokens(), portion.kind().to_owned(), portion.stages().to_vec());
+    let parts = |portion: &Portion| (portion.tokens(), portion.kind(), portion.stages().to_vec());
     one.pieces() == other.pieces()
         && one.structured() == other.structured()
         && one.notice() == other.notice()
@@ -394,7 +394,7 @@ fn assert_valid(text: &str) {
 
 impl Reply {
     pub(crate) fn kind(&self) -> &str {
-        self.portion.kind()
+        self.portion.kind().name()
     }
 
     /// Returns the position of the next page.
