@@ -1,19 +1,24 @@
 //! Processes the messages between one client and one server: answers, rewrites or relays each.
 //!
 //! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
-//! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
-//! [`server_messages`] its notifications and requests. [`request_timer`] and [`timeouts`] limit how long a request
-//! waits, [`queries`] keeps the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds the
-//! client and the trace, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools that
-//! page their results: [`paged_arguments`] translates their arguments, [`page_source`] and [`internal_calls`] request
+//! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
+//! [`follow_ups`] answer without the server, [`request_meta`] reads `_meta`. [`upstream`] handles messages of the server:
+//! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
+//! report about it. [`request_timer`] and [`timeouts`] limit how long a request waits, [`failures`] ends requests without a
+//! response, [`queries`] keeps the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds
+//! the client and the trace, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
+//! that page their results: [`paged_arguments`] translates their arguments, [`page_source`] and [`internal_calls`] request
 //! further pages. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 
+mod builtin_tools;
 mod caller_identity;
 mod describe;
 mod dormant;
 mod downstream;
+mod failures;
+mod follow_ups;
 mod internal_calls;
 mod line_outcome;
 mod method;
@@ -22,19 +27,21 @@ mod paged_arguments;
 mod paged_calls;
 mod pending;
 mod queries;
+mod request_meta;
 mod request_timer;
 mod reshape;
 mod responses;
+mod server_info;
 mod server_messages;
 mod timeouts;
+mod tool_calls;
 mod upstream;
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
-use portion_core::view::Request;
-use portion_gateway::call::{Caller, Fault, ReadCall};
+use portion_gateway::call::{Caller, ReadCall};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::{EndpointRules, ToolLimits};
@@ -44,7 +51,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
-use super::catalog::{CatalogPool, ToolCatalog, ToolListingPolicy};
+use super::catalog::{ToolCatalog, ToolListingPolicy};
 use super::header_params::HeaderParam;
 use super::owned_batch::OwnedBatch;
 use super::processor_factory::McpProcessorFactory;
@@ -54,9 +61,10 @@ use caller_identity::CallerIdentity;
 pub(crate) use dormant::DormantProcessor;
 use internal_calls::InternalCalls;
 pub use internal_calls::{ResponseFuture, UpstreamCaller};
-use pending::{PendingKind, PendingRequest, PendingRequests};
+use pending::PendingRequests;
 use queries::ActiveQueries;
 use request_timer::Timeouts;
+use server_info::ServerInfo;
 
 /// Processor of the messages between one client and one server.
 pub struct McpProcessor {
@@ -92,32 +100,6 @@ pub struct McpProcessor {
     internal_calls: Arc<InternalCalls>,
     /// Sends the gateway's own calls, if the transport has another way than this message stream.
     upstream_caller: Option<Arc<dyn UpstreamCaller>>,
-}
-
-/// Facts about a server, from its responses.
-struct ServerInfo {
-    /// Shared with sessions that know the same tools; [`edit_catalog`](Self::edit_catalog) changes it.
-    catalog: Arc<ToolCatalog>,
-    catalog_pool: Arc<CatalogPool>,
-    /// True if the server has no tools capability: then `tools/list` is answered without it.
-    has_no_tools: bool,
-}
-
-impl ServerInfo {
-    fn new(catalog: ToolCatalog, catalog_pool: &Arc<CatalogPool>) -> Self {
-        let mut catalog = Arc::new(catalog);
-        catalog_pool.share(&mut catalog);
-        Self { catalog, catalog_pool: Arc::clone(catalog_pool), has_no_tools: false }
-    }
-
-    /// Changes the catalog of this session only.
-    fn edit_catalog<T>(&mut self, edit: impl FnOnce(&mut ToolCatalog) -> T) -> T {
-        let outcome = edit(Arc::make_mut(&mut self.catalog));
-        if self.catalog.is_complete() {
-            self.catalog_pool.share(&mut self.catalog);
-        }
-        outcome
-    }
 }
 
 impl McpProcessor {
@@ -216,30 +198,6 @@ impl McpProcessor {
         self.server_info().catalog.tool(tool).map(|tool| tool.header_params.clone()).unwrap_or_default()
     }
 
-    /// Returns true if a request with this id is pending.
-    pub fn is_awaiting(&self, raw_id: &str) -> bool {
-        self.pending_requests().contains(raw_id)
-    }
-
-    /// Removes a pending request, by its id as written: no response to it will arrive here.
-    pub fn forget_request(&self, raw_id: &str) {
-        self.pending_requests().take(raw_id);
-    }
-
-    /// Fails all pending requests after the server closed their stream without a response. Each gets a
-    /// JSON-RPC error, because the transport failed and not a tool.
-    pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
-        let requests = self.pending_requests().take_all();
-        let reason = responses::server_gone_fault(cause);
-        let error = |pending: &PendingRequest| {
-            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
-                self.gateway.report_upstream_failure(caller, endpoint, 0);
-            }
-            OutgoingMessage::ToClient(responses::fault_response(&pending.id, &reason).into_bytes())
-        };
-        requests.iter().map(error).collect()
-    }
-
     /// Processes messages of the client that are parsed already. Returns the messages to send, in order.
     pub async fn process_client_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
         self.process_parsed(batch, None).await
@@ -261,35 +219,6 @@ impl McpProcessor {
             Frame::Message(line) => self.process_resumed_line(line).await,
             frame @ Frame::TooLarge { .. } => self.process_server_frame(frame).await,
         }
-    }
-
-    /// Removes all pending requests after the server sent an invalid response that is passed on. `bytes`: its
-    /// size, if known.
-    pub fn discard_all_pending(&self, bytes: usize) {
-        let requests = self.pending_requests().take_all();
-        for pending in &requests {
-            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
-                self.gateway.report_upstream_failure(caller, endpoint, bytes);
-            }
-        }
-    }
-
-    fn refuse_all_pending(&self, reason: &Fault) -> Vec<OutgoingMessage> {
-        let requests = self.pending_requests().take_all();
-        let refusal = |pending: &PendingRequest| {
-            OutgoingMessage::ToClient(self.refusal_response(pending, reason.clone()).into_bytes())
-        };
-        requests.iter().map(refusal).collect()
-    }
-
-    /// Returns the response for a request that the server does not answer. In place of content it is reported
-    /// like any reply.
-    fn refusal_response(&self, pending: &PendingRequest, reason: Fault) -> String {
-        let PendingKind::Content { caller, endpoint, request, .. } = &pending.kind else {
-            return responses::refusal_response(pending, &reason);
-        };
-        let request = Request { max_tokens: request.max_tokens, ..Request::default() };
-        responses::refusal_response(pending, &self.gateway.report_fault(reason, caller, &request, endpoint))
     }
 
     /// Returns the caller of an endpoint with the current policy. `None`: a built-in endpoint.

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 
-use super::super::envelope::{MessageOrBatch, decode_line, parse};
+use super::super::catalog::{BuiltinTool, ToolOwner};
+use super::super::envelope::{Envelope, MessageKind, MessageOrBatch, decode_line, parse};
 use super::super::owned_batch::OwnedBatch;
 use super::super::request_id_map::RequestIdMap;
+use super::method::{MethodHandling, method_handling};
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 
@@ -65,6 +67,39 @@ impl Drop for ActiveQuery {
 }
 
 impl McpProcessor {
+    /// Returns true if the line is a query, and registers it. A query that cannot be recognized yet returns
+    /// false.
+    pub(super) fn begin_query(&self, line: &[u8]) -> bool {
+        let (query, read) = {
+            let catalog = &self.server_info().catalog;
+            (catalog.query_tool(), Some(catalog.read_tool()).filter(|_| self.gateway.fetches_pages()))
+        };
+        let (text, _) = decode_line(line);
+        // Nearly all lines are not queries, and this test finds most of them.
+        if ![query, read].into_iter().flatten().any(|name| text.contains(&*name)) {
+            return false;
+        }
+        let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return false };
+        self.begin_parsed_query(&text, &envelope)
+    }
+
+    /// Returns true if the message is a query, and registers it.
+    pub(super) fn begin_parsed_query(&self, text: &str, envelope: &Envelope) -> bool {
+        let called = || envelope.string_param(text, "name").unwrap_or_default();
+        let id = envelope.raw_id(text);
+        let is_slow = |name: &str| match self.tool_owner(name) {
+            ToolOwner::Builtin(BuiltinTool::Query) => true,
+            // A page of a list may have to be fetched first.
+            ToolOwner::Builtin(BuiltinTool::Read) => self.gateway.fetches_pages(),
+            _ => false,
+        };
+        envelope.kind() == Some(MessageKind::Request)
+            && method_handling(&envelope.method(text)) == MethodHandling::CallTool
+            && is_slow(&called())
+            && !self.pending_requests().contains(id)
+            && self.active_queries.register(id)
+    }
+
     /// Answers a registered query; returns nothing if it was cancelled.
     pub(super) async fn process_query(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
         match self.active_query(&line) {

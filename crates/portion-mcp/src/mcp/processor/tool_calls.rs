@@ -1,0 +1,207 @@
+//! Prepares calls of the server's tools: separates the gateway's controls from their arguments, and answers those that
+//! need no server.
+
+use portion_core::view::{Request, ViewError};
+use portion_gateway::call::{Caller, Reply, ReuseKey};
+use portion_gateway::query_limiter::CancelFlag;
+use portion_gateway::rules::PassThrough;
+use portion_json::span::Span;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
+
+use super::super::catalog::{ToolCatalog, ToolOwner};
+use super::super::envelope::Envelope;
+use super::super::result::ResultShape;
+use super::super::splice::Splice;
+use super::super::{controls, walk};
+use super::caller_identity::CallerIdentity;
+use super::paged_calls::{CallText, PagedJob, PagedOutcome};
+use super::pending::{PendingKind, PendingRequest};
+use super::request_meta::{protocol_meta_members, take_whole_flag};
+use super::upstream::request_tools_list;
+use super::{McpProcessor, responses};
+use crate::message_processor::OutgoingMessage;
+
+/// Reason why a call is not forwarded to the server.
+pub(super) enum NotForwarded {
+    /// The response, without the server.
+    Answered(String),
+    /// The client cancelled the request.
+    Cancelled,
+    /// The owner of the tool, or of its arguments, is unknown until the tools are listed.
+    ToolsUnknown,
+    /// The gateway calls the tool itself, page by page.
+    Paged(Box<PagedJob>),
+}
+
+impl CallText<'_> {
+    /// Answers the call without the server.
+    pub(super) fn answer(&self, reply: &Reply, structured: bool) -> NotForwarded {
+        let id = self.envelope.raw_id(self.text);
+        NotForwarded::Answered(responses::tool_response(id, reply, structured, self.is_stateless))
+    }
+}
+
+impl McpProcessor {
+    /// Prepares a tool call. Returns the handling of its response.
+    pub(super) async fn prepare_tool_call(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        splice: &mut Splice<'_>,
+        modern: bool,
+        (who, meta): (CallerIdentity, Option<Span>),
+        cancel: Option<&CancelFlag>,
+    ) -> Result<PendingKind, NotForwarded> {
+        let name = envelope.string_param(text, "name").unwrap_or_default();
+        let arguments = envelope.params.and_then(|params| walk::member_value(text, params, "arguments"));
+        let arguments = arguments.unwrap_or_default();
+        let call = CallText { text, envelope, arguments, is_stateless: modern };
+        match self.tool_owner(&name) {
+            ToolOwner::Upstream => {}
+            ToolOwner::Unknown => return Err(NotForwarded::ToolsUnknown),
+            ToolOwner::Builtin(tool) => {
+                return Err(self.call_builtin_tool(tool, name, call, who, cancel).await);
+            }
+        }
+        let endpoint = self.tool_endpoint(name, text, arguments)?;
+        let mut caller = self.caller(who, Some(&endpoint));
+        caller.argument_names = controls::argument_names(text, arguments);
+        let asks_for_whole = meta.is_some_and(|meta| take_whole_flag(text, meta, splice));
+        if caller.shaping_mode.pass_through.is_none() && caller.rule.allows_whole(asks_for_whole) {
+            let limit = caller.rule.config().unshaped_byte_limit;
+            caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
+        }
+        let (caller, endpoint) = self.begin_paged_call(call, caller, endpoint).await?;
+        let (split, cursor) = self.split_tool_controls(splice, (text, arguments), &caller, &endpoint);
+        let (request, canonical) = match split {
+            Ok(split) => split,
+            Err(error) => {
+                return Err(call.answer(&self.refuse_controls(error, cursor, caller, endpoint).await, true));
+            }
+        };
+        let caller = caller.with_arguments(&canonical);
+        let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &canonical));
+        if request.cursor.is_some() {
+            let reply = self.answer_follow_up(caller, Some(endpoint), ResultShape::Tool, request).await;
+            return Err(call.answer(&reply, true));
+        }
+        if !request.is_plain()
+            && let Some(key) = &reuse_key
+            && let Some(reply) = self.gateway.answer_from_reuse(&caller, &endpoint, key, &request).await
+        {
+            return Err(call.answer(&reply, true));
+        }
+        Ok(PendingKind::Content {
+            shape: ResultShape::Tool,
+            caller: Box::new(caller),
+            endpoint: Box::new(endpoint),
+            request: Box::new(request),
+            reuse_key,
+            is_nested: false,
+        })
+    }
+
+    /// Begins a call of a tool that pages its results, as an error. Returns the caller and the endpoint of any other
+    /// call.
+    async fn begin_paged_call(
+        &self,
+        call: CallText<'_>,
+        caller: Caller,
+        endpoint: Endpoint,
+    ) -> Result<(Caller, Endpoint), NotForwarded> {
+        let pushdown = caller.rule.config().pushdown.clone();
+        let Some(pushdown) = pushdown.filter(|_| caller.shaping_mode.pass_through.is_none()) else {
+            return Ok((caller, endpoint));
+        };
+        match self.paged_job(call, caller, endpoint, &pushdown).await {
+            PagedOutcome::Job(job) => Err(NotForwarded::Paged(job)),
+            PagedOutcome::Refused(reply) => Err(call.answer(&reply, true)),
+            PagedOutcome::ToolsUnknown => Err(NotForwarded::ToolsUnknown),
+            PagedOutcome::NotPaged(caller, endpoint) => Ok((*caller, *endpoint)),
+        }
+    }
+
+    /// Returns the reply to a call with invalid controls. `cursor`: the gateway's cursor among them.
+    async fn refuse_controls(
+        &self,
+        error: ViewError,
+        cursor: Option<String>,
+        caller: Caller,
+        endpoint: Endpoint,
+    ) -> Reply {
+        if cursor.is_some() {
+            return self.gateway.fault_reply_for_cursor(error.into(), caller, Some(endpoint), cursor).await;
+        }
+        Reply::Fault(self.gateway.report_fault(error.into(), &caller, &Request::default(), &endpoint))
+    }
+
+    /// Separates the gateway's controls from the arguments of a tool. Also returns the gateway's cursor among them.
+    fn split_tool_controls(
+        &self,
+        splice: &mut Splice<'_>,
+        (text, arguments): (&str, Span),
+        caller: &Caller,
+        endpoint: &Endpoint,
+    ) -> (Result<(Request, String), ViewError>, Option<String>) {
+        let server_info = self.server_info();
+        let tool = server_info.catalog.tool(&endpoint.name);
+        let cursor = walk::string_member(text, arguments, "cursor");
+        // The tool of another Portion behind this one has an argument of that name, too.
+        let own_cursor = cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(caller, cursor));
+        let ours = |control: &str| {
+            own_cursor
+                || tool.is_some_and(|tool| match caller.rule.controls(caller.shaping_mode) {
+                    // An advertised control belongs to the gateway, even if a later configuration disables
+                    // controls.
+                    Some(false) => tool.advertises(control),
+                    Some(true) => !tool.has_property(control),
+                    None => tool.is_gateway_control(control),
+                })
+        };
+        let cursor = cursor.filter(|_| ours("cursor"));
+        (controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy), cursor)
+    }
+
+    /// Returns the side that a tool belongs to.
+    pub(super) fn tool_owner(&self, name: &str) -> ToolOwner {
+        let mut server_info = self.server_info();
+        if server_info.has_no_tools && !server_info.catalog.is_complete() {
+            server_info.edit_catalog(ToolCatalog::list_builtin_only);
+        }
+        server_info.catalog.owner(name)
+    }
+
+    /// Returns the endpoint of an upstream tool. The tool must be known if an argument may be a control.
+    fn tool_endpoint(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, NotForwarded> {
+        let server_info = self.server_info();
+        let tool = server_info.catalog.tool(&name);
+        if tool.is_none() && !server_info.catalog.is_complete() && controls::has_control(text, arguments) {
+            return Err(NotForwarded::ToolsUnknown);
+        }
+        let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
+        Ok(Endpoint { name, kind: EndpointKind::Tool, read_only, idempotent })
+    }
+
+    /// Queues a call until the tools are known, and requests their list unless that request is pending.
+    pub(super) fn queue_call(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        modern: bool,
+    ) -> Option<OutgoingMessage> {
+        let kind = PendingKind::QueuedCall { line: envelope.span.slice(text).to_owned() };
+        let timer = self.start_timer(text, envelope, &kind);
+        self.add_pending(PendingRequest {
+            id: envelope.raw_id(text).to_owned(),
+            is_stateless: modern,
+            kind,
+            timer,
+        });
+        let mut pending_requests = self.pending_requests();
+        if pending_requests.is_listing_tools() {
+            return None;
+        }
+        let meta = protocol_meta_members(text, envelope);
+        Some(request_tools_list(&mut pending_requests, meta, None, self.gateway.now()))
+    }
+}
