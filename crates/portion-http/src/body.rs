@@ -2,8 +2,8 @@
 
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
 use bytes::Bytes;
-use http::HeaderMap;
-use http::header::CONTENT_ENCODING;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
 use http_body::Body as HttpBody;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
@@ -95,6 +95,25 @@ async fn read_decoded(reader: impl AsyncRead + Unpin, limit: usize) -> Result<By
     let mut limited = reader.take(limit as u64 + 1);
     limited.read_to_end(&mut decoded).await.map_err(|error| ReadBodyError::Truncated(error.into()))?;
     if decoded.len() > limit { Err(ReadBodyError::TooLong) } else { Ok(decoded.into()) }
+}
+
+/// Returns true for `application/json` and types that end with `+json`. Streams of JSON are no JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+/// Returns true if a response with this status has a whole body. A range of a document is no document.
+pub(crate) fn may_have_body(status: StatusCode) -> bool {
+    !status.is_informational()
+        && !matches!(
+            status,
+            StatusCode::NO_CONTENT
+                | StatusCode::RESET_CONTENT
+                | StatusCode::PARTIAL_CONTENT
+                | StatusCode::NOT_MODIFIED
+        )
 }
 
 #[cfg(test)]

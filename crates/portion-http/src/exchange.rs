@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, LINK,
-    ORIGIN, USER_AGENT,
+    CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HeaderValue, LAST_MODIFIED, LINK, ORIGIN, USER_AGENT,
 };
 use http::uri::PathAndQuery;
-use http::{Method, Response, StatusCode, Uri};
+use http::{Method, Response, Uri};
 use portion_core::payload::Payload;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Intent, ReadCall, Reply, ReuseKey};
@@ -20,7 +19,7 @@ use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 
-use crate::body::{self, Body, BoxError, ReadBodyError, full, streamed};
+use crate::body::{self, Body, BoxError, ReadBodyError, full, is_json, may_have_body, streamed};
 use crate::controls::SplitQuery;
 use crate::options::{CallerIdentity, Shared};
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, target_of};
@@ -355,25 +354,6 @@ impl<'a> Exchange<'a> {
     fn metadata_style(&self) -> portion_core::policy::MetadataStyle {
         self.caller.effective_policy.policy.render_options.metadata_style
     }
-}
-
-/// Returns true for `application/json` and types that end with `+json`. Streams of JSON are no JSON.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
-}
-
-/// Returns true if a response with this status has a whole body. A range of a document is no document.
-fn may_have_body(status: StatusCode) -> bool {
-    !status.is_informational()
-        && !matches!(
-            status,
-            StatusCode::NO_CONTENT
-                | StatusCode::RESET_CONTENT
-                | StatusCode::PARTIAL_CONTENT
-                | StatusCode::NOT_MODIFIED
-        )
 }
 
 /// Returns the paging of an endpoint whose lists the gateway fetches page by page.

@@ -31,6 +31,7 @@ mod connection;
 mod failure;
 mod keeper;
 mod names;
+mod operations;
 mod store;
 mod url;
 

@@ -1,47 +1,27 @@
 //! The operations of the store.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_gateway::call::ReuseKey;
 use portion_gateway::store::{
     BackendStatus, FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError,
 };
-use redis::{Pipeline, Value, pipe};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::connection::Connector;
 use crate::failure::Failure;
 use crate::keeper::Keeper;
-use crate::names::{KeyNames, SnapshotNames};
+use crate::names::KeyNames;
+use crate::operations::{Shared, use_time};
 use crate::url::{StoreUrl, UrlError};
-
-/// Largest number of views of a snapshot that were added later.
-const MAX_VIEWS: i64 = 64;
-/// Time for which the header, and the id for equal calls, outlive a snapshot.
-const HEADER_TTL: Duration = Duration::from_hours(1);
-/// Bytes of fields that are written in one transaction, unless a single field is larger.
-const WRITE_BATCH_BYTES: usize = 1 << 20;
-/// Fields that are read in one round trip: 2 MiB of blocks.
-const READ_BATCH_FIELDS: usize = 32;
 /// Longest time for writing a snapshot.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time for reading a snapshot.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Wait for a snapshot that another instance is still writing: it writes after its reply.
-const MAX_WRITE_DELAY: Duration = Duration::from_secs(1);
-/// The same for a view of a snapshot that is there. Views that are not used are removed, so this is shorter.
-const MAX_VIEW_DELAY: Duration = Duration::from_millis(300);
-/// Time between attempts to read what another instance is writing.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
-
-/// Values of fields, in their order.
-type FieldValues = Vec<Option<Vec<u8>>>;
-
 /// Settings of a store.
 #[derive(Clone, Debug)]
 pub struct RedisSettings {
@@ -73,13 +53,6 @@ pub struct RedisStore {
     shared: Arc<Shared>,
     /// Runs the connection. `None` only while it is dropped.
     runtime: Option<Runtime>,
-}
-
-struct Shared {
-    keeper: Arc<Keeper>,
-    /// Names for new keys first.
-    names: Vec<KeyNames>,
-    ttl: Duration,
 }
 
 impl RedisStore {
@@ -202,268 +175,6 @@ impl SnapshotStore for RedisStore {
     fn status(&self) -> BackendStatus {
         self.shared.keeper.status()
     }
-}
-
-impl Shared {
-    fn ttl_ms(&self) -> u64 {
-        millis(self.ttl)
-    }
-
-    /// Returns the time to live of small keys that outlive a snapshot.
-    fn outliving_ms(&self) -> u64 {
-        millis(self.ttl + HEADER_TTL)
-    }
-
-    /// Writes a hash aside, and puts it in place with the header at last: until then nobody finds the snapshot. A growing
-    /// list is written again under the same id, and keeps the views that were added.
-    async fn put(
-        &self,
-        names: &SnapshotNames,
-        draft: &str,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> Result<(), Failure> {
-        let mut commands = pipe();
-        commands.atomic();
-        let (mut bytes, mut header) = (0, None);
-        for (name, field) in fields {
-            bytes += field.len();
-            commands.cmd("HSET").arg(draft).arg(name.to_string()).arg(&field);
-            if name == FieldName::Header {
-                header = Some(field);
-            }
-            if bytes >= WRITE_BATCH_BYTES {
-                self.expire(&mut commands, draft);
-                self.keeper.run(&commands).await?;
-                commands = pipe();
-                commands.atomic();
-                bytes = 0;
-            }
-        }
-        for (name, field) in self.added_views(names).await? {
-            commands.cmd("HSETNX").arg(draft).arg(name).arg(field);
-        }
-        if let Some(header) = header {
-            commands.cmd("SET").arg(&names.header).arg(header).arg("PX").arg(self.outliving_ms());
-        }
-        commands.cmd("RENAME").arg(draft).arg(&names.fields);
-        self.expire(&mut commands, &names.fields);
-        self.keeper.run(&commands).await?;
-        Ok(())
-    }
-
-    /// Returns the fields of views that were added to a snapshot.
-    async fn added_views(&self, names: &SnapshotNames) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-        let mut commands = pipe();
-        commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1);
-        let added: Vec<String> = read(self.keeper.run(&commands).await?.into_iter().last())?;
-        if added.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut commands = pipe();
-        commands.cmd("HMGET").arg(&names.fields).arg(&added);
-        let fields: Vec<Option<Vec<u8>>> = read(self.keeper.run(&commands).await?.into_iter().last())?;
-        Ok(added.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))).collect())
-    }
-
-    /// Removes what was written of a snapshot, if the store still answers. Otherwise it expires.
-    async fn remove_draft(&self, draft: &str) {
-        let mut commands = pipe();
-        commands.cmd("UNLINK").arg(draft);
-        let _ = self.keeper.run(&commands).await;
-    }
-
-    fn expire(&self, commands: &mut Pipeline, key: &str) {
-        commands.cmd("PEXPIRE").arg(key).arg(self.ttl_ms());
-    }
-
-    /// Returns false if the snapshot is not there.
-    async fn put_view(&self, key: SnapshotKey, view: ViewId, bytes: &[u8]) -> Result<bool, Failure> {
-        for names in &self.names {
-            let names = names.snapshot(key);
-            let mut commands = pipe();
-            commands.cmd("HEXISTS").arg(&names.fields).arg(FieldName::Meta.to_string());
-            if !is_one(self.keeper.run(&commands).await?.first()) {
-                continue;
-            }
-            let field = FieldName::View(view).to_string();
-            let mut commands = pipe();
-            commands.atomic();
-            commands.cmd("HSET").arg(&names.fields).arg(&field).arg(bytes);
-            commands.cmd("ZADD").arg(&names.views).arg(use_time()).arg(&field);
-            self.expire(&mut commands, &names.fields);
-            self.expire(&mut commands, &names.views);
-            commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1 - MAX_VIEWS);
-            let answers = self.keeper.run(&commands).await?;
-            let oldest: Vec<String> = read(answers.into_iter().last())?;
-            if !oldest.is_empty() {
-                let mut commands = pipe();
-                commands.atomic();
-                commands.cmd("HDEL").arg(&names.fields).arg(&oldest);
-                commands.cmd("ZREM").arg(&names.views).arg(&oldest);
-                self.keeper.run(&commands).await?;
-            }
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    async fn get(
-        &self,
-        key: SnapshotKey,
-        fields: &[FieldName],
-    ) -> Result<Vec<Option<Vec<u8>>>, StoreReadError> {
-        let (first, rest) = fields.split_at(fields.len().min(READ_BATCH_FIELDS));
-        let begun = Instant::now();
-        let mut has_header = false;
-        loop {
-            if let Some((names, mut values)) = self.find(key, first).await? {
-                let lacks_view = |(name, value): (&FieldName, &Option<Vec<u8>>)| {
-                    matches!(name, FieldName::View(_)) && value.is_none()
-                };
-                if first.iter().zip(&values).any(lacks_view) && begun.elapsed() < MAX_VIEW_DELAY {
-                    sleep(RETRY_INTERVAL).await;
-                    continue;
-                }
-                for batch in rest.chunks(READ_BATCH_FIELDS) {
-                    let mut commands = pipe();
-                    read_fields(&mut commands, &names, batch);
-                    let answers = self.keeper.run(&commands).await?;
-                    values.extend(read::<Vec<Option<Vec<u8>>>>(answers.into_iter().next())?);
-                }
-                return Ok(values);
-            }
-            match self.gone(key).await? {
-                StoreReadError::Unknown if begun.elapsed() < MAX_WRITE_DELAY => sleep(RETRY_INTERVAL).await,
-                // Both are written at once, perhaps since the look at the fields.
-                StoreReadError::SnapshotGone { .. } if !has_header => has_header = true,
-                gone => return Err(gone),
-            }
-        }
-    }
-
-    /// Finds a snapshot under the names of any secret, and reads its first fields.
-    async fn find(
-        &self,
-        key: SnapshotKey,
-        fields: &[FieldName],
-    ) -> Result<Option<(SnapshotNames, FieldValues)>, Failure> {
-        for names in &self.names {
-            let names = names.snapshot(key);
-            if let Some(values) = self.read_first(&names, fields).await? {
-                return Ok(Some((names, values)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Reads fields, and restarts the time to live. Returns `None` if there is no such snapshot.
-    async fn read_first(
-        &self,
-        names: &SnapshotNames,
-        fields: &[FieldName],
-    ) -> Result<Option<FieldValues>, Failure> {
-        let mut commands = pipe();
-        read_fields(&mut commands, names, fields);
-        // The meta is written last.
-        commands.cmd("HEXISTS").arg(&names.fields).arg(FieldName::Meta.to_string());
-        // Replicas refuse the rest, and can be read all the same.
-        commands.ignore_errors();
-        self.use_again(&mut commands, names);
-        for field in fields.iter().filter(|field| matches!(field, FieldName::View(_))) {
-            commands.cmd("ZADD").arg(&names.views).arg("XX").arg(use_time()).arg(field.to_string());
-        }
-        let mut answers = self.keeper.run(&commands).await?.into_iter();
-        let (values, exists) = (answers.next(), answers.next());
-        let values = read(values)?;
-        Ok(is_one(exists.as_ref()).then_some(values))
-    }
-
-    /// Restarts the time to live of all keys of a snapshot.
-    fn use_again(&self, commands: &mut Pipeline, names: &SnapshotNames) {
-        self.expire(commands, &names.fields);
-        self.expire(commands, &names.views);
-        commands.cmd("PEXPIRE").arg(&names.header).arg(self.outliving_ms());
-    }
-
-    async fn touch(&self, key: SnapshotKey) -> Result<(), StoreReadError> {
-        for names in &self.names {
-            let names = names.snapshot(key);
-            let mut commands = pipe();
-            self.use_again(&mut commands, &names);
-            if is_one(self.keeper.run(&commands).await?.first()) {
-                return Ok(());
-            }
-        }
-        Err(StoreReadError::Unknown)
-    }
-
-    /// Returns the error for a snapshot that is not there, with its header if that is still known.
-    async fn gone(&self, key: SnapshotKey) -> Result<StoreReadError, Failure> {
-        for names in &self.names {
-            let mut commands = pipe();
-            commands.cmd("GET").arg(names.snapshot(key).header);
-            let answers = self.keeper.run(&commands).await?;
-            if let Some(header) = read::<Option<Vec<u8>>>(answers.into_iter().next())? {
-                return Ok(StoreReadError::SnapshotGone { header });
-            }
-        }
-        Ok(StoreReadError::Unknown)
-    }
-
-    async fn set_reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-        id: Option<SnapshotId>,
-    ) -> Result<(), Failure> {
-        for (at, names) in self.names.iter().enumerate() {
-            let (name, mut commands) = (names.reuse(scope, reuse), pipe());
-            match id.filter(|_| at == 0) {
-                Some(id) => commands.cmd("SET").arg(name).arg(&id[..]).arg("PX").arg(self.outliving_ms()),
-                None => commands.cmd("UNLINK").arg(name),
-            };
-            self.keeper.run(&commands).await?;
-        }
-        Ok(())
-    }
-
-    async fn reusable(&self, scope: Scope, reuse: ReuseKey) -> Result<Option<SnapshotId>, Failure> {
-        for names in &self.names {
-            let mut commands = pipe();
-            commands.cmd("GET").arg(names.reuse(scope, reuse));
-            let answers = self.keeper.run(&commands).await?;
-            if let Some(id) = read::<Option<Vec<u8>>>(answers.into_iter().next())? {
-                return Ok(SnapshotId::try_from(id).ok());
-            }
-        }
-        Ok(None)
-    }
-}
-
-fn read_fields(commands: &mut Pipeline, names: &SnapshotNames, fields: &[FieldName]) {
-    let command = commands.cmd("HMGET").arg(&names.fields);
-    for field in fields {
-        command.arg(field.to_string());
-    }
-}
-
-/// Converts an answer.
-fn read<T: redis::FromRedisValue>(answer: Option<Value>) -> Result<T, Failure> {
-    let value = answer.unwrap_or(Value::Nil).extract_error()?;
-    T::from_redis_value(value).map_err(|error| redis::RedisError::from(error).into())
-}
-
-fn is_one(answer: Option<&Value>) -> bool {
-    answer == Some(&Value::Int(1))
-}
-
-/// Returns the time of a use, which orders views.
-fn use_time() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 fn write_ended<T>() -> Result<T, StoreWriteError> {

@@ -54,31 +54,7 @@ impl Gateway {
             RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => Some(View::root()),
         };
         let stored = match view {
-            Some(view) if id.is_some() => {
-                let (snapshot, rule) = (Arc::clone(&job.snapshot), Some(Arc::clone(&context.caller.rule)));
-                let (endpoint, origin) =
-                    (context.endpoint.clone(), context.origin_snapshot.unwrap_or(job.snapshot_id));
-                let deposit = NewSnapshot {
-                    id: job.snapshot_id,
-                    snapshot,
-                    view,
-                    endpoint,
-                    arguments: context.caller.repeatable_arguments.clone(),
-                    reuse_key: reuse.filter(|_| !context.is_upstream_error),
-                    rule,
-                    redaction: None,
-                    origin_snapshot: origin,
-                };
-                // An equal, later call may have taken over the reuse key when the fetch ends.
-                let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..deposit.clone() });
-                let stored = is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await);
-                if let (Some(fetch), Some(snapshot), true) = (&fetch, kept, stored) {
-                    let (scope, policy) = (job.caller.scope, Arc::clone(&job.caller.effective_policy));
-                    let count = snapshot.snapshot.upstream_list().map_or(0, |list| list.fetched);
-                    self.fetches.attach(fetch, Deposit { scope, snapshot, policy }, count).await;
-                }
-                stored
-            }
+            Some(view) if id.is_some() => self.store_fresh(&context, &job, view, reuse, fetch.as_ref()).await,
             _ => false,
         };
         if let Some(fetch) = fetch.filter(|_| !stored) {
@@ -97,6 +73,38 @@ impl Gateway {
             return self.fault_reply(fault, &job.request, context.request_info());
         }
         self.finish_reply(&context, job, rendered, stored).await
+    }
+
+    /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns true if it is
+    /// stored.
+    async fn store_fresh(
+        &self,
+        context: &RequestContext,
+        job: &RenderJob,
+        view: View,
+        reuse: Option<ReuseKey>,
+        fetch: Option<&Arc<Fetch>>,
+    ) -> bool {
+        let deposit = NewSnapshot {
+            id: job.snapshot_id,
+            snapshot: Arc::clone(&job.snapshot),
+            view,
+            endpoint: context.endpoint.clone(),
+            arguments: context.caller.repeatable_arguments.clone(),
+            reuse_key: reuse.filter(|_| !context.is_upstream_error),
+            rule: Some(Arc::clone(&context.caller.rule)),
+            redaction: None,
+            origin_snapshot: context.origin_snapshot.unwrap_or(job.snapshot_id),
+        };
+        // An equal, later call may have taken over the reuse key when the fetch ends.
+        let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..deposit.clone() });
+        let stored = is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await);
+        if let (Some(fetch), Some(snapshot), true) = (fetch, kept, stored) {
+            let (scope, policy) = (job.caller.scope, Arc::clone(&job.caller.effective_policy));
+            let count = snapshot.snapshot.upstream_list().map_or(0, |list| list.fetched);
+            self.fetches.attach(fetch, Deposit { scope, snapshot, policy }, count).await;
+        }
+        stored
     }
 
     /// Returns the fault in place of a result that is refused for its size.

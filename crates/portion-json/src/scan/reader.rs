@@ -2,59 +2,15 @@
 //! rest.
 
 mod fast_path;
-
-use thiserror::Error;
+mod kind;
+mod scan_error;
 
 use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, digit_prefix_len, plain_prefix_len, skip_plain_blocks};
 use super::nesting::NestingStack;
 use crate::span::Span;
 pub use fast_path::ExpectedKey;
-
-/// The kind of a value, determined by its first byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JsonKind {
-    /// `{…}`
-    Object,
-    /// `[…]`
-    Array,
-    /// `"…"`
-    String,
-    /// `-1.5e3`
-    Number,
-    /// `true`, `false`
-    Bool,
-    /// `null`
-    Null,
-}
-
-impl JsonKind {
-    /// Returns the kind of a value that is known to be valid JSON.
-    pub fn of_value(value: &str) -> Self {
-        match value.bytes().find(|b| !is_whitespace(*b)) {
-            Some(b'{') => Self::Object,
-            Some(b'[') => Self::Array,
-            Some(b'"') => Self::String,
-            Some(b't' | b'f') => Self::Bool,
-            Some(b'n') => Self::Null,
-            _ => Self::Number,
-        }
-    }
-
-    /// Returns true for an object or an array.
-    pub fn is_container(self) -> bool {
-        matches!(self, Self::Object | Self::Array)
-    }
-}
-
-/// The error for text that is not JSON (RFC 8259).
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("not JSON at byte {offset}: {expected}")]
-pub struct ScanError {
-    /// Offset of the first invalid byte.
-    pub offset: usize,
-    /// Description of what was expected there.
-    pub expected: &'static str,
-}
+pub use kind::JsonKind;
+pub use scan_error::ScanError;
 
 /// A position in JSON text. Every step validates what it passes.
 ///

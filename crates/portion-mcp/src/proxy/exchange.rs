@@ -4,33 +4,28 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
-use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
-use tokio::time::timeout;
 
+use super::internal_request::{run_internal_requests, send_internal_request};
+use super::responses::{response_with_body, session_not_found};
 use super::session::{ProxySession, ReservedIds};
 use super::session_cache::session_id;
+use super::shared::ProxyShared;
+use super::stream;
 use super::upstream_call::PostCaller;
-use super::upstream_client::{self, ForwardError, ForwardedParts, is_event_stream, is_json};
-use super::{ProxyShared, response_with_body, session_not_found, stream};
+use super::upstream_client::{self, ForwardedParts, is_event_stream, is_json};
 use crate::frame::Frame;
 use crate::front::http::batch::join_responses;
 use crate::front::http::http_error::{self, HttpError};
 use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError};
-use crate::http::sse::{SseParser, SseSegment};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
-use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER};
-use crate::mcp::{McpProcessor, MessageKind, OwnedBatch, ParsedBatch};
+use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
+use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::with_response_id;
-
-/// Timeout of an internal request, on which a client's call waits.
-const INTERNAL_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A post in progress.
 pub(super) struct PostExchange {
@@ -384,115 +379,7 @@ fn join_for_client(answers: &[Vec<u8>], is_batch: bool) -> Vec<u8> {
     answers.last().cloned().unwrap_or_default()
 }
 
-/// Sends internal requests until the processor has no further one; no client waits for them.
-async fn run_internal_requests(
-    shared: Arc<ProxyShared>,
-    forwarded: ForwardedParts,
-    processor: Arc<McpProcessor>,
-    request: Vec<u8>,
-) {
-    let mut requests = VecDeque::from([request]);
-    while let Some(request) = requests.pop_front() {
-        for frame in send_internal_request(&shared, &forwarded, request).await {
-            for outgoing in processor.process_server_frame(frame).await {
-                if let OutgoingMessage::InternalRequest(next) = outgoing {
-                    requests.push_back(next);
-                }
-            }
-        }
-    }
-}
-
 /// Returns true if the bytes are a message or a batch.
 fn is_message(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| ParsedBatch::parse(text).is_ok())
-}
-
-/// Returns the id of the first request of a text, as written.
-fn first_request_id(bytes: &[u8]) -> Option<String> {
-    let batch = ParsedBatch::parse(std::str::from_utf8(bytes).ok()?).ok()?;
-    batch.requests().next().map(|request| request.id().to_owned())
-}
-
-/// Sends an internal request and returns the messages of the server, of which the last is the response.
-async fn send_internal_request(
-    shared: &ProxyShared,
-    forwarded: &ForwardedParts,
-    request: Vec<u8>,
-) -> Vec<Frame> {
-    let request_id = first_request_id(&request).unwrap_or_default();
-    let list_headers = if forwarded.headers.contains_key(METHOD_HEADER) {
-        vec![(HeaderName::from_static(METHOD_HEADER), HeaderValue::from_static("tools/list"))]
-    } else {
-        Vec::new()
-    };
-    let why = match timeout(
-        INTERNAL_REQUEST_TIMEOUT,
-        fetch_internal_response(shared, forwarded, request, list_headers),
-    )
-    .await
-    {
-        Ok(Ok(messages))
-            if messages.last().is_some_and(|message| response_id(message) == Some(&*request_id)) =>
-        {
-            return messages.into_iter().map(|message| Frame::Message(message.into_bytes())).collect();
-        }
-        Ok(Ok(_)) => "the server returned something other than the response".to_owned(),
-        Ok(Err(why)) => why,
-        Err(_) => format!("no response within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
-    };
-    tracing::warn!(why, "a request of Portion itself failed");
-    vec![Frame::Message(json_rpc_error(&request_id, INTERNAL_ERROR, &why).into_bytes())]
-}
-
-/// Returns the request id of a response.
-pub(super) fn response_id(message: &str) -> Option<&str> {
-    let batch = ParsedBatch::parse(message).ok()?;
-    let first = batch.messages.first().filter(|message| message.kind() == MessageKind::Response)?;
-    Some(first.id())
-}
-
-/// Posts a request and returns the messages of the server up to the response. `call_headers`: header fields that repeat
-/// parts of the request.
-pub(super) async fn fetch_internal_response(
-    shared: &ProxyShared,
-    forwarded: &ForwardedParts,
-    request: Vec<u8>,
-    call_headers: Vec<(HeaderName, HeaderValue)>,
-) -> Result<Vec<String>, String> {
-    let ForwardedParts { mut headers, query } = forwarded.clone();
-    let param_headers: Vec<_> =
-        headers.keys().filter(|name| name.as_str().starts_with("mcp-param-")).cloned().collect();
-    for name in param_headers {
-        headers.remove(name);
-    }
-    headers.remove(NAME_HEADER);
-    for (name, value) in call_headers {
-        headers.insert(name, value);
-    }
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let result = shared.upstream.send(&Method::POST, &ForwardedParts { headers, query }, request).await;
-    let response = result.map_err(|error: ForwardError| error.to_string())?;
-    let (is_stream, limit) = (is_event_stream(&response), shared.processor_factory.max_server_message_bytes);
-    let (head, mut body) = upstream_client::decode_response(response).map_err(|error| error.to_string())?;
-    if !is_stream {
-        let bytes = body::read_all(body, limit).await.map_err(|error| error.to_string())?;
-        return match String::from_utf8(bytes) {
-            Ok(response) if head.status.is_success() => Ok(vec![response]),
-            _ => Err(format!("the server returned status {}", head.status)),
-        };
-    }
-    let (mut parser, mut messages) = (SseParser::new(limit), Vec::new());
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| error.to_string())?;
-        for segment in parser.push(frame.data_ref().map(|bytes| &bytes[..]).unwrap_or_default()) {
-            let SseSegment::Event(event) = segment else { continue };
-            messages.push(String::from_utf8_lossy(event.data()).into_owned());
-            if messages.last().is_some_and(|message| response_id(message).is_some()) {
-                return Ok(messages);
-            }
-        }
-    }
-    Err("the server ended its stream before the response".to_owned())
 }

@@ -4,17 +4,20 @@
 //! read, as JSON bodies or as events of a stream; all others are forwarded byte for byte.
 //!
 //! - `upstream_client`: requests to the server
-//! - `exchange`: a post and its response
+//! - `exchange`: a post and its response; `internal_request`: requests of the gateway itself
 //! - `public_resource`: this listener in the metadata and challenges of a server that requires a login
 //! - `stream`: a stream of events from the server to the client
 //! - `session`: a session and its state; `session_cache`: state kept between posts
 //! - `session_opening`: delays the first request until the listening stream is open
 
 mod exchange;
+mod internal_request;
 mod public_resource;
+mod responses;
 mod session;
 mod session_cache;
 mod session_opening;
+mod shared;
 mod stream;
 mod upstream_call;
 mod upstream_client;
@@ -22,20 +25,20 @@ mod upstream_client;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use portion_policy::upstream::UpstreamTarget;
 
 use crate::front::http::http_error::HttpError;
 use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
-use crate::http::body::{self, Body};
+use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
+use crate::mcp::error_code::INTERNAL_ERROR;
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::http::HttpClient;
 pub use public_resource::PublicResource;
+use responses::{method_not_allowed, session_not_found};
 use session_cache::SessionCache;
+use shared::ProxyShared;
 use upstream_client::{ForwardedParts, UpstreamClient};
 
 /// Header by which a client resumes a stream.
@@ -44,15 +47,6 @@ const LAST_EVENT_ID_HEADER: &str = "last-event-id";
 /// Backend in front of a server that speaks streamable HTTP.
 pub struct Proxy {
     shared: Arc<ProxyShared>,
-}
-
-/// State shared by all requests and background tasks.
-struct ProxyShared {
-    upstream: UpstreamClient,
-    processor_factory: McpProcessorFactory,
-    sessions: SessionCache,
-    /// Set when shutdown has begun.
-    shutdown_started: OneShotFlag,
 }
 
 impl Proxy {
@@ -147,24 +141,4 @@ impl Backend for Proxy {
 /// Returns true for methods that make a server echo the request, and thus the operator's credentials.
 fn echoes_request(method: &Method) -> bool {
     ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
-}
-
-/// Returns the response to a request in a session that does not exist, or belongs to another caller.
-fn session_not_found() -> Response<Body> {
-    let message =
-        "this session does not exist, has ended, or belongs to another caller; send initialize again";
-    HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
-}
-
-fn method_not_allowed() -> Response<Body> {
-    let message = "this method is not allowed; use POST, GET or DELETE";
-    let mut response: Response<Body> =
-        HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
-    response
-}
-
-/// Returns a response with the received head and another body.
-fn response_with_body(head: hyper::http::response::Parts, bytes: impl Into<Bytes>) -> Response<Body> {
-    Response::from_parts(head, body::full(bytes))
 }

@@ -15,9 +15,10 @@ use hyper::body::Incoming;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use super::ProxyShared;
-use super::exchange::{PostExchange, client_messages, response_id, send_one_way};
+use super::exchange::{PostExchange, client_messages, send_one_way};
+use super::internal_request::response_id;
 use super::session::ProxySession;
+use super::shared::ProxyShared;
 use super::upstream_client::{self, ForwardedParts};
 use crate::frame::Frame;
 use crate::front::http::http_error::HttpError;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use hyper::header::{HeaderName, HeaderValue};
 use portion_gateway::paged_call::PageError;
 
-use super::ProxyShared;
-use super::exchange::{fetch_internal_response, response_id};
+use super::internal_request::{fetch_internal_response, response_id};
 use super::session::ProxySession;
+use super::shared::ProxyShared;
 use super::upstream_client::ForwardedParts;
 use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, encode_value};
 use crate::mcp::{HeaderArgument, MessageView, ParsedBatch, ResponseFuture, UpstreamCaller};

@@ -293,7 +293,11 @@ fn explain(
 }
 
 fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
-    anstream::eprintln!("shown       a {} of {} tokens, budget {budget}", portion.kind().name(), portion.tokens());
+    anstream::eprintln!(
+        "shown       a {} of {} tokens, budget {budget}",
+        portion.kind().name(),
+        portion.tokens()
+    );
     if !portion.stages().is_empty() {
         anstream::eprintln!("to fit      {}", portion.stages().join(", then "));
     }

@@ -1,27 +1,22 @@
 //! The snapshot cache: entries, eviction and expiry, without locks or waiting.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::time::Instant;
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
-use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
-use portion_policy::endpoint::Endpoint;
 
+use super::cache_entry::{CacheEntry, RemovalReason, RemovedSnapshot};
 use super::tombstones::{Tombstone, Tombstones};
 use super::usage::{UsageByScope, UsageEntry, UseTick};
 use super::views::{self, ViewCache};
 use crate::reuse_key::ReuseKey;
-use crate::rules::EndpointRule;
-use crate::store::{
-    NewSnapshot, RedactionId, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot,
-};
+use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 
 /// Bytes per snapshot besides its content: index entries and the root view.
 const OVERHEAD_BYTES: usize = 1024;
 
+/// Snapshots with their indexes.
 #[derive(Debug)]
 pub(super) struct SnapshotCache {
     limits: StoreLimits,
@@ -41,64 +36,6 @@ pub(super) struct SnapshotCache {
     evicted: u64,
     pub(super) expired: u64,
     pub(super) refused: u64,
-}
-
-#[derive(Debug)]
-pub(super) struct CacheEntry {
-    id: SnapshotId,
-    pub(super) scope: Scope,
-    snapshot: Arc<Snapshot>,
-    pub(super) views: ViewCache,
-    endpoint: Option<Arc<Endpoint>>,
-    arguments: Option<Arc<str>>,
-    rule: Option<Arc<EndpointRule>>,
-    redaction: Option<RedactionId>,
-    origin_snapshot: SnapshotId,
-    pub(super) reuse_key: Option<ReuseKey>,
-    pub(super) bytes: usize,
-    pub(super) last_used: UseTick,
-    /// `None` if the time is beyond the range of the clock.
-    pub(super) expires_at: Option<Instant>,
-}
-
-/// A snapshot that was removed from the cache and has to be freed.
-#[derive(Debug)]
-pub(super) struct RemovedSnapshot {
-    entry: CacheEntry,
-    pub(super) reason: RemovalReason,
-}
-
-/// A snapshot that makes room for others, to be written to a file.
-pub(in crate::store) struct DisplacedSnapshot {
-    pub(in crate::store) scope: Scope,
-    /// With the root view.
-    pub(in crate::store) deposit: NewSnapshot,
-    /// Its other views, the most recently used last.
-    pub(in crate::store) views: Vec<View>,
-    pub(in crate::store) expires_at: Option<Instant>,
-    pub(super) last_used: UseTick,
-}
-
-/// Reason why a snapshot was removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RemovalReason {
-    Evicted,
-    Expired,
-}
-
-impl RemovedSnapshot {
-    #[cfg(test)]
-    pub(super) fn id(&self) -> SnapshotId {
-        self.entry.id
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.entry.bytes
-    }
-
-    pub(super) fn endpoint_name(&self) -> Cow<'_, str> {
-        Endpoint::log_name(self.entry.endpoint.as_deref())
-    }
 }
 
 impl SnapshotCache {
@@ -379,22 +316,6 @@ impl SnapshotCache {
     fn next_tick(&mut self) -> UseTick {
         self.last_tick += 1;
         self.last_tick
-    }
-}
-
-impl CacheEntry {
-    pub(super) fn to_stored(&self, view: View) -> StoredSnapshot {
-        let (endpoint, arguments, rule) = (self.endpoint.clone(), self.arguments.clone(), self.rule.clone());
-        StoredSnapshot {
-            id: self.id,
-            snapshot: Arc::clone(&self.snapshot),
-            view,
-            endpoint,
-            arguments,
-            rule,
-            redaction: self.redaction,
-            origin_snapshot: self.origin_snapshot,
-        }
     }
 }
 

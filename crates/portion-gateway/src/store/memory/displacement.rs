@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use portion_core::cursor::{Scope, SnapshotId};
 
-use super::cache::{CacheEntry, DisplacedSnapshot, RemovalReason, SnapshotCache};
+use super::cache::SnapshotCache;
+use super::cache_entry::{CacheEntry, DisplacedSnapshot, RemovalReason};
 use crate::store::NewSnapshot;
 
 impl SnapshotCache {

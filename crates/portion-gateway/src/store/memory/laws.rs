@@ -14,7 +14,8 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
+use super::cache::SnapshotCache;
+use super::cache_entry::{RemovalReason, RemovedSnapshot};
 use crate::reuse_key::ReuseKey;
 use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
 

@@ -19,6 +19,7 @@
 //! Expired snapshots are removed first, whenever the store is used. There is no background task.
 
 mod cache;
+mod cache_entry;
 mod displacement;
 #[cfg(test)]
 mod laws;
@@ -32,8 +33,9 @@ use std::time::Instant;
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::view::View;
 
-pub(super) use self::cache::DisplacedSnapshot;
-use self::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
+use self::cache::SnapshotCache;
+pub(super) use self::cache_entry::DisplacedSnapshot;
+use self::cache_entry::{RemovalReason, RemovedSnapshot};
 pub(super) use self::tombstones::Tombstone;
 use super::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 use crate::reuse_key::ReuseKey;

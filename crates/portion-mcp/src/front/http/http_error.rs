@@ -6,6 +6,9 @@ use hyper::{Response, StatusCode};
 use crate::http::body::{Body, full};
 use crate::mcp::error_code::json_rpc_error;
 
+/// Seconds after which a rejected client should retry.
+pub(super) const RETRY_AFTER_SECONDS: u16 = 1;
+
 /// Rejection of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {

@@ -25,6 +25,7 @@ pub mod http_error;
 mod limits;
 mod origin_guard;
 mod request_body;
+mod request_checks;
 mod server;
 mod well_known;
 

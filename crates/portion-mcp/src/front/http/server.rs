@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_ENCODING, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -22,22 +22,20 @@ use super::active_requests::{ActiveRequest, ActiveRequests};
 use super::caller::CallerResolver;
 use super::connection_io::{ConnectionIo, ResponsePending};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
-use super::http_error::HttpError;
+use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::limits::HttpLimits;
-use super::request_body::{self, BodyBudget, BodyReservation, RequestBodyError};
+use super::request_body::{self, BodyBudget, BodyReservation};
+use super::request_checks::{PostKind, body_error_response, check_head, parse_post};
 use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::{self, Body};
-use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, json_rpc_error};
-use crate::mcp::{InvalidMessage, OwnedBatch};
+use crate::mcp::error_code::{INVALID_REQUEST, SERVER_BUSY, json_rpc_error};
 use crate::one_shot_flag::OneShotFlag;
 
 /// Timeout for backends and connections to end after draining.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(1950);
 /// Time for running requests to be answered by their backend after draining; then they get an error.
 const FINAL_RESPONSE_TIMEOUT: Duration = Duration::from_millis(300);
-/// Seconds after which a rejected client should retry.
-const RETRY_AFTER_SECONDS: u16 = 1;
 /// Pause of the listener after it failed to accept a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// Header by which a program requests the whole result of a call.
@@ -372,83 +370,12 @@ fn reject_connection(stream: &TcpStream) {
     );
 }
 
-fn body_error_response(why: &RequestBodyError) -> HttpError {
-    let (status, code) = match why {
-        RequestBodyError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
-        RequestBodyError::Truncated(_) => (StatusCode::BAD_REQUEST, INVALID_REQUEST),
-        RequestBodyError::TooSlow { .. } => (StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST),
-        RequestBodyError::BudgetExhausted(_) => (StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY),
-    };
-    let refusal = HttpError::new(status, code, why.to_string());
-    if status == StatusCode::SERVICE_UNAVAILABLE { refusal.retry_after(RETRY_AFTER_SECONDS) } else { refusal }
-}
-
-/// Rejects posts that web pages can send without a CORS preflight, and headers that two readers may interpret
-/// differently.
-fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), HttpError> {
-    if has_duplicate_session_id(headers) {
-        let message = "the header field Mcp-Session-Id is repeated";
-        return Err(HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message));
-    }
-    let is_json = |value: &HeaderValue| {
-        let kind = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-        kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
-    };
-    if is_message && !headers.get_all(CONTENT_TYPE).iter().all(is_json) {
-        let message = "messages must be application/json; send Content-Type: application/json";
-        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
-    }
-    Ok(())
-}
-
-/// Kind of a post, as far as it matters for shutdown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PostKind {
-    /// A request whose response ends.
-    Request,
-    /// A request whose response is an endless stream of notifications.
-    Subscription,
-    /// Notifications or responses.
-    NoRequest,
-}
-
-impl PostKind {
-    /// Returns the kind of posted messages; `None` for any other body.
-    fn of(body: &RequestBody) -> Option<Self> {
-        let RequestBody::Messages(batch) = body else { return None };
-        Some(match batch.view().requests().next() {
-            None => Self::NoRequest,
-            Some(request) if request.method() == "subscriptions/listen" => Self::Subscription,
-            Some(_) => Self::Request,
-        })
-    }
-}
-
-/// Parses a post. Returns an error if it is not a JSON-RPC message or batch.
-fn parse_post(body: Vec<u8>) -> Result<OwnedBatch, HttpError> {
-    let bad_request = |code, why: &str| {
-        let message = format!("the body is not a JSON-RPC 2.0 message: {why}");
-        HttpError::new(StatusCode::BAD_REQUEST, code, message)
-    };
-    let text = String::from_utf8(body).map_err(|_| bad_request(PARSE_ERROR, "it is not UTF-8"))?;
-    OwnedBatch::parse(text).map_err(|why| match why {
-        InvalidMessage::Json(error) => bad_request(PARSE_ERROR, &error.to_string()),
-        InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => {
-            bad_request(INVALID_REQUEST, &why.to_string())
-        }
-    })
-}
-
-/// Returns true if a request has more than one session id: two readers could use different ones.
-fn has_duplicate_session_id(headers: &HeaderMap) -> bool {
-    let mut ids = headers.get_all("mcp-session-id").iter().map(HeaderValue::as_bytes);
-    ids.next().is_some() && ids.next().is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use std::future::ready;
     use std::pin::Pin;
+
+    use hyper::header::HeaderMap;
 
     use super::*;
     use crate::front::http::ResponseFuture;

@@ -1,0 +1,92 @@
+//! Snapshots in the cache, and those that leave it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::snapshot::Snapshot;
+use portion_core::view::View;
+use portion_policy::endpoint::Endpoint;
+
+use super::usage::UseTick;
+use super::views::ViewCache;
+use crate::reuse_key::ReuseKey;
+use crate::rules::EndpointRule;
+use crate::store::{NewSnapshot, RedactionId, StoredSnapshot};
+
+/// A snapshot in the cache.
+#[derive(Debug)]
+pub(super) struct CacheEntry {
+    pub(super) id: SnapshotId,
+    pub(super) scope: Scope,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) views: ViewCache,
+    pub(super) endpoint: Option<Arc<Endpoint>>,
+    pub(super) arguments: Option<Arc<str>>,
+    pub(super) rule: Option<Arc<EndpointRule>>,
+    pub(super) redaction: Option<RedactionId>,
+    pub(super) origin_snapshot: SnapshotId,
+    pub(super) reuse_key: Option<ReuseKey>,
+    pub(super) bytes: usize,
+    pub(super) last_used: UseTick,
+    /// `None` if the time is beyond the range of the clock.
+    pub(super) expires_at: Option<Instant>,
+}
+
+/// A snapshot that was removed from the cache and has to be freed.
+#[derive(Debug)]
+pub(super) struct RemovedSnapshot {
+    pub(super) entry: CacheEntry,
+    pub(super) reason: RemovalReason,
+}
+
+/// A snapshot that makes room for others, to be written to a file.
+pub(in crate::store) struct DisplacedSnapshot {
+    pub(in crate::store) scope: Scope,
+    /// With the root view.
+    pub(in crate::store) deposit: NewSnapshot,
+    /// Its other views, the most recently used last.
+    pub(in crate::store) views: Vec<View>,
+    pub(in crate::store) expires_at: Option<Instant>,
+    pub(super) last_used: UseTick,
+}
+
+/// Reason why a snapshot was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RemovalReason {
+    Evicted,
+    Expired,
+}
+
+impl CacheEntry {
+    /// Returns the snapshot with one of its views.
+    pub(super) fn to_stored(&self, view: View) -> StoredSnapshot {
+        let (endpoint, arguments, rule) = (self.endpoint.clone(), self.arguments.clone(), self.rule.clone());
+        StoredSnapshot {
+            id: self.id,
+            snapshot: Arc::clone(&self.snapshot),
+            view,
+            endpoint,
+            arguments,
+            rule,
+            redaction: self.redaction,
+            origin_snapshot: self.origin_snapshot,
+        }
+    }
+}
+
+impl RemovedSnapshot {
+    #[cfg(test)]
+    pub(super) fn id(&self) -> SnapshotId {
+        self.entry.id
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.entry.bytes
+    }
+
+    pub(super) fn endpoint_name(&self) -> Cow<'_, str> {
+        Endpoint::log_name(self.entry.endpoint.as_deref())
+    }
+}
