@@ -75,7 +75,7 @@ pub(crate) async fn log_in(
     let redirect_uri = listener.redirect_uri();
     let client = identify(http, found, &redirect_uri, scope, choices).await?;
     let redirect_uri = RedirectUrl::new(redirect_uri)
-        .map_err(|error| LoginError::Redirect(format!("the redirect is no URL: {error}")))?;
+        .map_err(|error| LoginError::Redirect(format!("the redirect is not a URL: {error}")))?;
     let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
     let oauth = BasicClient::new(ClientId::new(client.client_id.clone()))
         .set_auth_uri(AuthUrl::from_url(found.server.authorization_endpoint.url().clone()))

@@ -168,7 +168,7 @@ pub(super) fn malformed_json(sql: &str, catalogue: &Catalogue) -> Option<(String
             }
             let column = quote_identifier(&rows.columns()[at].name);
             return Some((
-                format!("malformed JSON in {call}: {column} has texts that are no JSON"),
+                format!("malformed JSON in {call}: {column} has texts that are not JSON"),
                 format!("add WHERE json_valid({column}), or use {column} as text: LIKE, instr, split_part"),
             ));
         }

@@ -120,7 +120,7 @@ fn date_part(context: &Context<'_>) -> Result<Value> {
     let known = ["dow", "isodow", "doy", "epoch", "decade", "century", "isoyear", "millisecond", "dayofweek"];
     if !PARTS.contains(&part.as_str()) && !known.contains(&part.as_str()) {
         return Err(function_error(format!(
-            "{} is no part of a date: year, quarter, month, week, day, dow, doy, hour, minute, second, epoch",
+            "{} is not a part of a date; use year, quarter, month, week, day, dow, doy, hour, minute, second, epoch",
             part.chars().take(40).collect::<String>()
         )));
     }
@@ -251,7 +251,7 @@ fn shift_by_text(context: &Context<'_>, sign: i64) -> Result<Option<String>> {
 
 fn unknown_interval(text: &str) -> rusqlite::Error {
     let text: String = text.chars().take(40).collect();
-    function_error(format!("{text} is no interval: write it as '7 days' or '1 month'"))
+    function_error(format!("{text} is not an interval; write it as '7 days' or '1 month'"))
 }
 
 /// `dateadd(unit, count, time)`.

@@ -49,6 +49,6 @@ pub(super) fn unit_seconds(unit: &str) -> Option<i64> {
 pub(super) fn unknown_unit(unit: &str) -> rusqlite::Error {
     let unit: String = unit.chars().take(40).collect();
     function_error(format!(
-        "{unit} is no unit of time: year, quarter, month, week, day, hour, minute, second"
+        "{unit} is not a unit of time; use year, quarter, month, week, day, hour, minute, second"
     ))
 }

@@ -167,7 +167,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         }
         Decoded::Binary(format) => {
             let (size, format) = (bytes.len(), format.unwrap_or("of an unknown format"));
-            anstream::eprintln!("portion: {file} is no text: {size} bytes, {format}");
+            anstream::eprintln!("portion: {file} is not text: {size} bytes, {format}");
             return Ok(ExitCode::FAILURE);
         }
     };

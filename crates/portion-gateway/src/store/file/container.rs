@@ -102,5 +102,5 @@ fn name_bytes(name: FieldName) -> [u8; 9] {
 }
 
 fn invalid() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "this is no snapshot of that scope")
+    io::Error::new(io::ErrorKind::InvalidData, "this is not a snapshot of that scope")
 }
