@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-import time
 
 import pytest
 import requests
@@ -82,7 +81,7 @@ def everything(front, admin_token, database, collector):
             answer = requests.get(admin + path, headers=headers, timeout=30)
             seen[f"{path} {len(headers)}"] = answer.text + str(answer.headers)
         assert answer.status_code == 200
-    time.sleep(1)
+    until(lambda: collector.traces, "spans at the collector", seconds=30)
     front.__exit__()
     seen["log"] = "".join(front.said)
     for file in database.parent.glob("telemetry.db*"):

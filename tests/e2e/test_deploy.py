@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 import subprocess
-import time
 import urllib.parse
 from contextlib import contextmanager
 
@@ -18,6 +17,7 @@ from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.ports import free_port
 from harness.reply import Reply
+from harness.waiting import until
 
 DEPLOY = REPOSITORY / "deploy"
 RULES = DEPLOY / "prometheus" / "portion.rules.yml"
@@ -123,26 +123,24 @@ def prometheus(port, tmp_path):
             return None
         return [float(sample["value"][1]) for sample in answer["data"]["result"]]
 
-    def until(query, expect, seconds=SECONDS):
-        end = time.monotonic() + seconds
-        while (found := value(query)) != expect:
-            assert time.monotonic() < end, f"{query}: {found}"
-            time.sleep(0.2)
+    def answers(query, expect, seconds=SECONDS):
+        holds = lambda: value(query) == expect
+        until(holds, f"{query}: {expect}", seconds=seconds, pause=0.2, told=lambda: value(query))
 
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            until('up{job="portion"}', [1])
-            yield until
+            answers('up{job="portion"}', [1])
+            yield answers
         finally:
             process.terminate()
 
 
 def test_prometheus_scrapes_it_and_evaluates_the_rules(port, tmp_path):
-    with prometheus(port, tmp_path) as until:
-        until("sum(portion_requests_total)", [4])
-        until('portion_calls_oversized_total{endpoint="list_bookings"}', [1])
-        until("count(portion:overhead_seconds:p95_5m)", [1])
-        until("sum(ALERTS)", [])
+    with prometheus(port, tmp_path) as answers:
+        answers("sum(portion_requests_total)", [4])
+        answers('portion_calls_oversized_total{endpoint="list_bookings"}', [1])
+        answers("count(portion:overhead_seconds:p95_5m)", [1])
+        answers("sum(ALERTS)", [])
 
 
 def test_the_first_burst_is_an_alert_within_30_seconds(tmp_path):
@@ -150,16 +148,16 @@ def test_the_first_burst_is_an_alert_within_30_seconds(tmp_path):
     with (
         Listening(served("--admin", f"127.0.0.1:{port}", "--", *FIXTURE)) as portion,
         Peer(portion.url) as peer,
-        prometheus(port, tmp_path) as until,
+        prometheus(port, tmp_path) as answers,
     ):
-        until("portion_all_calls_sized_total", [0])
+        answers("portion_all_calls_sized_total", [0])
         for _ in range(60):
             peer.call("list_bookings")
         firing = 'count(ALERTS{alertname="PortionOversizedAttempts",alertstate="firing"})'
-        until(firing, [1], seconds=30)
-        until("portion_all_calls_oversized_total", [60])
-        until("portion:oversized:share5m", [1], seconds=30)
-        until("sum(portion_all_requests_total) == bool sum(portion_requests_total)", [1])
+        answers(firing, [1], seconds=30)
+        answers("portion_all_calls_oversized_total", [60])
+        answers("portion:oversized:share5m", [1], seconds=30)
+        answers("sum(portion_all_requests_total) == bool sum(portion_requests_total)", [1])
 
 
 def starts(arguments, tmp_path, config):

@@ -4,7 +4,6 @@ import itertools
 import os
 import socket
 import subprocess
-import time
 from contextlib import contextmanager
 
 import mcp_types as types
@@ -14,6 +13,7 @@ from harness.pairing import FRONTS, UPSTREAMS, pairing
 from harness.peer import Peer
 from harness.ports import free_port
 from harness.published import EVERYTHING, node
+from harness.waiting import until
 
 SECONDS = 30
 
@@ -26,10 +26,8 @@ def everything(transport):
     environment = os.environ | {"PORT": str(port)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + SECONDS
-        while not listens(port):
-            assert process.poll() is None and time.monotonic() < until, f"{transport} did not start"
-            time.sleep(0.05)
+        until(lambda: listens(port) or process.poll() is not None, f"{transport} starts", seconds=SECONDS)
+        assert process.poll() is None, f"{transport} did not start"
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()

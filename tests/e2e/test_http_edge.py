@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import socket
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from harness.command import PORTION, RAW_FIXTURE
 from harness.pairing import Listening, pairing
 from harness.ports import free_port
 from harness.talk import ACCEPT, exchange, messages, talk, together
+from harness.waiting import until
 
 JSON = ("Content-Type", "application/json")
 LIMIT = 4 << 20
@@ -214,10 +214,8 @@ class Mortal:
         return self._file.read_text().split().count(mark)
 
     def wait_for(self, mark, count):
-        until = time.monotonic() + 60
-        while self.count(mark) < count:
-            assert time.monotonic() < until, f"{mark} was seen {self.count(mark)} times, not {count}"
-            time.sleep(0.01)
+        seen = lambda: f"seen {self.count(mark)} times"
+        until(lambda: self.count(mark) >= count, f"{count} times {mark}", seconds=60, pause=0.01, told=seen)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from harness.command import PORTION, RAW_FIXTURE, wrapped
 from harness.listening import Listening, served
 from harness.talk import OverHttp, OverStdio
+from harness.waiting import until
 from harness.wire import Wire
 
 FRONTS = ["wrap command", "wrap url", "serve command", "serve url"]
@@ -62,12 +63,14 @@ def answer(talk, line):
 
 def cancelled(talk, ids):
     """Waits until the server has been told that these requests are cancelled."""
-    seen, until = set(), time.monotonic() + 60
-    while not seen.issuperset(ids):
-        assert time.monotonic() < until, seen
-        told = [json.loads(line) for line in talk.seen()]
-        seen |= {each["params"]["requestId"] for each in told if each.get("method") == "notifications/cancelled"}
-        time.sleep(0.05)
+    seen = set()
+
+    def are_cancelled():
+        received = [json.loads(line) for line in talk.seen()]
+        seen.update(each["params"]["requestId"] for each in received if each.get("method") == "notifications/cancelled")
+        return seen.issuperset(ids)
+
+    until(are_cancelled, f"the server is told that {ids} are cancelled", seconds=60, told=lambda: seen)
 
 
 @pytest.mark.parametrize("name", FRONTS)

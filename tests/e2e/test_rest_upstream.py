@@ -416,11 +416,11 @@ def test_requests_before_the_end_of_input_are_answered(written):
 
 def test_a_cancelled_call_closes_its_request(written):
     """The API sees the connection end; later calls work."""
-    held = threading.Event()
+    held, answered = threading.Event(), threading.Event()
 
     def hold(request):
         held.set()
-        time.sleep(3)
+        answered.wait(30)
         return {}
 
     described = document({"/x": {"get": operation("read")}, "/y": {"get": operation("other")}})
@@ -433,6 +433,7 @@ def test_a_cancelled_call_closes_its_request(written):
             assert held.wait(30)
             session.tell('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
             answer = session.call(2, "other")
+            answered.set()
             assert answer["id"] == 2 and answer["result"]["content"][0]["text"] == '{"y": 1}'
 
 

@@ -42,10 +42,8 @@ pub(crate) async fn offload<T: Send + 'static>(bytes: usize, work: impl FnOnce()
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::thread;
-    use std::time::Duration;
+    use std::sync::{Arc, Barrier};
 
     use super::{INLINE_MAX_BYTES, MAX_CONCURRENT, offload};
 
@@ -54,11 +52,13 @@ mod tests {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        // No computation ends before as many run as may.
+        let barrier = Arc::new(Barrier::new(MAX_CONCURRENT));
         let compute = || {
-            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            let (running, most, barrier) = (Arc::clone(&running), Arc::clone(&most), Arc::clone(&barrier));
             runtime.spawn(offload(INLINE_MAX_BYTES + 1, move || {
                 most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                thread::sleep(Duration::from_millis(5));
+                barrier.wait();
                 running.fetch_sub(1, Ordering::SeqCst);
             }))
         };
@@ -66,7 +66,6 @@ mod tests {
         for one in all {
             runtime.block_on(one).expect("nothing panics");
         }
-        let most = most.load(Ordering::SeqCst);
-        assert!(most <= MAX_CONCURRENT, "{most} at the same time");
+        assert_eq!(most.load(Ordering::SeqCst), MAX_CONCURRENT);
     }
 }

@@ -1,10 +1,10 @@
 //! Tests of the core through its public interface. They are one binary, because each binary takes its time to link.
 
+mod describe;
 mod find;
 mod golden;
 mod importance;
 mod laws;
 mod ranked;
 mod redact;
-mod tell;
 mod views;

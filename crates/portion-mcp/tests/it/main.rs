@@ -9,3 +9,4 @@ mod relay;
 mod remote;
 #[cfg(target_os = "linux")]
 mod support;
+mod waiting;

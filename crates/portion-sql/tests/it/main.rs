@@ -1,6 +1,6 @@
 //! Tests of queries through the public interface.
 
-mod asks;
 mod common;
 mod hostile;
 mod laws;
+mod queries;

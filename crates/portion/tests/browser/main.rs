@@ -4,9 +4,9 @@
 //! `cargo test -p portion --test browser -- --ignored --test-threads 1`.
 
 mod chromium;
-mod drawn;
 mod everywhere;
 mod keys;
+mod page_values;
 mod pictures;
 mod portion;
 mod sample;

@@ -2,8 +2,8 @@
 //!
 //! `BLESS=1 cargo test -p portion-core --test it golden` rewrites them; the difference is the review.
 
-mod manner;
 mod material;
+mod render_options;
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -4,20 +4,20 @@
 //! replaced; a property that rejects more than two thirds of its cases fails.
 
 mod blocks;
-mod chance;
 mod chunks;
 mod cursor;
+mod cursor_randomness;
 mod dice;
 mod endpoints;
-mod found;
 mod json;
 mod lossless;
-mod manner;
 mod media;
 mod numbered;
 mod payloads;
 mod plain;
 mod reading;
+mod regressions;
+mod render_options;
 mod replies;
 mod requests;
 mod rows;

@@ -7,7 +7,7 @@ use portion_tokens::{TokenCounter, Tokenizer};
 
 use super::dice::Dice;
 use super::endpoints::known;
-use super::manner::manner;
+use super::render_options::manner;
 
 /// Generates limits that can be kept, some only just.
 pub(crate) fn policy(dice: &mut Dice) -> Policy {

@@ -18,7 +18,7 @@ use portion_tokens::TokenCounter;
 use serde_json::Value;
 
 use super::json::Json;
-use super::manner;
+use super::render_options;
 use super::table;
 
 /// Wire bytes of the JSON-RPC envelope, beside texts and notices.
@@ -208,8 +208,8 @@ impl Session {
 
     /// Checks a reply. `fresh` is the request, for a first reply.
     fn checked(&self, asked: &ResolvedRequest, portion: Portion, fresh: Option<&Request>) -> Reply {
-        let notice = manner::camel(portion.notice(), self.policy.render_options.metadata_style);
-        let (pieces, enveloped) = manner::opened(self, &portion, &notice);
+        let notice = render_options::camel(portion.notice(), self.policy.render_options.metadata_style);
+        let (pieces, enveloped) = render_options::opened(self, &portion, &notice);
         let view = render::view_with_pagination(asked.view.clone(), &portion);
         let reply = Reply { portion, pieces, enveloped, notice, view };
         self.fits(asked, &reply, fresh);

@@ -2,8 +2,8 @@
 
 mod controls;
 mod fields;
-mod manner;
 mod paths;
+mod render_options;
 mod resolving;
 mod shapes;
 mod upstream;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use portion_core::policy::Policy;
 use portion_gateway::effective_policy::EffectivePolicy;
@@ -212,15 +212,6 @@ pub(crate) fn modern(id: &str, method: &str, params: &str) -> (String, String) {
     let meta = r#""_meta":{"progressToken":"t","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let params = if params.is_empty() { meta.to_owned() } else { format!("{params},{meta}") };
     (format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n"), request(id, method, &params))
-}
-
-/// Waits until a condition is met, and panics after a timeout.
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < HANG, "hangs: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Returns true if a process exists, alive or not yet reaped.

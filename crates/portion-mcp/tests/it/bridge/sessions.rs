@@ -3,7 +3,8 @@
 use portion_mcp::bridge::BridgeLimits;
 use serde_json::json;
 
-use super::scene::{Scene, request, runs, wait_until};
+use super::scene::{Scene, request, runs};
+use crate::waiting::wait_until;
 
 const JSON: &str = "Accept: application/json\r\n";
 const STREAM: &str = "Accept: text/event-stream\r\n";

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::scene::{Answer, Scene, modern, runs, wait_until};
+use super::scene::{Answer, Scene, modern, runs};
+use crate::waiting::wait_until;
 
 fn post(scene: &Scene, principal: &str, id: &str, method: &str, params: &str) -> Answer {
     let (lines, body) = modern(id, method, params);

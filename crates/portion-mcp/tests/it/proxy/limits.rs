@@ -3,13 +3,13 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use portion_mcp::front::http::HttpLimits;
 use portion_mcp::one_shot_flag::OneShotFlag;
 
 use super::peers::{Scene, json, say};
+use crate::waiting::wait_until;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
@@ -99,9 +99,7 @@ fn a_connection_is_rejected_if_all_others_are_busy() {
         say(stream, json(PONG));
     });
     let mut busy = [(); 2].map(|()| scene.says(whole().as_bytes()));
-    while scene.seen().len() < 2 {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("two requests arrive", || scene.seen().len() == 2);
     let refusal = read_response(&mut scene.says(b""));
     assert!(refusal.starts_with("HTTP/1.1 503 ") && refusal.contains("retry-after: 1"), "{refusal}");
     released.set();
@@ -154,9 +152,7 @@ fn shutdown_finishes_running_requests_and_rejects_new_ones() {
     });
     let mut running = scene.says(whole().as_bytes());
     let mut idle = scene.says(b"");
-    while scene.seen().is_empty() {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the request arrives", || !scene.seen().is_empty());
     scene.leave();
     let start = Instant::now();
     let refused = loop {
@@ -179,13 +175,11 @@ fn shutdown_finishes_running_requests_and_rejects_new_ones() {
 
 #[test]
 fn requests_that_do_not_finish_in_time_get_an_error() {
-    let scene = Scene::within(HttpLimits { drain_timeout: Duration::from_millis(200), ..short() }, |_, _| {
-        thread::sleep(2 * HANG);
-    });
+    let never = Arc::new(OneShotFlag::default());
+    let limits = HttpLimits { drain_timeout: Duration::from_millis(200), ..short() };
+    let scene = Scene::within(limits, move |_, _| wait(&never));
     let mut running = scene.says(whole().as_bytes());
-    while scene.seen().is_empty() {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the request arrives", || !scene.seen().is_empty());
     scene.leave();
     let answer = read_response(&mut running);
     assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("may have acted"), "{answer}");

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use portion_core::cursor::Scope;
@@ -27,6 +28,7 @@ use portion_tokens::Tokenizer;
 
 use super::server::{Server, session};
 use super::{BEGUN, HELLO, LIMIT, call, result};
+use crate::waiting::wait_until;
 
 /// Starts a session on a thread of its own; returns the client's pipes.
 fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutcome>) {
@@ -72,9 +74,11 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutco
 
 #[test]
 fn the_end_of_the_client_waits_for_responses_and_ends_the_session() {
-    let server = Server::new(|asked, _, reply| {
+    let left = Arc::new(AtomicBool::new(false));
+    let has_left = Arc::clone(&left);
+    let server = Server::new(move |asked, _, reply| {
         if !session(asked, reply, "s") {
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            wait_until("the client leaves", || has_left.load(Ordering::Acquire));
             reply.json(&result("1", "{\"content\":[]}"));
         }
     });
@@ -83,6 +87,7 @@ fn the_end_of_the_client_waits_for_responses_and_ends_the_session() {
         client.write_all(format!("{message}\n").as_bytes()).expect("it reads");
     }
     drop(client);
+    left.store(true, Ordering::Release);
     let lines: Vec<String> = output.lines().map(|line| line.expect("UTF-8")).collect();
     assert_eq!(lines[1..], [result("1", "{\"content\":[]}")]);
     assert_eq!(session.join().expect("no panic").code, 0);
@@ -129,11 +134,7 @@ fn messages_of_a_client_that_does_not_read_are_processed() {
     output.read_line(&mut line).expect("UTF-8");
     let last = r#"{"jsonrpc":"2.0","method":"notifications/last"}"#;
     client.write_all(format!("{last}\n").as_bytes()).expect("it reads");
-    let start = std::time::Instant::now();
-    while !server.asked().iter().any(|asked| asked.body == last) {
-        assert!(start.elapsed() < super::HANG, "hangs");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("the last message arrives", || server.asked().iter().any(|asked| asked.body == last));
     drop(client);
     // The client has left, because it has closed our stdout.
     drop(output);

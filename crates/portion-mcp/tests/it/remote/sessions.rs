@@ -31,7 +31,6 @@ async fn a_session_is_carried_and_ended() {
 async fn nothing_is_sent_before_the_session_has_begun() {
     let server = Server::new(|asked, before, reply| {
         if asked.is("initialize") {
-            std::thread::sleep(std::time::Duration::from_millis(100));
             assert_eq!(before, 0);
         }
         if !session(asked, reply, "abc") {

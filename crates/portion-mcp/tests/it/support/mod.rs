@@ -3,10 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
 
-/// Far longer than any step takes, even on a busy machine: reaching it means a hang.
-const HANG: Duration = Duration::from_mins(1);
+use crate::waiting::wait_until;
 
 /// A client, the relay that it started, and the server behind the relay.
 pub(crate) struct Client {
@@ -111,12 +109,4 @@ fn alive(group: u32) -> bool {
         let state = fields.next().unwrap_or("Z");
         state != "Z" && fields.nth(1) == Some(&group.to_string())
     })
-}
-
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < HANG, "hangs: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

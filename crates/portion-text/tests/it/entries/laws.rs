@@ -2,7 +2,10 @@
 
 use portion_text::chunk::{BoundaryLevel, CHUNKERS, ChunkWindow};
 use portion_text::log_entry::entries;
+use portion_text::timestamp::Timestamp;
 use proptest::prelude::*;
+
+use super::read;
 
 /// Checks that the entries of a text that is treated as a log join to the text.
 fn check(text: &str) {
@@ -52,6 +55,34 @@ proptest! {
     fn entries_are_the_text(text in text()) {
         check(&text);
     }
+
+    /// The recognisers of log lines find each time that the parser writes, and the parser reads what they find.
+    #[test]
+    fn recognisers_of_times_agree(timestamp in timestamp()) {
+        let written = timestamp.write();
+        let text = format!("{written} INFO up\n").repeat(3);
+        let entries = read(&text);
+        prop_assert_eq!(entries.len(), 3);
+        for entry in entries {
+            let found = entry.time.map(|time| time.slice(&text));
+            prop_assert_eq!(found, Some(written.as_str()));
+            prop_assert_eq!(found.and_then(Timestamp::parse), Some(timestamp));
+        }
+    }
+}
+
+/// Returns a time from 1970 to 2099.
+fn timestamp() -> impl Strategy<Value = Timestamp> {
+    let separator = prop::sample::select(vec![' ', 'T']);
+    (0..4_102_444_800_i64, 0..1_000_u32, separator, any::<bool>()).prop_map(
+        |(seconds, millis, separator, is_zoned)| Timestamp {
+            seconds,
+            nanos: millis * 1_000_000,
+            is_date: false,
+            separator,
+            is_zoned,
+        },
+    )
 }
 
 #[test]

@@ -255,7 +255,7 @@ fn forms_without_an_equal_are_answered_with_advice() {
     let error = |sql: &str| answer(TRIPS, sql, &[]).expect_err(sql).to_string();
     assert_eq!(
         error("SELECT value FROM items, json_each(kind)"),
-        "malformed JSON in json_each(kind): kind has texts that are no JSON"
+        "malformed JSON in json_each(kind): kind has texts that are not JSON"
     );
     assert_eq!(error("SELECT age(at) FROM items"), "no such function: age");
     assert_eq!(error("SELECT id FROM trips"), "no such table: trips; did you mean items?");
