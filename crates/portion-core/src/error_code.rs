@@ -46,6 +46,7 @@ pub enum ErrorCode {
     UpstreamTimeout,
     UpstreamUnreachable,
     PathInvalid,
+    MethodRejected,
     OriginRejected,
     Unauthorized,
     ScopeInsufficient,
@@ -150,7 +151,7 @@ const fn behind(
 }
 
 /// The rows, in the order of the enum.
-static TABLE: [ErrorInfo; 33] = {
+static TABLE: [ErrorInfo; 34] = {
     use ErrorCode as Code;
     use Retry::{AfterCheck, Corrected, Later, WithoutCursor};
     [
@@ -309,6 +310,15 @@ static TABLE: [ErrorInfo; 33] = {
             "`portion http`: the path has a segment `.` or `..`",
             "to send another path",
         ),
+        ErrorInfo {
+            http_status: 405,
+            ..in_call(
+                Code::MethodRejected,
+                "method_rejected",
+                "`portion http`: `TRACE`, `TRACK` and `CONNECT` are not forwarded",
+                "to send another method",
+            )
+        },
         ErrorInfo {
             http_status: 403,
             ..in_call(

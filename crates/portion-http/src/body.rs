@@ -1,15 +1,27 @@
 //! Bodies: streamed on, or read and decoded as a whole within a limit.
 
-use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_compression::tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder};
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
-use http_body::Body as HttpBody;
+use http_body::{Body as HttpBody, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use portion_net::accept_encoding::SUPPORTED_ENCODINGS;
+use portion_net::accept_encoding::{SUPPORTED_ENCODINGS, is_zlib};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::time::Instant;
+
+use crate::json_end::JsonEnd;
+
+/// Pause after a JSON value from which a body without a length is a stream.
+const STREAM_PAUSE: Duration = Duration::from_secs(1);
+/// Time after a JSON value from which a body without a length that has not ended is a stream.
+const STREAM_DETECTION: Duration = Duration::from_secs(10);
 
 /// Any error of a service or of its body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -26,6 +38,12 @@ pub(crate) enum ReadBodyError {
     /// The body ended too early, or its encoding is invalid.
     #[error("the body broke off: {0}")]
     Truncated(BoxError),
+    /// Nothing came for this time.
+    #[error("the body paused for more than {} s", .0.as_secs())]
+    Silent(Duration),
+    /// The body does not end after a JSON value: it is a stream, and has begun with these bytes.
+    #[error("the body is a stream")]
+    Stream(Bytes),
 }
 
 /// Returns a body of these bytes.
@@ -42,29 +60,91 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
-/// Reads a body within a limit in bytes.
+/// Limits of reading a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadLimits {
+    /// Largest length in bytes.
+    pub(crate) bytes: usize,
+    /// Longest wait for the next bytes.
+    pub(crate) silence: Option<Duration>,
+    /// True if a body without end is told apart from a JSON document.
+    pub(crate) finds_streams: bool,
+}
+
+impl ReadLimits {
+    /// Returns limits without a time.
+    pub(crate) fn of_bytes(bytes: usize) -> Self {
+        Self { bytes, silence: None, finds_streams: false }
+    }
+}
+
+/// Reads a body within limits.
 ///
 /// # Errors
-/// Returns [`ReadBodyError`] if it is too long or ends too early.
-pub(crate) async fn read<B>(body: B, limit: usize) -> Result<Bytes, ReadBodyError>
-where
-    B: HttpBody<Data = Bytes>,
-    B::Error: Into<BoxError>,
-{
-    let mut body = std::pin::pin!(body);
+/// Returns [`ReadBodyError`] if the body is too long, ends too early or pauses for too long, or if it is a stream. The rest of
+/// a stream stays in the body.
+pub(crate) async fn read(body: &mut Body, limits: ReadLimits) -> Result<Bytes, ReadBodyError> {
     let mut read = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| ReadBodyError::Truncated(error.into()))?;
+    let mut end = JsonEnd::default();
+    let mut stream_deadline = None;
+    loop {
+        let stream_wait = stream_deadline
+            .map(|deadline: Instant| deadline.saturating_duration_since(Instant::now()).min(STREAM_PAUSE));
+        let Some(frame) = within(stream_wait.or(limits.silence), body.frame()).await else {
+            return Err(match (stream_wait, limits.silence) {
+                (None, Some(silence)) => ReadBodyError::Silent(silence),
+                _ => ReadBodyError::Stream(read.into()),
+            });
+        };
+        let Some(frame) = frame else { return Ok(read.into()) };
+        let frame = frame.map_err(ReadBodyError::Truncated)?;
         let Ok(data) = frame.into_data() else { continue };
-        if read.len() + data.len() > limit {
+        if read.len() + data.len() > limits.bytes {
             return Err(ReadBodyError::TooLong);
         }
         if read.is_empty() && body.is_end_stream() {
             return Ok(data);
         }
+        if limits.finds_streams && stream_deadline.is_none() {
+            end.read(&data);
+            stream_deadline = end.has_ended().then(|| Instant::now() + STREAM_DETECTION);
+        }
         read.extend_from_slice(&data);
     }
-    Ok(read.into())
+}
+
+/// Waits for a future within a time. Returns `None` if it takes longer.
+async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+/// Returns a body that begins with these bytes.
+pub(crate) fn prefixed(start: Bytes, rest: Body) -> Body {
+    PrefixedBody { start: Some(start), rest }.boxed_unsync()
+}
+
+/// Bytes, and the body that follows them.
+struct PrefixedBody {
+    start: Option<Bytes>,
+    rest: Body,
+}
+
+impl HttpBody for PrefixedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match self.start.take() {
+            Some(start) => Poll::Ready(Some(Ok(Frame::data(start)))),
+            None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
 }
 
 /// Returns the content coding of a body, or `None` if it has none; `Err` if it cannot be decoded here.
@@ -85,8 +165,16 @@ pub(crate) fn content_coding(headers: &HeaderMap) -> Result<Option<String>, ()> 
 pub(crate) async fn decode(bytes: &[u8], coding: &str, limit: usize) -> Result<Bytes, ReadBodyError> {
     match coding {
         "br" => read_decoded(BrotliDecoder::new(bytes), limit).await,
+        "deflate" if bytes.first().is_some_and(|first| !is_zlib(*first)) => {
+            read_decoded(DeflateDecoder::new(bytes), limit).await
+        }
         "deflate" => read_decoded(ZlibDecoder::new(bytes), limit).await,
-        _ => read_decoded(GzipDecoder::new(bytes), limit).await,
+        _ => {
+            // A body of gzip may have several members, one after another.
+            let mut decoder = GzipDecoder::new(bytes);
+            decoder.multiple_members(true);
+            read_decoded(decoder, limit).await
+        }
     }
 }
 
@@ -95,13 +183,6 @@ async fn read_decoded(reader: impl AsyncRead + Unpin, limit: usize) -> Result<By
     let mut limited = reader.take(limit as u64 + 1);
     limited.read_to_end(&mut decoded).await.map_err(|error| ReadBodyError::Truncated(error.into()))?;
     if decoded.len() > limit { Err(ReadBodyError::TooLong) } else { Ok(decoded.into()) }
-}
-
-/// Returns true for `application/json` and types that end with `+json`. Streams of JSON are no JSON.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
 /// Returns true if a response with this status has a whole body. A range of a document is no document.

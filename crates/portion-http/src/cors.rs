@@ -1,7 +1,7 @@
 //! Remembers the CORS headers of an API, for replies that its service does not make.
 //!
 //! A page in a browser may read a response only if its headers allow that. Replies to cursors, and errors, are made
-//! without the service; they get the headers that the service sent to the same origin before.
+//! without the service; they get the headers that the same endpoint sent to the same origin before.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,20 +10,20 @@ use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderMap, HeaderName, HeaderV
 
 use crate::response_headers::RESPONSE_HEADERS;
 
-/// Largest number of origins that are remembered.
-const MAX_ORIGINS: usize = 256;
+/// Largest number of origins and endpoints that are remembered.
+const MAX_ENTRIES: usize = 1024;
 /// Longest origin that is remembered, in bytes.
 const MAX_ORIGIN_BYTES: usize = 256;
 
-/// CORS headers by origin.
+/// CORS headers by endpoint and origin.
 #[derive(Debug, Default)]
 pub(crate) struct CorsMemory {
-    by_origin: Mutex<HashMap<HeaderValue, Vec<(HeaderName, HeaderValue)>>>,
+    known: Mutex<HashMap<(String, HeaderValue), Vec<(HeaderName, HeaderValue)>>>,
 }
 
 impl CorsMemory {
-    /// Remembers the CORS headers of a response of the service to a request from this origin.
-    pub(crate) fn learn(&self, origin: Option<&HeaderValue>, response: &HeaderMap) {
+    /// Remembers the CORS headers of a response of an endpoint to a request from this origin.
+    pub(crate) fn learn(&self, endpoint: &str, origin: Option<&HeaderValue>, response: &HeaderMap) {
         let Some(origin) = origin.filter(|origin| origin.len() <= MAX_ORIGIN_BYTES) else {
             return;
         };
@@ -32,23 +32,24 @@ impl CorsMemory {
             .filter(|(name, _)| is_cors_header(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let mut by_origin = self.by_origin.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (endpoint.to_owned(), origin.clone());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_empty() {
-            by_origin.remove(origin);
+            known.remove(&key);
             return;
         }
-        if by_origin.len() >= MAX_ORIGINS && !by_origin.contains_key(origin) {
-            by_origin.clear();
+        if known.len() >= MAX_ENTRIES && !known.contains_key(&key) {
+            known.clear();
         }
-        by_origin.insert(origin.clone(), kept);
+        known.insert(key, kept);
     }
 
-    /// Adds the remembered headers to a reply to a request from this origin.
-    pub(crate) fn apply(&self, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
+    /// Adds the remembered headers to a reply to a request of an endpoint from this origin.
+    pub(crate) fn apply(&self, endpoint: &str, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
         let Some(origin) = origin else { return };
-        let by_origin = self.by_origin.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = by_origin.get(origin) else { return };
-        for (name, value) in known {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(headers) = known.get(&(endpoint.to_owned(), origin.clone())) else { return };
+        for (name, value) in headers {
             response.append(name, value.clone());
         }
         response.append(VARY, HeaderValue::from_static("origin"));
@@ -77,23 +78,24 @@ mod tests {
     use super::CorsMemory;
 
     #[test]
-    fn headers_are_remembered_by_origin() {
+    fn headers_are_remembered_by_endpoint_and_origin() {
         let from = HeaderValue::from_static;
         let memory = CorsMemory::default();
         let mut allowed = HeaderMap::new();
         allowed.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("https://a.example"));
         allowed.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-        memory.learn(Some(&from("https://a.example")), &allowed);
-        let reply = |origin| {
+        memory.learn("GET /a", Some(&from("https://a.example")), &allowed);
+        let reply = |endpoint, origin| {
             let mut headers = HeaderMap::new();
-            memory.apply(Some(&from(origin)), &mut headers);
+            memory.apply(endpoint, Some(&from(origin)), &mut headers);
             headers
         };
-        let known = reply("https://a.example");
+        let known = reply("GET /a", "https://a.example");
         assert_eq!(known[ACCESS_CONTROL_ALLOW_ORIGIN], "https://a.example");
         assert!(!known.contains_key(CONTENT_TYPE));
-        assert!(reply("https://b.example").is_empty());
-        memory.learn(Some(&from("https://a.example")), &HeaderMap::new());
-        assert!(reply("https://a.example").is_empty());
+        assert!(reply("GET /a", "https://b.example").is_empty());
+        assert!(reply("GET /b", "https://a.example").is_empty());
+        memory.learn("GET /a", Some(&from("https://a.example")), &HeaderMap::new());
+        assert!(reply("GET /a", "https://a.example").is_empty());
     }
 }

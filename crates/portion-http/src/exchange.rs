@@ -19,13 +19,15 @@ use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 
-use crate::body::{self, Body, BoxError, ReadBodyError, full, is_json, may_have_body, streamed};
+use crate::body::{self, Body, BoxError, ReadBodyError, ReadLimits, full, may_have_body, prefixed, streamed};
 use crate::controls::SplitQuery;
-use crate::options::{CallerIdentity, Shared};
+use crate::media_type::is_json;
+use crate::options::{CallerIdentity, ResponseTimeout, Shared};
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, target_of};
 use crate::payload::payload_of;
-use crate::response::{RequestTarget, fault_response, portion_response};
+use crate::response::{DIGEST_HEADERS, RequestTarget, fault_response, portion_response, timeout_fault};
 use crate::route::ResolvedRoute;
+use crate::variant::{forbids_keeping, variant_of, varies_always, wants_fresh};
 use http_body::Body as HttpBody;
 
 /// Timeout of a request for a further page where none is configured.
@@ -41,6 +43,10 @@ pub(crate) struct Exchange<'a> {
     endpoint: Endpoint,
     caller: Caller,
     reuse_key: Option<ReuseKey>,
+    /// Header fields of the request on which the response may depend.
+    variant: String,
+    /// True if the request asks for a response that is not kept.
+    wants_fresh: bool,
     /// Paging of the endpoint, if the gateway fetches the pages of its lists.
     paging: Option<Paging>,
     /// Requests pages of the endpoint.
@@ -114,8 +120,9 @@ impl<'a> Exchange<'a> {
             read_only: is_safe,
             idempotent: is_safe || matches!(method, Method::PUT | Method::DELETE),
         };
-        let reuse_key = (is_safe && is_authenticated)
-            .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}", query.canonical_rest())));
+        let variant = variant_of(&head.headers);
+        let reuse_key = (is_safe && is_authenticated && !forbids_keeping(&head.headers))
+            .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
         let target = RequestTarget { path, rest: query.rest.clone() };
         let pages = paging.as_ref().and_then(|_| http_pages(shared, head, &caller));
         caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);
@@ -128,6 +135,8 @@ impl<'a> Exchange<'a> {
             endpoint,
             caller,
             reuse_key,
+            variant,
+            wants_fresh: wants_fresh(&head.headers),
             paging,
             pages,
             own_query: own_query.map(|own| own.rest),
@@ -164,7 +173,7 @@ impl<'a> Exchange<'a> {
             }
         };
         self.begin_paging(&mut request);
-        if let Some(key) = &self.reuse_key
+        if let Some(key) = self.reuse_key.as_ref().filter(|_| !self.wants_fresh)
             && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
         {
             return Err(Box::new(self.local_response(reply)));
@@ -182,7 +191,7 @@ impl<'a> Exchange<'a> {
         {
             arguments = with_argument(&arguments, argument, quote(&sort));
             own = own.map(|own| with_argument(&own, argument, quote(&sort)));
-            let key = format!("{}?{} {sort}", self.target.path, self.query.canonical_rest());
+            let key = format!("{}?{} {sort}{}", self.target.path, self.query.canonical_rest(), self.variant);
             self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
         }
         self.own_arguments = own;
@@ -201,6 +210,9 @@ impl<'a> Exchange<'a> {
     /// Removes from a request what is not for the service.
     pub(crate) fn prepare_request(&self, head: &mut http::request::Parts) {
         restrict_accept_encoding(&mut head.headers);
+        if let Some(timeout) = self.caller.rule.config().request_timeout {
+            head.extensions.insert(ResponseTimeout(timeout));
+        }
         let page = self.caller.paged_call.as_ref().and_then(|call| target_of(&call.first_arguments()));
         if page.is_none() && !self.query.has_controls() {
             return;
@@ -245,7 +257,8 @@ impl<'a> Exchange<'a> {
             Ok(received) => received,
             Err(response) => return *response,
         };
-        let intent = Intent::Fresh { payload, request, reuse: self.reuse_key };
+        let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
+        let intent = Intent::Fresh { payload, request, reuse };
         let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
         match self.shared.gateway.answer(Call { caller, endpoint, intent }).await {
             Reply::Untouched => Response::from_parts(head, full(wire)),
@@ -293,21 +306,31 @@ impl<'a> Exchange<'a> {
         B::Error: Into<BoxError>,
     {
         let (mut head, body) = response.into_parts();
-        self.shared.cors.learn(self.origin.as_ref(), &head.headers);
+        let mut body = streamed(body);
+        self.shared.cors.learn(&self.endpoint.name, self.origin.as_ref(), &head.headers);
         let coding = body::content_coding(&head.headers);
         if !is_json(&head.headers) || !may_have_body(head.status) || coding.is_err() {
-            return Err(Box::new(Response::from_parts(head, streamed(body))));
+            return Err(Box::new(Response::from_parts(head, body)));
         }
         if self.method == Method::HEAD {
             // The length and the validators of a shaped response are not known without its body.
-            for name in [CONTENT_LENGTH, CONTENT_ENCODING, ETAG, LAST_MODIFIED] {
+            let described = [CONTENT_LENGTH, CONTENT_ENCODING, ETAG, LAST_MODIFIED];
+            for name in described.into_iter().chain(DIGEST_HEADERS) {
                 head.headers.remove(name);
             }
             return Err(Box::new(Response::from_parts(head, full(Bytes::new()))));
         }
         let limit = self.shared.options.max_response_bytes;
-        let wire = match body::read(body, limit).await {
+        let limits = ReadLimits {
+            bytes: limit,
+            silence: self.caller.rule.config().request_timeout,
+            finds_streams: coding == Ok(None) && body.size_hint().exact().is_none(),
+        };
+        let wire = match body::read(&mut body, limits).await {
             Ok(wire) => wire,
+            Err(ReadBodyError::Stream(start)) => {
+                return Err(Box::new(Response::from_parts(head, prefixed(start, body))));
+            }
             Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
         };
         let decoded = match coding.ok().flatten() {
@@ -330,7 +353,7 @@ impl<'a> Exchange<'a> {
             // Only a fresh payload can pass as received.
             Reply::Untouched => fault_response(&Fault::upstream_invalid("nothing")),
         };
-        self.shared.cors.apply(self.origin.as_ref(), response.headers_mut());
+        self.shared.cors.apply(&self.endpoint.name, self.origin.as_ref(), response.headers_mut());
         if self.method == Method::HEAD {
             *response.body_mut() = full(Bytes::new());
         }
@@ -342,12 +365,15 @@ impl<'a> Exchange<'a> {
         tracing::warn!(endpoint = %self.endpoint.name, %error, "a response of the upstream was not read");
         let fault = match error {
             ReadBodyError::TooLong => Fault::message_too_large(limit, Some(&self.endpoint)),
-            ReadBodyError::Truncated(_) => Fault::upstream_invalid("a response that broke off"),
+            ReadBodyError::Truncated(_) | ReadBodyError::Stream(_) => {
+                Fault::upstream_invalid("a response that broke off")
+            }
+            ReadBodyError::Silent(after) => timeout_fault(*after, &self.method),
         };
         let fault =
             self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
         let mut response = fault_response(&fault);
-        self.shared.cors.apply(self.origin.as_ref(), response.headers_mut());
+        self.shared.cors.apply(&self.endpoint.name, self.origin.as_ref(), response.headers_mut());
         response
     }
 

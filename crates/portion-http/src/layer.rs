@@ -8,13 +8,14 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body::Body as HttpBody;
 use portion_gateway::gateway::Gateway;
+use portion_net::forwarding::echoes_request;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::body::{Body, BoxError, streamed};
 use crate::cors::CorsMemory;
 use crate::exchange::Exchange;
-use crate::options::{HttpOptions, Shared};
+use crate::options::{HttpOptions, ResponseTimeout, Shared};
 
 /// Fits the JSON responses of a service into a token budget.
 #[derive(Clone)]
@@ -78,14 +79,17 @@ where
 async fn handle<S, RequestBody, ResponseBody>(
     shared: Arc<Shared>,
     mut inner: S,
-    request: Request<RequestBody>,
+    mut request: Request<RequestBody>,
 ) -> Result<Response<Body>, S::Error>
 where
     S: Service<Request<RequestBody>, Response = Response<ResponseBody>>,
     ResponseBody: HttpBody<Data = Bytes> + Send + 'static,
     ResponseBody::Error: Into<BoxError>,
 {
-    if matches!(*request.method(), Method::OPTIONS | Method::CONNECT | Method::TRACE) {
+    if *request.method() == Method::OPTIONS || echoes_request(request.method()) {
+        if let Some(timeout) = shared.gateway.rules().default_rule().config().request_timeout {
+            request.extensions_mut().insert(ResponseTimeout(timeout));
+        }
         return Ok(inner.call(request).await?.map(streamed));
     }
     let (mut head, body) = request.into_parts();

@@ -38,7 +38,9 @@ mod body;
 mod controls;
 mod cors;
 mod exchange;
+mod json_end;
 mod layer;
+mod media_type;
 pub mod openapi;
 mod options;
 mod paging;
@@ -48,6 +50,7 @@ mod response_headers;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;
 mod route;
+mod variant;
 
 pub use body::{Body, BoxError};
 pub use layer::{PortionLayer, PortionService};

@@ -23,8 +23,9 @@ use portion_openapi::percent;
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
 use serde_json::{Map, Value};
 
-use crate::body::{self, Body, BoxError, full};
+use crate::body::{self, Body, BoxError, ReadLimits, full};
 use crate::controls::SplitQuery;
+use crate::options::ResponseTimeout;
 use crate::payload::payload_of;
 use crate::route::ResolvedRoute;
 
@@ -153,16 +154,19 @@ impl HttpPages {
         let mut request = Request::get(target).body(full("")).map_err(|error| failed(&error))?;
         *request.headers_mut() = self.headers.clone();
         *request.extensions_mut() = self.extensions.clone();
+        request.extensions_mut().insert(ResponseTimeout(self.timeout));
         (self.send)(request).await.map_err(|error| failed(&error))
     }
 
     async fn fetch(&self, arguments: &str) -> Result<portion_core::payload::Payload, PageError> {
         let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());
         let response = self.send(arguments).await?;
-        let (head, body) = response.into_parts();
+        let (head, mut body) = response.into_parts();
         let coding = body::content_coding(&head.headers);
         let coding = coding.map_err(|()| PageError::Failed("a page has an unknown content coding".into()))?;
-        let wire = body::read(body, self.max_bytes).await.map_err(|error| failed(&error))?;
+        let wire = body::read(&mut body, ReadLimits::of_bytes(self.max_bytes))
+            .await
+            .map_err(|error| failed(&error))?;
         let decoded = match coding {
             Some(coding) => {
                 body::decode(&wire, &coding, self.max_bytes).await.map_err(|error| failed(&error))?

@@ -4,14 +4,16 @@ use http::response::Parts;
 use portion_core::payload::{Block, Content, Payload};
 use portion_json::scan::{JsonKind, JsonReader, unescape_into};
 use portion_net::link_header::next_link;
+use portion_text::charset::{charset_of, decode_as};
+
+use crate::media_type::media_type;
 
 /// Address of the body within a payload.
 const BODY_ADDRESS: &str = "/body";
 
-/// Returns the payload of a response. Invalid UTF-8 is replaced, and counted.
+/// Returns the payload of a response. Its text is decoded as its media type says. Invalid sequences are replaced, and counted.
 pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
-    let invalid = body.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
-    let text = String::from_utf8_lossy(body).into_owned();
+    let (text, invalid) = decode_as(&charset_of(media_type(&head.headers)), body);
     let (text, lone_surrogate_count) = text_of_string(&text).unwrap_or((text, 0));
     Payload {
         blocks: vec![Block::new(BODY_ADDRESS, Content::Text(text))],

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use http::header::{
     ACCEPT_RANGES, AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES,
     HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, TRANSFER_ENCODING,
 };
-use http::{Response, StatusCode};
+use http::{Method, Response, StatusCode};
+use portion_core::error_code::ErrorCode;
 use portion_core::policy::MetadataStyle;
 use portion_core::render::{Portion, PortionKind};
 use portion_gateway::call::Fault;
@@ -16,7 +18,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::body::{Body, full};
-use crate::cors;
+use crate::{cors, media_type};
 
 /// Longest notice that is sent as a header, in bytes. Servers and clients often limit all headers to 8 KiB.
 const MAX_NOTICE_HEADER_BYTES: usize = 3072;
@@ -26,7 +28,7 @@ const NESTED_NOTICE_KEY: &str = "portion";
 const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
 /// Headers that describe the bytes of the service's response, and not those of a portion.
-const REPRESENTATION_HEADERS: [HeaderName; 10] = [
+const REPRESENTATION_HEADERS: [HeaderName; 9] = [
     ACCEPT_RANGES,
     AGE,
     CACHE_CONTROL,
@@ -36,7 +38,15 @@ const REPRESENTATION_HEADERS: [HeaderName; 10] = [
     EXPIRES,
     LAST_MODIFIED,
     TRANSFER_ENCODING,
+];
+/// Headers with a digest or a signature of the service's response.
+pub(crate) const DIGEST_HEADERS: [HeaderName; 6] = [
+    HeaderName::from_static("content-digest"),
     HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("repr-digest"),
+    HeaderName::from_static("signature"),
+    HeaderName::from_static("signature-input"),
 ];
 
 /// Address of a request, to which links point.
@@ -111,11 +121,23 @@ pub(crate) fn fault_response(fault: &Fault) -> Response<Body> {
     response
 }
 
+/// Returns the fault for a response that did not come, or not go on, in time.
+pub(crate) fn timeout_fault(after: Duration, method: &Method) -> Fault {
+    let message = format!("the API sent nothing for {} s (requestTimeout)", after.as_secs_f64());
+    let advice = if method.is_safe() {
+        "send the request again, or raise requestTimeout for slower ones"
+    } else {
+        "the request may have acted; look for its outcome before you repeat it, or raise requestTimeout"
+    };
+    Fault::new(ErrorCode::UpstreamTimeout, message, advice.to_owned())
+}
+
 /// Removes the headers that describe other bytes.
 fn remove_representation_headers(headers: &mut HeaderMap) {
-    for name in REPRESENTATION_HEADERS {
+    for name in REPRESENTATION_HEADERS.into_iter().chain(DIGEST_HEADERS) {
         headers.remove(name);
     }
+    media_type::set_utf8(headers);
 }
 
 fn add_header(headers: &mut HeaderMap, name: &'static str, value: &str) {

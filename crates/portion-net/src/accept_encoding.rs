@@ -5,6 +5,12 @@ use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 /// Content codings that Portion decodes.
 pub const SUPPORTED_ENCODINGS: [&str; 5] = ["gzip", "x-gzip", "deflate", "br", "identity"];
 
+/// Returns true if this is the first byte of the zlib format. `deflate` names that format, but some servers send deflate data
+/// without its header.
+pub fn is_zlib(first: u8) -> bool {
+    first & 0x8f == 0x08
+}
+
 /// Reduces `Accept-Encoding` to the supported codings, or `identity`.
 pub fn restrict_accept_encoding(headers: &mut HeaderMap) {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());

@@ -2,6 +2,7 @@
 //!
 //! - [`hop_by_hop`]: removes the header fields of one connection
 //! - [`accept_encoding`]: requests only the codings that can be decoded
+//! - [`forwarding`]: requests that must not reach a server with the operator's credentials
 //! - [`link_header`]: the URL of the next page
 //! - `tls` (feature `tls`): configures TLS with the system's root certificates
 //!
@@ -18,6 +19,7 @@
 //! ```
 
 pub mod accept_encoding;
+pub mod forwarding;
 pub mod hop_by_hop;
 pub mod link_header;
 #[cfg(feature = "tls")]

@@ -100,11 +100,15 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     if multibyte_count > invalid_count || invalid_count == 0 {
         return Decoded::Utf8(String::from_utf8_lossy(bytes), invalid_count);
     }
-    let character = |byte: &u8| match byte {
+    Decoded::Other(bytes.iter().map(|byte| windows_1252(*byte)).collect(), "Windows-1252", 0)
+}
+
+/// Returns the character of a byte in Windows-1252.
+pub(crate) fn windows_1252(byte: u8) -> char {
+    match byte {
         0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
-        byte => char::from(*byte),
-    };
-    Decoded::Other(bytes.iter().map(character).collect(), "Windows-1252", 0)
+        byte => char::from(byte),
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Structure of plain text: chunk boundaries, entries of logs, and names.
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`timestamp`] reads times;
-//! [`encoding`] decodes bytes; [`glob`], [`spelling`] and [`name_words`] compare names. Nothing here does IO, recurses on the depth of its input, or panics on any input.
+//! [`encoding`] and [`charset`] decode bytes; [`glob`], [`spelling`] and [`name_words`] compare names. Nothing here does IO, recurses on the depth of its input, or panics on any input.
 
+pub mod charset;
 pub mod chunk;
 pub mod encoding;
 pub mod glob;

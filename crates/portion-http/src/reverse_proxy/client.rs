@@ -8,26 +8,28 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, TE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, TE,
 };
 use http::uri::Scheme;
-use http::{Request, Response, StatusCode, Uri, Version};
+use http::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use portion_core::error_code::ErrorCode;
 use portion_gateway::call::Fault;
+use portion_net::forwarding::{echoes_request, remove_override_headers};
 use portion_net::hop_by_hop::remove_hop_by_hop;
 use portion_net::tls::{self, TlsError};
 use portion_policy::upstream::UpstreamTarget;
 
 use super::forwarded::{self, ClientAddress};
-use super::request_body::{BodyFailure, SlowBody, timed};
+use super::request_body::{BodyFailure, BodyProgress, SlowBody, timed};
 use super::upgrade::ConnectionPermit;
 use super::{upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
-use crate::response::fault_response;
+use crate::options::ResponseTimeout;
+use crate::response::{fault_response, timeout_fault};
 use http_body::Body as HttpBody;
 use tower_service::Service;
 
@@ -36,6 +38,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Lifetime of an idle connection. Servers close idle connections after as little as 5 s; a request on a connection
 /// that is being closed is lost.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+/// Idle time before TCP keepalive probes are sent.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
+/// Methods that are forwarded, for clients that send another one.
+const FORWARDED_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 /// A service that forwards each request to one upstream.
 #[derive(Clone)]
@@ -59,6 +65,9 @@ impl ReverseProxy {
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
+        if echoes_request(request.method()) {
+            return rejected_method_response(request.method());
+        }
         let uri = match uri::upstream_uri(&self.target, request.uri()) {
             Ok(uri) => uri,
             Err(error) => {
@@ -81,15 +90,18 @@ impl ReverseProxy {
             upgrade::set_protocol(&mut head.headers, protocol.clone());
         }
         let (body, progress) = timed(body);
-        let mut response = match self.client.request(Request::from_parts(head, streamed(body))).await {
-            Ok(response) => response,
-            Err(error) => {
+        let (method, limit) = (head.method.clone(), head.extensions.remove::<ResponseTimeout>());
+        let response = self.client.request(Request::from_parts(head, streamed(body)));
+        let mut response = match respond_within(limit, &progress, response).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
                 return match progress.failure() {
                     Some(BodyFailure::Slow) => slow_body_response(),
                     Some(BodyFailure::Invalid) => invalid_body_response(),
                     None => self.unreachable_response(&error),
                 };
             }
+            Err(ResponseTimeout(after)) => return fault_response(&timeout_fault(after, &method)),
         };
         let switched = (response.status() == StatusCode::SWITCHING_PROTOCOLS)
             .then(|| upgrade::protocol(response.headers()))
@@ -115,6 +127,7 @@ impl ReverseProxy {
         let wants_trailers =
             headers.get(TE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"trailers"));
         remove_hop_by_hop(headers);
+        remove_override_headers(headers);
         if wants_trailers {
             headers.insert(TE, HeaderValue::from_static("trailers"));
         }
@@ -172,6 +185,24 @@ where
     }
 }
 
+/// Waits for the head of a response. The time begins when the last bytes of the request were sent.
+async fn respond_within<T>(
+    limit: Option<ResponseTimeout>,
+    progress: &BodyProgress,
+    response: impl Future<Output = T>,
+) -> Result<T, ResponseTimeout> {
+    let Some(ResponseTimeout(limit)) = limit else { return Ok(response.await) };
+    let mut response = std::pin::pin!(response);
+    loop {
+        let deadline = progress.last_sent() + limit;
+        match tokio::time::timeout_at(deadline, &mut response).await {
+            Ok(response) => return Ok(response),
+            Err(_) if progress.last_sent() + limit > deadline => {}
+            Err(_) => return Err(ResponseTimeout(limit)),
+        }
+    }
+}
+
 /// Returns the host and port of a URI.
 fn host_of(uri: &Uri) -> Option<HeaderValue> {
     let host = uri.authority()?.as_str().rsplit('@').next()?;
@@ -183,6 +214,9 @@ fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpCon
     let mut http = HttpConnector::new();
     http.set_connect_timeout(Some(CONNECT_TIMEOUT));
     http.set_nodelay(true);
+    // Streams may be silent for hours; middleboxes drop idle connections meanwhile.
+    http.set_keepalive(Some(KEEPALIVE_INTERVAL));
+    http.set_keepalive_interval(Some(KEEPALIVE_INTERVAL / 4));
     http.enforce_http(false);
     let connector = HttpsConnectorBuilder::new()
         .with_tls_config(tls)
@@ -241,6 +275,14 @@ pub(super) fn draining_response() -> Response<Body> {
     let mut response = error_response(ErrorCode::Busy, message, advice);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// Returns the response to a request that the upstream would answer with the request itself.
+fn rejected_method_response(method: &Method) -> Response<Body> {
+    let message = format!("{method} is not forwarded, because its response may contain credentials");
+    let mut response = error_response(ErrorCode::MethodRejected, &message, "send another method");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(FORWARDED_METHODS));
     response
 }
 

@@ -4,8 +4,7 @@
 //! fault.
 
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -43,19 +42,32 @@ pub(super) struct TimedBody<B> {
     waited: Duration,
     waiting_since: Option<Instant>,
     timer: Pin<Box<Sleep>>,
-    failure: Arc<OnceLock<BodyFailure>>,
+    progress: BodyProgress,
 }
 
-/// Tells why a body failed.
-pub(super) struct BodyProgress(Arc<OnceLock<BodyFailure>>);
+/// Progress of a body, as its reader sees it.
+#[derive(Clone)]
+pub(super) struct BodyProgress(Arc<Progress>);
+
+struct Progress {
+    failure: OnceLock<BodyFailure>,
+    last_sent: Mutex<Instant>,
+}
 
 /// Returns the body with a time limit.
 pub(super) fn timed<B>(body: B) -> (TimedBody<B>, BodyProgress) {
-    let failure = Arc::new(OnceLock::new());
-    let progress = BodyProgress(Arc::clone(&failure));
+    let last_sent = Mutex::new(Instant::now());
+    let progress = BodyProgress(Arc::new(Progress { failure: OnceLock::new(), last_sent }));
     let timer = Box::pin(sleep_until(Instant::now()));
     (
-        TimedBody { inner: body, bytes: 0, waited: Duration::ZERO, waiting_since: None, timer, failure },
+        TimedBody {
+            inner: body,
+            bytes: 0,
+            waited: Duration::ZERO,
+            waiting_since: None,
+            timer,
+            progress: progress.clone(),
+        },
         progress,
     )
 }
@@ -63,7 +75,16 @@ pub(super) fn timed<B>(body: B) -> (TimedBody<B>, BodyProgress) {
 impl BodyProgress {
     /// Returns the reason that the body failed, if it did.
     pub(super) fn failure(&self) -> Option<BodyFailure> {
-        self.0.get().copied()
+        self.0.failure.get().copied()
+    }
+
+    /// Returns the time at which the last bytes were sent, or the request was begun.
+    pub(super) fn last_sent(&self) -> Instant {
+        *self.0.last_sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_sent(&self) {
+        *self.0.last_sent.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 }
 
@@ -90,10 +111,11 @@ where
         let this = &mut *self;
         if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) {
             this.waited += this.waiting_since.take().map(|since| since.elapsed()).unwrap_or_default();
+            this.progress.set_sent();
             let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
             this.bytes += data.map_or(0, Bytes::len) as u64;
             if matches!(frame, Some(Err(_))) {
-                let _ = this.failure.set(BodyFailure::Invalid);
+                let _ = this.progress.0.failure.set(BodyFailure::Invalid);
             }
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
@@ -104,7 +126,7 @@ where
             this.timer.as_mut().reset(deadline);
         }
         ready!(this.timer.as_mut().poll(cx));
-        let _ = this.failure.set(BodyFailure::Slow);
+        let _ = this.progress.0.failure.set(BodyFailure::Slow);
         Poll::Ready(Some(Err(SlowBody.into())))
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::header::{COOKIE, HeaderMap, HeaderValue};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -189,6 +190,7 @@ where
         let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
             return Box::pin(ready(Ok(busy_response())));
         };
+        join_cookies(request.headers_mut());
         request.extensions_mut().insert(self.address);
         if upgrade::protocol(request.headers()).is_some() {
             request.extensions_mut().insert(self.permit.clone());
@@ -217,6 +219,17 @@ fn builder(limits: ServerLimits) -> auto::Builder<StreamExecutor> {
         .keep_alive_timeout(HTTP2_PING)
         .max_header_list_size(MAX_HEAD_BYTES as u32);
     builder
+}
+
+/// Joins the fields of a cookie, into which HTTP/2 may split it. HTTP/1.1 knows only one (RFC 9113, 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let crumbs: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if crumbs.len() > 1
+        && let Ok(mut joined) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..]))
+    {
+        joined.set_sensitive(true);
+        headers.insert(COOKIE, joined);
+    }
 }
 
 async fn reject(mut stream: TcpStream) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::header::HOST;
 use http::{HeaderValue, Request};
+use http_body_util::BodyExt as _;
 use portion_policy::upstream::UpstreamTarget;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,6 +14,7 @@ use tower_service::Service as _;
 
 use super::{ReverseProxy, ServerLimits, serve};
 use crate::body::full;
+use crate::options::ResponseTimeout;
 
 /// More than any step of these tests takes.
 const LONG: Duration = Duration::from_secs(30);
@@ -161,4 +163,34 @@ async fn a_stream_of_http2_that_is_not_read_is_reset() {
         }
     };
     assert_eq!(timeout(LONG, reset).await.expect("in time"), 1);
+}
+
+#[tokio::test]
+async fn crumbs_of_a_cookie_are_joined() {
+    let (upstream, upstream_address) = listener().await;
+    let address = served(upstream_address, ServerLimits::default()).await;
+    let client = tokio::spawn(requested(address, "cookie: a=1\r\ncookie: b=2\r\n"));
+    let (mut stream, _) = upstream.accept().await.expect("a connection");
+    let head = read_head(&mut stream).await.to_ascii_lowercase();
+    assert!(head.contains("cookie: a=1; b=2\r\n"), "{head}");
+    assert_eq!(head.matches("cookie:").count(), 1, "{head}");
+    client.abort();
+}
+
+#[tokio::test]
+async fn a_silent_upstream_is_an_error() {
+    let (upstream, address) = listener().await;
+    for (method, advice) in [("GET", "send the request again"), ("POST", "may have acted")] {
+        let mut request = Request::builder().method(method).uri("/a").body(full("")).expect("a request");
+        request.extensions_mut().insert(ResponseTimeout(Duration::from_millis(50)));
+        let accepted = tokio::spawn(proxy_to(address).call(request));
+        let (mut stream, _) = upstream.accept().await.expect("a connection");
+        read_head(&mut stream).await;
+        let response =
+            timeout(LONG, accepted).await.expect("in time").expect("no panic").expect("a response");
+        assert_eq!(response.status(), 504);
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        let text = String::from_utf8_lossy(&body);
+        assert!(text.contains("upstream_timeout") && text.contains(advice), "{text}");
+    }
 }

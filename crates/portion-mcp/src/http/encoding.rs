@@ -1,13 +1,16 @@
 //! Decodes compressed bodies.
 
-use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
+use std::pin::Pin;
+
+use async_compression::tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder};
 use bytes::Bytes;
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+use portion_net::accept_encoding::is_zlib;
 use thiserror::Error;
-use tokio::io::{AsyncBufRead, AsyncRead};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead};
 use tokio_util::io::{ReaderStream, StreamReader};
 
 use super::body::{self, Body, TruncatedBody};
@@ -28,8 +31,8 @@ pub fn decode_body(fields: &mut HeaderMap, body: Incoming) -> Result<Body, Unsup
     let coding = String::from_utf8_lossy(coding.as_bytes()).trim().to_ascii_lowercase();
     let plain = match coding.as_str() {
         "" | "identity" => body::pass_through(body),
-        "gzip" | "x-gzip" => decoded_body(GzipDecoder::new(body_reader(body))),
-        "deflate" => decoded_body(ZlibDecoder::new(body_reader(body))),
+        "gzip" | "x-gzip" => decoded_body(gzip_decoder(body_reader(body))),
+        "deflate" => plain_body(stream::once(deflated(body_reader(body))).try_flatten()),
         "br" => decoded_body(BrotliDecoder::new(body_reader(body))),
         _ => return Err(UnsupportedEncoding(coding)),
     };
@@ -43,9 +46,27 @@ fn body_reader(body: Incoming) -> impl AsyncBufRead + Send + Unpin {
     StreamReader::new(bytes)
 }
 
+/// A body of gzip may have several members, one after another.
+fn gzip_decoder<R: AsyncBufRead>(reader: R) -> GzipDecoder<R> {
+    let mut decoder = GzipDecoder::new(reader);
+    decoder.multiple_members(true);
+    decoder
+}
+
+/// Decodes `deflate`, with or without the header of the zlib format.
+async fn deflated(
+    mut reader: impl AsyncBufRead + Send + Unpin + 'static,
+) -> std::io::Result<Pin<Box<dyn Stream<Item = std::io::Result<Bytes>> + Send>>> {
+    Ok(match reader.fill_buf().await?.first() {
+        Some(&first) if !is_zlib(first) => Box::pin(ReaderStream::new(DeflateDecoder::new(reader))),
+        _ => Box::pin(ReaderStream::new(ZlibDecoder::new(reader))),
+    })
+}
+
 fn decoded_body(decoder: impl AsyncRead + Send + 'static) -> Body {
-    let bytes = ReaderStream::new(decoder);
-    body::from_stream(
-        bytes.map(|bytes: std::io::Result<Bytes>| bytes.map_err(|error| TruncatedBody(error.into()))),
-    )
+    plain_body(ReaderStream::new(decoder))
+}
+
+fn plain_body(bytes: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static) -> Body {
+    body::from_stream(bytes.map(|bytes| bytes.map_err(|error| TruncatedBody(error.into()))))
 }

@@ -26,6 +26,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::{Method, Response, StatusCode};
+use portion_net::forwarding::echoes_request;
 use portion_policy::upstream::UpstreamTarget;
 
 use crate::front::http::http_error::HttpError;
@@ -136,9 +137,4 @@ impl Backend for Proxy {
         self.shared.shutdown_started.set();
         Box::pin(async {})
     }
-}
-
-/// Returns true for methods that make a server echo the request, and thus the operator's credentials.
-fn echoes_request(method: &Method) -> bool {
-    ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
 }

@@ -19,6 +19,7 @@ use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::INTERNAL_ERROR;
 use portion_net::accept_encoding::restrict_accept_encoding;
+use portion_net::forwarding::remove_override_headers;
 use portion_net::hop_by_hop::remove_hop_by_hop;
 
 use crate::http::encoding;
@@ -30,11 +31,6 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_DOCUMENT_BYTES: usize = 256 << 10;
 /// Time in which a process that has closed one connection closes its listener as well.
 const RECHECK_DELAY: Duration = Duration::from_millis(100);
-
-/// Headers that override path or method of the request at some servers. They are removed, because the operator's
-/// credentials are for one path only.
-const OVERRIDE_HEADERS: [&str; 5] =
-    ["x-original-url", "x-rewrite-url", "x-http-method-override", "x-http-method", "x-method-override"];
 
 /// Client of the server behind the proxy.
 pub(super) struct UpstreamClient {
@@ -192,9 +188,7 @@ fn forwarded_headers(headers: &HeaderMap) -> HeaderMap {
     for name in [HOST, CONTENT_LENGTH, EXPECT] {
         headers.remove(name);
     }
-    for name in OVERRIDE_HEADERS {
-        headers.remove(name);
-    }
+    remove_override_headers(&mut headers);
     restrict_accept_encoding(&mut headers);
     headers
 }

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{CONTENT_TYPE, HeaderMap, SET_COOKIE};
 use portion_json::scan::quote;
+use portion_text::charset::{charset_of, decode_as};
 
 /// Media types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 8] =
@@ -42,7 +43,7 @@ impl Content {
             || media.contains("svg");
         let is_undeclared = matches!(media.as_str(), "" | "application/octet-stream" | "binary/octet-stream");
         if is_declared_text || (is_undeclared && is_text(&body)) {
-            let (text, replaced) = decode(&charset(&value), body);
+            let (text, replaced) = decode_as(&charset_of(&value), &body);
             return Self::Text(text, replaced);
         }
         Self::Binary(if media.is_empty() { "application/octet-stream".to_owned() } else { media }, body)
@@ -95,60 +96,6 @@ pub(super) fn header_text(status_line: &str, headers: &HeaderMap) -> String {
 
 fn replacement_note(replaced: usize) -> String {
     format!("({replaced} invalid byte sequences of the response were replaced by U+FFFD)")
-}
-
-fn charset(content_type: &str) -> String {
-    let parameter = content_type.split(';').skip(1).find_map(|part| part.trim().strip_prefix("charset="));
-    parameter.unwrap_or("utf-8").trim_matches(['"', '\'', ' ']).to_owned()
-}
-
-/// Decodes a text, and returns the number of invalid sequences that were replaced.
-fn decode(charset: &str, body: Vec<u8>) -> (String, usize) {
-    match charset {
-        "iso-8859-1" | "latin1" | "us-ascii" | "windows-1252"
-            if !body.is_ascii() && std::str::from_utf8(&body).is_err() =>
-        {
-            (body.iter().map(|byte| char::from(*byte)).collect(), 0)
-        }
-        "utf-16" | "utf-16le" | "utf-16be" => decode_utf16(charset, &body),
-        _ => match String::from_utf8(body) {
-            Ok(text) => (without_mark(text), 0),
-            Err(error) => {
-                let chunks = error.as_bytes().utf8_chunks();
-                let replaced = chunks.filter(|chunk| !chunk.invalid().is_empty()).count();
-                (without_mark(String::from_utf8_lossy(error.as_bytes()).into_owned()), replaced)
-            }
-        },
-    }
-}
-
-fn decode_utf16(charset: &str, body: &[u8]) -> (String, usize) {
-    let (is_big, body) = match body {
-        [0xfe, 0xff, rest @ ..] => (true, rest),
-        [0xff, 0xfe, rest @ ..] => (false, rest),
-        _ => (charset == "utf-16be", body),
-    };
-    let units = body.chunks(2).map(|pair| match pair {
-        [first, second] if is_big => u16::from_be_bytes([*first, *second]),
-        [first, second] => u16::from_le_bytes([*first, *second]),
-        _ => 0xfffd,
-    });
-    let mut replaced = body.len() % 2;
-    let text = char::decode_utf16(units).map(|unit| {
-        unit.unwrap_or_else(|_| {
-            replaced += 1;
-            char::REPLACEMENT_CHARACTER
-        })
-    });
-    (text.collect(), replaced)
-}
-
-/// A byte order mark is no part of the text, and JSON with one does not parse.
-fn without_mark(mut text: String) -> String {
-    if text.starts_with('\u{feff}') {
-        text.drain(..'\u{feff}'.len_utf8());
-    }
-    text
 }
 
 fn is_text(body: &[u8]) -> bool {
