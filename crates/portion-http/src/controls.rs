@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 use portion_core::policy::Policy;
-use portion_core::view::{CONTROLS, Request, ViewError};
+use portion_core::view::{Request, ViewError, control_named};
 use portion_json::scan::quote;
 
 /// A query, split into controls and the rest.
@@ -15,16 +15,20 @@ pub(crate) struct SplitQuery {
 }
 
 impl SplitQuery {
-    /// Splits a query. `is_owned` returns true for parameters that the API reads itself.
-    pub(crate) fn new(query: &str, is_owned: impl Fn(&str) -> bool) -> Self {
+    /// Splits a query. `is_owned` returns true for parameters that the API reads itself. With `takes_spellings`, names of
+    /// controls may have another case or other separators.
+    pub(crate) fn new(query: &str, takes_spellings: bool, is_owned: impl Fn(&str) -> bool) -> Self {
+        let control_of = |name: &str| {
+            let control = control_named(name).filter(|control| takes_spellings || *control == name)?;
+            (!is_owned(name) && !is_owned(control)).then_some(control)
+        };
         let (mut controls, mut rest) = (Vec::new(), Vec::new());
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let name = percent_decode(name);
-            if CONTROLS.contains(&name.as_str()) && !is_owned(&name) {
-                controls.push((name, percent_decode(value)));
-            } else {
-                rest.push(parameter);
+            match control_of(&name) {
+                Some(control) => controls.push((control.to_owned(), percent_decode(value))),
+                None => rest.push(parameter),
             }
         }
         Self { controls, rest: rest.join("&") }
@@ -109,7 +113,7 @@ mod tests {
     #[test]
     fn controls_are_removed_and_the_rest_is_kept_as_written() {
         let check = |query: &str, rest: &str, limit: Option<u32>| {
-            let split = SplitQuery::new(query, |name| name == "sort");
+            let split = SplitQuery::new(query, false, |name| name == "sort");
             let request = split.parse(&Policy::default()).map_err(|error| error.to_string());
             assert_eq!(
                 (split.rest.as_str(), request.map(|request| request.limit)),
@@ -124,9 +128,21 @@ mod tests {
     }
 
     #[test]
+    fn other_spellings_are_controls_where_the_parameters_of_the_api_are_known() {
+        let check = |takes_spellings: bool, query: &str, rest: &str, limit: Option<u32>| {
+            let split = SplitQuery::new(query, takes_spellings, |name| name == "max_tokens");
+            let request = split.parse(&Policy::default()).expect("valid controls");
+            assert_eq!((split.rest.as_str(), request.limit), (rest, limit), "{query}");
+            assert_eq!(request.max_tokens, None, "{query}");
+        };
+        check(true, "Limit=7&max_tokens=900&a=1", "max_tokens=900&a=1", Some(7));
+        check(false, "Limit=7&max_tokens=900&a=1", "Limit=7&max_tokens=900&a=1", None);
+    }
+
+    #[test]
     fn invalid_controls_are_errors() {
         let code = |query: &str| {
-            let split = SplitQuery::new(query, |_| false);
+            let split = SplitQuery::new(query, false, |_| false);
             split.parse(&Policy::default()).map_err(|error| error.code().name())
         };
         assert_eq!(code("limit=0"), Err("limit_invalid"));
@@ -137,7 +153,7 @@ mod tests {
 
     #[test]
     fn equal_requests_have_equal_rests() {
-        let rest = |query: &str| SplitQuery::new(query, |_| false).canonical_rest();
+        let rest = |query: &str| SplitQuery::new(query, false, |_| false).canonical_rest();
         assert_eq!(rest("b=2&a=1&page=3"), rest("a=1&b=2"));
         assert_ne!(rest("a=1"), rest("a=2"));
     }

@@ -96,10 +96,13 @@ impl<'a> Exchange<'a> {
         };
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
         let is_owned = |parameter: &str| (!takes_controls && parameter != "cursor") || is_own(parameter);
-        let mut query =
-            SplitQuery::new(sent_query, |parameter| !is_paging_control(parameter) && is_owned(parameter));
+        let mut query = SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
+            !is_paging_control(parameter) && is_owned(parameter)
+        });
         let mut own_query = paging.as_ref().map(|paging| {
-            SplitQuery::new(sent_query, |parameter| paging.is_own(parameter) || is_owned(parameter))
+            SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
+                paging.is_own(parameter) || is_owned(parameter)
+            })
         });
         caller.owns_scope = is_authenticated;
         if let Some(paging) = &paging {

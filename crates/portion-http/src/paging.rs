@@ -272,7 +272,7 @@ mod tests {
             let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
             let table = RouteTable::new(Vec::new(), Vec::new());
             let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
-            let (mut split, policy) = (SplitQuery::new(query, |_| false), Policy::default());
+            let (mut split, policy) = (SplitQuery::new(query, false, |_| false), Policy::default());
             paging.translate(&mut split, &policy);
             let request = split.parse(&policy);
             let found = request.map(|request| request.limit).map_err(|error| error.code().name());
@@ -299,7 +299,7 @@ mod tests {
             let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
             let table = RouteTable::new(Vec::new(), Vec::new());
             let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
-            let mut split = SplitQuery::new(query, |_| false);
+            let mut split = SplitQuery::new(query, false, |_| false);
             paging.translate(&mut split, &Policy::default());
             let request = split.parse(&Policy::default());
             assert_eq!(request.ok().and_then(|request| request.page), expect, "{start} {query}");

@@ -14,6 +14,7 @@ use portion_core::policy::MetadataStyle;
 use portion_core::render::{Portion, PortionKind};
 use portion_gateway::call::Fault;
 use portion_json::scan::quote;
+use portion_net::link_header::{next_link, remove_next_links};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
@@ -79,6 +80,7 @@ pub(crate) fn portion_response(
         *response.status_mut() = head.status;
         *response.headers_mut() = head.headers;
         remove_representation_headers(response.headers_mut());
+        move_paging_headers(response.headers_mut(), portion);
     }
     let headers = response.headers_mut();
     if headers.get(CONTENT_TYPE).is_none() {
@@ -130,6 +132,22 @@ pub(crate) fn timeout_fault(after: Duration, method: &Method) -> Fault {
         "the request may have acted; look for its outcome before you repeat it, or raise requestTimeout"
     };
     Fault::new(ErrorCode::UpstreamTimeout, message, advice.to_owned())
+}
+
+/// Moves what the API says about its own pages out of the headers that describe this portion: a client that follows the next
+/// page of the API would skip the rest of this one. The link stays on a portion that ends the page.
+fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion) {
+    if portion.next_cursor().is_some()
+        && let Some(next) = next_link(headers)
+    {
+        remove_next_links(headers);
+        add_header(headers, "x-portion-upstream-next", &next);
+    }
+    if let (Some(own), Some(given)) = (portion.total_count(), headers.get("x-total-count").cloned())
+        && given.as_bytes() != own.to_string().as_bytes()
+    {
+        headers.insert(HeaderName::from_static("x-portion-upstream-total"), given);
+    }
 }
 
 /// Removes the headers that describe other bytes.

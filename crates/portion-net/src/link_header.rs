@@ -1,6 +1,6 @@
 //! Reads `Link` header fields (RFC 8288).
 
-use http::header::{HeaderMap, LINK};
+use http::header::{HeaderMap, HeaderValue, LINK};
 
 /// Returns the target of the first link with the relation `next`, as received: an absolute or a relative URL.
 ///
@@ -18,17 +18,61 @@ pub fn next_link(headers: &HeaderMap) -> Option<String> {
     values.into_iter().find_map(next_in).map(str::to_owned)
 }
 
-/// Returns the target with the relation `next` in one field.
-fn next_in(mut rest: &str) -> Option<&str> {
-    loop {
-        let (_, after) = rest.split_once('<')?;
+/// Removes the links with the relation `next`. Other links stay, each in a field of its own where one is removed.
+///
+/// ```
+/// use http::HeaderMap;
+/// use portion_net::link_header::remove_next_links;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("link", "</items?page=1>; rel=first, </items?page=3>; rel=\"next\"".parse()?);
+/// remove_next_links(&mut headers);
+/// assert_eq!(headers["link"], "</items?page=1>; rel=first");
+/// # Ok::<(), http::header::InvalidHeaderValue>(())
+/// ```
+pub fn remove_next_links(headers: &mut HeaderMap) {
+    if next_link(headers).is_none() {
+        return;
+    }
+    let fields: Vec<HeaderValue> = headers.get_all(LINK).iter().cloned().collect();
+    headers.remove(LINK);
+    for field in fields {
+        match field.to_str() {
+            Ok(text) if next_in(text).is_some() => {
+                for link in links(text).filter(|link| !has_relation(link.parameters, "next")) {
+                    let value = format!("<{}>{}", link.target, link.parameters.trim_end());
+                    headers.extend(HeaderValue::from_str(&value).ok().map(|value| (LINK, value)));
+                }
+            }
+            _ => {
+                headers.append(LINK, field);
+            }
+        }
+    }
+}
+
+/// A link of a field.
+struct Link<'a> {
+    target: &'a str,
+    /// Parameters, with the semicolon before each.
+    parameters: &'a str,
+}
+
+/// Returns the links of one field.
+fn links(field: &str) -> impl Iterator<Item = Link<'_>> {
+    let mut rest = Some(field);
+    std::iter::from_fn(move || {
+        let (_, after) = rest.take()?.split_once('<')?;
         let (target, after) = after.split_once('>')?;
         let (parameters, following) = split_unquoted(after, ',');
-        if has_relation(parameters, "next") {
-            return Some(target.trim());
-        }
-        rest = following?;
-    }
+        rest = following;
+        Some(Link { target: target.trim(), parameters })
+    })
+}
+
+/// Returns the target with the relation `next` in one field.
+fn next_in(field: &str) -> Option<&str> {
+    links(field).find(|link| has_relation(link.parameters, "next")).map(|link| link.target)
 }
 
 /// Returns true if the first `rel` among the parameters of a link has a relation.

@@ -348,3 +348,30 @@ async fn every_byte_of_a_document_can_be_read_back() {
     assert_eq!(read, text);
     assert_eq!(upstream.request_count(), 1);
 }
+
+#[tokio::test]
+async fn a_reply_has_one_next_page() {
+    let headers: Headers = &[
+        ("content-type", "application/json"),
+        ("link", "</a?page=1>; rel=\"first\", </a?page=2>; rel=\"next\""),
+        ("x-total-count", "9999"),
+    ];
+    let upstream = upstream(StatusCode::OK, headers, bookings(500).to_string());
+    let links = |headers: &HeaderMap| -> Vec<String> {
+        let values = headers.get_all("link").iter();
+        values.map(|value| value.to_str().expect("text").to_owned()).collect()
+    };
+    let (_, first, _) = upstream.get("/a").await;
+    let given = links(&first);
+    assert_eq!(given.iter().filter(|link| link.contains("next")).count(), 1, "{given:?}");
+    assert!(given[0].contains("first") && given[1].contains("cursor="), "{given:?}");
+    assert_eq!(
+        (&first["x-portion-upstream-next"], &first["x-total-count"]),
+        (&"/a?page=2".parse().expect("a value"), &"500".parse().expect("a value"))
+    );
+    assert_eq!(first["x-portion-upstream-total"], "9999");
+    // The last page of this page of the API leads on to the next one.
+    let (_, last, _) = upstream.get_as("/a?offset=490&fields=id", &[]).await;
+    assert_eq!(links(&last), [headers[1].1]);
+    assert!(!last.contains_key("x-portion-upstream-next"));
+}
