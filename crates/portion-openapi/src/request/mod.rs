@@ -58,11 +58,11 @@ impl Tool {
             let Some(value) = given(&members, &parameter.argument) else { continue };
             match parameter.place {
                 Place::Query => {
-                    for (name, value) in styles::query_pairs(parameter, value)? {
+                    for (name, pair) in styles::encoded_pairs(parameter, value)? {
                         if self.reserved_query.iter().any(|fixed| names_parameter(&name, fixed)) {
                             return Err(ArgumentError::Reserved(parameter.argument.clone(), name));
                         }
-                        query.push(styles::encoded_pair(parameter, &name, &value));
+                        query.push(pair);
                     }
                 }
                 Place::Header => headers.push((parameter.name.clone(), header_value(parameter, value)?)),

@@ -120,9 +120,31 @@ fn deep_pairs(name: String, shape: Shape, depth: usize, pairs: &mut Vec<(String,
     Some(())
 }
 
+/// Returns the names of a query parameter, and `name=value` of each, encoded. A comma inside an item of a list is
+/// escaped, those between items are not.
+pub(super) fn encoded_pairs(
+    parameter: &Parameter,
+    value: &RawValue,
+) -> Result<Vec<(String, String)>, ArgumentError> {
+    let pairs = query_pairs(parameter, value)?;
+    let is_container = matches!(Shape::of(value), Shape::List(_) | Shape::Object(_));
+    let is_joined =
+        is_container && parameter.style == Style::Form && !parameter.explode && !parameter.allow_reserved;
+    if is_joined && !pairs.is_empty() {
+        let text = simple_text(parameter, value, percent::encode, ",")?;
+        let pair = format!("{}={text}", percent::encode(&parameter.name));
+        return Ok(vec![(parameter.name.clone(), pair)]);
+    }
+    let encoded = pairs.into_iter().map(|(name, value)| {
+        let pair = encoded_pair(parameter, &name, &value);
+        (name, pair)
+    });
+    Ok(encoded.collect())
+}
+
 /// Returns `name=value`, encoded for a query.
-pub(super) fn encoded_pair(parameter: &Parameter, name: &str, value: &str) -> String {
-    // Brackets in names are read in either form; commas that separate items stay readable.
+fn encoded_pair(parameter: &Parameter, name: &str, value: &str) -> String {
+    // Brackets in names are read in either form; commas stay readable.
     let name = percent::encode(name);
     let value = if parameter.allow_reserved {
         percent::encode_reserved(value)

@@ -29,7 +29,9 @@ fn query_styles() {
     check(json!({ "in": "query" }), "\"a&b=c#d+e f\"", "/a?p=a%26b%3Dc%23d%2Be%20f");
     check(json!({ "in": "query", "allowReserved": true }), "\"a/b?c&d#e\"", "/a?p=a/b?c%26d%23e");
     check(style("form", true), VALUE, "/a?p=3&p=4%205&p=%C3%A9,");
-    check(style("form", false), VALUE, "/a?p=3,4%205,%C3%A9,");
+    check(style("form", false), VALUE, "/a?p=3,4%205,%C3%A9%2C");
+    check(style("form", false), r#"["Smith, J","Lee"]"#, "/a?p=Smith%2C%20J,Lee");
+    check(style("form", false), r#"{"a,b":"c,d"}"#, "/a?p=a%2Cb,c%2Cd");
     check(style("spaceDelimited", false), "[1,2]", "/a?p=1%202");
     check(style("pipeDelimited", false), "[1,2]", "/a?p=1%7C2");
     check(style("form", true), "[]", "/a");
