@@ -173,7 +173,8 @@ impl FieldSelection {
             };
         }
         out.push(']');
-        any
+        // An empty array has all of its items.
+        any || first
     }
 }
 
@@ -200,5 +201,19 @@ pub fn pointer_to_dotted(name: &str) -> String {
             steps.join(".")
         }
         None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FieldSelection, OmittedFields};
+
+    #[test]
+    fn empty_arrays_on_a_path_stay() {
+        let mut out = String::new();
+        let record = r#"{"id":1,"lines":[],"tags":[],"deep":[{"x":[]}]}"#;
+        let selection = FieldSelection::parse("id,lines.price,deep.x.y");
+        assert!(selection.project(record, &mut out, &mut OmittedFields::new()));
+        assert_eq!(out, r#"{"id":1,"lines":[],"deep":[{"x":[]}]}"#);
     }
 }
