@@ -164,15 +164,17 @@ fn run_sql(
     if let Some(codes) = answer.missing {
         extra_meta.insert("missing".into(), format!("{codes}: NULL in SQL; item has the codes").into());
     }
+    let mut hints = answer.type_hints;
     if let Some(reason) = answer.empty_reason {
         let counts: Map<String, Value> =
             reason.counts.into_iter().map(|(condition, count)| (condition, count.into())).collect();
         if !counts.is_empty() {
             extra_meta.insert("matchedAlone".into(), counts.into());
         }
-        if !reason.hints.is_empty() {
-            extra_meta.insert("hint".into(), reason.hints.join("; ").into());
-        }
+        hints.extend(reason.hints);
+    }
+    if !hints.is_empty() {
+        extra_meta.insert("hint".into(), hints.join("; ").into());
     }
     let found = QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() };
     let snapshots: Vec<&Snapshot> =

@@ -45,7 +45,10 @@ pub enum QueryError {
 impl From<UnresolvedPath> for QueryError {
     fn from(path: UnresolvedPath) -> Self {
         Self::Invalid {
-            message: format!("there is no {} in {}", path.missing_step, path.resolved_pointer),
+            message: match path.missing_step.as_str() {
+                "" => "there is no member without a name; without a path, the table is items".to_owned(),
+                step => format!("there is no {step} in {}", path.resolved_pointer),
+            },
             token: None,
             nearest: path.closest_step,
             hint: Some(format!(

@@ -30,6 +30,8 @@ pub struct QueryResult {
     pub empty_reason: Option<EmptyReason>,
     /// Codes of missing values that were read as NULL: `-1 missing, -3 suppressed`.
     pub missing: Option<String>,
+    /// Columns with numbers in texts that the statement compares, adds up or sorts, and what to write.
+    pub type_hints: Vec<String>,
 }
 
 /// The reason that a statement found nothing.
@@ -186,6 +188,7 @@ impl ResultWriter {
             is_blank: self.is_blank && self.row_count == 1,
             empty_reason: None,
             missing: None,
+            type_hints: Vec::new(),
         }
     }
 }

@@ -23,8 +23,8 @@ use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::table_rows::RowSource;
 use crate::text::{
-    CsvSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource, document_tables,
-    is_pipe_table, looks_like_csv,
+    CsvSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource, detect_csv, document_tables,
+    is_pipe_table,
 };
 
 /// The tables of a view, the main one first.
@@ -37,7 +37,14 @@ pub(crate) struct Catalogue {
     pub(crate) redacted_fields: Arc<[String]>,
     /// Codes of missing values, of the view and of each other result.
     pub(crate) missing: Vec<Arc<MissingValues>>,
+    /// Number of tables of documents that are not listed.
+    pub(crate) unlisted_table_count: usize,
+    /// Number of blocks of the view that are single objects: `items` is one of them.
+    pub(crate) object_count: usize,
 }
+
+/// Maximum tables of a document that are listed.
+const MAX_DOCUMENT_TABLES: usize = 90;
 
 impl Catalogue {
     /// Returns the table of a name or an alias.
@@ -122,6 +129,8 @@ impl CatalogueBuilder {
         self.catalogue.redacted_fields =
             self.catalogue.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
         for (path, subject) in subjects(snapshot, view) {
+            let is_object = matches!(subject.structure, Structure::Object(_));
+            self.catalogue.object_count += usize::from(self.prefix.is_none() && is_object);
             self.add_subject(&path, subject);
         }
     }
@@ -184,8 +193,8 @@ impl CatalogueBuilder {
             }
             Structure::Text(index) => {
                 let is_log = portion_text::log_entry::entries(text, index.chunker).is_some();
-                if let Some(delimiter) = looks_like_csv(text).filter(|_| !is_log && !is_pipe_table(text)) {
-                    self.add_table("items", CsvSource { text: text.clone(), delimiter });
+                if let Some(format) = detect_csv(text).filter(|_| !is_log && !is_pipe_table(text)) {
+                    self.add_table("items", CsvSource { text: text.clone(), format });
                 } else if !is_log {
                     self.add_document_tables(text);
                 }
@@ -230,8 +239,10 @@ impl CatalogueBuilder {
     /// Adds the tables of a document: the largest is `items`, and each has its number.
     fn add_document_tables(&mut self, text: &Slice) {
         let found = document_tables(text);
-        let largest = (0..found.len()).rev().max_by_key(|at| found[*at].span.len());
-        for at in largest.into_iter().chain((0..found.len()).filter(|at| Some(*at) != largest)) {
+        let largest = (0..found.len()).rev().max_by_key(|at| found[*at].row_count);
+        self.catalogue.unlisted_table_count += found.len().saturating_sub(MAX_DOCUMENT_TABLES);
+        let others = (0..found.len()).filter(|at| Some(*at) != largest);
+        for at in largest.into_iter().chain(others).take(MAX_DOCUMENT_TABLES) {
             let source = DocumentTableSource { text: text.clone(), table: found[at].clone() };
             let number = format!("table_{}", at + 1);
             if Some(at) == largest && self.is_free("items") {

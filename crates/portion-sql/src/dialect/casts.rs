@@ -103,21 +103,10 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
     finish(edits, name, end, &cast_type);
 }
 
-/// Records the expression. The difference of two dates or times is a number of days.
+/// Records the expression.
 fn finish(edits: &mut Edits<'_>, start: usize, end: usize, cast_type: &CastType) {
     let is_date = matches!(cast_type, CastType::Function("to_date" | "to_timestamp"));
     edits.set_expression(start, end, is_date);
-    let Some(sign) =
-        start.checked_sub(1).filter(|sign| is_date && edits.is_sign(*sign, "-") && !edits.is_replaced(*sign))
-    else {
-        return;
-    };
-    let Some(left) = sign.checked_sub(1).filter(|left| edits.is_date(*left)) else { return };
-    let Some(first) = edits.operand_start(left) else { return };
-    edits.insert_before(first, "date_minus(");
-    edits.replace(sign, ",");
-    edits.insert_after(end, ")");
-    edits.set_expression(first, end, false);
 }
 
 /// Parses the type at a position. Returns it and its last token.

@@ -105,7 +105,7 @@ pub(super) fn typed_literal(edits: &mut Edits<'_>, at: usize) {
         && literal.as_bytes().get(4) == Some(&b'-');
     if edits.kind(at + 1) == Some(TokenKind::Text) && is_date {
         edits.remove(at, at);
-        edits.set_expression(at, at + 1, edits.is_word(at, "date"));
+        edits.set_expression(at, at + 1, true);
     }
 }
 
@@ -120,11 +120,11 @@ pub(super) fn current(edits: &mut Edits<'_>, name: usize) {
     }
     if edits.is_word_of(name, "current_date current_timestamp current_time localtimestamp") {
         edits.remove(name + 1, name + 2);
-        edits.set_expression(name, name + 2, edits.is_word(name, "current_date"));
+        edits.set_expression(name, name + 2, !edits.is_word(name, "current_time"));
     } else {
         let is_date = edits.is_word_of(name, "today curdate");
         edits.replace(name, if is_date { "CURRENT_DATE" } else { "CURRENT_TIMESTAMP" });
         edits.remove(name + 1, name + 2);
-        edits.set_expression(name, name + 2, is_date);
+        edits.set_expression(name, name + 2, true);
     }
 }

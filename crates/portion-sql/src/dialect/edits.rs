@@ -147,9 +147,23 @@ impl<'a> Edits<'a> {
         self.expressions.insert(end, (start, is_date));
     }
 
-    /// Returns true if the expression that ends at a token is a date.
-    pub(super) fn is_date(&self, end: usize) -> bool {
-        self.expressions.get(&end).is_some_and(|(_, is_date)| *is_date) || self.is_word(end, "current_date")
+    /// Returns the first token of the rewritten expression that ends at a token, and whether it is a date.
+    pub(super) fn expression(&self, end: usize) -> Option<(usize, bool)> {
+        self.expressions.get(&end).copied()
+    }
+
+    /// Returns the last token of the operand that begins at a token, as far as it was rewritten, with `OVER (…)`
+    /// and `FILTER (…)`.
+    pub(super) fn expression_end(&self, start: usize) -> Option<usize> {
+        let rewritten =
+            self.expressions.iter().filter(|(_, (first, _))| *first == start).map(|(end, _)| *end).max();
+        let mut end = rewritten.max(self.operand_end(start))?;
+        while self.is_word_of(end + 1, "over filter")
+            && let Some(close) = self.call_end(end + 1)
+        {
+            end = close;
+        }
+        Some(end)
     }
 
     /// Returns true if an expression may end at a token.

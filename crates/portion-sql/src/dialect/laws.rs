@@ -65,7 +65,7 @@ proptest! {
     fn a_statement_without_other_forms_stays(parts in prop::collection::vec(plain(), 0..12)) {
         // A sign between a space and a parenthesis begins an expression.
         let sql = parts.join(" , ");
-        let rewritten = rewrite(&sql, &|_| false).expect("no error");
+        let rewritten = rewrite(&sql, &|_| None).expect("no error");
         prop_assert!(matches!(rewritten, Cow::Borrowed(_)), "{} became {}", sql, rewritten);
     }
 }
@@ -81,7 +81,7 @@ proptest! {
 
     #[test]
     fn texts_and_quoted_names_stay(sql in "(a|b|'x y'|\"c d\"|::| int|::date| - | \\~ |\\(|\\)| ILIKE |now\\(\\)|EXTRACT\\(|year FROM |,|/\\*z\\*/| INTERVAL | day|7|CASE | END|CAST\\(| AS |string_agg\\(DISTINCT | WITHIN GROUP \\(ORDER BY |\\.|DATE |'2025-01-01'){0,30}") {
-        let Ok(rewritten) = rewrite(&sql, &|_| true) else {
+        let Ok(rewritten) = rewrite(&sql, &|_| Some("2025-01-30T10:00:00Z".to_owned())) else {
             return Err(TestCaseError::reject("no dialect has this statement"));
         };
         let names = |sql: &str| -> Vec<String> {

@@ -13,8 +13,10 @@ mod edits;
 mod laws;
 mod limits;
 mod names;
+mod number_uses;
 mod operators;
 mod tables;
+mod temporal;
 mod token;
 mod where_clause;
 mod within_group;
@@ -23,7 +25,9 @@ use std::borrow::Cow;
 
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
 use edits::Edits;
+pub(crate) use number_uses::{NumberUse, number_uses};
 pub(crate) use tables::{NamedTables, name_tables};
+pub(crate) use temporal::DateColumns;
 use token::TokenKind;
 pub(crate) use token::{string_literals, word_offsets};
 pub(crate) use where_clause::{Condition, WhereClause, parse as parse_where_clause};
@@ -41,27 +45,24 @@ impl DialectError {
     }
 }
 
-/// Rewrites a statement for SQLite. `is_date_column` is asked for the columns that are subtracted.
+/// Rewrites a statement for SQLite. `columns` is asked for the columns that are compared, added or subtracted.
 ///
 /// # Errors
 /// A form that SQLite would read as something else.
-pub(crate) fn rewrite<'a>(
-    sql: &'a str,
-    is_date_column: &dyn Fn(&str) -> bool,
-) -> Result<Cow<'a, str>, DialectError> {
+pub(crate) fn rewrite<'a>(sql: &'a str, columns: &DateColumns<'_>) -> Result<Cow<'a, str>, DialectError> {
     let mut sql = Cow::Borrowed(sql);
     for pass in [within_group::rewrite, names::format_first] {
         if let Some(rewritten) = pass(&sql) {
             sql = Cow::Owned(rewritten);
         }
     }
-    Ok(match rewrite_tokens(&sql, is_date_column)? {
+    Ok(match rewrite_tokens(&sql, columns)? {
         Some(rewritten) => Cow::Owned(rewritten),
         None => sql,
     })
 }
 
-fn rewrite_tokens(sql: &str, is_date_column: &dyn Fn(&str) -> bool) -> Result<Option<String>, DialectError> {
+fn rewrite_tokens(sql: &str, columns: &DateColumns<'_>) -> Result<Option<String>, DialectError> {
     let mut edits = Edits::new(sql);
     limits::top(&mut edits);
     for at in 0..edits.len() {
@@ -70,11 +71,12 @@ fn rewrite_tokens(sql: &str, is_date_column: &dyn Fn(&str) -> bool) -> Result<Op
             // It is part of a form that is rewritten.
             Some(TokenKind::Sign) if edits.is_replaced(at) => {}
             Some(TokenKind::Sign) if edits.is_sign(at, "::") => casts::double_colon(&mut edits, at)?,
-            Some(TokenKind::Sign) => operators::sign(&mut edits, at, is_date_column),
+            Some(TokenKind::Sign) => operators::sign(&mut edits, at),
             Some(TokenKind::QuotedName) => refuse_subscript(&edits, at)?,
             _ => {}
         }
     }
+    temporal::rewrite(&mut edits, columns)?;
     Ok(edits.apply())
 }
 

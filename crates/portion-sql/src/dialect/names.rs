@@ -74,6 +74,14 @@ pub(super) fn rename(edits: &mut Edits<'_>, name: usize) {
         } else if let Some((text, before)) = separator {
             edits.insert_before(before, format!(", {text} "));
         }
+    } else if edits.is_word_of(name, "array_length cardinality")
+        && let [comma] = edits.commas(name)[..]
+        && edits.text(comma + 1) == "1"
+        && comma + 2 == end
+    {
+        // The number of a dimension; arrays have one here.
+        edits.remove(comma, comma + 1);
+        edits.replace(name, "json_array_length");
     } else if let Some((_, by)) = RENAMED.iter().find(|(from, _)| edits.is_word(name, from)) {
         edits.replace(name, *by);
     }

@@ -48,6 +48,9 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     if let Some(array) = missing_column(&message).and_then(|name| array_around(name, catalogue)) {
         hint = Some(hints::array_hint(catalogue, Some(&array)));
     }
+    if message.starts_with("no such table: table_") && catalogue.unlisted_table_count > 0 {
+        hint = Some(hints::unlisted_tables(catalogue));
+    }
     // The message usually contains the token.
     let token = token.filter(|token| !message.contains(token.as_str()));
     QueryError::Invalid { message, token, nearest, hint, tables }
@@ -114,6 +117,11 @@ fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     let missing = |what: &str| message.strip_prefix(what).map(str::trim);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
+        // A table of another number is another table.
+        let is_numbered = |name: &str| name.rsplit_once('_').is_some_and(|(_, n)| n.parse::<usize>().is_ok());
+        if is_numbered(name) && tables.iter().any(|table| is_numbered(&table.name)) {
+            return None;
+        }
         let nearest = closest_name(name, tables.iter().map(|table| table.name.as_str()));
         let entries = || tables.iter().find(|table| table.name == "entries");
         let main = || entries().or_else(|| tables.first()).map(|table| table.name.clone());

@@ -132,6 +132,32 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
     FORMS.iter().find(|(form, _)| words.contains(form)).map(|(_, hint)| (*hint).to_owned())
 }
 
+/// Returns how to read the tables of a document that are not listed.
+pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
+    format!(
+        "{} more tables of the document are not listed: read them in lines(number, text), or with find",
+        catalogue.unlisted_table_count
+    )
+}
+
+/// Returns how to read the other blocks of a result whose blocks are single objects.
+pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
+    let words = dialect::normalized(sql);
+    let is_named = |name: &str| words.contains(&format!(" {name} "));
+    let others: Vec<&str> = catalogue
+        .tables
+        .iter()
+        .map(|table| table.name.as_str())
+        .filter(|name| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok()))
+        .collect();
+    let (first, last) = (others.first()?, others.last()?);
+    if catalogue.object_count < 2 || !is_named("items") || others.iter().any(|name| is_named(name)) {
+        return None;
+    }
+    let listed = if others.len() == 1 { (*first).to_owned() } else { format!("{first} to {last}") };
+    Some(format!("items is one of {} blocks; others are {listed}", catalogue.object_count))
+}
+
 /// Returns how to read the elements of an array, with the name of an actual column.
 pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String {
     let column_of = |table: &crate::table::VirtualTable| {

@@ -5,6 +5,7 @@ mod connection;
 mod empty;
 mod explain;
 mod hints;
+mod type_hints;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -88,7 +89,14 @@ impl QueryRun<'_> {
                 let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
                 let empty_reason = is_empty.then(explain).flatten();
                 let missing = self.catalogue.missing.iter().find_map(|missing| missing.describe_met());
-                Ok(QueryResult { empty_reason, missing, ..answer.with_rounded(rounded) })
+                let mut type_hints = type_hints::type_hints(self, self.query.sql);
+                type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
+                let lists_tables =
+                    dialect::parse_catalog_statement(self.query.sql) == Some(CatalogStatement::Tables);
+                if lists_tables && self.catalogue.unlisted_table_count > 0 {
+                    type_hints.push(hints::unlisted_tables(self.catalogue));
+                }
+                Ok(QueryResult { empty_reason, missing, type_hints, ..answer.with_rounded(rounded) })
             }
         }
     }
@@ -98,7 +106,7 @@ impl QueryRun<'_> {
         if let Some(statement) = dialect::parse_catalog_statement(sql) {
             return self.describe(statement).map(Cow::Owned);
         }
-        dialect::rewrite(sql, &|name| self.is_date_column(name)).map_err(|error| QueryError::Invalid {
+        dialect::rewrite(sql, &|name| self.first_date(name)).map_err(|error| QueryError::Invalid {
             message: error.message,
             token: None,
             nearest: None,
@@ -167,24 +175,23 @@ impl QueryRun<'_> {
         Ok(statement)
     }
 
-    /// Returns true if some table has a column of that name whose first text is a date.
-    fn is_date_column(&self, name: &str) -> bool {
-        let short = name.split_once('.').map_or(name, |(_, short)| short);
-        self.catalogue.tables.iter().filter_map(|table| table.rows(&self.deadline)).any(|rows| {
+    /// Returns the first text of the column of that name, if it is a date or a time.
+    fn first_date(&self, name: &str) -> Option<String> {
+        let short = name.rsplit_once('.').map_or(name, |(_, short)| short);
+        let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
+        self.catalogue.tables.iter().filter_map(|table| table.rows(&self.deadline)).find_map(|rows| {
             let is_named =
-                |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(short);
-            let Some(at) = rows.columns().iter().position(|column| is_named(&column.name)) else {
-                return false;
-            };
+                |column: &str| [name, tail, short].iter().any(|wanted| column.eq_ignore_ascii_case(wanted));
+            let at = rows.columns().iter().position(|column| is_named(&column.name))?;
             let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
-            let is_date = |index: usize| {
+            let first_text = |index: usize| {
                 rows.read_row(index, &mut row);
                 match rows.cell(&row, at) {
-                    Cell::Text(text) => Some(functions::is_date(&text)),
+                    Cell::Text(text) => Some(text.into_owned()),
                     _ => None,
                 }
             };
-            (0..rows.len().min(1_000)).find_map(is_date).unwrap_or(false)
+            (0..rows.len().min(1_000)).find_map(first_text).filter(|text| functions::is_date(text))
         })
     }
 

@@ -6,7 +6,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::units::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
-use super::{PURE, function_error, number_argument, text_value};
+use super::{PURE, function_error, number_argument, owned_value, text_value};
 
 /// Parts of a date that are functions of their own.
 const PARTS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
@@ -27,16 +27,9 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
     }
     connection
         .create_scalar_function("timestampdiff", 3, PURE, |context| difference(context, count_units))?;
-    connection.create_scalar_function("date_minus", 2, PURE, |context| {
-        let both = moment(context, 0).zip(moment(context, 1));
-        Ok(both.map_or(Value::Null, |(a, b)| {
-            if a.is_date && b.is_date {
-                return Value::Integer(a.days() - b.days());
-            }
-            let nanos = f64::from(a.nanos) - f64::from(b.nanos);
-            Value::Real(((a.seconds - b.seconds) as f64 + nanos / 1e9) / 86_400.0)
-        }))
-    })?;
+    connection.create_scalar_function("date_minus", 2, PURE, |context| date_sum(context, -1))?;
+    connection.create_scalar_function("date_plus", 2, PURE, |context| date_sum(context, 1))?;
+    connection.create_scalar_function("time_key", 1, PURE, |context| Ok(time_key(context)))?;
     for name in ["date_shift", "date_add", "adddate"] {
         connection.create_scalar_function(name, 2, PURE, |context| shift_by_text(context, 1))?;
     }
@@ -72,6 +65,62 @@ pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Timestamp> {
         ValueRef::Null | ValueRef::Blob(_) => None,
     };
     moment.filter(|moment| moment.is_in_range())
+}
+
+/// A date plus or minus another one, a number of days or an interval; of numbers, their sum or difference.
+fn date_sum(context: &Context<'_>, sign: i64) -> Result<Value> {
+    let number = |at: usize| match context.get_raw(at) {
+        ValueRef::Integer(n) => Some(n as f64),
+        ValueRef::Real(n) => Some(n),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    };
+    let text_of = |at: usize| text_value(context.get_raw(at)).unwrap_or_default();
+    match (number(0), number(1)) {
+        (Some(a), Some(b)) => Ok(Value::Real(a + sign as f64 * b)),
+        (None, Some(days)) => {
+            Ok(moment(context, 0).and_then(|date| shift_days(date, sign as f64 * days)).into())
+        }
+        (Some(days), None) if sign > 0 => {
+            Ok(moment(context, 1).and_then(|date| shift_days(date, days)).into())
+        }
+        _ => match (moment(context, 0), moment(context, 1)) {
+            (Some(a), Some(b)) if sign < 0 => Ok(days_between(a, b)),
+            (Some(_), None) if text_of(1).contains(' ') => Ok(shift_by_text(context, sign)?.into()),
+            _ => Ok(Value::Null),
+        },
+    }
+}
+
+fn shift_days(date: Timestamp, days: f64) -> Option<String> {
+    let is_whole = days.fract() == 0.0;
+    let (unit, count) = if is_whole { ("day", days) } else { ("second", days * 86_400.0) };
+    if count.abs() > 1e15 {
+        return None;
+    }
+    shift(date, unit, count.round() as i64).map(Timestamp::write)
+}
+
+/// Returns the days between two dates; a fraction if one has a time of day.
+fn days_between(a: Timestamp, b: Timestamp) -> Value {
+    if a.is_date && b.is_date {
+        return Value::Integer(a.days() - b.days());
+    }
+    let nanos = f64::from(a.nanos) - f64::from(b.nanos);
+    Value::Real(((a.seconds - b.seconds) as f64 + nanos / 1e9) / 86_400.0)
+}
+
+/// Returns a text that is ordered by time, in one form. Values that are no times stay.
+fn time_key(context: &Context<'_>) -> Value {
+    let raw = context.get_raw(0);
+    let time = match raw {
+        ValueRef::Text(_) => moment(context, 0),
+        _ => None,
+    };
+    time.map_or_else(
+        || owned_value(raw),
+        |time| Value::Text(Timestamp { is_date: false, separator: 'T', is_zoned: false, ..time }.write()),
+    )
 }
 
 /// `date_trunc(unit, time)`, or with the arguments exchanged.
@@ -157,12 +206,12 @@ fn part_of(part: &str, moment: Option<Timestamp>) -> Value {
 }
 
 /// Returns the day of the week; 0 is Sunday.
-fn weekday(moment: Timestamp) -> i64 {
+pub(super) fn weekday(moment: Timestamp) -> i64 {
     (moment.days() + 4).rem_euclid(7)
 }
 
 /// Returns the year and the number of the ISO week of a day.
-fn iso_week(days: i64) -> (i64, i64) {
+pub(super) fn iso_week(days: i64) -> (i64, i64) {
     // The week belongs to the year of its Thursday.
     let thursday = days - (days + 3).rem_euclid(7) + 3;
     let year = CivilDate::from_days(thursday).year;

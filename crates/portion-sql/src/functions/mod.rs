@@ -7,6 +7,7 @@
 mod aggregates;
 mod conversions;
 mod dates;
+mod formats;
 mod pattern;
 mod regexp;
 mod samples;
@@ -18,9 +19,11 @@ mod values;
 use std::sync::Arc;
 
 use portion_text::timestamp::Timestamp;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use crate::limits::{QueryDeadline, QueryLimits};
+pub(crate) use conversions::is_number;
 use values::{
     PURE, function_error, interrupted_error, number_argument, owned_value, text_value, too_big_error,
 };
@@ -61,17 +64,28 @@ pub(crate) fn register(
     text::register(connection, limits.max_value_bytes)?;
     dates::register(connection)?;
     conversions::register(connection)?;
+    formats::register(connection)?;
     aggregates::register(connection)?;
     samples::register(connection, clock, limits)?;
     for (name, function) in UNARY_MATH {
+        let is_whole = ["ceil", "ceiling", "floor", "trunc"].contains(&name);
         connection.create_scalar_function(name, 1, PURE, move |context| {
-            Ok(number_argument(context, 0).map(function).filter(|n| n.is_finite()))
+            if let (true, ValueRef::Integer(n)) = (is_whole, context.get_raw(0)) {
+                return Ok(Value::Integer(n));
+            }
+            Ok(number_argument(context, 0).map(function).filter(|n| n.is_finite()).into())
         })?;
     }
     for (name, function) in BINARY_MATH {
         connection.create_scalar_function(name, 2, PURE, move |context| {
+            if let ("mod", ValueRef::Integer(a), ValueRef::Integer(b)) =
+                (name, context.get_raw(0), context.get_raw(1))
+            {
+                // -1 overflows only for the smallest integer, where the remainder is 0.
+                return Ok(if b == 0 { Value::Null } else { Value::Integer(a.checked_rem(b).unwrap_or(0)) });
+            }
             let both = number_argument(context, 0).zip(number_argument(context, 1));
-            Ok(both.map(|(a, b)| function(a, b)).filter(|n| n.is_finite()))
+            Ok(both.map(|(a, b)| function(a, b)).filter(|n| n.is_finite()).into())
         })?;
     }
     Ok(())

@@ -36,7 +36,7 @@ struct LikePattern {
 pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
     let (like, escaped, glob) = (Arc::clone(clock), Arc::clone(clock), Arc::clone(clock));
     connection.create_scalar_function("like", 2, PURE, move |context| {
-        evaluate(context, &like, |pattern| LikePattern::like(pattern, None))
+        evaluate(context, &like, LikePattern::like_with_backslashes)
     })?;
     connection.create_scalar_function("like", 3, PURE, move |context| {
         let Some(escape) = text_value(context.get_raw(2)) else { return Ok(None) };
@@ -76,6 +76,24 @@ impl LikePattern {
                     // Nothing follows the escape character: the pattern matches nothing.
                     None => like.push(CharMatcher::Ranges(Vec::new(), false)),
                 },
+                '%' => like.segments.push(Vec::new()),
+                '_' => like.push(CharMatcher::Any),
+                c => like.push(CharMatcher::Literal(fold_case(c))),
+            }
+        }
+        like
+    }
+
+    /// Compiles a pattern without `ESCAPE`: in `\%`, `\_` and `\\` the second character stands for itself, as
+    /// in Postgres and `MySQL`.
+    fn like_with_backslashes(pattern: &str) -> Self {
+        let mut like = Self { segments: vec![Vec::new()], ignores_case: true };
+        let mut chars = pattern.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' if matches!(chars.peek(), Some('%' | '_' | '\\')) => {
+                    like.push(CharMatcher::Literal(chars.next().unwrap_or(c)));
+                }
                 '%' => like.segments.push(Vec::new()),
                 '_' => like.push(CharMatcher::Any),
                 c => like.push(CharMatcher::Literal(fold_case(c))),

@@ -16,43 +16,58 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 /// Source of the rows below the header of a delimited text.
 pub(crate) struct CsvSource {
     pub(crate) text: Slice,
-    pub(crate) delimiter: u8,
+    pub(crate) format: CsvFormat,
 }
 
 /// Rows and bytes that are sampled for detection, and the minimum number of rows.
 const SAMPLE_ROWS: usize = 20;
 const SAMPLE_BYTES: usize = 64 << 10;
 const MIN_ROWS: usize = 2;
-/// Maximum cells of a row.
-const MAX_CELLS: usize = 1_900;
+/// Maximum columns. Further cells of a row are in `item` only.
+const MAX_COLUMNS: usize = 1_900;
 
-/// Detects the delimiter of a text whose first line has distinct column names, as many as the following
-/// rows have cells.
-pub(crate) fn detect_delimiter(text: &str) -> Option<u8> {
+/// The format of delimited text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CsvFormat {
+    delimiter: u8,
+    /// True if the first row has the names of the columns.
+    has_header: bool,
+}
+
+/// Detects delimited text: nine in ten rows have as many cells as the first one. Two columns need a row of
+/// distinct names.
+pub(crate) fn detect_csv(text: &str) -> Option<CsvFormat> {
     // Samples whole lines only: an unclosed quote must not cause a scan of the whole text.
     let most = (0..=SAMPLE_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at))?;
     let sample = text.get(..most)?;
     let sample = if most < text.len() { &sample[..sample.rfind('\n')?] } else { sample };
-    [b',', b'\t', b';', b'|'].into_iter().find(|delimiter| {
-        let mut rows = CsvScanner::new(sample, *delimiter);
-        let Some(header) = rows.next_record() else { return false };
-        let mut names: Vec<&str> = header.cells().collect();
+    [b',', b'\t', b';', b'|'].into_iter().find_map(|delimiter| {
+        let mut rows = CsvScanner::new(sample, delimiter);
+        let header = rows.next_record()?;
+        let names: Vec<&str> = header.cells().collect();
         let width = names.len();
-        names.sort_unstable();
-        names.dedup();
-        let plain = |name: &&str| !name.trim().is_empty() && name.len() <= 64 && name.parse::<f64>().is_err();
-        if width < 2 || names.len() != width || !names.iter().all(plain) {
-            return false;
+        let is_number = |name: &&str| name.trim().parse::<f64>().is_ok();
+        let has_header = !names.iter().any(is_number) && names.iter().any(|name| !name.trim().is_empty());
+        let mut distinct: Vec<&str> = names.iter().map(|name| name.trim()).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let is_named = has_header
+            && distinct.len() == width
+            && distinct.iter().all(|name| !name.is_empty() && name.len() <= 64);
+        // Running text contains commas too.
+        let spaced = names.iter().skip(1).filter(|name| name.starts_with(' ')).count();
+        let is_running = delimiter == b',' && spaced * 2 > width;
+        if width < 2 || !is_named && (width < 3 || is_running || names.iter().any(|name| name.len() > 64)) {
+            return None;
         }
-        let mut matching_rows = 0;
-        while matching_rows < SAMPLE_ROWS {
+        let (mut row_count, mut alike) = (0, 0);
+        while row_count < SAMPLE_ROWS {
             let Some(row) = rows.next_record() else { break };
-            if row.len() != width {
-                return false;
-            }
-            matching_rows += 1;
+            let has_empty_end = row.len() == width + 1 && row.cell(width) == Some("");
+            row_count += 1;
+            alike += usize::from(row.len() == width || has_empty_end);
         }
-        matching_rows >= MIN_ROWS
+        (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(CsvFormat { delimiter, has_header })
     })
 }
 
@@ -108,7 +123,6 @@ impl CsvScanner<'_> {
             match result {
                 ReadRecordResult::Record => break,
                 ReadRecordResult::OutputFull => record.text.resize(record.text.len() * 2, 0),
-                ReadRecordResult::OutputEndsFull if ended > MAX_CELLS => return None,
                 ReadRecordResult::OutputEndsFull => record.ends.resize(record.ends.len() * 2, 0),
                 // An empty input signals the end to the reader.
                 ReadRecordResult::InputEmpty => {}
@@ -127,27 +141,50 @@ struct CsvRows {
     delimiter: u8,
     rows: Vec<Span>,
     columns: Vec<ColumnDef>,
+    keeps_text: Vec<bool>,
+    /// Number of cells of the longest row.
+    max_width: usize,
 }
 
 impl RowSource for CsvSource {
     fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut scan = CsvScanner::new(&self.text, self.delimiter);
+        let mut scan = CsvScanner::new(&self.text, self.format.delimiter);
+        let first = scan.next_record().unwrap_or_default();
         let mut names = UniqueNames::default();
-        let header = scan.next_record().unwrap_or_default();
+        let header = first.cells().take(MAX_COLUMNS).enumerate();
         let mut columns: Vec<ColumnDef> = header
-            .cells()
-            .map(|name| ColumnDef::new(names.unique(name.trim()), ValueKinds::default(), 0))
+            .map(|(at, name)| {
+                let name = name.trim().trim_start_matches('\u{feff}');
+                let is_named = self.format.has_header && !name.is_empty();
+                let name = if is_named { name.to_owned() } else { format!("column_{}", at + 1) };
+                ColumnDef::new(names.unique(&name), ValueKinds::default(), 0)
+            })
             .collect();
-        let mut rows = Vec::new();
-        while let Some(record) = scan.next_record() {
-            for (column, cell) in columns.iter_mut().zip(record.cells()) {
+        // A delimiter at the end of every row begins no column.
+        if self.format.has_header
+            && first.len() == columns.len()
+            && first.cells().last().is_some_and(str::is_empty)
+        {
+            columns.pop();
+        }
+        let mut kinds = vec![CellKinds::default(); columns.len()];
+        let (mut rows, mut max_width) = (Vec::new(), first.len());
+        let mut next = if self.format.has_header { scan.next_record() } else { Some(first) };
+        while let Some(record) = next {
+            for ((column, kinds), cell) in columns.iter_mut().zip(&mut kinds).zip(record.cells()) {
                 column.present_count += usize::from(!cell.is_empty());
-                column.kinds.insert(cell_kinds(cell));
+                kinds.insert(cell);
             }
+            let has_empty_end = record.len() == columns.len() + 1 && record.cell(columns.len()) == Some("");
+            max_width = max_width.max(record.len() - usize::from(has_empty_end));
             rows.push(record.span);
             if should_stop_at(rows.len(), clock) {
                 return None;
             }
+            next = scan.next_record();
+        }
+        for (column, kinds) in columns.iter_mut().zip(&kinds) {
+            column.kinds = kinds.value_kinds();
         }
         let mut record =
             ColumnDef::new(names.unique_builtin("item"), ValueKinds::OBJECT, rows.len()).into_hidden();
@@ -156,13 +193,51 @@ impl RowSource for CsvSource {
         columns.push(
             ColumnDef::new(names.unique_builtin("_index"), ValueKinds::INTEGER, rows.len()).into_hidden(),
         );
-        Some(Arc::new(CsvRows { text: self.text.clone(), delimiter: self.delimiter, rows, columns }))
+        let keeps_text = kinds.iter().map(CellKinds::keeps_text).collect();
+        let (text, delimiter) = (self.text.clone(), self.format.delimiter);
+        Some(Arc::new(CsvRows { text, delimiter, rows, columns, keeps_text, max_width }))
+    }
+}
+
+/// The kinds of the cells of a column.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CellKinds {
+    kinds: ValueKinds,
+    number_count: usize,
+    word_count: usize,
+    /// True if a cell begins with a digit but is no canonical number: `007`, `1.2.3`, `1,400`.
+    has_codes: bool,
+}
+
+impl CellKinds {
+    pub(super) fn insert(&mut self, cell: &str) {
+        let kind = cell_kinds(cell);
+        self.kinds.insert(kind);
+        self.number_count += usize::from(kind.intersects(ValueKinds::NUMERIC));
+        if kind.intersects(ValueKinds::TEXT) {
+            self.word_count += 1;
+            self.has_codes |= cell.contains(|c: char| c.is_ascii_digit());
+        }
+    }
+
+    /// Returns true if all cells stay texts: codes and versions are no numbers, nor are a few numbers among words.
+    pub(super) fn keeps_text(&self) -> bool {
+        self.has_codes || self.word_count > self.number_count
+    }
+
+    pub(super) fn value_kinds(&self) -> ValueKinds {
+        if !self.keeps_text() {
+            return self.kinds;
+        }
+        let null =
+            if self.kinds.intersects(ValueKinds::NULL) { ValueKinds::NULL } else { ValueKinds::default() };
+        ValueKinds::TEXT.union(null)
     }
 }
 
 /// Returns the kind of a cell: a number only if it is written in canonical form, so that `007` stays
 /// text.
-pub(super) fn cell_kinds(cell: &str) -> ValueKinds {
+fn cell_kinds(cell: &str) -> ValueKinds {
     match parse_number(cell) {
         _ if cell.is_empty() => ValueKinds::NULL,
         Some(Cell::Integer(_)) => ValueKinds::INTEGER,
@@ -195,6 +270,10 @@ impl TableRows for CsvRows {
         self.rows.len()
     }
 
+    fn unlisted_field_count(&self) -> usize {
+        self.max_width.saturating_sub(self.field_count())
+    }
+
     fn read_row(&self, at: usize, row: &mut RowBuffer) {
         row.index = at;
         row.spans.clear();
@@ -225,17 +304,19 @@ impl CsvRows {
     }
 
     fn field_cell<'a>(&self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        let Some(span) = row.spans.get(column) else { return Cell::Null };
-        let text = row.owned_text.get(span.range()).and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let kinds = self.columns.get(column).map_or(ValueKinds::default(), |column| column.kinds);
-        match text.unwrap_or_default() {
+        let keeps_text = self.keeps_text.get(column).copied().unwrap_or(true);
+        match Self::cell_text(row, column).unwrap_or_default() {
             "" => Cell::Null,
-            cell if kinds.intersects(ValueKinds::TEXT) => Cell::text(cell),
+            cell if keeps_text => Cell::text(cell),
             cell => parse_number(cell).unwrap_or(Cell::text(cell)),
         }
     }
 
-    /// Returns a row as a JSON object.
+    fn cell_text(row: &RowBuffer, column: usize) -> Option<&str> {
+        std::str::from_utf8(row.owned_text.get(row.spans.get(column)?.range())?).ok()
+    }
+
+    /// Returns a row as a JSON object. Cells beyond the columns are named by their number.
     fn row_as_object(&self, row: &RowBuffer) -> String {
         let mut object = String::from("{");
         for (at, column) in self.columns.iter().take(self.field_count()).enumerate() {
@@ -244,15 +325,19 @@ impl CsvRows {
             }
             object.push_str(&quote(&column.name));
             object.push(':');
-            let cell = row
-                .spans
-                .get(at)
-                .and_then(|span| std::str::from_utf8(row.owned_text.get(span.range())?).ok());
             match self.field_cell(row, at) {
                 Cell::Null => object.push_str("null"),
                 Cell::Text(text) => object.push_str(&quote(&text)),
                 // Numbers keep their original text.
-                Cell::Integer(_) | Cell::Real(_) => object.push_str(cell.unwrap_or("null")),
+                Cell::Integer(_) | Cell::Real(_) => {
+                    object.push_str(Self::cell_text(row, at).unwrap_or("null"));
+                }
+            }
+        }
+        for at in self.field_count()..row.spans.len() {
+            let text = Self::cell_text(row, at).unwrap_or_default();
+            if at + 1 < row.spans.len() || !text.is_empty() {
+                object.push_str(&format!(",{}:{}", quote(&format!("column_{}", at + 1)), quote(text)));
             }
         }
         object.push('}');

@@ -1,5 +1,6 @@
 //! Tables in documents as `items`: pipe tables of Markdown, and tables of HTML.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,15 +8,16 @@ use portion_core::snapshot::Slice;
 use portion_json::scan::quote;
 use portion_json::span::Span;
 
-use super::csv::{cell_kinds, parse_number};
+use super::csv::{CellKinds, parse_number};
 use crate::cell::Cell;
 use crate::column::{ColumnDef, UniqueNames};
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
 
-/// Maximum tables of a document, and cells of a row.
-const MAX_TABLES: usize = 20;
+/// Maximum tables of a document that are looked for, rows that are counted to find the largest, and cells of a row.
+const MAX_TABLES: usize = 500;
+const MAX_COUNTED_ROWS: usize = 10_000;
 const MAX_CELLS: usize = 1_900;
 
 /// A table in a document.
@@ -23,6 +25,8 @@ const MAX_CELLS: usize = 1_900;
 pub(crate) struct DocumentTable {
     pub(crate) span: Span,
     is_html: bool,
+    /// Number of its rows, with the header.
+    pub(crate) row_count: usize,
 }
 
 /// Source of the rows of a table in a document.
@@ -62,13 +66,15 @@ fn pipe_tables(text: &str) -> Vec<DocumentTable> {
         }
     }
     close_pipe_table(open, &mut found);
-    found.truncate(MAX_TABLES);
     found
 }
 
 fn close_pipe_table(open: Option<(usize, usize, usize)>, found: &mut Vec<DocumentTable>) {
-    if let Some((start, 1.., end)) = open {
-        found.push(DocumentTable { span: Span::new(start, end), is_html: false });
+    if let Some((start, rows @ 1.., end)) = open
+        && found.len() < MAX_TABLES
+    {
+        let row_count = rows + 1;
+        found.push(DocumentTable { span: Span::new(start, end), is_html: false, row_count });
     }
 }
 
@@ -92,11 +98,12 @@ fn html_tables(text: &str) -> Vec<DocumentTable> {
     let mut at = 0;
     while let Some(start) = find_tag(text, at..text.len(), "<table").filter(|_| found.len() < MAX_TABLES) {
         let end = find_tag(text, start..text.len(), "</table").unwrap_or(text.len());
-        let has_rows = find_tag(text, start..end, "<tr")
-            .and_then(|first| find_tag(text, first + 3..end, "<tr"))
-            .is_some();
-        if has_rows {
-            found.push(DocumentTable { span: Span::new(start, end), is_html: true });
+        let first = find_tag(text, start..end, "<tr");
+        let row_count = std::iter::successors(first, |row| find_tag(text, row + 3..end, "<tr"))
+            .take(MAX_COUNTED_ROWS)
+            .count();
+        if row_count > 1 {
+            found.push(DocumentTable { span: Span::new(start, end), is_html: true, row_count });
         }
         at = (end + 1).min(text.len());
         while !text.is_char_boundary(at) {
@@ -152,9 +159,12 @@ fn plain_markdown(cell: &str) -> String {
         .to_owned()
 }
 
-/// Returns the rows of an HTML table.
+/// Returns the rows of an HTML table. A cell that spans columns or rows is repeated in each.
 fn html_rows(text: &str, table: Span, clock: &QueryDeadline) -> Option<Vec<Vec<String>>> {
     let (mut rows, end) = (Vec::new(), table.end as usize);
+    let mut budget = MAX_REPEATED_BYTES;
+    // Cells of earlier rows that span further ones: the number of rows that are left, by column.
+    let mut spanning: BTreeMap<usize, (usize, String)> = BTreeMap::new();
     let mut next = find_tag(text, table.start as usize..end, "<tr");
     while let Some(start) = next {
         next = find_tag(text, start + 3..end, "<tr");
@@ -162,17 +172,67 @@ fn html_rows(text: &str, table: Span, clock: &QueryDeadline) -> Option<Vec<Vec<S
         let (mut cells, mut at) = (Vec::new(), start + 3);
         while let Some(cell) = first_cell(text, at..row_end) {
             let stop = first_cell(text, cell + 3..row_end).unwrap_or(row_end);
-            if cells.len() < MAX_CELLS {
-                cells.push(html_text(text.get(cell..stop).unwrap_or_default()));
+            let html = text.get(cell..stop).unwrap_or_default();
+            let tag = html.split('>').next().unwrap_or_default();
+            let (columns, row_count) = (span_of(tag, "colspan"), span_of(tag, "rowspan"));
+            let plain = html_text(html);
+            take_spanning(&mut spanning, &mut cells, &mut budget);
+            for repeat in 0..columns {
+                if cells.len() >= MAX_CELLS || repeat > 0 && !spend(&mut budget, &plain) {
+                    break;
+                }
+                if row_count > 1 {
+                    spanning.insert(cells.len(), (row_count, plain.clone()));
+                }
+                cells.push(plain.clone());
             }
             at = cell + 3;
         }
+        take_spanning(&mut spanning, &mut cells, &mut budget);
+        spanning.retain(|_, (row_count, _)| {
+            *row_count -= 1;
+            *row_count > 0
+        });
         rows.push(cells);
         if should_stop_at(rows.len(), clock) {
             return None;
         }
     }
     Some(rows)
+}
+
+/// Appends the cells of earlier rows that span this row at its next columns.
+fn take_spanning(
+    spanning: &mut BTreeMap<usize, (usize, String)>,
+    cells: &mut Vec<String>,
+    budget: &mut usize,
+) {
+    while let Some((_, plain)) = spanning.get(&cells.len())
+        && spend(budget, plain)
+    {
+        cells.push(plain.clone());
+    }
+}
+
+/// Takes the bytes of a repeated cell from the budget of a table; false if it is spent.
+fn spend(budget: &mut usize, plain: &str) -> bool {
+    let rest = budget.checked_sub(plain.len() + size_of::<String>());
+    *budget = rest.unwrap_or(0);
+    rest.is_some()
+}
+
+/// Largest number of bytes of the repeated cells of a table.
+const MAX_REPEATED_BYTES: usize = 4 << 20;
+/// Largest number of columns or rows that a cell may span.
+const MAX_SPAN: usize = 100;
+
+/// Returns the number in an attribute of a tag, between 1 and [`MAX_SPAN`].
+fn span_of(tag: &str, attribute: &str) -> usize {
+    let tag = tag.to_ascii_lowercase();
+    let value = tag.split_once(attribute).and_then(|(_, rest)| rest.trim_start().strip_prefix('='));
+    let value = value.unwrap_or_default().trim_start().trim_start_matches(['"', '\'']);
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    value[..digits].parse().unwrap_or(1).clamp(1, MAX_SPAN)
 }
 
 fn first_cell(text: &str, range: Range<usize>) -> Option<usize> {
@@ -217,6 +277,7 @@ fn html_text(html: &str) -> String {
 struct GridRows {
     rows: Vec<Vec<String>>,
     columns: Vec<ColumnDef>,
+    keeps_text: Vec<bool>,
 }
 
 impl RowSource for DocumentTableSource {
@@ -237,18 +298,23 @@ impl RowSource for DocumentTableSource {
                 ColumnDef::new(names.unique(&name), ValueKinds::default(), 0)
             })
             .collect();
+        let mut kinds = vec![CellKinds::default(); columns.len()];
         for row in &rows {
-            for (column, cell) in columns.iter_mut().zip(row) {
+            for ((column, kinds), cell) in columns.iter_mut().zip(&mut kinds).zip(row) {
                 column.present_count += usize::from(!cell.is_empty());
-                column.kinds.insert(cell_kinds(cell));
+                kinds.insert(cell);
             }
+        }
+        for (column, kinds) in columns.iter_mut().zip(&kinds) {
+            column.kinds = kinds.value_kinds();
         }
         let builtin = |name: String, kinds| ColumnDef::new(name, kinds, rows.len()).into_hidden();
         let mut record = builtin(names.unique_builtin("item"), ValueKinds::OBJECT);
         record.is_record = true;
         columns.push(record);
         columns.push(builtin(names.unique_builtin("_index"), ValueKinds::INTEGER));
-        Some(Arc::new(GridRows { rows, columns }))
+        let keeps_text = kinds.iter().map(CellKinds::keeps_text).collect();
+        Some(Arc::new(GridRows { rows, columns, keeps_text }))
     }
 }
 
@@ -272,10 +338,10 @@ impl TableRows for GridRows {
 
 impl GridRows {
     fn field(&self, row: usize, column: usize) -> Cell<'_> {
-        let kinds = self.columns.get(column).map_or(ValueKinds::default(), |column| column.kinds);
+        let keeps_text = self.keeps_text.get(column).copied().unwrap_or(true);
         match self.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str) {
             "" => Cell::Null,
-            cell if kinds.intersects(ValueKinds::TEXT) => Cell::text(cell),
+            cell if keeps_text => Cell::text(cell),
             cell => parse_number(cell).unwrap_or(Cell::text(cell)),
         }
     }

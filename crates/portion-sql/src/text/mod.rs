@@ -8,7 +8,7 @@ mod sections;
 
 use portion_json::span::Span;
 
-pub(crate) use csv::{CsvSource, detect_delimiter as looks_like_csv};
+pub(crate) use csv::{CsvSource, detect_csv};
 pub(crate) use document_tables::{DocumentTableSource, document_tables, is_pipe_table};
 pub(crate) use entries::EntriesSource;
 pub(crate) use lines::LinesSource;

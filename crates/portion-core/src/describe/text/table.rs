@@ -37,8 +37,11 @@ pub(super) fn find(text: &str) -> Option<TableHeader<'_>> {
         let is_running = separator == ',' && spaced * 2 > columns.len();
         let is_new = |(at, column): (usize, &&str)| !columns[..at].contains(column);
         let named = columns.iter().all(is_name) && columns.iter().enumerate().all(is_new);
+        let is_empty = |column: &&str| column.trim().is_empty();
+        let has_header = columns.iter().all(|column| column.is_empty() || is_name(column))
+            && !columns.iter().all(is_empty);
         (is_table && !is_running && (named || columns.len() > 2))
-            .then_some(TableHeader { columns, has_header: named })
+            .then_some(TableHeader { columns, has_header })
     })
 }
 

@@ -6,6 +6,8 @@ mod functions;
 mod questions;
 mod redacted;
 mod tables;
+mod times;
+mod typed;
 
 use crate::common::{answer, check, refused};
 

@@ -1,0 +1,70 @@
+//! Finds the columns that a statement uses as numbers.
+
+use super::edits::Edits;
+use super::token::TokenKind;
+
+/// The use of a column for which it matters whether its values are numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberUse {
+    /// It is compared with a number, or added up.
+    Number,
+    /// It is sorted.
+    Order,
+}
+
+const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
+const SUMS: &str = "sum avg total product stddev stddev_pop stddev_samp variance var_pop var_samp median";
+
+/// Returns the names of columns that a statement uses as numbers, as written, without casts.
+pub(crate) fn number_uses(sql: &str) -> Vec<(String, NumberUse)> {
+    let edits = Edits::new(sql);
+    let mut found = Vec::new();
+    for at in 0..edits.len() {
+        let number = at + 1 + usize::from(edits.is_sign(at + 1, "-"));
+        let has_number = edits.kind(number) == Some(TokenKind::Number);
+        if COMPARISONS.iter().any(|sign| edits.is_sign(at, sign)) || edits.is_word(at, "between") {
+            let before = at.checked_sub(1);
+            if has_number {
+                found.extend(
+                    before.and_then(|end| name_before(&edits, end)).map(|name| (name, NumberUse::Number)),
+                );
+            } else if before.is_some_and(|before| edits.kind(before) == Some(TokenKind::Number)) {
+                found.extend(name_after(&edits, at + 1).map(|(name, _)| (name, NumberUse::Number)));
+            }
+            continue;
+        }
+        let (first, kind) = match edits.call_end(at) {
+            Some(_) if edits.is_word_of(at, SUMS) => (at + 2, NumberUse::Number),
+            Some(_) if edits.is_word_of(at, "min max") => (at + 2, NumberUse::Order),
+            _ if edits.is_word(at, "order") && edits.is_word(at + 1, "by") => (at + 2, NumberUse::Order),
+            _ => continue,
+        };
+        let Some((name, end)) = name_after(&edits, first) else { continue };
+        let is_whole = edits.call_end(at).is_none_or(|close| close == end + 1);
+        if is_whole {
+            found.push((name, kind));
+        }
+    }
+    found
+}
+
+fn is_name(edits: &Edits<'_>, at: usize) -> bool {
+    matches!(edits.kind(at), Some(TokenKind::Word | TokenKind::QuotedName))
+}
+
+fn name_before(edits: &Edits<'_>, end: usize) -> Option<String> {
+    let start = edits.operand_start(end).filter(|_| is_name(edits, end))?;
+    let is_cast = start > 0 && edits.is_sign(start - 1, "::");
+    (!is_cast).then(|| name(edits, start, end))
+}
+
+fn name_after(edits: &Edits<'_>, start: usize) -> Option<(String, usize)> {
+    let end = edits.operand_end(start).filter(|end| is_name(edits, *end))?;
+    let is_other = edits.is_sign(end + 1, "(") || edits.is_sign(end + 1, "::");
+    (is_name(edits, start) && !is_other).then(|| (name(edits, start, end), end))
+}
+
+fn name(edits: &Edits<'_>, start: usize, end: usize) -> String {
+    let parts = (start..=end).step_by(2).map(|at| edits.text(at).trim_matches(['"', '`', '[', ']']));
+    parts.collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,68 @@
+//! Says which columns with texts a statement uses as numbers.
+
+use crate::cell::Cell;
+use crate::column::Redaction;
+use crate::dialect::{self, NumberUse};
+use crate::engine::QueryRun;
+use crate::error::quote_identifier;
+use crate::functions;
+use crate::table_rows::ColumnSet;
+use crate::value_kinds::ValueKinds;
+
+/// Maximum rows that are read, and columns that are named.
+const MAX_ROWS: usize = 5_000;
+const MAX_COLUMNS: usize = 3;
+
+/// Returns a hint for each column with numbers in texts that is compared with a number, added up or sorted.
+pub(super) fn type_hints(run: &QueryRun<'_>, sql: &str) -> Vec<String> {
+    let mut hints: Vec<String> = Vec::new();
+    for (name, number_use) in dialect::number_uses(sql) {
+        if hints.len() >= MAX_COLUMNS || run.deadline.is_over() {
+            break;
+        }
+        if let Some(hint) = type_hint(run, &name, number_use)
+            && !hints.contains(&hint)
+        {
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
+fn type_hint(run: &QueryRun<'_>, name: &str, number_use: NumberUse) -> Option<String> {
+    let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
+    // Tables that the statement does not use are not opened.
+    run.catalogue.tables.iter().filter_map(|table| table.opened_rows()).find_map(|rows| {
+        let is_named = |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(tail);
+        let at = rows.columns().iter().position(|column| is_named(&column.name))?;
+        let column = &rows.columns()[at];
+        if !column.kinds.intersects(ValueKinds::TEXT) || column.redaction != Redaction::Unredacted {
+            return None;
+        }
+        let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
+        let (mut numbers, mut in_texts, mut words, mut example) = (0, 0, 0, None);
+        for index in 0..rows.len().min(MAX_ROWS) {
+            rows.read_row(index, &mut row);
+            match rows.cell(&row, at) {
+                Cell::Integer(_) | Cell::Real(_) => numbers += 1,
+                Cell::Text(text) if functions::is_number(&text) => in_texts += 1,
+                Cell::Text(text) => {
+                    words += 1;
+                    example.get_or_insert_with(|| text.chars().take(20).collect::<String>());
+                }
+                Cell::Null => {}
+            }
+        }
+        let number_count = numbers + in_texts;
+        if number_count == 0 || number_use == NumberUse::Order && words > number_count {
+            return None;
+        }
+        let name = quote_identifier(&column.name);
+        let others = example.map_or(String::new(), |example| {
+            let noun = if words == 1 { "value is" } else { "values are" };
+            format!("; {words} {noun} no number ('{}')", example.replace('\'', "''"))
+        });
+        let kind = if numbers == 0 { "text" } else { "numbers and text" };
+        Some(format!("{name} is {kind}{others}: use {name}::numeric"))
+    })
+}

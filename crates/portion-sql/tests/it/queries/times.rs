@@ -1,0 +1,80 @@
+//! Tests comparisons, sums and differences of dates and times.
+
+use crate::common::{answer, check};
+
+const EVENTS: &str = r#"[
+  {"id":1,"ts":"2026-03-01T07:00:00Z","checkIn":"2026-02-27","checkOut":"2026-03-02","nights":3},
+  {"id":2,"ts":"2026-03-01T07:20:00Z","checkIn":"2026-03-01","checkOut":"2026-03-03","nights":2},
+  {"id":3,"ts":"2026-03-02T06:00:00Z","checkIn":"2026-03-05","checkOut":"2026-03-06","nights":1}]"#;
+
+/// Asserts the ids that satisfy a condition.
+fn ids(condition: &str, expect: &str) {
+    let sql = format!("SELECT json_group_array(id) AS ids FROM items WHERE {condition}");
+    check(EVENTS, &sql, &format!(r#"[{{"ids":{expect}}}]"#));
+}
+
+fn first(expression: &str, expect: &str) {
+    let sql = format!("SELECT {expression} AS x FROM items LIMIT 1");
+    check(EVENTS, &sql, &format!(r#"[{{"x":{expect}}}]"#));
+}
+
+#[test]
+fn times_of_different_forms_are_compared() {
+    ids("ts > '2026-03-01 07:10:00'", "[2,3]");
+    ids("'2026-03-01 07:10:00' > ts", "[1]");
+    ids("ts = '2026-03-01 07:00:00'", "[1]");
+    ids("ts IN ('2026-03-01 07:00:00', '2026-03-01 07:20:00+00:00')", "[1,2]");
+    ids("ts NOT IN ('2026-03-01 07:00:00')", "[2,3]");
+    ids("ts BETWEEN '2026-03-01 07:10:00' AND '2026-03-01 23:00:00'", "[2]");
+    ids("ts NOT BETWEEN '2026-03-01 07:10:00' AND '2026-03-01 23:00:00' AND id < 3", "[1]");
+    ids("items.ts > datetime('2026-03-01 07:15:00', '-5 minutes')", "[2,3]");
+    ids("ts < '2026-03-01'::timestamp + interval '12 hours'", "[1,2]");
+    ids("ts < date_add('2026-03-01 00:00:00', INTERVAL 12 HOUR)", "[1,2]");
+    ids("ts >= timestamp '2026-03-01 07:20:00'", "[2,3]");
+    ids("ts >= (SELECT datetime(max(ts), '-1 hour') FROM items)", "[3]");
+    ids("checkIn >= '2026-03-01 00:00:00'", "[2,3]");
+    ids("ts >= '2026-03-01' AND ts < '2026-03-02'", "[1,2]");
+    ids("checkIn BETWEEN '2026-02-01' AND '2026-02-28'", "[1]");
+    check(
+        EVENTS,
+        "SELECT count(*) AS n FROM items GROUP BY checkIn > '2026-01-01' HAVING max(ts) > '2026-03-02 05:00:00'",
+        r#"[{"n":3}]"#,
+    );
+    let params = [("since", "\"2026-03-01 07:10:00\"")];
+    let answered = answer(EVENTS, "SELECT count(*) AS n FROM items WHERE ts > :since", &params);
+    assert_eq!(answered.expect("an answer").json, r#"[{"n":2}]"#);
+}
+
+#[test]
+fn dates_are_subtracted_as_dates() {
+    first("max(checkOut) - min(checkIn)", "7");
+    first("date(checkOut) - date(checkIn)", "3");
+    first("(checkOut) - (checkIn)", "3");
+    first("checkOut - '2026-01-01'", "60");
+    first("checkIn + 7", "\"2026-03-06\"");
+    first("7 + checkIn", "\"2026-03-06\"");
+    first("checkIn + nights", "\"2026-03-02\"");
+    first("checkIn + nights * 2", "\"2026-03-05\"");
+    first("checkOut - nights = checkIn", "1");
+    first("checkOut::date - '2026-03-01'", "1");
+    first("'2026-03-05' - checkOut::date", "3");
+    first("lead(checkIn) OVER (ORDER BY id) - checkIn", "2");
+    first("checkIn - (SELECT min(checkIn) FROM items)", "0");
+    first("(SELECT max(checkIn) FROM items) - checkIn", "6");
+    first("max(ts) - min(ts) > 0.9", "1");
+    first("date_minus(checkOut, checkIn) * 2", "6");
+    first("avg(checkOut - checkIn)", "2.0");
+    first("CURRENT_DATE - checkIn = julianday('now', 'start of day') - julianday(checkIn)", "1");
+    first("now() - 30 < now()", "1");
+    first("substr(CAST(now() - 30 AS TEXT), 1, 10) = date('now', '-30 days')", "1");
+    first("julianday(checkOut) - julianday(checkIn)", "3.0");
+    first("nights - 1", "2");
+    first("checkIn || '-' || nights", "\"2026-02-27-3\"");
+    check(
+        EVENTS,
+        "WITH t AS (SELECT max(checkOut) AS b, min(checkIn) AS a FROM items) SELECT b - a AS x FROM t",
+        r#"[{"x":7}]"#,
+    );
+    let error = answer(EVENTS, "SELECT checkIn + checkOut FROM items", &[]).expect_err("an error");
+    assert_eq!(error.to_string(), "checkIn + checkOut is a sum of two dates");
+}

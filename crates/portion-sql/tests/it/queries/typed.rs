@@ -1,0 +1,171 @@
+//! Tests the types of cells, patterns, and functions of whole numbers.
+
+use crate::common::{answer, check};
+
+/// Returns rows of CSV with the prices 1 to 30, of which one is another text.
+fn prices(other: &str) -> String {
+    let rows: Vec<String> =
+        (1..=30).map(|n| if n == 7 { format!("7,{other}") } else { format!("{n},{n}") }).collect();
+    format!("id,price\n{}\n", rows.join("\n"))
+}
+
+#[test]
+fn one_word_does_not_turn_numbers_into_texts() {
+    let csv = prices("N/A");
+    check(&csv, "SELECT sum(price > 20) AS n FROM items WHERE typeof(price) = 'integer'", r#"[{"n":10}]"#);
+    check(&csv, "SELECT id FROM items ORDER BY price LIMIT 2", r#"[{"id":1},{"id":2}]"#);
+    check(&csv, "SELECT max(price::numeric) AS n FROM items", r#"[{"n":30}]"#);
+    check(
+        "id,zip\n1,007\n2,123\n3,124\n",
+        "SELECT zip FROM items",
+        r#"[{"zip":"007"},{"zip":"123"},{"zip":"124"}]"#,
+    );
+    check("v\tw\n1.10\ta\n1.2.3\tb\n2.0\tc\n", "SELECT v FROM items LIMIT 1", r#"[{"v":"1.10"}]"#);
+}
+
+#[test]
+fn texts_that_are_used_as_numbers_are_told() {
+    let hints = |text: &str, sql: &str| answer(text, sql, &[]).expect(sql).type_hints;
+    let csv = prices("N/A");
+    let mixed = "price is numbers and text; 1 value is no number ('N/A'): use price::numeric";
+    for sql in [
+        "SELECT count(*) FROM items WHERE price > 20",
+        "SELECT max(price) FROM items",
+        "SELECT avg(items.price) FROM items",
+        "SELECT id FROM items ORDER BY price",
+        "SELECT id FROM items WHERE 20 < \"price\" AND price BETWEEN 1 AND 40",
+    ] {
+        assert_eq!(hints(&csv, sql), [mixed], "{sql}");
+    }
+    for sql in
+        ["SELECT max(price::numeric) FROM items", "SELECT max(id) FROM items", "SELECT price FROM items"]
+    {
+        assert!(hints(&csv, sql).is_empty(), "{sql}");
+    }
+    let json = r#"[{"price":"9"},{"price":"120"},{"price":"$1,400.50"}]"#;
+    assert_eq!(
+        hints(json, "SELECT count(*) FROM items WHERE price > 100"),
+        ["price is text: use price::numeric"]
+    );
+    check(json, "SELECT max(price::numeric) AS n FROM items", r#"[{"n":1400.5}]"#);
+    assert!(hints(r#"[{"name":"a"},{"name":"7"},{"name":"b"}]"#, "SELECT min(name) FROM items").is_empty());
+}
+
+#[test]
+fn csv_of_any_shape_is_a_table() {
+    check(
+        "id,name,name\n1,a,b\n2,c,d\n",
+        "SELECT * FROM items LIMIT 1",
+        r#"[{"id":1,"name":"a","name_2":"b"}]"#,
+    );
+    check(
+        "0,n0,5\n1,n1,6\n2,n2,7\n",
+        "SELECT * FROM items LIMIT 1",
+        r#"[{"column_1":0,"column_2":"n0","column_3":5}]"#,
+    );
+    check(
+        "id,name,price,\n0,n0,5,\n1,n1,6,\n",
+        "SELECT * FROM items LIMIT 1",
+        r#"[{"id":0,"name":"n0","price":5}]"#,
+    );
+    let mut ragged = String::from("id,name\n");
+    (0..30).for_each(|n| ragged.push_str(&if n == 5 { "5,a,b,c\n".into() } else { format!("{n},n\n") }));
+    check(
+        &ragged,
+        "SELECT item FROM items WHERE id = 5",
+        r#"[{"id":5,"name":"a","column_3":"b","column_4":"c"}]"#,
+    );
+    check(&ragged, "SELECT count(*) AS n FROM items", r#"[{"n":30}]"#);
+    let wide = format!("id,name\n1,a\n2,b{}\n{}", ",x".repeat(3_000), "3,c\n".repeat(30));
+    check(&wide, "SELECT count(*) AS n FROM items", r#"[{"n":32}]"#);
+    check(&wide, "SELECT item ->> '$.column_3002' AS x FROM items WHERE id = 2", r#"[{"x":"x"}]"#);
+}
+
+#[test]
+fn documents_with_many_tables() {
+    let document = |count: usize| -> String {
+        (1..=count).map(|n| format!("Table {n}\n\n| a | b |\n|---|---|\n| {n} | x |\n\n")).collect()
+    };
+    let tables = document(30);
+    check(&tables, "SELECT a FROM table_1 UNION ALL SELECT a FROM items", r#"[{"a":1},{"a":1}]"#);
+    check(&tables, "SELECT a FROM table_30", r#"[{"a":30}]"#);
+    let error = answer(&tables, "SELECT a FROM table_31", &[]).expect_err("an error");
+    assert_eq!(error.to_string(), "no such table: table_31");
+    let tables = document(120);
+    let expect =
+        "30 more tables of the document are not listed: read them in lines(number, text), or with find";
+    let error = answer(&tables, "SELECT a FROM table_110", &[]).expect_err("an error");
+    assert!(error.advice().starts_with(expect), "{}", error.advice());
+    let answered = answer(&tables, "SHOW TABLES", &[]).expect("an answer");
+    assert_eq!(answered.type_hints, [expect]);
+}
+
+#[test]
+fn cells_that_span_columns_and_rows_are_repeated() {
+    let html = "<html><body><table><tr><th>Group</th><th>Name</th><th>Price</th></tr>\
+        <tr><td rowspan=\"2\">A</td><td>x</td><td>1</td></tr><tr><td>y</td><td>2</td></tr>\
+        <tr><td COLSPAN = 2>B</td><td>3</td></tr></table></body></html>";
+    check(
+        html,
+        "SELECT * FROM items",
+        r#"[{"Group":"A","Name":"x","Price":1},{"Group":"A","Name":"y","Price":2},{"Group":"B","Name":"B","Price":3}]"#,
+    );
+    let bomb = format!(
+        "<table><tr><th>a</th></tr>{}</table>",
+        "<tr>".to_owned() + &"<td colspan=999 rowspan=999>xxxxxxxx".repeat(19) + &"<tr>".repeat(3_000)
+    );
+    let answered = answer(&bomb, "SELECT count(*) AS n FROM items", &[]).expect("an answer");
+    assert_eq!(answered.json, r#"[{"n":3001}]"#);
+}
+
+#[test]
+fn formats_of_dates() {
+    let one = |expression: &str, expect: &str| {
+        check("[{\"a\":1}]", &format!("SELECT {expression} AS x"), &format!(r#"[{{"x":"{expect}"}}]"#));
+    };
+    let time = "'2025-05-07 15:09:10.250'";
+    one("to_char('2025-05-07', 'yyyy-mm-dd')", "2025-05-07");
+    one(&format!("to_char({time}, 'HH12:MI AM')"), "03:09 PM");
+    one(&format!("to_char({time}, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS')"), "2025-05-07T15:09:10.250");
+    one("to_char('2025-05-07', 'FMDD Mon YYYY, DAY')", "07 May 2025, WEDNESDAY");
+    one("to_char('2024-12-30', 'IYYY-IW')", "2025-01");
+    one(&format!("date_format({time}, 'yyyy-MM-dd HH:mm')"), "2025-05-07 15:09");
+    one(&format!("date_format({time}, 'd MMM yyyy, h:mm a')"), "7 May 2025, 3:09 PM");
+    one("date_format('2025-05-07', '%M %Y, %W')", "May 2025, Wednesday");
+    one(&format!("date_format({time}, '%h:%i %p')"), "03:09 PM");
+    one("strptime('07/05/2025 03:09 PM', '%d/%m/%Y %I:%M %p')", "2025-05-07 15:09:00");
+    one("to_date('07/05/2025', 'dd/mm/yyyy')", "2025-05-07");
+    for (sql, expect) in [
+        (
+            "SELECT to_char('2025-05-07', 'YYYY WWX')",
+            "WWX in the format YYYY WWX is not known: use YYYY MM DD",
+        ),
+        (
+            "SELECT date_format('2025-05-07', 'yyyy ww')",
+            "ww in the format yyyy ww is not known: use yyyy MM dd",
+        ),
+        ("SELECT date_format('2025-05-07', '%Q')", "%Q in the format %Q is not known"),
+        ("SELECT to_char(1234.5, '999,999.99')", "to_char does not write numbers; use printf('%.2f', x)"),
+    ] {
+        let error = answer("[{\"a\":1}]", sql, &[]).expect_err(sql).to_string();
+        assert!(error.contains(expect), "{sql}: {error}");
+    }
+}
+
+#[test]
+fn patterns_and_whole_numbers() {
+    let one = |expression: &str, expect: &str| {
+        check("[{\"a\":1}]", &format!("SELECT {expression} AS x"), &format!(r#"[{{"x":{expect}}}]"#));
+    };
+    one(r"'50%' LIKE '50\%'", "1");
+    one(r"'50x' LIKE '50\%'", "0");
+    one(r"'a_b' LIKE 'a\_b' AND 'axb' NOT LIKE 'a\_b'", "1");
+    one(r"'C:\x' LIKE 'C:\\%' AND 'C:\x' LIKE 'C:\x'", "1");
+    one("mod(9007199254740993, 10)", "3");
+    one("mod(7, 0)", "null");
+    one("mod(7.5, 2)", "1.5");
+    one("floor(9007199254740993)", "9007199254740993");
+    one("ceil(5) || trunc(7) || floor(2.5)", "\"572.0\"");
+    one("array_length('[1,2]', 1)", "2");
+    one("array_length('[1,2]')", "2");
+}
