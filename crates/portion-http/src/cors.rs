@@ -15,10 +15,13 @@ const MAX_ENTRIES: usize = 1024;
 /// Longest origin that is remembered, in bytes.
 const MAX_ORIGIN_BYTES: usize = 256;
 
+/// Header fields of a response.
+type Fields = Vec<(HeaderName, HeaderValue)>;
+
 /// CORS headers by endpoint and origin.
 #[derive(Debug, Default)]
 pub(crate) struct CorsMemory {
-    known: Mutex<HashMap<(String, HeaderValue), Vec<(HeaderName, HeaderValue)>>>,
+    known: Mutex<HashMap<(String, HeaderValue), Fields>>,
 }
 
 impl CorsMemory {
