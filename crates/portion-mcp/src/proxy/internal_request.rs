@@ -7,6 +7,7 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use hyper::Method;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use portion_gateway::dropped_messages::DropReason;
 use tokio::time::timeout;
 
 use super::shared::ProxyShared;
@@ -103,15 +104,24 @@ pub(super) async fn fetch_internal_response(
             _ => Err(format!("the server returned status {}", head.status)),
         };
     }
-    let (mut parser, mut messages) = (SseParser::new(limit), Vec::new());
+    let (mut parser, mut messages, mut kept_bytes) = (SseParser::new(limit), Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| error.to_string())?;
         for segment in parser.push(frame.data_ref().map(|bytes| &bytes[..]).unwrap_or_default()) {
             let SseSegment::Event(event) = segment else { continue };
-            messages.push(String::from_utf8_lossy(event.data()).into_owned());
-            if messages.last().is_some_and(|message| response_id(message).is_some()) {
+            let message = String::from_utf8_lossy(event.data()).into_owned();
+            if response_id(&message).is_some() {
+                messages.push(message);
                 return Ok(messages);
             }
+            if kept_bytes + message.len() > limit {
+                let why = "a message before the response, which together exceed upstreamMessageLimit";
+                let gateway = &shared.processor_factory.gateway;
+                gateway.record_drop(DropReason::Oversized, message.len(), why);
+                continue;
+            }
+            kept_bytes += message.len();
+            messages.push(message);
         }
     }
     Err("the server ended its stream before the response".to_owned())

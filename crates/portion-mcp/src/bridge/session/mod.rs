@@ -15,7 +15,7 @@ mod stream;
 mod stream_router;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -48,8 +48,13 @@ pub(super) struct SessionManager {
     processor_factory: McpProcessorFactory,
     limits: BridgeLimits,
     sessions: Mutex<HashMap<String, Arc<BridgeSession>>>,
+    /// Number of sessions whose link is being opened.
+    opening_count: AtomicUsize,
     has_sweeper: AtomicBool,
 }
+
+/// Place of a session that is being opened.
+struct OpeningSlot<'a>(&'a AtomicUsize);
 
 /// Guard of a session whose id the client has not received yet: dropping it ends the session.
 struct NewSessionGuard(Option<Arc<BridgeSession>>);
@@ -65,6 +70,7 @@ impl SessionManager {
             processor_factory,
             limits,
             sessions: Mutex::default(),
+            opening_count: AtomicUsize::new(0),
             has_sweeper: AtomicBool::new(false),
         }
     }
@@ -182,7 +188,7 @@ impl SessionManager {
     }
 
     async fn open_session(self: &Arc<Self>, principal: &Principal) -> Result<Arc<BridgeSession>, HttpError> {
-        self.ensure_capacity()?;
+        let slot = self.reserve_slot()?;
         let link = self.connector.connect().await;
         let link =
             link.map_err(|error| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()))?;
@@ -190,19 +196,30 @@ impl SessionManager {
         let scope = principal.session_scope(&id);
         let processor = self.processor_factory.new_processor(scope, principal.conversation(Some(&id)));
         let session = BridgeSession::start(id.clone(), principal.owner_scope(), processor, link);
-        self.sessions().insert(id, Arc::clone(&session));
+        {
+            let mut all = self.sessions();
+            all.insert(id, Arc::clone(&session));
+            drop(slot);
+        }
         if !self.has_sweeper.swap(true, Ordering::Relaxed) {
             tokio::spawn(sweep_periodically(Arc::downgrade(self)));
         }
         Ok(session)
     }
 
-    fn ensure_capacity(&self) -> Result<(), HttpError> {
+    /// Reserves a place for a session. Ends an idle session if there is none.
+    fn reserve_slot(&self) -> Result<OpeningSlot<'_>, HttpError> {
         let mut all = self.sessions();
         all.retain(|_, session| !session.has_ended());
         let open = all.values().filter(|session| !session.is_over()).count();
+        let open = open + self.opening_count.load(Ordering::Relaxed);
+        // Incremented under the lock of the sessions, so that two requests never get the last place.
+        let reserve = || {
+            self.opening_count.fetch_add(1, Ordering::Relaxed);
+            OpeningSlot(&self.opening_count)
+        };
         if open < self.limits.max_sessions {
-            return Ok(());
+            return Ok(reserve());
         }
         let sessions: Vec<_> = all.values().filter(|session| !session.is_over()).collect();
         let candidates: Vec<_> =
@@ -214,7 +231,7 @@ impl SessionManager {
         };
         tracing::info!("ended an idle session to make room for another");
         sessions[evicted].end();
-        Ok(())
+        Ok(reserve())
     }
 
     /// Ends idle sessions, and drops expired messages.
@@ -236,6 +253,12 @@ impl SessionManager {
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<BridgeSession>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OpeningSlot<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

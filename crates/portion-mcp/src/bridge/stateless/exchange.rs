@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::shared_connection::SharedConnection;
 use crate::bridge::post_response::{MessageSource, ResponseMessage, SourceItem};
 use crate::frame::Frame;
-use crate::mcp::{McpProcessor, OwnedBatch};
+use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
 /// A pending post.
@@ -119,7 +119,7 @@ impl MessageSource for StatelessExchange {
                 }
                 Some(ExchangeInput::TimedOut(mut outgoing)) => {
                     // The server gets the cancellation when this is dropped.
-                    outgoing.retain(|outgoing| matches!(outgoing, OutgoingMessage::ToClient(_)));
+                    outgoing.retain(|outgoing| !is_cancellation(outgoing));
                     self.dispatch(outgoing).await;
                 }
                 Some(ExchangeInput::Closed(reason)) => {
@@ -138,6 +138,14 @@ impl MessageSource for StatelessExchange {
             (None, ExchangeState::Overrun) => SourceItem::Truncated("the client reads too slowly"),
         }
     }
+}
+
+/// Returns true for a message to the server that cancels a request.
+fn is_cancellation(outgoing: &OutgoingMessage) -> bool {
+    let OutgoingMessage::ToServer(message) = outgoing else { return false };
+    let text = String::from_utf8_lossy(message);
+    ParsedBatch::parse(&text)
+        .is_ok_and(|batch| batch.messages.iter().all(|message| message.method() == "notifications/cancelled"))
 }
 
 impl Drop for StatelessExchange {

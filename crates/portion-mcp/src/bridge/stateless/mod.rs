@@ -150,7 +150,7 @@ impl StatelessClients {
         let connection = self.connection().await?;
         for outgoing in connection.processor_for(principal).process_client_batch(notification).await {
             if let OutgoingMessage::ToServer(message) = outgoing {
-                connection.send_verbatim(message).await;
+                connection.send_notification(principal.sessionless_scope(), message).await;
             }
         }
         Ok(accepted())

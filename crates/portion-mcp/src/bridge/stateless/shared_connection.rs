@@ -145,6 +145,12 @@ impl SharedConnection {
         self.send_verbatim(message).await;
     }
 
+    /// Sends a notification of a principal.
+    pub(super) async fn send_notification(&self, scope: Scope, message: Vec<u8>) {
+        self.requests().add_principal(scope);
+        self.send_verbatim(message).await;
+    }
+
     /// Sends a message with unchanged ids.
     pub(super) async fn send_verbatim(&self, message: Vec<u8>) {
         let outbox = self.outbox().clone();
@@ -227,8 +233,19 @@ impl SharedConnection {
             if message.method() == "notifications/tools/list_changed" {
                 self.invalidate_tools(message).await;
             }
-            let delivery = self.requests().rewrite_inbound(&text, message);
+            let (delivery, is_shared) = {
+                let mut table = self.requests();
+                (table.rewrite_inbound(&text, message), table.has_several_principals())
+            };
             if let Some(delivery) = delivery {
+                if is_shared && delivery.post_ids.is_empty() {
+                    let why = "a notification without a request id, of a server that several callers share";
+                    self.processor_factory.gateway.record_drop(
+                        DropReason::Unsolicited,
+                        delivery.text.len(),
+                        why,
+                    );
+                }
                 self.deliver(delivery);
             } else {
                 let why = "a response without a pending request";

@@ -92,7 +92,8 @@ impl ToolCatalog {
     /// Adds the tools of one page of `tools/list`, shortens their listings, and appends the built-in tools to
     /// the last page.
     ///
-    /// Returns the upstream's cursor to the next page; an empty string is a cursor, too.
+    /// Returns the upstream's cursor to the next page. An empty cursor may be one, but most servers that send it mean the
+    /// end, so that such a page has the built-in tools, too.
     pub(super) fn process_page(
         &mut self,
         splice: &mut Splice<'_>,
@@ -115,7 +116,7 @@ impl ToolCatalog {
             self.tools.insert(tool.name.clone(), tool);
         }
         let next = walk::string_member(text, result, "nextCursor");
-        if next.is_none() {
+        if next.as_ref().is_none_or(String::is_empty) {
             let known = &self.tools;
             let ours = self.builtin_names.assign(|name| known.contains_key(name));
             let ours: Vec<String> =
@@ -124,6 +125,13 @@ impl ToolCatalog {
             self.log_size();
         }
         next
+    }
+
+    /// Ends a list of tools whose last page the upstream has not marked.
+    pub(super) fn complete(&mut self) {
+        let known = &self.tools;
+        self.builtin_names.assign(|name| known.contains_key(name));
+        self.log_size();
     }
 
     /// Returns the tool list for an upstream without tools.
@@ -256,8 +264,8 @@ mod tests {
     #[test]
     fn builtin_tools_are_on_the_last_page_under_free_names() {
         let mut all = catalog(ListingStyle::Full);
-        let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":""}"#;
-        assert_eq!(page(&mut all, first), (first.to_owned(), Some(String::new())));
+        let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":"2"}"#;
+        assert_eq!(page(&mut all, first), (first.to_owned(), Some("2".to_owned())));
         assert_eq!(all.owner("portion_read"), ToolOwner::Unknown);
         assert_eq!(all.owner("echo"), ToolOwner::Upstream);
         let last = r#"{"x": 1e400, "tools" : [ {"name":"portion_read_2"} ] , "ttlMs":5}"#;

@@ -217,9 +217,20 @@ impl NoticeMembers {
         each.collect::<Vec<_>>().join(",")
     }
 
+    /// Returns the members that an object with these own members does not have.
+    fn properties_beside(&self, own: &[String]) -> Vec<String> {
+        let free = self.members.iter().filter(|(name, ..)| !own.contains(name));
+        free.map(|(name, schema, _)| format!("\"{name}\":{schema}")).collect()
+    }
+
     fn required(&self) -> String {
-        let required = self.members.iter().filter(|(.., required)| *required);
-        required.map(|(name, ..)| format!("\"{name}\"")).collect::<Vec<_>>().join(",")
+        self.required_beside(&[]).join(",")
+    }
+
+    /// Returns the required names that are not among these, quoted.
+    fn required_beside(&self, own: &[String]) -> Vec<String> {
+        let added = self.members.iter().filter(|(name, _, required)| *required && !own.contains(name));
+        added.map(|(name, ..)| format!("\"{name}\"")).collect()
     }
 }
 
@@ -273,10 +284,7 @@ impl SchemaShortener<'_> {
                 }
                 "required" if top && walk::kind(text, value) == JsonKind::Array => {
                     required = true;
-                    let mut all: Vec<String> =
-                        walk::items(text, value).iter().map(|name| name.slice(text).to_owned()).collect();
-                    all.push(self.notice.required());
-                    format!("[{}]", all.join(","))
+                    self.extend_required(value)
                 }
                 "additionalProperties" => self.shorten(value, false, depth + 1),
                 "allOf" | "anyOf" | "oneOf" if walk::kind(text, value) == JsonKind::Array => {
@@ -311,13 +319,30 @@ impl SchemaShortener<'_> {
         format!("{{{}}}", out.join(","))
     }
 
+    /// Returns a list of required names, each once, with those of the notice.
+    fn extend_required(&self, required: Span) -> String {
+        let text = self.text;
+        let (mut names, mut all): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for item in walk::items(text, required) {
+            let name = unescape(item.slice(text));
+            if !names.contains(&name) {
+                names.push(name);
+                all.push(item.slice(text).to_owned());
+            }
+        }
+        all.extend(self.notice.required_beside(&names));
+        format!("[{}]", all.join(","))
+    }
+
     fn shorten_properties(&self, properties: Span, top: bool, depth: usize) -> String {
         let text = self.text;
-        let own = walk::members(text, properties).into_iter();
-        let own = own.map(|Member { key, value }| {
+        let own = walk::members(text, properties);
+        let names: Vec<String> = own.iter().map(|member| unescape(member.key.slice(text))).collect();
+        let own = own.into_iter().map(|Member { key, value }| {
             format!("{}:{}", key.slice(text), self.shorten(value, false, depth + 1))
         });
-        let all: Vec<String> = own.chain(top.then(|| self.notice.properties())).collect();
+        let added = if top { self.notice.properties_beside(&names) } else { Vec::new() };
+        let all: Vec<String> = own.chain(added).collect();
         format!("{{{}}}", all.join(","))
     }
 
@@ -484,6 +509,29 @@ mod tests {
             r#""type":"object","#,
             r#"{"type":"object","properties":{"meta":{"type":"string"},"portion":{"type":"object"}},"required":["portion"]}"#,
         );
+    }
+
+    #[test]
+    fn names_in_the_alternatives_are_unique() {
+        let own = |names: &str, required: &str| {
+            format!(r#"{{"type":"object","properties":{{{names}}},"required":[{required}]}}"#)
+        };
+        for (upstream_schema, second) in [
+            (
+                own(r#""meta":{},"portion":{"type":"string"}"#, r#""meta","portion""#),
+                own(r#""meta":{},"portion":{"type":"string"}"#, r#""meta","portion""#),
+            ),
+            (
+                own(r#""nextCursor":{},"portion":{}"#, r#""portion""#),
+                own(r#""nextCursor":{},"portion":{}"#, r#""portion""#),
+            ),
+            (
+                own(r#""a":{}"#, r#""a","meta","a""#),
+                own(&format!(r#""a":{{}},{NOTICE}"#), r#""a","meta","nextCursor""#),
+            ),
+        ] {
+            check(&upstream_schema, &upstream_schema, r#""type":"object","#, &second);
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl McpProcessor {
     /// Fails all pending requests after the server closed their stream without a response. Each gets a
     /// JSON-RPC error, because the transport failed and not a tool.
     pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
-        let requests = self.pending_requests().take_all();
+        let requests = self.pending_requests().take_all_of_client();
         let reason = responses::server_gone_fault(cause);
         let error = |pending: &PendingRequest| {
             if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
@@ -37,7 +37,7 @@ impl McpProcessor {
     /// Removes all pending requests after the server sent an invalid response that is passed on. `bytes`: its
     /// size, if known.
     pub fn discard_all_pending(&self, bytes: usize) {
-        let requests = self.pending_requests().take_all();
+        let requests = self.pending_requests().take_all_of_client();
         for pending in &requests {
             if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
                 self.gateway.report_upstream_failure(caller, endpoint, bytes);

@@ -38,6 +38,7 @@ mod tool_calls;
 mod upstream;
 
 use std::fmt::Display;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
@@ -100,6 +101,8 @@ pub struct McpProcessor {
     internal_calls: Arc<InternalCalls>,
     /// Sends the gateway's own calls, if the transport has another way than this message stream.
     upstream_caller: Option<Arc<dyn UpstreamCaller>>,
+    /// True after the list of the tools has timed out, until the queued calls are sent.
+    releases_queue: AtomicBool,
 }
 
 impl McpProcessor {
@@ -132,6 +135,7 @@ impl McpProcessor {
             server_info,
             internal_calls: Arc::default(),
             upstream_caller: None,
+            releases_queue: AtomicBool::new(false),
         }
     }
 
@@ -156,6 +160,7 @@ impl McpProcessor {
             server_info: Arc::clone(&self.server_info),
             internal_calls: Arc::default(),
             upstream_caller: None,
+            releases_queue: AtomicBool::new(false),
         }
     }
 

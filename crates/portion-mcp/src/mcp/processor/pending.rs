@@ -1,6 +1,7 @@
 //! Requests that wait for a response of the server.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,6 +17,8 @@ use crate::one_shot_flag::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.
 pub(super) const MAX_PENDING: usize = 10_000;
+/// Largest number of pages of the gateway's own list of the tools.
+const MAX_LIST_PAGES: usize = 1_000;
 /// Largest number of cancelled ids kept.
 const MAX_CANCELLED_IDS: usize = 256;
 
@@ -58,9 +61,7 @@ pub(super) enum PendingKind {
         cancelled: Arc<OneShotFlag>,
     },
     /// The gateway's own request for the tools. Its response is not forwarded.
-    InternalToolsList {
-        meta: String,
-    },
+    InternalToolsList(ToolListing),
     Relay {
         method: Box<str>,
     },
@@ -71,7 +72,7 @@ impl PendingKind {
     pub(super) fn method(&self) -> &str {
         match self {
             Self::AdvertiseTools { method } => method,
-            Self::ListTools | Self::InternalToolsList { .. } => "tools/list",
+            Self::ListTools | Self::InternalToolsList(_) => "tools/list",
             Self::Content { .. } | Self::QueuedCall { .. } | Self::PagedCall { .. } => "tools/call",
             Self::Relay { method } => method,
         }
@@ -97,6 +98,32 @@ impl PendingKind {
             Self::Content { endpoint, .. } => Some(endpoint),
             _ => None,
         }
+    }
+}
+
+/// The gateway's own list of the tools, page by page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolListing {
+    /// Members of `_meta` that each request needs.
+    pub(super) meta: String,
+    /// Hashes of the cursors that were followed.
+    followed: Vec<u64>,
+}
+
+impl ToolListing {
+    /// Starts a list.
+    pub(super) fn new(meta: String) -> Self {
+        Self { meta, followed: Vec::new() }
+    }
+
+    /// Returns the list at its next page. Returns `None` if a cursor repeats, or after [`MAX_LIST_PAGES`].
+    pub(super) fn at_next_page(mut self, cursor: &str) -> Option<Self> {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(cursor);
+        if self.followed.len() + 1 >= MAX_LIST_PAGES || self.followed.contains(&hash) {
+            return None;
+        }
+        self.followed.push(hash);
+        Some(self)
     }
 }
 
@@ -199,18 +226,29 @@ impl PendingRequests {
         ids.iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// Takes all requests of the client, in order.
+    /// Takes the first queued call.
+    pub(super) fn take_first_queued(&mut self) -> Option<PendingRequest> {
+        let is_queued = |request: &&PendingRequest| matches!(request.kind, PendingKind::QueuedCall { .. });
+        let id = self.requests.values().find(is_queued)?.id.clone();
+        self.take(&id)
+    }
+
+    /// Takes all requests of the client, in order, and removes those of the gateway.
     pub(super) fn take_all(&mut self) -> Vec<PendingRequest> {
         let all = std::mem::take(self);
-        all.requests
-            .into_values()
-            .filter(|request| !matches!(request.kind, PendingKind::InternalToolsList { .. }))
-            .collect()
+        all.requests.into_values().filter(|request| !is_internal(request)).collect()
+    }
+
+    /// Takes all requests of the client, in order. The gateway's own go on.
+    pub(super) fn take_all_of_client(&mut self) -> Vec<PendingRequest> {
+        let requests = self.requests.values().filter(|request| !is_internal(request));
+        let ids: Vec<String> = requests.map(|request| request.id.clone()).collect();
+        ids.iter().filter_map(|id| self.take(id)).collect()
     }
 
     /// Returns true if the gateway's own request for the tools is pending.
     pub(super) fn is_listing_tools(&self) -> bool {
-        self.requests.values().any(|request| matches!(request.kind, PendingKind::InternalToolsList { .. }))
+        self.requests.values().any(is_internal)
     }
 
     pub(super) fn has_queued(&self) -> bool {
@@ -233,6 +271,11 @@ impl PendingRequests {
             n += 1;
         }
     }
+}
+
+/// Returns true for a request of the gateway itself.
+fn is_internal(request: &PendingRequest) -> bool {
+    matches!(request.kind, PendingKind::InternalToolsList(_))
 }
 
 #[cfg(test)]

@@ -64,6 +64,10 @@ impl McpProcessor {
         let expired = self.pending_requests().take_expired(now);
         let mut out = Vec::new();
         for pending in expired {
+            if matches!(pending.kind, PendingKind::InternalToolsList(_)) {
+                self.give_up_tools_list();
+                continue;
+            }
             let is_held = pending.kind.is_unsent();
             let after = pending.timer.as_ref().map(RequestTimer::timeout).unwrap_or_default();
             let (method, seconds) = (pending.kind.method(), after.as_secs());
@@ -88,6 +92,10 @@ impl McpProcessor {
             let queued = self.take_internal_messages();
             if !queued.is_empty() {
                 return queued;
+            }
+            let released = self.release_next_call().await;
+            if !released.is_empty() {
+                return released;
             }
             let now = self.gateway.now();
             let alarm = self.pending_requests().next_deadline(now);

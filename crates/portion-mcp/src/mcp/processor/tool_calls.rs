@@ -15,9 +15,8 @@ use super::super::splice::Splice;
 use super::super::{controls, walk};
 use super::caller_identity::CallerIdentity;
 use super::paged_calls::{CallText, PagedJob, PagedOutcome};
-use super::pending::{PendingKind, PendingRequest};
+use super::pending::{PendingKind, PendingRequest, ToolListing};
 use super::request_meta::{protocol_meta_members, take_whole_flag};
-use super::upstream::request_tools_list;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 
@@ -202,6 +201,6 @@ impl McpProcessor {
             return None;
         }
         let meta = protocol_meta_members(text, envelope);
-        Some(request_tools_list(&mut pending_requests, meta, None, self.gateway.now()))
+        Some(self.request_tools_list(&mut pending_requests, ToolListing::new(meta), None))
     }
 }

@@ -1,7 +1,8 @@
 //! Handles messages of the server.
 
 use std::borrow::Cow;
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use portion_gateway::call::Fault;
 use portion_gateway::dropped_messages::DropReason;
@@ -16,11 +17,14 @@ use super::super::result::ResultShape;
 use super::super::splice::Splice;
 use super::super::walk::{self, Sequence};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
-use super::pending::{PendingKind, PendingRequest, PendingRequests};
+use super::pending::{PendingKind, PendingRequest, PendingRequests, ToolListing};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
 use crate::frame::scan_id;
 use crate::message_processor::OutgoingMessage;
+
+/// Timeout of the gateway's own request for a page of tools.
+const TOOLS_LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Handling of a response without a pending request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,7 +121,7 @@ impl McpProcessor {
         let pending = self.pending_requests().take(id);
         let Some(pending) = pending else { return Vec::new() };
         let reason = reason(&pending);
-        if matches!(pending.kind, PendingKind::InternalToolsList { .. }) {
+        if matches!(pending.kind, PendingKind::InternalToolsList(_)) {
             // The request is the gateway's own.
             let error = responses::fault_response(&pending.id, &reason).into_bytes();
             self.pending_requests().add(pending, self.gateway.now());
@@ -192,8 +196,8 @@ impl McpProcessor {
                     out.extend(self.request_unknown_tools(&pending));
                 }
             }
-            PendingKind::InternalToolsList { meta } => {
-                out.extend(self.process_tools_list(text, &envelope, meta.clone()).await);
+            PendingKind::InternalToolsList(listing) => {
+                out.extend(self.process_tools_list(text, &envelope, listing.clone()).await);
                 return MessageOutcome::Discard;
             }
         }
@@ -226,7 +230,7 @@ impl McpProcessor {
         };
         let mut pending_requests = self.pending_requests();
         (is_tool && unknown && !pending.is_stateless && !pending_requests.is_listing_tools())
-            .then(|| request_tools_list(&mut pending_requests, String::new(), None, self.gateway.now()))
+            .then(|| self.request_tools_list(&mut pending_requests, ToolListing::default(), None))
     }
 
     /// Adds the tools capability, because there are at least the built-in tools.
@@ -251,26 +255,35 @@ impl McpProcessor {
         &self,
         text: &str,
         envelope: &Envelope,
-        meta: String,
+        listing: ToolListing,
     ) -> Vec<OutgoingMessage> {
         {
             let mut nothing = Splice::new(text);
             let result = envelope.result.filter(|result| is_complete_result(text, *result));
-            if let Some(next) = result.and_then(|result| self.learn_tools(&mut nothing, text, result)) {
-                return vec![request_tools_list(
-                    &mut self.pending_requests(),
-                    meta,
-                    Some(&next),
-                    self.gateway.now(),
-                )];
+            let next = result.and_then(|result| self.learn_tools(&mut nothing, text, result));
+            if let Some(next) = &next {
+                if let Some(listing) = listing.at_next_page(next) {
+                    let mut pending_requests = self.pending_requests();
+                    return vec![self.request_tools_list(&mut pending_requests, listing, Some(next))];
+                }
+                tracing::warn!(
+                    "the server's list of tools does not end; Portion uses the tools listed so far"
+                );
             }
             let mut server_info = self.server_info();
+            if next.is_some() {
+                server_info.edit_catalog(ToolCatalog::complete);
+            }
             if !server_info.catalog.is_complete() {
                 // Without a tool list there is no tool to learn, and no name that conflicts with a built-in
                 // tool.
                 server_info.edit_catalog(ToolCatalog::list_builtin_only);
             }
         }
+        self.release_queued_calls().await
+    }
+
+    async fn release_queued_calls(&self) -> Vec<OutgoingMessage> {
         let held = self.pending_requests().take_queued();
         let mut out = Vec::new();
         for pending in held {
@@ -280,32 +293,72 @@ impl McpProcessor {
         }
         out
     }
+
+    /// Builds the gateway's own request for a page of tools.
+    pub(super) fn request_tools_list(
+        &self,
+        pending: &mut PendingRequests,
+        listing: ToolListing,
+        cursor: Option<&str>,
+    ) -> OutgoingMessage {
+        let (id, meta, now) = (pending.new_internal_id(), &listing.meta, self.gateway.now());
+        let mut params = Vec::new();
+        params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
+        params.extend((!meta.is_empty()).then(|| format!("\"_meta\":{{{meta}}}")));
+        let params =
+            if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
+        let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
+        let timer = Some(self.timeouts.start(TOOLS_LIST_TIMEOUT, None, now));
+        let kind = PendingKind::InternalToolsList(listing);
+        if pending.add(PendingRequest { id, is_stateless: false, kind, timer }, now) {
+            self.deadline_changed.notify_one();
+        }
+        OutgoingMessage::InternalRequest(question.into_bytes())
+    }
+
+    /// Uses no list of tools, because the server did not send it in time. The queued calls are due.
+    pub(super) fn give_up_tools_list(&self) {
+        tracing::warn!("the server did not list its tools within {} s", TOOLS_LIST_TIMEOUT.as_secs());
+        let mut server_info = self.server_info();
+        if !server_info.catalog.is_complete() {
+            server_info.edit_catalog(ToolCatalog::list_builtin_only);
+        }
+        drop(server_info);
+        self.releases_queue.store(true, Ordering::Relaxed);
+    }
+
+    /// Processes one call that was queued for a list of tools that has timed out. Cancel-safe.
+    pub(super) async fn release_next_call(&self) -> Vec<OutgoingMessage> {
+        while self.releases_queue.load(Ordering::Relaxed) {
+            let Some(call) = self.pending_requests().take_first_queued() else {
+                self.releases_queue.store(false, Ordering::Relaxed);
+                break;
+            };
+            let PendingKind::QueuedCall { line } = &call.kind else { continue };
+            let line = line.clone().into_bytes();
+            let mut unprocessed = RequeueOnDrop { processor: self, call: Some(call) };
+            let out = Box::pin(self.process_client_line(line, None)).await;
+            unprocessed.call = None;
+            if !out.is_empty() {
+                return out;
+            }
+        }
+        Vec::new()
+    }
 }
 
-/// Builds the gateway's own request for a page of tools.
-pub(super) fn request_tools_list(
-    pending: &mut PendingRequests,
-    meta: String,
-    cursor: Option<&str>,
-    now: Instant,
-) -> OutgoingMessage {
-    let id = pending.new_internal_id();
-    let mut params = Vec::new();
-    params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
-    params.extend((!meta.is_empty()).then(|| format!("\"_meta\":{{{meta}}}")));
-    let params =
-        if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
-    let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
-    pending.add(
-        PendingRequest {
-            id,
-            is_stateless: false,
-            kind: PendingKind::InternalToolsList { meta },
-            timer: None,
-        },
-        now,
-    );
-    OutgoingMessage::InternalRequest(question.into_bytes())
+/// Queues a call again if its processing is cancelled.
+struct RequeueOnDrop<'a> {
+    processor: &'a McpProcessor,
+    call: Option<PendingRequest>,
+}
+
+impl Drop for RequeueOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            self.processor.add_pending(call);
+        }
+    }
 }
 
 /// Replaces a response by an error.

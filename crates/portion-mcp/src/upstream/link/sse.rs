@@ -21,7 +21,7 @@ use crate::upstream::http::{
     same_origin,
 };
 
-/// Timeout for the event that names the endpoint.
+/// Timeout for the response and its first event, which names the endpoint.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest delay of the next message until the previous one has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -69,11 +69,20 @@ impl SseLink {
     /// # Errors
     /// Returns [`RequestError`] if it cannot be opened, or does not begin with an endpoint of the same origin.
     pub(super) async fn open(client: ServerClient) -> Result<Self, RequestError> {
-        let mut stream = client.get(HeaderMap::new(), ResumePoint::default()).await?;
+        Self::open_within(client, ENDPOINT_TIMEOUT).await
+    }
+
+    async fn open_within(client: ServerClient, limit: Duration) -> Result<Self, RequestError> {
         let url = client.url();
-        let first = timeout(ENDPOINT_TIMEOUT, stream.next()).await;
+        let opened = timeout(limit, async {
+            let mut stream = client.get(HeaderMap::new(), ResumePoint::default()).await?;
+            let first = stream.next().await;
+            Ok::<_, RequestError>((stream, first))
+        });
+        let Ok(opened) = opened.await else { return Err(RequestError::NoEndpoint(display_uri(&url))) };
+        let (stream, first) = opened?;
         let endpoint = match first {
-            Ok(Some(StreamItem::Event(event))) if event.event_type() == b"endpoint" => {
+            Some(StreamItem::Event(event)) if event.event_type() == b"endpoint" => {
                 resolve(&url, &String::from_utf8_lossy(event.data()))
             }
             _ => return Err(RequestError::NoEndpoint(display_uri(&url))),
@@ -183,5 +192,26 @@ impl Poster {
         for id in ids.iter().filter(|id| self.in_flight.complete(id).is_some()) {
             let _ = incoming.send(LinkEvent::Frame(Frame::Message(failure_message(id, &trouble)))).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use portion_policy::upstream::UpstreamTarget;
+
+    use super::SseLink;
+    use crate::upstream::http::{HttpClient, ServerClient};
+
+    #[tokio::test]
+    async fn a_server_without_a_response_is_given_up() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/sse", listener.local_addr().expect("an address"));
+        let target = UpstreamTarget::new(&url).expect("a URL");
+        let client = ServerClient::new(target, HttpClient::new(false).expect("no TLS"), 1 << 20);
+        let opened = SseLink::open_within(client, Duration::from_millis(50)).await;
+        let error = opened.err().expect("no link").to_string();
+        assert!(error.contains("without an endpoint event"), "{error}");
     }
 }

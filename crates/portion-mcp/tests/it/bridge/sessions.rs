@@ -206,6 +206,19 @@ fn the_number_of_sessions_is_limited() {
 }
 
 #[test]
+fn sessions_that_open_at_once_keep_the_limit() {
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/bridge/server.py");
+    let limits = BridgeLimits { max_sessions: 2, ..BridgeLimits::default() };
+    let scene = Scene::around("python3", &[server], limits);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let opening = || scope.spawn(|| scene.post("", &request("1", "initialize", "")).status);
+        let openings: Vec<_> = (0..12).map(|_| opening()).collect();
+        openings.into_iter().map(|opening| opening.join().expect("no panic")).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 2, "{statuses:?}");
+}
+
+#[test]
 fn no_process_remains_after_shutdown() {
     let mut scene = Scene::new();
     let session = scene.begin();

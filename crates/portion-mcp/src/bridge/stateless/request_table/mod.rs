@@ -22,10 +22,21 @@ pub(super) struct RequestTable {
     posts: HashMap<u64, WaitingPost>,
     requests: HashMap<u64, ForwardedRequest>,
     last_id: u64,
+    /// All principals that ever sent something on this link.
+    principals: LinkPrincipals,
     /// Reason that the link is closed.
     closed_reason: Option<String>,
     /// Time of the last client activity.
     last_activity_at: Instant,
+}
+
+/// Principals of a link since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LinkPrincipals {
+    #[default]
+    None,
+    One(Scope),
+    Several,
 }
 
 #[derive(Debug)]
@@ -61,6 +72,7 @@ impl RequestTable {
             posts: HashMap::new(),
             requests: HashMap::new(),
             last_id: 0,
+            principals: LinkPrincipals::None,
             closed_reason: None,
             last_activity_at: now,
         }
@@ -76,9 +88,25 @@ impl RequestTable {
         if self.closed_reason.is_some() {
             return None;
         }
+        self.add_principal(scope);
         self.last_id += 1;
         self.posts.insert(self.last_id, WaitingPost { sender, scope, wants_logs: request.wants_logs() });
         Some(self.last_id)
+    }
+
+    /// Records a principal that sends something on the link.
+    pub(super) fn add_principal(&mut self, scope: Scope) {
+        self.principals = match self.principals {
+            LinkPrincipals::None => LinkPrincipals::One(scope),
+            LinkPrincipals::One(known) if known == scope => self.principals,
+            _ => LinkPrincipals::Several,
+        };
+    }
+
+    /// Returns true if several principals have used the link. A notification that names no request may then concern a
+    /// principal that has left, so nobody gets it.
+    pub(super) fn has_several_principals(&self) -> bool {
+        self.principals == LinkPrincipals::Several
     }
 
     /// Replaces the ids in a message of a post by link ids.
@@ -150,21 +178,10 @@ impl RequestTable {
                         let end_reason = Some("the server cancelled the request");
                         Some(Delivery { post_ids: vec![request.post_id], text, end_reason })
                     }
-                    "notifications/message" => {
+                    method => {
                         let text = replace_request_ids(text, message, None, "");
-                        Some(Delivery {
-                            post_ids: self.posts_of_single_principal(|post| post.wants_logs),
-                            text,
-                            end_reason: None,
-                        })
-                    }
-                    _ => {
-                        let text = replace_request_ids(text, message, None, "");
-                        Some(Delivery {
-                            post_ids: self.posts_of_single_principal(|_| true),
-                            text,
-                            end_reason: None,
-                        })
+                        let post_ids = self.recipients_of_untargeted(method);
+                        Some(Delivery { post_ids, text, end_reason: None })
                     }
                 }
             }
@@ -205,6 +222,17 @@ impl RequestTable {
     /// Returns the time of the last client activity; `None` while a post is pending.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.posts.is_empty().then_some(self.last_activity_at)
+    }
+
+    /// Returns the posts that get a notification without a request id.
+    fn recipients_of_untargeted(&self, method: &str) -> Vec<u64> {
+        match method {
+            // It is about the server, not about a request.
+            "notifications/tools/list_changed" => self.posts_of_single_principal(|_| true),
+            _ if self.has_several_principals() => Vec::new(),
+            "notifications/message" => self.posts_of_single_principal(|post| post.wants_logs),
+            _ => self.posts_of_single_principal(|_| true),
+        }
     }
 
     /// Returns the matching posts if all belong to one principal, else none: the message may be private to one

@@ -75,7 +75,7 @@ fn logs_go_to_subscribers_unless_there_are_several_principals() {
     let loud = quiet.replace(VERSION, &format!(r#"{VERSION},"io.modelcontextprotocol/logLevel":"info""#));
     let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
     check(&mut table, log, Some((&[], log)));
-    posted(&mut table, "b", &quiet);
+    posted(&mut table, "a", &quiet);
     let (a, _) = posted(&mut table, "a", &loud);
     check(&mut table, log, Some((&[a], log)));
     posted(&mut table, "b", &loud);
@@ -131,4 +131,22 @@ proptest! {
             check(&mut table, &answer(&link_id), Some((&[post], &answer(id))));
         }
     }
+}
+
+#[test]
+fn a_notification_after_its_caller_has_left_goes_to_no_other_caller() {
+    let untargeted = [
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"secret of a"}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://secret"}}"#,
+    ];
+    let meta = format!(r#"{{"_meta":{{{VERSION},"io.modelcontextprotocol/logLevel":"info"}}}}"#);
+    let ask = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{meta}}}"#);
+    let mut table = table();
+    let (first, _) = posted(&mut table, "a", &ask);
+    untargeted.iter().for_each(|text| check(&mut table, text, Some((&[first], text))));
+    table.remove_post(first, Instant::now());
+    let (second, _) = posted(&mut table, "b", &ask);
+    untargeted.iter().for_each(|text| check(&mut table, text, Some((&[], text))));
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    check(&mut table, changed, Some((&[second], changed)));
 }

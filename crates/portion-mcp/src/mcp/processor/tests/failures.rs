@@ -136,3 +136,22 @@ fn follow_ups_of_an_error_are_not_recorded_as_errors() {
     let outcome: Vec<_> = records.iter().map(|served| (served.follow_up, served.error)).collect();
     assert_eq!(outcome, [(false, FAILED), (true, None)]);
 }
+
+#[test]
+fn the_gateways_own_list_outlives_a_response_that_ends_its_post() {
+    let processor = processor();
+    client(
+        &processor,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{}}}"#,
+    );
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{}"}}]}}}}"#,
+        big()
+    );
+    let out = server(&processor, &answer);
+    let id = out[1].split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).expect("an id");
+    processor.discard_all_pending(0);
+    server(&processor, &LIST[2..].replacen("\"id\":0", &format!("\"id\":{id}"), 1));
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":2}}}"#;
+    assert_eq!(client(&processor, call), [format!("> {}", call.replace(r#"{"limit":2}"#, "{}"))]);
+}

@@ -170,3 +170,16 @@ fn the_timeout_future_notices_later_requests() {
     let (expired, _) = runtime.block_on(async { tokio::join!(biased; processor.next_timeout(), call) });
     assert_eq!(sent(expired)[1..], [CANCELLED]);
 }
+
+#[test]
+fn calls_do_not_wait_forever_for_the_list_of_tools() {
+    let timed = Timed::new();
+    server(&timed.processor, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    let held =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"new","arguments":{"limit":2}}}"#;
+    assert!(client(&timed.processor, held)[0].contains("tools/list"), "it waits for the list of tools");
+    assert_eq!(timed.after(30), [""; 0]);
+    let released = run(timed.processor.next_timeout());
+    assert_eq!(sent(released), [format!("> {held}")]);
+    assert_eq!((timed.processor.pending_count(), timed.processor.has_held_messages()), (1, false));
+}

@@ -23,6 +23,8 @@ const RENEWAL_MARGIN: Duration = Duration::from_mins(1);
 const ACCEPTED_AGE: Duration = Duration::from_millis(1_200);
 /// Least time between two renewals after a 403, which may also mean that the client has too few rights.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(1);
+/// Longest lifetime of a token that is believed.
+const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
 
 /// Credentials of a client.
 #[derive(Clone)]
@@ -177,7 +179,7 @@ impl ClientCredentials {
 fn lifetime(response: &Value) -> Option<Duration> {
     let field = response.get("expires_in")?;
     let seconds = field.as_f64().or_else(|| field.as_str()?.trim().parse().ok())?;
-    let lifetime = Duration::try_from_secs_f64(seconds).ok()?;
+    let lifetime = Duration::try_from_secs_f64(seconds).ok()?.min(MAX_LIFETIME);
     Some(lifetime.saturating_sub(RENEWAL_MARGIN).max(lifetime * 9 / 10))
 }
 
@@ -189,7 +191,7 @@ fn is_header_text(token: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::lifetime;
+    use super::{MAX_LIFETIME, RENEWAL_MARGIN, lifetime};
 
     #[test]
     fn lifetimes_are_read() {
@@ -201,6 +203,7 @@ mod tests {
         check(json!({"expires_in": 0}), Some(0));
         check(json!({"expires_in": -1}), None);
         check(json!({"expires_in": 1e300}), None);
+        check(json!({"expires_in": 1.8e19}), Some(MAX_LIFETIME.as_secs() - RENEWAL_MARGIN.as_secs()));
         check(json!({}), None);
     }
 }
