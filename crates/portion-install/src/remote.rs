@@ -35,29 +35,37 @@ pub(crate) fn wrap(
         Syntax::Toml => format!("{name}{colon}{value}"),
     };
     let command = member("command", &quote(program, syntax));
-    let text = format!("{command}{member_separator}{}", member("args", &list_text(&args, syntax)));
-    splices.push(Splice::replace(remote.member.clone(), text));
+    let list = member("args", &list_text(&args, syntax));
+    match &remote.headers_member {
+        // In the place of the headers: what is between the members stays, comments as well.
+        Some(headers) => {
+            splices.push(Splice::replace(remote.member.clone(), command));
+            splices.push(Splice::replace(headers.clone(), list));
+        }
+        None => {
+            let text = format!("{command}{member_separator}{list}");
+            splices.push(Splice::replace(remote.member.clone(), text));
+        }
+    }
     splices.extend(kind.map(|kind| Splice::replace(kind.range.clone(), quote("stdio", syntax))));
-    splices.extend(remote.headers_removal.clone().map(Splice::remove));
     (splices, std::iter::once(program.to_owned()).chain(args).collect())
 }
 
 /// Returns the edits that restore the URL of an entry, and that URL.
 pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Option<(Vec<Splice>, String)> {
     let syntax = format.syntax;
-    let Args::Member { removal, .. } = &command.args else { return None };
+    let Args::Member { member, removal, .. } = &command.args else { return None };
     let args: Vec<&str> = command.args.items().iter().map(|item| item.value.as_str()).collect();
     let after = |option: &str| args.windows(2).filter(|pair| pair[0] == option).map(|pair| pair[1]).collect();
     let (urls, headers, transports): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (after("--url"), after("--header"), after("--transport"));
     let (url, transport) = (*urls.first()?, transports.first().copied());
-    let mut splices = vec![Splice::remove(removal.clone())];
+    let mut args_edit = Splice::remove(removal.clone());
     let text = match syntax {
         Syntax::Toml => format!("url = {}", quote(url, syntax)),
         Syntax::Json => {
             let is_http = entry.kind.is_none() && transport == Some("http");
             let name = if is_http { "httpUrl" } else { format.url_key };
-            let mut text = format!("{}: {}", quote(name, syntax), quote(url, syntax));
             let lines = headers.iter().filter_map(|line| line.split_once(": "));
             let lines: Vec<String> = lines
                 .map(|(name, value)| {
@@ -65,11 +73,13 @@ pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Op
                 })
                 .collect();
             if !lines.is_empty() {
-                text = format!("{text}, \"headers\": {{{}}}", lines.join(", "));
+                let headers = format!("\"headers\": {{{}}}", lines.join(", "));
+                args_edit = Splice::replace(member.clone(), headers);
             }
-            text
+            format!("{}: {}", quote(name, syntax), quote(url, syntax))
         }
     };
+    let mut splices = vec![args_edit];
     splices.push(Splice::replace(command.member.clone(), text));
     if let Some(kind) = &entry.kind {
         splices.push(Splice::replace(kind.range.clone(), quote(transport.unwrap_or("http"), syntax)));

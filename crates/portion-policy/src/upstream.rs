@@ -12,7 +12,8 @@ pub struct UpstreamTarget {
     headers: HeaderMap,
 }
 
-/// Error in a URL or header. Values of headers are never shown: they may be secret.
+/// Error in a URL or header. Values of headers, and the user, password and query of a URL are never shown: they may be
+/// secret.
 #[derive(Debug, Error)]
 pub enum UpstreamTargetError {
     /// The URL cannot be parsed.
@@ -56,15 +57,16 @@ impl UpstreamTarget {
     /// # Errors
     /// Returns [`UpstreamTargetError`] if it is not an absolute `http` or `https` URL, or contains credentials.
     pub fn new(url: &str) -> Result<Self, UpstreamTargetError> {
-        let uri: Uri = url.parse().map_err(|error| UpstreamTargetError::InvalidUrl(url.to_owned(), error))?;
+        let uri: Uri =
+            url.parse().map_err(|error| UpstreamTargetError::InvalidUrl(without_secrets(url), error))?;
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(UpstreamTargetError::CredentialsInUrl);
         }
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(UpstreamTargetError::UnsupportedScheme(url.to_owned()));
+            return Err(UpstreamTargetError::UnsupportedScheme(without_secrets(url)));
         }
         if uri.host().is_none_or(str::is_empty) {
-            return Err(UpstreamTargetError::MissingHost(url.to_owned()));
+            return Err(UpstreamTargetError::MissingHost(without_secrets(url)));
         }
         Ok(Self { url: uri, headers: HeaderMap::new() })
     }
@@ -146,6 +148,17 @@ impl UpstreamTarget {
     }
 }
 
+/// Returns a text that should be a URL, without what may be secret: user, password and query.
+fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme).filter(|scheme| !scheme.contains('@'));
+    match (url.rsplit_once('@'), scheme) {
+        (Some((_, rest)), Some(scheme)) => format!("{scheme}://{rest}"),
+        (Some((_, rest)), None) => rest.to_owned(),
+        (None, _) => url.to_owned(),
+    }
+}
+
 /// Returns the parameter names of a query as the most lenient server reads them: after either separator, decoded, in
 /// lower case, and without the `[` or `.` suffix of a list or object.
 fn parameter_names(query: &str) -> impl Iterator<Item = String> {
@@ -181,6 +194,22 @@ mod tests {
         check("ftp://x/", "neither http:// nor https://");
         check("http://user:secret@host/", "--header");
         check("http://a b/", "not a URL");
+    }
+
+    #[test]
+    fn errors_show_no_secrets_of_a_url() {
+        for url in [
+            "htp://host/mcp?key=s3cret",
+            "host:1/mcp?key=s3cret#s3cret",
+            "/mcp?key=s3cret",
+            "http://a b/mcp?key=s3cret",
+            "http://user:s3cret@a b/mcp",
+            "http://user:s3cret?x@host/mcp",
+            "user:s3cret@a b/mcp",
+        ] {
+            let error = UpstreamTarget::new(url).expect_err(url);
+            assert!(!format!("{error} {error:?}").contains("s3cret"), "{url}: {error}");
+        }
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub enum UrlError {
     /// An unknown parameter.
     #[error("the URL of the store has a parameter that is not known: allowed are ca, a file, and prefix")]
     Parameter,
+    /// A certificate file of a connection without TLS.
+    #[error("ca has no effect without TLS: write rediss:// or valkeys://, or remove ca")]
+    CaWithoutTls,
     /// A certificate file that sentinels cannot use.
     #[error("ca is not supported for sentinels: set SSL_CERT_FILE to the file")]
     SentinelCa,
@@ -109,6 +112,9 @@ impl StoreUrl {
             return Err(UrlError::NoHost);
         }
         let (ca_file, prefix) = read_parameters(query)?;
+        if ca_file.is_some() && !scheme.is_secure {
+            return Err(UrlError::CaWithoutTls);
+        }
         let path = path.trim_end_matches('/');
         let node = |credentials: &str, host: &str, database: &str| {
             format!("{}://{credentials}{host}/{database}", scheme.base)
@@ -214,6 +220,8 @@ mod tests {
         check("redis+sentinel://a", UrlError::NoService);
         check("redis+sentinel://a/main/x", UrlError::Database);
         check("rediss+sentinel://a/main?ca=x", UrlError::SentinelCa);
+        check("redis://a?ca=x", UrlError::CaWithoutTls);
+        check("valkey+cluster://a?ca=x", UrlError::CaWithoutTls);
         check("redis://a?password=word", UrlError::Parameter);
     }
 }

@@ -102,7 +102,7 @@ impl Client {
             let page = json::member(&members, "tools").and_then(json::items).unwrap_or_default();
             tools.extend(page.into_iter().map(str::to_owned));
             match json::member(&members, "nextCursor") {
-                Some(next) if next != "null" => cursor = Some(next.to_owned()),
+                Some(next) if next != "null" && next != "\"\"" => cursor = Some(next.to_owned()),
                 _ => break,
             }
         }

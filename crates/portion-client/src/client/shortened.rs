@@ -23,6 +23,7 @@ struct Notice {
     /// Handle at the beginning of the reply.
     cursor: Option<String>,
     next_cursor: Option<String>,
+    has_more: bool,
     kind: String,
     tool: String,
     /// Part that a raw page belongs to.
@@ -66,6 +67,9 @@ pub(super) async fn read_whole(connection: &mut Connection, result: String) -> R
         match notice.next_cursor {
             Some(next) if next != cursor => (cursor, raw) = (next, false),
             Some(_) => return Err(ClientError::Shortened("its cursors repeat".to_owned())),
+            None if notice.has_more => {
+                return Err(ClientError::Shortened("a page before the last has no cursor".to_owned()));
+            }
             None => return Ok(to_result(&parts)),
         }
     }
@@ -90,7 +94,9 @@ impl Notice {
         };
         Some(Self {
             cursor: text(&facts, "cursor"),
-            next_cursor: text(&notice, "nextCursor"),
+            // The second name is that of `metadataStyle: snake`.
+            next_cursor: text(&notice, "nextCursor").or_else(|| text(&notice, "next_cursor")),
+            has_more: ["hasMore", "has_more"].iter().any(|name| json::member(&facts, name) == Some("true")),
             kind: text(&facts, "kind").unwrap_or_default(),
             tool: tool.filter(is_name).unwrap_or_else(|| READ_TOOL.to_owned()),
             path: text(&facts, "path").unwrap_or_default(),
@@ -197,6 +203,18 @@ mod tests {
         );
         assert_eq!(notice(r#"{"next":"call it (again)"}"#), Some((read(), None)));
         assert_eq!(Notice::of(r#"{"content":[],"_meta":{}}"#), None);
+    }
+
+    #[test]
+    fn a_notice_is_read_in_both_styles() {
+        for notice in [
+            r#"{"nextCursor":"n","meta":{"cursor":"c","hasMore":true}}"#,
+            r#"{"next_cursor":"n","meta":{"cursor":"c","has_more":true}}"#,
+        ] {
+            let notice = Notice::of(&format!(r#"{{"_meta":{{"io.portion/notice":{notice}}}}}"#));
+            let notice = notice.map(|notice| (notice.next_cursor, notice.has_more));
+            assert_eq!(notice, Some((Some("n".to_owned()), true)));
+        }
     }
 
     #[test]

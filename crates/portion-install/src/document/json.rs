@@ -132,7 +132,8 @@ impl Source<'_> {
                 let Some(list) = member.value.as_array().and_then(|array| self.list(array)) else {
                     return Launch::Unsupported(NO_STRINGS);
                 };
-                Args::Member { list, removal: self.removal(object, member) }
+                let removal = self.removal(object, member);
+                Args::Member { list, member: self.range(member), removal }
             }
         };
         let member = self.range(command);
@@ -170,6 +171,10 @@ impl Source<'_> {
         let Some(lines) = lines.unwrap_or_else(|| Some(Vec::new())) else {
             return Launch::Unsupported("its headers are not strings");
         };
+        if headers.is_some_and(|headers| self.has_comments(headers)) {
+            return Launch::Unsupported("its headers have comments, which would be lost");
+        }
+        let has_headers = !lines.is_empty();
         Launch::Remote(Remote {
             url: url.value,
             url_key: member.name.as_str().to_owned(),
@@ -177,7 +182,7 @@ impl Source<'_> {
             member_separator: format!(",{}", self.separator(member)),
             colon: self.colon(member).to_owned(),
             headers: lines,
-            headers_removal: headers.map(|headers| self.removal(object, headers)),
+            headers_member: headers.filter(|_| has_headers).map(|headers| self.range(headers)),
             token_variable: None,
         })
     }
@@ -214,6 +219,24 @@ impl Source<'_> {
         let between = member.name.end() + self.mark..member.value.start() + self.mark;
         let between = self.text.get(between).unwrap_or_default();
         if between.contains('/') { ": " } else { between }
+    }
+
+    /// Returns true if there are comments in a member whose value is an object.
+    fn has_comments(&self, member: &ObjectProp<'_>) -> bool {
+        let own = self.range(member);
+        let tokens = member.value.as_object().into_iter().flat_map(|object| &object.properties);
+        let tokens = tokens.flat_map(|inner| {
+            let name = inner.name.start() + self.mark..inner.name.end() + self.mark;
+            [name, self.range(&inner.value)]
+        });
+        let name = member.name.start() + self.mark..member.name.end() + self.mark;
+        let mut at = own.start;
+        let gaps = std::iter::once(name).chain(tokens).chain([own.end..own.end]).map(|token| {
+            let gap = self.text.get(at..token.start).unwrap_or_default();
+            at = token.end;
+            gap
+        });
+        gaps.into_iter().any(|gap| gap.contains('/'))
     }
 
     /// Returns the range of a member with the comma that separates it from its neighbour.

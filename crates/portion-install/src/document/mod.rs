@@ -53,8 +53,8 @@ pub struct CommandLine {
 /// Arguments of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Args {
-    /// A member of their own. `removal` is its range with one comma or line end.
-    Member { list: List, removal: Range<usize> },
+    /// A member of their own. `removal` is the range of `member` with one comma or line end.
+    Member { list: List, member: Range<usize>, removal: Range<usize> },
     /// The rest of the list that begins with the program.
     Rest(List),
     /// None. A member can be inserted: its text begins with `prefix`, which ends with the name and its separator.
@@ -88,8 +88,8 @@ pub struct Remote {
     /// Text between a name and its value.
     pub(crate) colon: String,
     pub(crate) headers: Vec<(String, String)>,
-    /// Range of the member with the headers, with one comma.
-    pub(crate) headers_removal: Option<Range<usize>>,
+    /// Range of the member with the headers, if there are any.
+    pub(crate) headers_member: Option<Range<usize>>,
     /// Member that names the variable with the bearer token, and that name.
     pub(crate) token_variable: Option<(Range<usize>, String)>,
 }

@@ -88,7 +88,7 @@ impl Source<'_> {
                 let (Some(list), Some(removal)) = (list, self.removal(server, "args", inline)) else {
                     return Launch::Unsupported(NO_STRINGS);
                 };
-                Args::Member { list, removal }
+                Args::Member { list, member: removal.clone(), removal }
             }
         };
         let token_variable = self.member(server, "env_vars").and_then(|member| {
@@ -118,7 +118,7 @@ impl Source<'_> {
             member,
             colon: " = ".into(),
             headers: Vec::new(),
-            headers_removal: None,
+            headers_member: None,
             token_variable,
         })
     }

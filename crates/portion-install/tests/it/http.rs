@@ -50,3 +50,19 @@ fn headers_become_options() {
     let restored = uninstall(&installed.text, Format::MCP_SERVERS, &|_| true).expect("valid");
     assert_eq!(restored.text, text);
 }
+
+#[test]
+fn comments_between_the_members_of_a_url_stay() {
+    check(
+        "{\"mcpServers\": {\"a\": {\n  \"url\": \"https://x\", // main\n  // for audits\n  \"headers\": {\"X-A\": \"b\"}, /* end */\n}}}",
+        Format::MCP_SERVERS,
+        &HTTP,
+        "{\"mcpServers\": {\"a\": {\n  \"command\": \"/opt/portion\", // main\n  // for audits\n  \"args\": [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: b\"], /* end */\n}}}",
+    );
+    check(
+        "{\"mcpServers\": {\"a\": {\"headers\": {\"X-A\": \"b\"}, /* here */ \"url\": \"https://x\"}}}",
+        Format::MCP_SERVERS,
+        &HTTP,
+        "{\"mcpServers\": {\"a\": {\"args\": [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: b\"], /* here */ \"command\": \"/opt/portion\"}}}",
+    );
+}
