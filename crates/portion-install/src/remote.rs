@@ -79,8 +79,7 @@ pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Op
             format!("{}: {}", quote(name, syntax), quote(url, syntax))
         }
     };
-    let mut splices = vec![args_edit];
-    splices.push(Splice::replace(command.member.clone(), text));
+    let mut splices = vec![args_edit, Splice::replace(command.member.clone(), text)];
     if let Some(kind) = &entry.kind {
         splices.push(Splice::replace(kind.range.clone(), quote(transport.unwrap_or("http"), syntax)));
     }

@@ -231,12 +231,12 @@ impl Source<'_> {
         });
         let name = member.name.start() + self.mark..member.name.end() + self.mark;
         let mut at = own.start;
-        let gaps = std::iter::once(name).chain(tokens).chain([own.end..own.end]).map(|token| {
+        let mut gaps = std::iter::once(name).chain(tokens).chain([own.end..own.end]).map(|token| {
             let gap = self.text.get(at..token.start).unwrap_or_default();
             at = token.end;
             gap
         });
-        gaps.into_iter().any(|gap| gap.contains('/'))
+        gaps.any(|gap| gap.contains('/'))
     }
 
     /// Returns the range of a member with the comma that separates it from its neighbour.
