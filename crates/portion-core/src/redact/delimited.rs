@@ -1,8 +1,8 @@
 //! Redacts tables in text: delimiter-separated values (CSV, TSV) and tables of Markdown. Their column names stand once,
 //! in a line above the rows.
 //!
-//! A line is a header if all its cells look like names, at least one of them is hidden or there are columns of names and
-//! of values, and one of the next rows has as many cells. Blank lines and rows of one cell end the table, unless a row with as many cells follows. Rules
+//! A line is a header if all its cells look like names (in the first line of a text, only the hidden ones must), at least
+//! one of them is hidden or there are columns of names and of values, and one of the next rows has as many cells. Blank lines and rows of one cell end the table, unless a row with as many cells follows. Rules
 //! (`---+---`) do not count. In a faulty row, with another number of cells, the hidden columns are counted from both ends.
 //!
 //! A table of names and values has a header of two cells, the second of which is `Value` or the like, or of more, with a
@@ -34,11 +34,15 @@ pub(super) fn collect_edits(
     names: &mut RedactedNames,
 ) {
     let mut reader = RowReader { text, quotes_enabled: true };
-    let mut at = 0;
+    let (mut at, mut is_first) = (0, true);
     while at < text.len() {
         let line = &text[at..line_end(text, at)];
         at += line.len() + 1;
-        let Some(header) = Header::detect(redact, line) else { continue };
+        if line.trim().is_empty() {
+            continue;
+        }
+        let header = Header::detect(redact, line, std::mem::take(&mut is_first));
+        let Some(header) = header else { continue };
         if !has_complete_row(redact, &mut reader, at, &header) {
             continue;
         }
@@ -86,7 +90,7 @@ fn find_row(
         let (cells, end) = reader.read_row(start, header.delimiter)?;
         if cells.len() > 1 {
             let is_complete = cells.len() == header.width()
-                && (header.has_value_heading || Header::detect(redact, line).is_none());
+                && (header.has_value_heading || Header::detect(redact, line, false).is_none());
             return Some(FoundRow { start, end, is_complete });
         }
         gap_rows += 1;
@@ -130,7 +134,7 @@ struct HiddenColumn {
 
 impl<'a> Header<'a> {
     /// Reads a line as a header; `None` if it is none, or if it hides nothing.
-    fn detect(redact: &RedactionRules, line: &'a str) -> Option<Self> {
+    fn detect(redact: &RedactionRules, line: &'a str, is_first_line: bool) -> Option<Self> {
         if line.len() > MAX_HEADER_BYTES {
             return None;
         }
@@ -140,10 +144,12 @@ impl<'a> Header<'a> {
                 cells.iter().map(|cell| line[cell.clone()].trim_start_matches(BYTE_ORDER_MARK)).collect();
             // A line of pretty-printed JSON ends with a comma.
             let is_line_of_list = names.len() == 2 && names[1].is_empty();
-            if names.len() < 2 || is_line_of_list || !names.iter().all(|name| is_column_name(name)) {
+            let has_other_cells = !names.iter().all(|name| is_column_name(name));
+            if names.len() < 2 || is_line_of_list || has_other_cells && !is_first_line {
                 return None;
             }
-            let hidden = names.iter().enumerate().filter_map(|(index, name)| {
+            let hidden = names.iter().enumerate().filter(|(_, name)| is_column_name(name));
+            let hidden = hidden.filter_map(|(index, name)| {
                 let verdict = match_column_name(redact, name);
                 verdict.is_hidden().then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
@@ -218,8 +224,8 @@ impl<'a> Header<'a> {
 }
 
 /// Matches the name of a column: `Door code?` is the name `Door_code`.
-fn match_column_name(redact: &RedactionRules, name: &str) -> NameMatch {
-    redact.match_name(&name.trim_matches(['?', ':', '*', '`']).replace(' ', "_"))
+pub(super) fn match_column_name(redact: &RedactionRules, name: &str) -> NameMatch {
+    redact.match_name(&name.trim_matches(['?', ':', '*', '`', '_']).replace(' ', "_"))
 }
 
 /// Returns true for a name of a few words; an empty one is that of an index column, and it may be a year.
@@ -240,7 +246,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 /// Returns true unless a cell is empty or a value that says that there is no secret.
-fn holds_secret(value: &str, verdict: NameMatch) -> bool {
+pub(super) fn holds_secret(value: &str, verdict: NameMatch) -> bool {
     let is_boolean = value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false");
     let is_missing =
         ["null", "none", "nil", "n/a", "nan", REDACTED].iter().any(|word| value.eq_ignore_ascii_case(word));

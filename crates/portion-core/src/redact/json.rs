@@ -10,9 +10,10 @@ use portion_json::span::Span;
 use super::edit::REDACTED_STRING;
 use super::pair::PairRole;
 use super::table::TableColumns;
-use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text};
+use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text, token};
 use pairs::PairName;
 
+mod nested;
 mod pairs;
 
 /// Maximum steps of a reported path, the innermost ones.
@@ -125,6 +126,8 @@ pub(super) struct JsonRedactor<'a, 'r> {
     /// Number of arrays open outside of any object.
     root_array_depth: u32,
     member_state: MemberState,
+    /// True if the text contains the beginning of a token.
+    may_contain_tokens: bool,
     edits: Vec<TextEdit>,
     names: RedactedNames,
 }
@@ -140,6 +143,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             open_objects: Vec::new(),
             root_array_depth: 0,
             member_state: MemberState::default(),
+            may_contain_tokens: redact.hides_secrets && token::may_contain(text),
             edits: Vec::new(),
             names: RedactedNames::default(),
         }
@@ -204,6 +208,9 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
                         self.member_state = MemberState::default();
                     }
                     JsonKind::Array => {
+                        if *self.arrays() == 0 && self.open_objects.len() <= MAX_TABLE_DEPTH {
+                            self.redact_table_with_header_row(&reader);
+                        }
                         reader.enter_array()?;
                         *self.arrays() += 1;
                     }
@@ -241,15 +248,14 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
     }
 
-    /// Redacts the JSON in a string.
+    /// Redacts a string: the JSON, the settings and the tables in it, as in a text.
     fn redact_string(&mut self, value: Span) {
         let quoted = value.slice(self.text);
         let Some(strings) = self.remaining_string_depth.checked_sub(1) else { return };
-        // A secret in JSON has a name in quotes, which are escaped in a string.
-        if !quoted.contains('{') && !quoted.contains("\\u007") || !quoted.contains('\\') {
+        if !(self.may_contain_tokens || nested::may_hide(quoted)) {
             return;
         }
-        if let Some((without, names)) = self.rules.redact_nested_string(&unescape(quoted), strings) {
+        if let Some((without, names)) = self.rules.redact_within(&unescape(quoted), strings) {
             names.into_iter().for_each(|name| self.names.add(name));
             let (start, end) = (value.start as usize, value.end as usize);
             self.edits.push(TextEdit { start, end, replacement: quote(&without).into() });
@@ -321,7 +327,19 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     /// Redacts the cells of a columnar table, if its columns or rows begin here.
     fn redact_table(&mut self, name: &str, reader: &JsonReader<'a>) {
-        let Some(columns) = TableColumns::detect(name, reader, self.text) else { return };
+        if let Some(columns) = TableColumns::detect(name, reader, self.text) {
+            self.redact_cells(&columns);
+        }
+    }
+
+    /// Redacts the cells of rows below a row of names.
+    fn redact_table_with_header_row(&mut self, reader: &JsonReader<'a>) {
+        if let Some(columns) = TableColumns::detect_header_row(reader, self.text) {
+            self.redact_cells(&columns);
+        }
+    }
+
+    fn redact_cells(&mut self, columns: &TableColumns) {
         let hidden: Vec<_> = columns
             .names
             .iter()

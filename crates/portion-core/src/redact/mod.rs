@@ -1,12 +1,13 @@
 //! Hides values that no client may see: passwords, tokens, door codes.
 //!
-//! Values are selected by the names of members, before a payload is indexed, so nothing that is made from
-//! a snapshot contains them. A string becomes `"[redacted]"`. No value changes its type, so a value of
+//! Values are selected by the names of members, columns and settings, before a payload is indexed, so nothing that is
+//! made from a snapshot contains them. A string becomes `"[redacted]"`. No value changes its type, so a value of
 //! another type is removed together with its key, except `null`. All other bytes stay the same.
 
 mod delimited;
 mod edit;
 mod fragment;
+mod html_table;
 mod json;
 mod markup;
 mod pair;
@@ -16,6 +17,7 @@ mod secret;
 mod table;
 mod text;
 mod text_pair;
+mod token;
 
 use crate::payload::Redact;
 use crate::snapshot::locate_json;
@@ -51,17 +53,7 @@ impl RedactionRules {
     /// faulty is read as far as possible. Returns `None` if nothing is hidden. The work is proportional to
     /// the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
-        let mut found = json::collect_edits(self, text, MAX_STRING_DEPTH);
-        let without_json = apply_edits(text, found.edits, &mut found.ranges);
-        let text = without_json.as_deref().unwrap_or(text);
-        let mut cells = Vec::new();
-        delimited::collect_edits(self, text, &mut cells, &mut found.names);
-        let without_cells = apply_edits(text, cells, &mut found.ranges);
-        let text = without_cells.as_deref().unwrap_or(text);
-        let (edits, names) = text::collect_edits(self, text, &found.ranges);
-        let applied = apply_edits(text, edits, &mut []);
-        names.into_names().into_iter().for_each(|name| found.names.add(name));
-        Some((applied.or(without_cells).or(without_json)?, found.names.into_names()))
+        self.redact_text_within(text, MAX_STRING_DEPTH)
     }
 
     /// Redacts any text: JSON, JSON lines, or other text.
@@ -69,10 +61,30 @@ impl RedactionRules {
         if *self == Self::none() {
             return None;
         }
+        self.redact_within(text, MAX_STRING_DEPTH)
+    }
+
+    /// Redacts any text; `strings` is the number of string levels still searched.
+    fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
         if json::is_json(text) {
-            return self.redact_json(text);
+            return self.redact_json_as(text, text, strings);
         }
-        self.redact_embedded_json(text, MAX_STRING_DEPTH).unwrap_or_else(|| self.redact_text(text))
+        self.redact_embedded_json(text, strings).unwrap_or_else(|| self.redact_text_within(text, strings))
+    }
+
+    fn redact_text_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
+        let mut found = json::collect_edits(self, text, strings);
+        let without_json = apply_edits(text, found.edits, &mut found.ranges);
+        let text = without_json.as_deref().unwrap_or(text);
+        let mut cells = Vec::new();
+        delimited::collect_edits(self, text, &mut cells, &mut found.names);
+        html_table::collect_edits(self, text, &mut cells, &mut found.names);
+        let without_cells = apply_edits(text, cells, &mut found.ranges);
+        let text = without_cells.as_deref().unwrap_or(text);
+        let (edits, names) = text::collect_edits(self, text, &found.ranges);
+        let applied = apply_edits(text, edits, &mut []);
+        names.into_names().into_iter().for_each(|name| found.names.add(name));
+        Some((applied.or(without_cells).or(without_json)?, found.names.into_names()))
     }
 
     /// Redacts a text that contains JSON: the JSON by its members, the rest as text. Returns `None` if it
@@ -91,7 +103,8 @@ impl RedactionRules {
         // Non-finite numbers are read as valid ones of the same length.
         let numbers = located.with_placeholder_numbers(text);
         let applied = self.redact_json_as(numbers.as_deref().unwrap_or(json), json, strings);
-        let done = [self.redact_text(before), applied, self.redact_text(after)];
+        let around = |text| self.redact_text_within(text, strings);
+        let done = [around(before), applied, around(after)];
         if done.iter().all(Option::is_none) {
             return Some(None);
         }
@@ -108,11 +121,5 @@ impl RedactionRules {
     fn redact_json_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
         let found = json::collect_edits(self, read, strings);
         Some((apply_edits(json, found.edits, &mut [])?, found.names.into_names()))
-    }
-
-    /// Redacts the JSON in a string; `strings` is the number of string levels still allowed.
-    fn redact_nested_string(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        let embedded = if json::is_json(text) { None } else { self.redact_embedded_json(text, strings) };
-        embedded.unwrap_or_else(|| self.redact_json_as(text, text, strings))
     }
 }

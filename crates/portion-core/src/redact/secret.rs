@@ -79,6 +79,7 @@ const SECRET_SUFFIXES: &[&str] = &[
     "passphrase",
     "secret",
     "apikey",
+    "apikeys",
     "accesskey",
     "privatekey",
     "secretkey",
@@ -245,7 +246,9 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         && !words.iter().any(|word| is(word, NON_SECRET_TOKEN_WORDS));
     let pair = |pair: &[String]| {
         SECRET_PAIRS.iter().any(|(firsts, second)| {
-            is(&pair[0], firsts) && (pair[1] == *second || *second == "code" && pair[1] == "codes")
+            is(&pair[0], firsts)
+                && (pair[1] == *second
+                    || matches!((*second, pair[1].as_str()), ("code", "codes") | ("key", "keys")))
         })
     };
     token
@@ -326,7 +329,7 @@ mod tests {
              access_token X-Auth-Token apiKey api_key APIKey apikey accessKey AWSSecretAccessKey privateKey doorCode \
              doorSecurityCode door_code wifiPassword wifipassword pin pinCode pin_code authorization Proxy-Authorization \
              credential credentials cookie Set-Cookie session_token ssn cvv cvv2 cardNumber card_number connectionString \
-             password2 refreshTokens idToken csrfToken passphrase",
+             password2 api_keys privateKeys refreshTokens idToken csrfToken passphrase",
         );
     }
 

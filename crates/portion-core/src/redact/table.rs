@@ -13,6 +13,8 @@ use crate::snapshot::{COLUMN_KEYS, ROW_KEYS, column_names};
 pub(super) struct TableColumns {
     pub(super) names: Vec<String>,
     rows_start: usize,
+    /// True if the first row has the names.
+    has_header_row: bool,
 }
 
 impl TableColumns {
@@ -28,7 +30,22 @@ impl TableColumns {
         let other = find_array_member(&mut ahead, text, if header { &ROW_KEYS } else { &COLUMN_KEYS })?;
         let (header, rows) = if header { (first, other) } else { (other, first) };
         let names = column_names(header.slice(text))?;
-        Some(Self { names, rows_start: rows.start as usize })
+        Some(Self { names, rows_start: rows.start as usize, has_header_row: false })
+    }
+
+    /// Detects a table at the reader: rows, the first of which has the names of the columns.
+    pub(super) fn detect_header_row(reader: &JsonReader<'_>, text: &str) -> Option<Self> {
+        let rows_start = reader.at();
+        let mut ahead = reader.clone();
+        ahead.enter_array().ok()?;
+        if ahead.next_item() != Ok(true) || ahead.peek() != Ok(JsonKind::Array) {
+            return None;
+        }
+        let mut cells = Vec::new();
+        read_cells(&mut ahead, &mut cells).ok()?;
+        let is_header = cells.len() > 1 && cells.iter().all(|(kind, _)| *kind == JsonKind::String);
+        let names = || cells.iter().map(|(_, cell)| unescape(cell.slice(text))).collect();
+        is_header.then(|| Self { names: names(), rows_start, has_header_row: true })
     }
 
     /// Returns the edits for the cells of hidden columns, and of values whose name in the same row is hidden, with the
@@ -48,8 +65,9 @@ impl TableColumns {
         if reader.enter_array().is_err() {
             return edits;
         }
+        let mut is_header = self.has_header_row;
         while reader.next_item() == Ok(true) {
-            if reader.peek() != Ok(JsonKind::Array) {
+            if std::mem::take(&mut is_header) || reader.peek() != Ok(JsonKind::Array) {
                 if reader.skip().is_err() {
                     break;
                 }

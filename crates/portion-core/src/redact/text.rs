@@ -1,16 +1,15 @@
-//! Redacts text that is not JSON: values of settings, private keys between their markers, tokens with
-//! known prefixes.
+//! Redacts text that is not JSON: values of settings, and what other modules find in text.
 //!
 //! One pass, with bounded lookback.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use memchr::{memchr2_iter, memmem};
+use memchr::memchr2_iter;
 
 use super::pair::is_phrase_name;
 use super::text_pair::{TextPair, is_line_lead};
-use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, markup};
+use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, markup, token};
 
 /// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
@@ -22,22 +21,6 @@ const MAX_VALUE_WORDS: usize = 6;
 const MAX_TAG_BYTES: usize = 12;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
-/// Prefixes of tokens, and the minimum characters after them.
-const TOKEN_PREFIXES: &[(&str, usize)] = &[
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("ghp_", 30),
-    ("gho_", 30),
-    ("ghs_", 30),
-    ("github_pat_", 30),
-    ("glpat-", 20),
-    ("xoxb-", 20),
-    ("xoxp-", 20),
-    ("AIza", 30),
-    ("Bearer ", 8),
-    ("bearer ", 8),
-];
-
 /// Returns the edits for a text. In the ranges `json`, containers are left to the rules for JSON.
 pub(super) fn collect_edits<'t>(
     redact: &RedactionRules,
@@ -106,8 +89,7 @@ pub(super) fn collect_edits<'t>(
     }
     markup::collect_edits(redact, text, &mut edits, &mut names);
     if redact.hides_secrets {
-        redact_private_keys(text, &mut edits, &mut names);
-        redact_tokens(text, &mut edits, &mut names);
+        token::collect_edits(text, &mut edits, &mut names);
     }
     (edits, names)
 }
@@ -347,47 +329,4 @@ fn skip_closing_marks(rest: &str) -> &str {
             .find_map(|mark| rest.strip_prefix(mark).filter(|after| after.starts_with([' ', '\t'])))
     };
     after_tag().or_else(after_mark).unwrap_or(rest)
-}
-
-/// Redacts `-----BEGIN … PRIVATE KEY-----` up to its end.
-fn redact_private_keys(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
-    const END: &str = "PRIVATE KEY-----";
-    let mut from = 0;
-    while let Some(at) = memmem::find(&text.as_bytes()[from..], b"PRIVATE KEY-----") {
-        let head = from + at;
-        let near = text.ceil_char_boundary(head.saturating_sub(32)).min(head);
-        let line = text[near..head].rfind("-----").map_or(head, |begin| near + begin);
-        let start = head + END.len();
-        let begins = text[line..head].starts_with("-----BEGIN");
-        from = start;
-        if begins {
-            let end =
-                memmem::find(&text.as_bytes()[start..], b"-----END").map_or(text.len(), |at| start + at);
-            names.add("private key".into());
-            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
-            from = end;
-        }
-    }
-}
-
-/// Redacts tokens with known prefixes: `AKIA…`, `Bearer …`.
-fn redact_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
-    for (beginning, least) in TOKEN_PREFIXES {
-        let mut done = 0;
-        for at in memmem::find_iter(text.as_bytes(), beginning) {
-            let inner = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            if inner || at < done {
-                continue;
-            }
-            let start = at + beginning.len();
-            let is_token = |c: char| c.is_ascii_alphanumeric() || "._~+/=-".contains(c);
-            let end = text[start..].find(|c| !is_token(c)).map_or(text.len(), |len| start + len);
-            done = end;
-            if end - start >= *least {
-                names.add(beginning.trim_end_matches([' ', '_', '-']).to_owned());
-                let start = if beginning.ends_with(' ') { start } else { at };
-                edits.push(TextEdit { start, end, replacement: REDACTED.into() });
-            }
-        }
-    }
 }

@@ -75,3 +75,17 @@ fn without_redaction_there_is_no_notice() {
     let text = Block::new("/content/0/text", Content::Text("{\"id\":1}".into()));
     assert!(capture(payload(vec![text])).redacted().is_empty());
 }
+
+#[test]
+fn a_text_and_its_copy_in_a_member_hide_the_same() {
+    for text in ["user=ann\npassword=hunter2\n", "id,password\n1,hunter2\n2,x\n", "{'password': 'hunter2'}"] {
+        let structured = format!(r#"{{"result":{}}}"#, portion_json::scan::quote(text));
+        let blocks = vec![
+            Block::new("/content/0/text", Content::Text(text.into())),
+            Block::new(STRUCTURED_CONTENT, Content::Structured(structured)),
+        ];
+        let snapshot = capture(payload(blocks));
+        assert!(snapshot.parts().iter().all(|part| !part.text().contains("hunter2")), "{text}");
+        assert!(snapshot.parts()[1].duplicate.is_some(), "the copy is still recognized: {text}");
+    }
+}

@@ -5,6 +5,7 @@ use portion_core::redact::{RedactError, RedactionRules};
 mod capture;
 mod laws;
 mod pairs;
+mod strings;
 
 /// Checks the redacted text and the named fields; `-` if there is nothing to redact.
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
