@@ -224,8 +224,9 @@ fn differ(left: &Side, right: &Side) -> bool {
         (Side::Value(text, is_column), Side::Time) | (Side::Time, Side::Value(text, is_column)) => {
             *is_column || text.len() > 10
         }
-        (Side::Value(_, true), Side::Unknown) | (Side::Unknown, Side::Value(_, true)) => true,
-        (Side::Time, Side::Time | Side::Unknown) | (Side::Unknown, Side::Time) => true,
+        (Side::Value(_, true) | Side::Time, Side::Unknown)
+        | (Side::Unknown, Side::Value(_, true) | Side::Time)
+        | (Side::Time, Side::Time) => true,
         _ => false,
     }
 }

@@ -337,7 +337,10 @@ impl CsvRows {
         for at in self.field_count()..row.spans.len() {
             let text = Self::cell_text(row, at).unwrap_or_default();
             if at + 1 < row.spans.len() || !text.is_empty() {
-                object.push_str(&format!(",{}:{}", quote(&format!("column_{}", at + 1)), quote(text)));
+                object.push(',');
+                object.push_str(&quote(&format!("column_{}", at + 1)));
+                object.push(':');
+                object.push_str(&quote(text));
             }
         }
         object.push('}');

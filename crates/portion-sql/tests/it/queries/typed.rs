@@ -68,8 +68,9 @@ fn csv_of_any_shape_is_a_table() {
         "SELECT * FROM items LIMIT 1",
         r#"[{"id":0,"name":"n0","price":5}]"#,
     );
-    let mut ragged = String::from("id,name\n");
-    (0..30).for_each(|n| ragged.push_str(&if n == 5 { "5,a,b,c\n".into() } else { format!("{n},n\n") }));
+    let rows: Vec<String> =
+        (0..30).map(|n| if n == 5 { "5,a,b,c".to_owned() } else { format!("{n},n") }).collect();
+    let ragged = format!("id,name\n{}\n", rows.join("\n"));
     check(
         &ragged,
         "SELECT item FROM items WHERE id = 5",
@@ -84,7 +85,8 @@ fn csv_of_any_shape_is_a_table() {
 #[test]
 fn documents_with_many_tables() {
     let document = |count: usize| -> String {
-        (1..=count).map(|n| format!("Table {n}\n\n| a | b |\n|---|---|\n| {n} | x |\n\n")).collect()
+        let table = |n| format!("Table {n}\n\n| a | b |\n|---|---|\n| {n} | x |\n\n");
+        (1..=count).map(table).collect::<Vec<_>>().concat()
     };
     let tables = document(30);
     check(&tables, "SELECT a FROM table_1 UNION ALL SELECT a FROM items", r#"[{"a":1},{"a":1}]"#);
