@@ -36,16 +36,13 @@ pub(crate) fn wrap(
     };
     let command = member("command", &quote(program, syntax));
     let list = member("args", &list_text(&args, syntax));
-    match &remote.headers_member {
+    if let Some(headers) = &remote.headers_member {
         // In the place of the headers: what is between the members stays, comments as well.
-        Some(headers) => {
-            splices.push(Splice::replace(remote.member.clone(), command));
-            splices.push(Splice::replace(headers.clone(), list));
-        }
-        None => {
-            let text = format!("{command}{member_separator}{list}");
-            splices.push(Splice::replace(remote.member.clone(), text));
-        }
+        splices.push(Splice::replace(remote.member.clone(), command));
+        splices.push(Splice::replace(headers.clone(), list));
+    } else {
+        let text = format!("{command}{member_separator}{list}");
+        splices.push(Splice::replace(remote.member.clone(), text));
     }
     splices.extend(kind.map(|kind| Splice::replace(kind.range.clone(), quote("stdio", syntax))));
     (splices, std::iter::once(program.to_owned()).chain(args).collect())

@@ -61,7 +61,7 @@ fn key_at(text: &str, column: usize) -> Option<&str> {
     let (key, _) = text[start..].split_once(':')?;
     let is_name =
         !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    (is_indented && is_name).then(|| &text[..start + key.len() + 1])
+    (is_indented && is_name).then(|| &text[..=start + key.len()])
 }
 
 #[cfg(test)]

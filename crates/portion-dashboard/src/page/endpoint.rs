@@ -31,11 +31,12 @@ pub(super) fn page(request: &PageRequest<'_>, path: &str) -> Result<Answer, Fail
     let shown =
         Selection { outcome: selection.outcome, notable: selection.notable, limit: MAX_SHOWN, ..all.clone() };
     let page = shown.list(reader)?;
-    let context = summary::SummaryContext { token_price: *token_price, lost: *lost, is_alert_raised: false };
+    let summary_context =
+        summary::SummaryContext { token_price: *token_price, lost: *lost, is_alert_raised: false };
     let content = html! {
         p.above { (above) }
         h1 { (name) }
-        (summary::strip(&total, context))
+        (summary::strip(&total, summary_context))
         @if total.requests == 0 {
             (notice::no_requests())
         } @else {

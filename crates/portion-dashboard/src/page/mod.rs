@@ -62,7 +62,7 @@ fn found(
         return Err(Failure::NotFound("There is no such page."));
     }
     let (selection, reader) = (Selection::read(query, now)?, records.reader()?);
-    let request = PageRequest { selection, reader, query, token_price, lost, now };
+    let request = PageRequest { reader, selection, query, token_price, lost, now };
     match (kind, name) {
         ("", "") => overview::page(&request),
         ("requests", "") => requests::page(&request),

@@ -18,7 +18,7 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     let sort = endpoints::Sort::read(query)?;
     let findings = findings::list(reader, &traffic, selection)?;
     let plotted = charts::ChartData::read(reader, &filter, range)?;
-    let context = summary::SummaryContext {
+    let summary_context = summary::SummaryContext {
         token_price: *token_price,
         lost: *lost,
         is_alert_raised: !alerts.is_empty(),
@@ -26,7 +26,7 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     let content = html! {
         h1.unseen { "Overview" }
         (findings::banner(&alerts))
-        (summary::strip(&total, context))
+        (summary::strip(&total, summary_context))
         @if total.requests == 0 {
             (notice::no_requests())
         } @else {

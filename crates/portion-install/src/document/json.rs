@@ -231,11 +231,12 @@ impl Source<'_> {
         });
         let name = member.name.start() + self.mark..member.name.end() + self.mark;
         let mut at = own.start;
-        let mut gaps = std::iter::once(name).chain(tokens).chain([own.end..own.end]).map(|token| {
-            let gap = self.text.get(at..token.start).unwrap_or_default();
-            at = token.end;
-            gap
-        });
+        let mut gaps =
+            std::iter::once(name).chain(tokens).chain(std::iter::once(own.end..own.end)).map(|token| {
+                let gap = self.text.get(at..token.start).unwrap_or_default();
+                at = token.end;
+                gap
+            });
         gaps.any(|gap| gap.contains('/'))
     }
 

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn only_a_session_that_asks_again_counts() {
-        let window = Duration::from_secs(300);
+        let window = Duration::from_mins(5);
         let mut repeats = Repeats::default();
         let mut add = |seconds, session, endpoint: &str, arguments: &[&str]| {
             let arguments = arguments.iter().map(|name| (*name).to_owned()).collect();
@@ -72,7 +72,7 @@ mod tests {
         let mut repeats = Repeats::default();
         for session in 0..20_000 {
             let served = RequestServed { session, ..RequestServed::default() };
-            assert!(!repeats.add(Duration::ZERO, Duration::from_secs(300), &served));
+            assert!(!repeats.add(Duration::ZERO, Duration::from_mins(5), &served));
         }
         assert!(repeats.recent.len() + repeats.older.len() <= 2 * MAX_PAIRS);
     }
