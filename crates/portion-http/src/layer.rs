@@ -15,7 +15,8 @@ use tower_service::Service;
 use crate::body::{Body, BoxError, streamed};
 use crate::cors::CorsMemory;
 use crate::exchange::Exchange;
-use crate::options::{HttpOptions, ResponseTimeout, Shared};
+use crate::options::{HttpOptions, Shared};
+use crate::response_timeout::ResponseTimeout;
 
 /// Fits the JSON responses of a service into a token budget.
 #[derive(Clone)]

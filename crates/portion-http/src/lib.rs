@@ -47,6 +47,7 @@ mod paging;
 mod payload;
 mod response;
 mod response_headers;
+mod response_timeout;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;
 mod route;

@@ -1,7 +1,6 @@
 //! Options of a layer, and the state that its services share.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::HeaderMap;
 use portion_core::cursor::Scope;
@@ -44,14 +43,6 @@ pub struct HttpOptions {
     /// Sends requests for further pages of endpoints with a pushdown. Without it, a pushdown has no effect.
     pub send_page_request: Option<SendPageRequest>,
 }
-
-/// Longest silence before the head of a response. The layer adds it to the extensions of a request.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(feature = "reverse-proxy"),
-    expect(dead_code, reason = "only the reverse proxy waits for a server")
-)]
-pub(crate) struct ResponseTimeout(pub(crate) Duration);
 
 /// State of all clones of a layer.
 pub(crate) struct Shared {

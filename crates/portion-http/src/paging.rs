@@ -25,8 +25,8 @@ use serde_json::{Map, Value};
 
 use crate::body::{self, Body, BoxError, ReadLimits, full};
 use crate::controls::SplitQuery;
-use crate::options::ResponseTimeout;
 use crate::payload::payload_of;
+use crate::response_timeout::ResponseTimeout;
 use crate::route::ResolvedRoute;
 
 /// Response to a request for a page.

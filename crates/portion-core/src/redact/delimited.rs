@@ -144,8 +144,11 @@ impl<'a> Header<'a> {
                 cells.iter().map(|cell| line[cell.clone()].trim_start_matches(BYTE_ORDER_MARK)).collect();
             // A line of pretty-printed JSON ends with a comma.
             let is_line_of_list = names.len() == 2 && names[1].is_empty();
-            let has_other_cells = !names.iter().all(|name| is_column_name(name));
-            if names.len() < 2 || is_line_of_list || has_other_cells && !is_first_line {
+            // A sentence is no header.
+            let may_be_heading = |name: &&str| {
+                is_column_name(name) || is_first_line && (line.contains('"') || !name.ends_with('.'))
+            };
+            if names.len() < 2 || is_line_of_list || !names.iter().all(may_be_heading) {
                 return None;
             }
             let hidden = names.iter().enumerate().filter(|(_, name)| is_column_name(name));

@@ -136,6 +136,8 @@ impl Table {
             && let Some((name, verdict)) = hidden_name(name)
         {
             hide(value, &name, verdict);
+            self.hidden.get_or_insert_default();
+            return;
         }
         if let Some(hidden) = &self.hidden {
             for cell in &row {

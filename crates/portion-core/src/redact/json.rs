@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
+use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
 use super::edit::REDACTED_STRING;
@@ -248,20 +248,6 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
     }
 
-    /// Redacts a string: the JSON, the settings and the tables in it, as in a text.
-    fn redact_string(&mut self, value: Span) {
-        let quoted = value.slice(self.text);
-        let Some(strings) = self.remaining_string_depth.checked_sub(1) else { return };
-        if !(self.may_contain_tokens || nested::may_hide(quoted)) {
-            return;
-        }
-        if let Some((without, names)) = self.rules.redact_within(&unescape(quoted), strings) {
-            names.into_iter().for_each(|name| self.names.add(name));
-            let (start, end) = (value.start as usize, value.end as usize);
-            self.edits.push(TextEdit { start, end, replacement: quote(&without).into() });
-        }
-    }
-
     /// Returns the number of arrays open in the current member, or outside of all objects.
     fn arrays(&mut self) -> &mut u32 {
         match self.open_objects.last_mut() {
@@ -289,7 +275,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         if omitted {
             let value = reader.skip()?;
             let end = value.end as usize;
-            self.names.add(self.member_path(None));
+            self.names.add(self.member_path());
             if self.member_state.has_kept_member {
                 self.edits.push(TextEdit {
                     start: self.member_state.last_member_end,
@@ -309,7 +295,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             let value = reader.skip()?;
             // An empty string holds no secret.
             if kind == JsonKind::String && value.len() > 2 {
-                self.names.add(self.member_path(None));
+                self.names.add(self.member_path());
                 self.edits.push(TextEdit {
                     start: value.start as usize,
                     end: value.end as usize,
@@ -328,18 +314,19 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     /// Redacts the cells of a columnar table, if its columns or rows begin here.
     fn redact_table(&mut self, name: &str, reader: &JsonReader<'a>) {
         if let Some(columns) = TableColumns::detect(name, reader, self.text) {
-            self.redact_cells(&columns);
+            self.redact_cells(&columns, true);
         }
     }
 
     /// Redacts the cells of rows below a row of names.
     fn redact_table_with_header_row(&mut self, reader: &JsonReader<'a>) {
         if let Some(columns) = TableColumns::detect_header_row(reader, self.text) {
-            self.redact_cells(&columns);
+            self.redact_cells(&columns, false);
         }
     }
 
-    fn redact_cells(&mut self, columns: &TableColumns) {
+    /// Redacts the cells of a table. Its columns are named beside the current member, or in it.
+    fn redact_cells(&mut self, columns: &TableColumns, are_named_beside: bool) {
         let hidden: Vec<_> = columns
             .names
             .iter()
@@ -347,7 +334,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             .collect();
         for (index, edit) in columns.cell_edits(self.text, self.rules, &hidden) {
             self.edits.push(edit);
-            self.names.add(self.member_path(columns.names.get(index).map(String::as_str)));
+            let column = columns.names.get(index).map(String::as_str);
+            self.names.add(self.column_path(column, are_named_beside));
         }
     }
 
@@ -383,9 +371,14 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         if quoted.contains('\\') { unescape(quoted).into() } else { quoted[1..quoted.len() - 1].into() }
     }
 
-    /// Returns the dotted path of the current member, or of a column beside it.
-    fn member_path(&self, column: Option<&str>) -> String {
-        let around = self.open_objects.len() - usize::from(column.is_some()).min(self.open_objects.len());
+    /// Returns the dotted path of the current member.
+    fn member_path(&self) -> String {
+        self.column_path(None, false)
+    }
+
+    /// Returns the dotted path of a column beside the current member, or in it.
+    fn column_path(&self, column: Option<&str>, is_beside: bool) -> String {
+        let around = self.open_objects.len() - usize::from(is_beside).min(self.open_objects.len());
         let keys = self.open_objects[..around]
             .iter()
             .skip(around.saturating_sub(MAX_PATH_STEPS))

@@ -28,8 +28,8 @@ use super::request_body::{BodyFailure, BodyProgress, SlowBody, timed};
 use super::upgrade::ConnectionPermit;
 use super::{upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
-use crate::options::ResponseTimeout;
 use crate::response::{fault_response, timeout_fault};
+use crate::response_timeout::ResponseTimeout;
 use http_body::Body as HttpBody;
 use tower_service::Service;
 

@@ -14,7 +14,7 @@ use tower_service::Service as _;
 
 use super::{ReverseProxy, ServerLimits, serve};
 use crate::body::full;
-use crate::options::ResponseTimeout;
+use crate::response_timeout::ResponseTimeout;
 
 /// More than any step of these tests takes.
 const LONG: Duration = Duration::from_secs(30);

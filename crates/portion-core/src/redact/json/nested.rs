@@ -1,9 +1,29 @@
-//! Selects the strings in JSON that are searched for secrets. Most strings need no search.
+//! Redacts strings in JSON. Most strings need no search.
 
 use memchr::memchr2_iter;
+use portion_json::scan::{quote, unescape};
+use portion_json::span::Span;
+
+use super::{JsonRedactor, TextEdit};
+
+impl JsonRedactor<'_, '_> {
+    /// Redacts a string: the JSON, the settings and the tables in it, as in a text.
+    pub(super) fn redact_string(&mut self, value: Span) {
+        let quoted = value.slice(self.text);
+        let Some(strings) = self.remaining_string_depth.checked_sub(1) else { return };
+        if !(self.may_contain_tokens || may_hide(quoted)) {
+            return;
+        }
+        if let Some((without, names)) = self.rules.redact_within(&unescape(quoted), strings) {
+            names.into_iter().for_each(|name| self.names.add(name));
+            let (start, end) = (value.start as usize, value.end as usize);
+            self.edits.push(TextEdit { start, end, replacement: quote(&without).into() });
+        }
+    }
+}
 
 /// Returns true if a string, as written in JSON, may hold the name of a hidden value: JSON, markup, a table or a setting.
-pub(super) fn may_hide(quoted: &str) -> bool {
+fn may_hide(quoted: &str) -> bool {
     // A character that is written as `\u003d` may be any.
     quoted.contains(['{', '<', '|'])
         || quoted.contains("\\u00")

@@ -8,7 +8,7 @@ fn strings_in_json_are_redacted_as_text() {
     check(
         r#"{"exitCode":0,"stdout":"DB_PASSWORD=hunter2\nPORT=80\nAuthorization: Bearer abcdefgh1\n"}"#,
         r#"{"exitCode":0,"stdout":"DB_PASSWORD=[redacted]\nPORT=80\nAuthorization: [redacted]\n"}"#,
-        &["DB_PASSWORD", "Authorization"],
+        &["DB_PASSWORD", "Authorization", "Bearer"],
     );
     check(
         r#"["id,password\n1,hunter2\n","ghp_0123456789012345678901234567890123"]"#,

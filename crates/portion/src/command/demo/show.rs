@@ -74,7 +74,7 @@ fn write_retrieval(rules: &Retrieval, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {CALL}{}{CALL:#}", rules.call)?;
     writeln!(
         out,
-        "  {} chunks, {} tokens → {GOOD}{} best ones, whole, {} of {} tokens{GOOD:#}; {} left out",
+        "  {} chunks, {} tokens → {GOOD}{} best ones, {} of {}{GOOD:#}; {} left out",
         rules.chunks,
         grouped(rules.directly.tokens),
         rules.kept,
