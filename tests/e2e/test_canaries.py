@@ -113,10 +113,10 @@ def test_no_secret_is_seen(raw, api, tmp_path, auth, front):
         process = Listening([PORTION, front, *listeners, *telemetry, *options], env=env | LOG).__enter__()
         said = {}
         kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        for number, headers in enumerate(attempts(issuer, caller["token"])):
+        target = process.url if front == "serve" else f"{process.url}/bookings"
+        sessions = [{}, {"Mcp-Session-Id": CANARIES["session"]}]
+        for number, (headers, session) in enumerate(itertools.product(attempts(issuer, caller["token"]), sessions)):
             for body in posts():
-                target = process.url if front == "serve" else f"{process.url}/bookings"
-                session = {"Mcp-Session-Id": CANARIES["session"]} if number % 2 else {}
                 answer = requests.post(f"{target}?k={CANARIES['query key']}", body, headers=kinds | headers | session, timeout=30)
                 said[f"{number} {body[:40]}"] = answer.text + str(answer.headers)
             lost = process.url.removesuffix("/mcp") + f"/{CANARIES['path']}"

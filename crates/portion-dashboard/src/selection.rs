@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use portion_core::error_code::ErrorCode;
 use portion_core::event::Outcome;
 use portion_telemetry::read::{Endpoint, Filter, Notable, ReadError, Reader, Record};
 
@@ -27,6 +28,9 @@ pub(crate) struct Selection {
     pub(crate) limit: usize,
 }
 
+/// Code of the errors of upstreams in records.
+const UPSTREAM_ERROR: &str = "upstream";
+
 /// Requests, the newest first.
 pub(crate) struct Page {
     pub(crate) records: Vec<Record>,
@@ -45,6 +49,12 @@ impl Selection {
             let names = Notable::ALL.map(Notable::name).join(" or ");
             Notable::named(name).ok_or_else(|| InvalidParameter::new("only", format!("expected {names}")))
         });
+        let error = query.get("error").map(|name| {
+            let is_code = name == UPSTREAM_ERROR || ErrorCode::from_name(name).is_some();
+            let expected =
+                || format!("expected the code of an error, such as path_unknown, or {UPSTREAM_ERROR}");
+            is_code.then(|| name.to_owned()).ok_or_else(|| InvalidParameter::new("error", expected()))
+        });
         let text = |name| query.get(name).map(str::to_owned);
         let of = query.get("kind").map(|kind| Endpoint {
             upstream: text("upstream"),
@@ -61,7 +71,7 @@ impl Selection {
             endpoint: text("endpoint").filter(|_| of.is_none()),
             of,
             outcome: outcome.transpose()?,
-            error: text("error"),
+            error: error.transpose()?,
             notable: notable.transpose()?,
             limit: limit.transpose()?.unwrap_or(default),
         })
