@@ -84,11 +84,13 @@ impl UpstreamList {
     /// Describes a list that was not fetched completely: `of 300 fetched; the upstream has 500`.
     pub fn describe_gap(&self) -> Option<String> {
         let start = (self.skipped > 0).then(|| {
-            let doubt = if self.total.is_none() { ", which the upstream does not confirm" } else { "" };
-            format!(
-                "fetched from offset {} on{doubt}; a call without offset begins at the first item",
-                self.skipped
-            )
+            let doubt = if self.total.is_none() {
+                " if the upstream heeds offset, which it does not confirm: compare the first items with those of a call \
+                 without offset"
+            } else {
+                "; a call without offset begins at the first item"
+            };
+            format!("fetched from offset {} on{doubt}", self.skipped)
         });
         match (start, self.describe_end()) {
             (Some(start), Some(end)) => Some(format!("{start}; {end}")),

@@ -127,7 +127,8 @@ fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
     let policy = spot.policy;
     let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
     // The pagination of a ranked list is only the size of its numbered pages.
-    let fixed = spot.fixed_page_size().filter(|_| ranked.is_none());
+    let is_numbered = ranked.is_none() || spot.required_count.is_some();
+    let fixed = spot.fixed_page_size().filter(|_| is_numbered);
     let size = spot.view.limit.or(fixed).map_or(usual, |size| size as usize);
     let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
     let there = chosen.saturating_sub(from);

@@ -1,6 +1,6 @@
 //! Expectations of callers of retrieval tools.
 
-use portion_core::policy::{FillStrategy, OrderStrategy, Policy};
+use portion_core::policy::{FillStrategy, MetadataStyle, OrderStrategy, Policy, RenderOptions};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -129,6 +129,28 @@ fn every_request_shows_the_same_order() {
         assert_eq!(fresh.records(), second.records(), "{fill:?}");
         let from = recall(&snapshot, &plain[0], &[("offset", "3"), ("fields", "\"all\"")], &policy);
         assert_eq!(from.records()[0], all[3], "{fill:?}");
+    }
+}
+
+/// Numbered pages report the size by which they are numbered.
+#[test]
+fn numbered_pages_report_their_size() {
+    let snapshot = snapshot(&passages(150));
+    for fill in FILLS {
+        let render_options =
+            RenderOptions { metadata_style: MetadataStyle::Snake, ..RenderOptions::default() };
+        let policy = Policy { render_options, ..policy(fill) };
+        let first = call(&snapshot, &[], &policy).expect("large");
+        let size = first.records().len();
+        for page in [2, 3] {
+            let reply = recall(&snapshot, &first, &[("page", &page.to_string())], &policy);
+            let meta = &reply.meta;
+            assert_eq!((&meta["page_size"], &meta["offset"]), (&size.into(), &((page - 1) * size).into()));
+            assert_eq!(meta["current_page"], page, "{fill:?} {meta}");
+            if reply.records().len() == size {
+                assert_eq!(meta["next_page"], page + 1, "{fill:?} {meta}");
+            }
+        }
     }
 }
 
