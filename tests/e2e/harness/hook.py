@@ -3,8 +3,11 @@
 import json
 import queue
 import threading
+import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from .waiting import until
 
 SECONDS = 20
 
@@ -46,6 +49,16 @@ class Hook:
 
 
 def asked(port, path):
-    """What Portion answers its operator."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=SECONDS) as answer:
+    """What Portion answers its operator. The listener of the operator begins a moment after the one of clients."""
+    with until(lambda: opened(f"http://127.0.0.1:{port}{path}"), "a listener for the operator", seconds=SECONDS) as answer:
         return answer.read().decode()
+
+
+def opened(url):
+    """The response at a URL, or `None` where nothing listens."""
+    try:
+        return urllib.request.urlopen(url, timeout=SECONDS)
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ConnectionRefusedError):
+            return None
+        raise
