@@ -14,8 +14,8 @@ mod json;
 #[path = "../../crates/portion-core/tests/it/laws/lossless.rs"]
 mod lossless;
 #[allow(dead_code, unused_imports)]
-#[path = "../../crates/portion-core/tests/it/laws/manner.rs"]
-mod manner;
+#[path = "../../crates/portion-core/tests/it/laws/render_options.rs"]
+mod render_options;
 #[allow(dead_code)]
 #[path = "../../crates/portion-core/tests/it/laws/payloads.rs"]
 mod payloads;
