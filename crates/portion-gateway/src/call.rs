@@ -8,7 +8,7 @@ use std::time::Instant;
 use portion_core::cursor::Scope;
 use portion_core::event::TraceContext;
 use portion_core::payload::Payload;
-use portion_core::policy::{Policy, RenderOptions, RowStyle, Techniques};
+use portion_core::policy::{Policy, RenderOptions, Techniques};
 use portion_core::redact::RedactionRules;
 use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
@@ -56,8 +56,6 @@ pub struct Caller {
     pub rule: Arc<EndpointRule>,
     /// Policy of the reply: that of the rule for the client, unless something narrower is known.
     pub effective_policy: Arc<EffectivePolicy>,
-    /// False if records are written as the upstream wrote them, whatever the policy says.
-    pub allows_tables: bool,
     /// Shaping of its replies.
     pub shaping_mode: ShapingMode,
     /// Limits that the called tool states for its results.
@@ -157,7 +155,6 @@ impl Caller {
             client: None,
             rule,
             effective_policy,
-            allows_tables: true,
             shaping_mode,
             tool_limits: ToolLimits::default(),
             upstream: None,
@@ -191,22 +188,7 @@ impl Caller {
     pub(crate) fn with_rule(self, rule: &Arc<EndpointRule>) -> Self {
         let (effective_policy, shaping_mode) =
             (rule.policy_for(self.client, self.tool_limits), rule.shaping_mode(&self.session));
-        let caller = Self { rule: Arc::clone(rule), effective_policy, shaping_mode, ..self };
-        if caller.allows_tables { caller } else { caller.without_tables() }
-    }
-
-    /// Writes records as the upstream wrote them, never as tables. Programs that expect an array need that.
-    #[must_use]
-    pub fn without_tables(self) -> Self {
-        let policy = &self.effective_policy.policy;
-        let effective_policy = match policy.rows {
-            RowStyle::Objects => Arc::clone(&self.effective_policy),
-            RowStyle::Auto => {
-                let policy = Policy { rows: RowStyle::Objects, ..policy.clone() };
-                Arc::new(self.effective_policy.with_policy(policy))
-            }
-        };
-        Self { allows_tables: false, effective_policy, ..self }
+        Self { rule: Arc::clone(rule), effective_policy, shaping_mode, ..self }
     }
 
     /// Narrows the policy to the remaining budget of the session.

@@ -31,8 +31,6 @@ use crate::route::ResolvedRoute;
 use crate::variant::{forbids_keeping, variant_of, varies_always, wants_fresh};
 use http_body::Body as HttpBody;
 
-/// Header of a client that reads records as tables. A query parameter could be one of the API.
-const ROWS_HEADER: &str = "x-portion-rows";
 /// Timeout of a request for a further page where none is configured.
 const PAGE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -86,11 +84,6 @@ impl<'a> Exchange<'a> {
         // The product without its version: `curl` of `curl/8.5.0`.
         session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
         let mut caller = Caller::new(scope, session, rule);
-        let asks_for_tables =
-            head.headers.get(ROWS_HEADER).is_some_and(|rows| rows.as_bytes().eq_ignore_ascii_case(b"auto"));
-        if !asks_for_tables {
-            caller = caller.without_tables();
-        }
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         let found = find_paging(shared, &method, &caller, &route);
         let sent_query = head.uri.query().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use portion_core::policy::{Policy, RowStyle};
+use portion_core::policy::Policy;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -43,16 +43,6 @@ fn upstream_with_routes(
     body: impl Into<Bytes>,
     routes: RouteTable,
 ) -> Upstream {
-    upstream_with_policy(status, headers, body, routes, Policy::default())
-}
-
-fn upstream_with_policy(
-    status: StatusCode,
-    headers: Headers,
-    body: impl Into<Bytes>,
-    routes: RouteTable,
-    policy: Policy,
-) -> Upstream {
     let (requests, last_query) = (Arc::<AtomicUsize>::default(), Arc::<std::sync::Mutex<_>>::default());
     let (counter, query, body) = (Arc::clone(&requests), Arc::clone(&last_query), body.into());
     let answer = async move |request: Request<Body>| {
@@ -66,7 +56,7 @@ fn upstream_with_policy(
         }
         response
     };
-    let policy = EffectivePolicy::with_tokenizer(policy, Tokenizer::O200k, Factor::ONE);
+    let policy = EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::O200k, Factor::ONE);
     let store = Arc::new(MemoryStore::default());
     let gateway = Gateway::new(GatewayParts::new(EndpointRules::fixed(policy), store, [7; 32]));
     let options = HttpOptions { routes, max_response_bytes: 4 << 20, ..HttpOptions::default() };
@@ -384,28 +374,4 @@ async fn a_reply_has_one_next_page() {
     let (_, last, _) = upstream.get_as("/a?offset=490&fields=id", &[]).await;
     assert_eq!(links(&last), [headers[1].1]);
     assert!(!last.contains_key("x-portion-upstream-next"));
-}
-
-#[tokio::test]
-async fn records_are_tables_only_if_the_client_asks() {
-    let policy = Policy { rows: RowStyle::Auto, ..Policy::default() };
-    let list = bookings(400);
-    for body in [list.clone(), json!({ "data": list })] {
-        let text = body.to_string();
-        let api = upstream_with_policy(StatusCode::OK, JSON, text, RouteTable::default(), policy.clone());
-        let items = |value: &Value| value.get("data").unwrap_or(value).clone();
-        let (_, headers, first) = api.get("/bookings").await;
-        let shown = ids(&items(&parse(&first)));
-        assert!(shown.len() > 10, "{shown:?}");
-        let cursor = headers["x-portion-next-cursor"].to_str().expect("a cursor").to_owned();
-        let next = format!("/bookings?cursor={cursor}");
-        let (_, _, second) = api.get(&next).await;
-        assert_eq!(ids(&items(&parse(&second))).first(), Some(&(shown.len() as u64 + 1)));
-        let ask = [("authorization", "Bearer ada"), ("x-portion-rows", "auto")];
-        for target in ["/bookings", &next] {
-            let (_, _, table) = api.get_as(target, &ask).await;
-            let table = items(&parse(&table));
-            assert!(table["columns"].is_array() && table["rows"].is_array(), "{table}");
-        }
-    }
 }

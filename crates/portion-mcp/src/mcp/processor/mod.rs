@@ -248,7 +248,6 @@ impl McpProcessor {
             client,
             shaping_mode: rule.shaping_mode(&self.session),
             effective_policy: rule.policy_for(client, tool_limits),
-            allows_tables: true,
             tool_limits,
             rule,
             upstream: self.upstream.clone(),
