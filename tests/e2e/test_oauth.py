@@ -84,11 +84,12 @@ class Guarded:
         file.write_text(json.dumps(stored))
 
     @contextmanager
-    def login(self, *options):
+    def login(self, *options, stdout=None):
         """`portion login`, which is told to go on by its URL."""
         process = subprocess.Popen(
             [PORTION, "login", self.url, *options],
             env=get_default_environment() | self.env,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -216,6 +217,20 @@ def test_commands_log_in_list_and_log_out(any_era):
     assert "the server has revoked the tokens" in said
     assert any_era.count("revocations") == 2 and any_era.files() == []
     assert "there is no login" in any_era.run("logout", any_era.url).stderr
+
+
+def test_a_login_and_a_logout_are_printed_as_json(guarded):
+    with guarded.login("--json", stdout=subprocess.PIPE) as process:
+        follow(next_url(process.stderr))
+        printed, rest = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, rest
+    login = json.loads(printed)
+    assert login["server"] == guarded.url and login["renewable"] and "token" not in printed
+    assert [login] == json.loads(guarded.run("login", "--list", "--json").stdout)
+    done = {"server": guarded.url, "removed": True, "revoked": True, "error": None}
+    assert json.loads(guarded.run("logout", guarded.url, "--json").stdout) == done
+    again = {"server": guarded.url, "removed": False, "revoked": False, "error": None}
+    assert json.loads(guarded.run("logout", guarded.url, "--json").stdout) == again
 
 
 def test_the_browser_is_opened(guarded):

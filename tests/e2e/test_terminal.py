@@ -116,6 +116,60 @@ def test_json_is_one_value_on_stdout(home):
     assert len(errors) == 2 and all(error["place"].startswith("wrong.yaml:") and error["fix"] for error in errors)
 
 
+def as_json(home, *line):
+    done = piped(home, *line, "--json")
+    assert done.returncode == 0 and done.stderr == "", (line, done.stderr)
+    return json.loads(done.stdout)
+
+
+def test_shape_prints_the_reply_and_its_figures_as_json(home):
+    shown = as_json(home, "shape", "rows.json")
+    assert shown["detected"].startswith("a list of 200 items") and shown["bytes"] == (home / "rows.json").stat().st_size
+    reply = shown["reply"]
+    assert (reply["shaped"], reply["kind"]) == (True, "page") and reply["tokens"] <= reply["budget"] < shown["tokens"]
+    plain = piped(home, "shape", "rows.json")
+    assert "".join(f"{block}\n" for block in reply["content"]) == plain.stdout
+    assert json.loads(reply["content"][-1])["totalCount"] == 200
+    counted = as_json(home, "shape", "rows.json", "--sql", "SELECT count(*) AS n FROM items")
+    assert json.loads(counted["reply"]["content"][0])[0]["n"] == 200
+    (home / "small.json").write_text('{"a":  1}')
+    small = as_json(home, "shape", "small.json")
+    assert small["reply"] == {"shaped": False, "content": ['{"a":  1}']}
+
+
+def test_each_command_of_configurations_prints_json(home):
+    made = as_json(home, "config", "init", "made.yaml")
+    assert made == {"file": "made.yaml", "schema": "made.schema.json"}
+    schema = as_json(home, "config", "schema")
+    assert schema == json.loads((home / "made.schema.json").read_text()) and "hardCap" in schema["properties"]
+    (home / "new.yaml").write_text("hardCap: 9000\nendpoints:\n  list_*:\n    pageSize: 20\n")
+    shown = as_json(home, "config", "show", "--config", "new.yaml")
+    assert (shown["hardCap"], shown["tokenBudgetThreshold"]) == (9000, 4000)
+    assert shown["endpoints"] == {"list_*": {"pageSize": 20}}
+    origins = as_json(home, "config", "show", "--config", "new.yaml", "--origin", "--endpoint", "list_x")
+    assert origins["hardCap"] == {"value": 9000, "origin": "new.yaml:1:1"}
+    differences = as_json(home, "config", "diff", "--config", "made.yaml", "new.yaml")
+    assert differences["forecasts"] is None
+    assert {"key": "hardCap", "old": 12000, "new": 9000} in differences["changes"]
+    assert as_json(home, "config", "check", "new.yaml") == {"file": "new.yaml", "errors": [], "warnings": []}
+    assert as_json(home, "config", "history", "--config", "new.yaml") == []
+
+
+def test_versions_of_a_configuration_are_listed_and_restored_as_json(home):
+    file = home / "versions.yaml"
+    for text in ("hardCap: 9000\n", "hardCap: 8000\n"):
+        file.write_text(text)
+        piped(home, "wrap", "--config", "versions.yaml", "--", "true")
+    listed = as_json(home, "config", "history", "--config", "versions.yaml")
+    assert [version["version"] for version in listed] == [2, 1]
+    changes = [{"key": "hardCap", "old": 9000, "new": 8000}]
+    assert listed[0]["changes"] == changes and listed[1]["changes"] is None
+    restored = as_json(home, "config", "rollback", "--config", "versions.yaml")
+    back = [{"key": "hardCap", "old": 8000, "new": 9000}]
+    assert restored == {"file": "versions.yaml", "version": 1, "changes": back}
+    assert file.read_text() == "hardCap: 9000\n"
+
+
 def test_a_closed_pipe_is_no_failure(home):
     done = subprocess.run(["sh", "-c", f"'{PORTION}' completions bash | head -n 1; exit 0"], capture_output=True, text=True,
                           env=environment(home), timeout=60)

@@ -38,6 +38,6 @@ pub use find::find;
 pub use problem::{Errors, Problem, Warnings};
 pub use reference::SecretResolver;
 pub use schema::schema;
-pub use show::show;
+pub use show::{show, show_json};
 pub use sources::Sources;
 pub use template::template;

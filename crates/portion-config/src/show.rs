@@ -1,9 +1,10 @@
 //! Prints a configuration as YAML: configured values, and values in force by default as comments, so that
-//! the output can be read as the same configuration.
+//! the output can be read as the same configuration; or as JSON, with all values in force.
 
 use std::fmt::Write as _;
 
 use portion_policy::policy_source::EndpointTarget;
+use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Cascade, Config};
 use crate::key::{Key, KeyGroup, SettingsLevel, ValueKind};
@@ -18,13 +19,8 @@ pub fn show(config: &Config, origin: bool, endpoint: Option<EndpointTarget<'_>>)
     let mut page = YamlWriter { out: String::new(), shows_origin: origin };
     let cascade = config.cascade(endpoint);
     let level = if endpoint.is_some() { SettingsLevel::Endpoint } else { SettingsLevel::Top };
-    for group in KeyGroup::ALL {
-        for key in Key::all().filter(|key| key.group == group && key.slot() == key.name) {
-            if !key.is_allowed_at(level) || matches!(key.kind, ValueKind::Endpoints | ValueKind::Upstreams) {
-                continue;
-            }
-            page.write_effective(&cascade, key);
-        }
+    for key in shown_keys(level) {
+        page.write_effective(&cascade, key);
     }
     if endpoint.is_none() {
         page.write_rules(0, config.endpoints());
@@ -38,6 +34,60 @@ pub fn show(config: &Config, origin: bool, endpoint: Option<EndpointTarget<'_>>)
         }
     }
     page.out
+}
+
+/// Returns the configuration in force as a JSON object: keys with their values, defaults included, and the settings of
+/// `endpoints` and `upstreams`. With `origin`, each value is an object with `value` and `origin`. With `endpoint`, it has
+/// the values in force for that endpoint. Secrets are `(set)`.
+pub fn show_json(config: &Config, origin: bool, endpoint: Option<EndpointTarget<'_>>) -> Json {
+    let cascade = config.cascade(endpoint);
+    let level = if endpoint.is_some() { SettingsLevel::Endpoint } else { SettingsLevel::Top };
+    let member = |value: Json, from: &Origin| {
+        if origin { json!({ "value": value, "origin": from.to_string() }) } else { value }
+    };
+    let settings = |settings: &Settings| {
+        let members = settings
+            .iter()
+            .map(|(_, set)| (set.key.name.to_owned(), member(set.value.to_json(), &set.origin)));
+        members.collect::<Map<_, _>>()
+    };
+    let mut page: Map<String, Json> = shown_keys(level)
+        .filter_map(|key| {
+            let value = match cascade.get(key.name) {
+                Some((set, _)) => member(set.value.to_json(), &set.origin),
+                None => {
+                    cascade.effective_default(key).map(|(value, from)| member(value.to_json(key), &from))?
+                }
+            };
+            Some((key.name.to_owned(), value))
+        })
+        .collect();
+    if endpoint.is_none() {
+        let rules = |rules: &mut dyn Iterator<Item = (&str, &Settings)>| {
+            rules.map(|(pattern, set)| (pattern.to_owned(), settings(set).into())).collect::<Map<_, _>>()
+        };
+        let upstreams = config.upstreams().iter().map(|upstream| {
+            let mut members = settings(&upstream.settings);
+            members.insert("endpoints".into(), rules(&mut upstream.endpoints()).into());
+            (upstream.name.to_string(), Json::from(members))
+        });
+        page.insert("endpoints".into(), rules(&mut config.endpoints()).into());
+        page.insert("upstreams".into(), upstreams.collect::<Map<_, _>>().into());
+    }
+    page.into()
+}
+
+/// Yields the keys with a value of their own at a level, in the order of the documentation.
+fn shown_keys(level: SettingsLevel) -> impl Iterator<Item = &'static Key> {
+    let is_shown = move |key: &&Key| {
+        key.slot() == key.name
+            && key.is_allowed_at(level)
+            && !matches!(key.kind, ValueKind::Endpoints | ValueKind::Upstreams)
+    };
+    KeyGroup::ALL
+        .into_iter()
+        .flat_map(|group| Key::all().filter(move |key| key.group == group))
+        .filter(is_shown)
 }
 
 struct YamlWriter {

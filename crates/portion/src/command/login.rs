@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use portion_config::LoginConfig;
 use portion_oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::CommandResult;
 use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, token_store};
@@ -29,8 +29,8 @@ pub(crate) struct LoginOptions {
     /// Show the servers with a stored login
     #[arg(long, conflicts_with_all = ["url", "LoginArgs"])]
     list: bool,
-    /// Write the list as JSON
-    #[arg(long, requires = "list")]
+    /// Print the login, or the list, as JSON
+    #[arg(long)]
     json: bool,
     #[command(flatten)]
     login: LoginArgs,
@@ -43,6 +43,9 @@ pub(crate) struct LogoutOptions {
     /// URL of the server
     #[arg(value_name = "URL")]
     url: String,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 /// Logs in, or lists the logins.
@@ -51,7 +54,7 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
     let Some(url) = &options.url else {
         let logins = store.list()?;
         if options.json {
-            print_json(&logins)?;
+            anstream::println!("{:#}", logins.iter().map(login_json).collect::<Value>());
         } else {
             print_table(&logins);
         }
@@ -60,8 +63,12 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
     let server = ServerUrl::parse(url).map_err(|error| format!("{url}: {error}"))?;
     let session_options =
         options.login.resolve(&LoginConfig::default(), Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
-    let session = OAuthSession::new(server.clone(), store, session_options);
+    let session = OAuthSession::new(server.clone(), store.clone(), session_options);
     runtime()?.block_on(session.log_in())?;
+    if options.json {
+        let stored = store.list()?.into_iter().find(|login| login.server == server.to_string());
+        anstream::println!("{:#}", stored.as_ref().map_or(Value::Null, login_json));
+    }
     anstream::eprintln!("portion: logged in at {server}");
     Ok(ExitCode::SUCCESS)
 }
@@ -74,23 +81,39 @@ pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
         token_store()?,
         LoginArgs::default().resolve(&LoginConfig::default(), None, LOGIN_TIMEOUT)?,
     );
-    match runtime()?.block_on(session.log_out())? {
-        LogoutOutcome::NotLoggedIn => {
-            anstream::eprintln!("portion: there is no login at {server}; portion login --list shows all");
-        }
-        LogoutOutcome::Removed { is_revoked: true } => {
-            anstream::eprintln!("portion: logged out of {server}; the server has revoked the tokens");
-        }
-        LogoutOutcome::Removed { is_revoked: false } => anstream::eprintln!(
-            "portion: removed the tokens of {server}; the server offers no revocation, so they expire by themselves"
-        ),
-        LogoutOutcome::NotRevoked(error) => {
-            anstream::eprintln!(
-                "portion: removed the tokens of {server}, but they were not revoked: {error}"
-            );
-        }
+    let outcome = runtime()?.block_on(session.log_out())?;
+    if options.json {
+        anstream::println!("{:#}", logout_json(&server, &outcome));
+    } else {
+        anstream::eprintln!("portion: {}", describe_logout(&server, &outcome));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn describe_logout(server: &ServerUrl, outcome: &LogoutOutcome) -> String {
+    match outcome {
+        LogoutOutcome::NotLoggedIn => {
+            format!("there is no login at {server}; portion login --list shows all")
+        }
+        LogoutOutcome::Removed { is_revoked: true } => {
+            format!("logged out of {server}; the server has revoked the tokens")
+        }
+        LogoutOutcome::Removed { is_revoked: false } => format!(
+            "removed the tokens of {server}; the server offers no revocation, so they expire by themselves"
+        ),
+        LogoutOutcome::NotRevoked(error) => {
+            format!("removed the tokens of {server}, but they were not revoked: {error}")
+        }
+    }
+}
+
+fn logout_json(server: &ServerUrl, outcome: &LogoutOutcome) -> Value {
+    let (is_removed, is_revoked, error) = match outcome {
+        LogoutOutcome::NotLoggedIn => (false, false, None),
+        LogoutOutcome::Removed { is_revoked } => (true, *is_revoked, None),
+        LogoutOutcome::NotRevoked(error) => (true, false, Some(error.to_string())),
+    };
+    json!({ "server": server.to_string(), "removed": is_removed, "revoked": is_revoked, "error": error })
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
@@ -120,19 +143,12 @@ fn validity(login: &StoredLogin) -> String {
     }
 }
 
-fn print_json(logins: &[StoredLogin]) -> serde_json::Result<()> {
-    let list: Vec<_> = logins
-        .iter()
-        .map(|login| {
-            json!({
-                "server": login.server,
-                "issuer": login.issuer,
-                "scope": login.scope,
-                "expiresAt": login.expires_at.map(|at| humantime::format_rfc3339_seconds(at).to_string()),
-                "renewable": login.is_renewable,
-            })
-        })
-        .collect();
-    anstream::println!("{}", serde_json::to_string_pretty(&list)?);
-    Ok(())
+fn login_json(login: &StoredLogin) -> Value {
+    json!({
+        "server": login.server,
+        "issuer": login.issuer,
+        "scope": login.scope,
+        "expiresAt": login.expires_at.map(|at| humantime::format_rfc3339_seconds(at).to_string()),
+        "renewable": login.is_renewable,
+    })
 }

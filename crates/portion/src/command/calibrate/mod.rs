@@ -43,6 +43,9 @@ pub(crate) struct Options {
     /// Output format: text, with lines for portion.yaml; or json
     #[arg(long, value_name = "NAME", default_value = "text", value_parser = ["text", "json"], hide_possible_values = true)]
     format: String,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
 }
 
 /// Content of the logs.
@@ -68,7 +71,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         let read = open_log(path).and_then(|log| found.read_log(log, &name, options.tokenizer));
         read.map_err(|error| format!("cannot read {name}: {error}"))?;
     }
-    let text = if options.format == "json" { report::to_json(&found) } else { report::to_text(&found) };
+    let as_json = options.json || options.format == "json";
+    let text = if as_json { report::to_json(&found) } else { report::to_text(&found) };
     io::stdout().lock().write_all(text.as_bytes())?;
     if found.by_tokenizer.is_empty() {
         return Err(

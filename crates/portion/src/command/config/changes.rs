@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use portion_core::event::ConfigChange;
+use serde_json::{Value, json};
 
 /// Returns one line for each change.
 pub(super) fn format_changes(changes: &[ConfigChange]) -> String {
@@ -16,4 +17,12 @@ pub(super) fn format_changes(changes: &[ConfigChange]) -> String {
         };
     }
     out
+}
+
+/// Returns the changes as JSON: the key, and its values before and after.
+pub(super) fn changes_json(changes: &[ConfigChange]) -> Value {
+    let value =
+        |text: &Option<String>| text.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
+    let object = |change: &ConfigChange| json!({ "key": change.key, "old": value(&change.old), "new": value(&change.new) });
+    changes.iter().map(object).collect()
 }

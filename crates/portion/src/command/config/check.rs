@@ -7,7 +7,7 @@ use clap::Args;
 use portion_config::{Config, Errors, Problem, Warnings};
 use serde_json::{Value, json};
 
-use super::sources::{print, sources};
+use super::sources::{print, print_json, sources};
 use crate::command::{CommandResult, WRONG_USAGE};
 
 /// Options of `portion config check`.
@@ -15,15 +15,12 @@ use crate::command::{CommandResult, WRONG_USAGE};
 pub(super) struct Options {
     /// File to check, instead of --config
     file: Option<PathBuf>,
-    /// Print the result as one JSON object
-    #[arg(long)]
-    json: bool,
 }
 
-pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
+pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
     let sources = sources(options.file.as_deref().or(named))?;
     match Config::load(&sources, 0) {
-        Ok((config, Warnings(warnings))) if options.json => {
+        Ok((config, Warnings(warnings))) if as_json => {
             let file = config.file().map(|file| file.display().to_string());
             print_json(&json!({ "file": file, "errors": [], "warnings": list(&warnings) }))
         }
@@ -37,7 +34,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
             };
             print(&format!("{about}: valid, {}\n", count(warnings.len(), "warning")))
         }
-        Err(Errors(errors)) if options.json => {
+        Err(Errors(errors)) if as_json => {
             print_json(&json!({ "errors": list(&errors), "warnings": [] }))?;
             Ok(ExitCode::from(WRONG_USAGE))
         }
@@ -55,8 +52,4 @@ fn count(number: usize, noun: &str) -> String {
 fn list(problems: &[Problem]) -> Vec<Value> {
     let object = |problem: &Problem| json!({ "place": problem.origin.to_string(), "message": problem.message, "fix": problem.fix });
     problems.iter().map(object).collect()
-}
-
-fn print_json(value: &Value) -> CommandResult {
-    print(&format!("{value}\n"))
 }

@@ -1,5 +1,6 @@
 //! `portion config diff`: the effect of another file, by endpoint.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -7,11 +8,12 @@ use portion_config::{Config, diff, user_dirs};
 use portion_core::policy::Policy;
 use portion_gateway::rules::EndpointRule;
 use portion_telemetry::read::{Endpoint, Filter, Reader};
-use portion_telemetry::show::{self, Format};
-use portion_telemetry::what_if::{Limits, forecast};
+use portion_telemetry::show::{self, Format, values};
+use portion_telemetry::what_if::{Forecast, Limits, forecast};
+use serde_json::json;
 
-use super::changes::format_changes;
-use super::sources::{print, sources};
+use super::changes::{changes_json, format_changes};
+use super::sources::{print, print_json, sources};
 use crate::command::CommandResult;
 use crate::command::rule_lookup::EndpointRuleLookup;
 
@@ -35,24 +37,36 @@ enum Baseline {
     Telemetry,
 }
 
-pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
+pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
     let (old, _) = Config::load(&sources(named)?, 0)?;
     let (new, _) = Config::load(&sources(Some(&options.new))?, 0)?;
     let changes = diff(&old, &new);
+    let forecasts = match options.against {
+        Some(Baseline::Telemetry) => Some(forecasts(old, new)?),
+        None => None,
+    };
+    if as_json {
+        let forecasts = forecasts.as_deref().map(values::forecasts);
+        return print_json(&json!({ "changes": changes_json(&changes), "forecasts": forecasts }));
+    }
     let mut out = if changes.is_empty() { "no differences\n".into() } else { format_changes(&changes) };
-    if let Some(Baseline::Telemetry) = options.against {
-        let file = old.telemetry(user_dirs::telemetry_file).ok_or("telemetry is off: nothing is recorded")?;
-        let records =
-            Reader::open(&file)?.requests(&Filter { limit: Some(MAX_REQUESTS), ..Filter::default() })?;
-        let by = |config: Config| {
-            let obeyed = EndpointRuleLookup::new(config);
-            move |endpoint: &Endpoint| endpoint_limits(&obeyed.rule_for(endpoint))
-        };
-        let forecasts = forecast(&records, by(old), by(new));
+    if let Some(forecasts) = forecasts {
         out.push('\n');
         out.push_str(&show::forecasts(&forecasts, Format::Table));
     }
     print(&out)
+}
+
+/// Estimates the effect of the new configuration on the recorded requests.
+fn forecasts(old: Config, new: Config) -> Result<Vec<Forecast>, Box<dyn Error>> {
+    let file = old.telemetry(user_dirs::telemetry_file).ok_or("telemetry is off: nothing is recorded")?;
+    let filter = Filter { limit: Some(MAX_REQUESTS), ..Filter::default() };
+    let records = Reader::open(&file)?.requests(&filter)?;
+    let by = |config: Config| {
+        let obeyed = EndpointRuleLookup::new(config);
+        move |endpoint: &Endpoint| endpoint_limits(&obeyed.rule_for(endpoint))
+    };
+    Ok(forecast(&records, by(old), by(new)))
 }
 
 /// Returns the policy of an endpoint for unknown clients.

@@ -5,15 +5,16 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use portion_config::{schema, template};
+use serde_json::json;
 
-use super::sources::print;
+use super::sources::{print, print_json};
 use crate::command::CommandResult;
 
 /// Suffix of the file with the JSON Schema, in place of that of the configuration.
 const SCHEMA_SUFFIX: &str = "schema.json";
 
 /// Writes a file with all keys as comments, and its JSON Schema beside it. An existing configuration is never replaced.
-pub(super) fn run(file: &Path) -> CommandResult {
+pub(super) fn run(file: &Path, as_json: bool) -> CommandResult {
     let schema_file = file.with_extension(SCHEMA_SUFFIX);
     let schema_name = schema_file.file_name().map_or(SCHEMA_SUFFIX.into(), |name| name.to_string_lossy());
     let mut written = OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| {
@@ -26,6 +27,12 @@ pub(super) fn run(file: &Path) -> CommandResult {
     written.write_all(template(&schema_name).as_bytes())?;
     std::fs::write(&schema_file, format!("{:#}\n", schema()))
         .map_err(|error| format!("cannot write {}: {error}", schema_file.display()))?;
+    if as_json {
+        return print_json(&json!({
+            "file": file.display().to_string(),
+            "schema": schema_file.display().to_string(),
+        }));
+    }
     print(&format!(
         "wrote {}, with all keys as comments, and {} for editors\nset keys in it, then run: portion config check {0}\n",
         file.display(),

@@ -15,13 +15,14 @@ use portion_config::schema;
 
 use super::CommandResult;
 use crate::options::FILE_HELP;
-use sources::print;
+use sources::print_json;
 
 const AFTER_HELP: &str = "\
 Examples:
   portion config init
   portion config check
   portion config show --origin --endpoint list_bookings
+  portion config show --json
   portion config schema > portion.schema.json
   portion config diff portion.new.yaml --against telemetry
   portion config rollback";
@@ -32,6 +33,9 @@ Examples:
 pub(crate) struct Options {
     #[arg(long, value_name = "FILE", global = true, help = FILE_HELP)]
     config: Option<PathBuf>,
+    /// Print the result as JSON; schema always does
+    #[arg(long, global = true)]
+    json: bool,
     #[command(subcommand)]
     command: ConfigCommand,
 }
@@ -64,14 +68,14 @@ enum ConfigCommand {
 
 /// Runs the subcommand.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let named = options.config.as_deref();
+    let (named, as_json) = (options.config.as_deref(), options.json);
     match &options.command {
-        ConfigCommand::Init { file } => init::run(file),
-        ConfigCommand::Check(check) => check::run(named, check),
-        ConfigCommand::Show(show) => show::run(named, show),
-        ConfigCommand::Schema => print(&format!("{:#}\n", schema())),
-        ConfigCommand::Diff(diff) => diff::run(named, diff),
-        ConfigCommand::History => rollback::list(named),
-        ConfigCommand::Rollback { version } => rollback::run(named, *version),
+        ConfigCommand::Init { file } => init::run(file, as_json),
+        ConfigCommand::Check(check) => check::run(named, check, as_json),
+        ConfigCommand::Show(show) => show::run(named, show, as_json),
+        ConfigCommand::Schema => print_json(&schema()),
+        ConfigCommand::Diff(diff) => diff::run(named, diff, as_json),
+        ConfigCommand::History => rollback::list(named, as_json),
+        ConfigCommand::Rollback { version } => rollback::run(named, *version, as_json),
     }
 }

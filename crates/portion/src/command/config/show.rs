@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use clap::Args;
-use portion_config::{Config, show};
+use portion_config::{Config, show, show_json};
 use portion_policy::policy_source::EndpointTarget;
 
-use super::sources::{print, sources};
+use super::sources::{print, print_json, sources};
 use crate::command::CommandResult;
 
 /// Options of `portion config show`.
@@ -26,7 +26,7 @@ pub(super) struct Options {
     upstream: Option<String>,
 }
 
-pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
+pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
     let mut sources = sources(named)?;
     sources.options.extend(options.profile.iter().map(|name| ("profile".to_owned(), name.clone())));
     let (config, _) = Config::load(&sources, 0)?;
@@ -35,5 +35,8 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
         .endpoint
         .as_deref()
         .map(|name| EndpointTarget { upstream, ..EndpointTarget::from_name(name) });
+    if as_json {
+        return print_json(&show_json(&config, options.origin, target));
+    }
     print(&show(&config, options.origin, target))
 }

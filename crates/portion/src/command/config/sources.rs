@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use portion_config::{Sources, find};
+use serde_json::Value;
 
 use crate::command::CommandResult;
 
@@ -22,4 +23,9 @@ pub(super) fn require_file(named: Option<&Path>) -> Result<PathBuf, String> {
 pub(super) fn print(text: &str) -> CommandResult {
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a JSON value.
+pub(super) fn print_json(value: &Value) -> CommandResult {
+    print(&format!("{value:#}\n"))
 }

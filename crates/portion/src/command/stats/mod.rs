@@ -64,6 +64,9 @@ pub(crate) struct Options {
     /// Output format: table, json or csv
     #[arg(long, value_name = "NAME", default_value = "table")]
     format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Telemetry file (default: from the configuration)
     #[arg(long, value_name = "FILE")]
     telemetry: Option<PathBuf>,
@@ -73,7 +76,8 @@ pub(crate) struct Options {
 
 /// Prints the statistics.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let Options { since, until, endpoint, outcome, limit, format, .. } = options;
+    let Options { since, until, endpoint, outcome, limit, .. } = options;
+    let format = if options.json { Format::Json } else { options.format };
     let limit = limit.or(options.requests.then_some(100));
     let (endpoint, outcome) = (endpoint.as_deref().map(star_glob), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
@@ -85,17 +89,17 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let empty = if options.advise {
         let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
         let advice = advice(&reader, &of, config)?;
-        out.write_all(show::advice(&advice, *format).as_bytes())?;
+        out.write_all(show::advice(&advice, format).as_bytes())?;
         false
     } else if options.experiment {
         let comparisons = reader.experiment(&of)?;
-        out.write_all(show::comparisons(&comparisons, *format).as_bytes())?;
+        out.write_all(show::comparisons(&comparisons, format).as_bytes())?;
         comparisons.is_empty()
     } else if options.requests {
-        write_requests(&reader, &of, *format, &mut out)?
+        write_requests(&reader, &of, format, &mut out)?
     } else {
         let endpoints = reader.endpoints(&of)?;
-        out.write_all(show::endpoints(&endpoints, *format).as_bytes())?;
+        out.write_all(show::endpoints(&endpoints, format).as_bytes())?;
         endpoints.is_empty()
     };
     out.flush()?;

@@ -1,6 +1,8 @@
 //! `portion shape`: shows what a model would see of a file, and why.
 
-use std::io::{Read as _, Write as _};
+mod show;
+
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,8 +16,8 @@ use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::rank;
-use portion_core::render::{self, Context, FirstReply, Portion};
-use portion_core::snapshot::{Layout, Snapshot, Structure, capture};
+use portion_core::render::{self, Context, FirstReply};
+use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, ViewError, resolve};
 use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
@@ -23,9 +25,9 @@ use portion_gateway::rules::EndpointRules;
 use portion_json::scan::quote;
 use portion_policy::policy_source::EndpointTarget;
 use portion_text::encoding::{Decoded, decode};
-use portion_tokens::{TokenCounter, estimate_size};
 use thiserror::Error;
 
+use self::show::ShapedFile;
 use super::CommandResult;
 use crate::environment::room_from_environment;
 use crate::options::{ConfigOptions as Keys, PayloadKeys};
@@ -33,6 +35,7 @@ use crate::options::{ConfigOptions as Keys, PayloadKeys};
 const AFTER_HELP: &str = "\
 Examples:
   portion shape --explain big.json
+  portion shape --json big.json
   portion shape big.json --fields id,price.total --sort 'price.total desc'
   portion shape server.log --start-line -20
   portion shape big.json --sql 'SELECT status, count(*) FROM items GROUP BY status'
@@ -52,6 +55,9 @@ pub(crate) struct Options {
     /// Explain on stderr how the file was detected and shown
     #[arg(long)]
     explain: bool,
+    /// Print one JSON object: what was detected, the sizes, and the blocks of the reply
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     query: QueryArgs,
     #[command(flatten)]
@@ -210,10 +216,17 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         Some(_) => FirstReply::Portion(render::follow_up_reply(&snapshot, &resolved, &cx)),
         None => render::first_reply(&snapshot, &resolved, &cx),
     };
+    let shaped =
+        ShapedFile { snapshot: &snapshot, reply: &reply, counter: *counter, budget: resolved.token_budget };
     if options.explain {
-        explain(&snapshot, &reply, policy, *counter, resolved.token_budget);
+        shaped.explain(policy);
     }
-    print_reply(&snapshot, &reply)
+    if options.json {
+        shaped.print_json()?;
+    } else {
+        shaped.print()?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Reads at most the size of a server's message, because a device or a pipe may have no end.
@@ -254,78 +267,6 @@ impl SlowReadHint {
             }
         });
         Self { _done: done }
-    }
-}
-
-fn print_reply(snapshot: &Snapshot, reply: &FirstReply) -> CommandResult {
-    let mut out = std::io::stdout().lock();
-    match reply {
-        FirstReply::Untouched { .. } => out.write_all(snapshot.parts()[0].text().as_bytes())?,
-        FirstReply::Portion(portion) => {
-            for piece in portion.pieces() {
-                writeln!(out, "{}", piece.body.as_str())?;
-            }
-            if let Some(notice) = portion.separate_notice() {
-                writeln!(out, "{notice}")?;
-            }
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn explain(
-    snapshot: &Snapshot,
-    reply: &FirstReply,
-    policy: &Policy,
-    counter: &dyn TokenCounter,
-    budget: usize,
-) {
-    let part = &snapshot.parts()[0];
-    let size = estimate_size(counter, part.text());
-    anstream::eprintln!("detected    {}", describe_form(snapshot));
-    anstream::eprintln!("size        {} bytes, {size} tokens by {}", part.text().len(), counter.name());
-    match reply {
-        FirstReply::Untouched { .. } => {
-            anstream::eprintln!("shown       unchanged: below all thresholds of its kind");
-        }
-        FirstReply::Portion(portion) => explain_portion(portion, policy, budget),
-    }
-}
-
-fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
-    anstream::eprintln!(
-        "shown       a {} of {} tokens, budget {budget}",
-        portion.kind().name(),
-        portion.tokens()
-    );
-    if !portion.stages().is_empty() {
-        anstream::eprintln!("to fit      {}", portion.stages().join(", then "));
-    }
-    anstream::eprintln!(
-        "thresholds  lists {} items or {} tokens, objects {}, text {}, anything {}",
-        policy.default_page_size,
-        policy.token_budget_threshold,
-        policy.summarize_above,
-        policy.chunk_above,
-        policy.full_below
-    );
-}
-
-fn describe_form(snapshot: &Snapshot) -> String {
-    let Some(subject) = snapshot.parts()[0].indexed_text() else { return "a binary block".into() };
-    match &subject.structure {
-        Structure::List(list) => {
-            let layout = match &list.layout {
-                Layout::Array => "an array",
-                Layout::Map => "a map of objects",
-                Layout::Table { .. } => "a table",
-                Layout::Lines => "JSON lines",
-            };
-            let place = if list.pointer.is_empty() { "the root" } else { &list.pointer };
-            format!("a list of {} items at {place}, written as {layout}", list.len())
-        }
-        Structure::Object(members) => format!("an object of {} members", members.len()),
-        Structure::Text(text) => format!("{} text of {} lines", text.chunker.name(), text.line_count()),
     }
 }
 

@@ -1,0 +1,125 @@
+//! The output of `portion shape`: the reply as a model gets it, reasons for people, and all of it as JSON.
+
+use std::io::{self, Write as _};
+
+use portion_core::policy::Policy;
+use portion_core::render::{FirstReply, Portion};
+use portion_core::snapshot::{Layout, Snapshot, Structure};
+use portion_tokens::{TextSize, TokenCounter, estimate_size};
+use serde_json::{Value, json};
+
+/// A file, or the result of a query on it, with the reply.
+#[derive(Clone, Copy)]
+pub(super) struct ShapedFile<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) reply: &'a FirstReply,
+    pub(super) counter: &'a dyn TokenCounter,
+    pub(super) budget: usize,
+}
+
+impl ShapedFile<'_> {
+    /// Prints the reply.
+    pub(super) fn print(self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        match self.reply {
+            FirstReply::Untouched { .. } => out.write_all(self.text().as_bytes()),
+            FirstReply::Portion(portion) => {
+                for piece in portion.pieces() {
+                    writeln!(out, "{}", piece.body.as_str())?;
+                }
+                portion.separate_notice().map_or(Ok(()), |notice| writeln!(out, "{notice}"))
+            }
+        }
+    }
+
+    /// Prints the reply and its figures as one JSON object.
+    pub(super) fn print_json(self) -> io::Result<()> {
+        writeln!(io::stdout().lock(), "{:#}", self.to_json())
+    }
+
+    /// Prints on stderr how the file was detected and shown.
+    pub(super) fn explain(self, policy: &Policy) {
+        let (text, size) = (self.text(), self.size());
+        anstream::eprintln!("detected    {}", describe_form(self.snapshot));
+        anstream::eprintln!("size        {} bytes, {size} tokens by {}", text.len(), self.counter.name());
+        match self.reply {
+            FirstReply::Untouched { .. } => {
+                anstream::eprintln!("shown       unchanged: below all thresholds of its kind");
+            }
+            FirstReply::Portion(portion) => explain_portion(portion, policy, self.budget),
+        }
+    }
+
+    fn to_json(self) -> Value {
+        let TextSize { tokens, is_exact } = self.size();
+        let reply = match self.reply {
+            FirstReply::Untouched { .. } => {
+                json!({ "shaped": false, "content": [self.text()] })
+            }
+            FirstReply::Portion(portion) => {
+                let pieces = portion.pieces().iter().map(|piece| piece.body.as_str());
+                json!({
+                    "shaped": true,
+                    "kind": portion.kind().name(),
+                    "tokens": portion.tokens(),
+                    "budget": self.budget,
+                    "stages": portion.stages(),
+                    "content": pieces.chain(portion.separate_notice()).collect::<Vec<_>>(),
+                })
+            }
+        };
+        json!({
+            "detected": describe_form(self.snapshot),
+            "bytes": self.text().len(),
+            "tokens": tokens,
+            "estimated": !is_exact,
+            "tokenizer": self.counter.name(),
+            "reply": reply,
+        })
+    }
+
+    fn text(&self) -> &str {
+        self.snapshot.parts()[0].text()
+    }
+
+    fn size(&self) -> TextSize {
+        estimate_size(self.counter, self.text())
+    }
+}
+
+fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
+    anstream::eprintln!(
+        "shown       a {} of {} tokens, budget {budget}",
+        portion.kind().name(),
+        portion.tokens()
+    );
+    if !portion.stages().is_empty() {
+        anstream::eprintln!("to fit      {}", portion.stages().join(", then "));
+    }
+    anstream::eprintln!(
+        "thresholds  lists {} items or {} tokens, objects {}, text {}, anything {}",
+        policy.default_page_size,
+        policy.token_budget_threshold,
+        policy.summarize_above,
+        policy.chunk_above,
+        policy.full_below
+    );
+}
+
+fn describe_form(snapshot: &Snapshot) -> String {
+    let Some(subject) = snapshot.parts()[0].indexed_text() else { return "a binary block".into() };
+    match &subject.structure {
+        Structure::List(list) => {
+            let layout = match &list.layout {
+                Layout::Array => "an array",
+                Layout::Map => "a map of objects",
+                Layout::Table { .. } => "a table",
+                Layout::Lines => "JSON lines",
+            };
+            let place = if list.pointer.is_empty() { "the root" } else { &list.pointer };
+            format!("a list of {} items at {place}, written as {layout}", list.len())
+        }
+        Structure::Object(members) => format!("an object of {} members", members.len()),
+        Structure::Text(text) => format!("{} text of {} lines", text.chunker.name(), text.line_count()),
+    }
+}
