@@ -1,5 +1,7 @@
 //! URL and transport of an upstream over HTTP, and the headers of each request to it.
 
+use std::net::Ipv6Addr;
+
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::{InvalidUri, PathAndQuery, Uri};
 use percent_encoding::percent_decode_str;
@@ -25,6 +27,12 @@ pub enum UpstreamTargetError {
     /// The host is missing.
     #[error("`{0}` has no host; write the whole URL, such as http://127.0.0.1:3000/mcp")]
     MissingHost(String),
+    /// The host is neither a name nor an address.
+    #[error("`{0}` has an invalid host; write a name, an IPv4 address, or an IPv6 address in brackets")]
+    InvalidHost(String),
+    /// The port is not a number from 1 to 65535.
+    #[error("`{0}` has an invalid port; write a number from 1 to 65535 after the colon, or no colon")]
+    InvalidPort(String),
     /// The URL contains credentials, which would end up in logs.
     #[error("the URL contains a user or password; use --header 'Authorization: …' instead")]
     CredentialsInUrl,
@@ -55,7 +63,8 @@ impl UpstreamTarget {
     /// Parses a URL.
     ///
     /// # Errors
-    /// Returns [`UpstreamTargetError`] if it is not an absolute `http` or `https` URL, or contains credentials.
+    /// Returns [`UpstreamTargetError`] if it is not an absolute `http` or `https` URL, its host or port is invalid, or it
+    /// contains credentials.
     pub fn new(url: &str) -> Result<Self, UpstreamTargetError> {
         let uri: Uri =
             url.parse().map_err(|error| UpstreamTargetError::InvalidUrl(without_secrets(url), error))?;
@@ -67,6 +76,13 @@ impl UpstreamTarget {
         }
         if uri.host().is_none_or(str::is_empty) {
             return Err(UpstreamTargetError::MissingHost(without_secrets(url)));
+        }
+        let (host, port) = split_authority(uri.authority().map_or("", |authority| authority.as_str()));
+        if !is_host(host) {
+            return Err(UpstreamTargetError::InvalidHost(without_secrets(url)));
+        }
+        if !port.is_none_or(is_port) {
+            return Err(UpstreamTargetError::InvalidPort(without_secrets(url)));
         }
         Ok(Self { url: uri, headers: HeaderMap::new() })
     }
@@ -148,6 +164,30 @@ impl UpstreamTarget {
     }
 }
 
+/// Splits an authority without user into its host, with the brackets of an IPv6 address, and its port.
+fn split_authority(authority: &str) -> (&str, Option<&str>) {
+    let colon = match authority.rfind(']') {
+        Some(bracket) => authority[bracket..].find(':').map(|colon| bracket + colon),
+        None => authority.find(':'),
+    };
+    colon.map_or((authority, None), |colon| (&authority[..colon], Some(&authority[colon + 1..])))
+}
+
+fn is_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[') {
+        return address.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    }
+    // Other characters that a URL allows here never occur in a name that resolves.
+    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    host.bytes().all(is_name_byte) && host.bytes().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Returns true for a port that a client can connect to. The URL library accepts any text, and then the default port is
+/// used.
+fn is_port(port: &str) -> bool {
+    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port != 0)
+}
+
 /// Returns a text that should be a URL, without what may be secret: user, password and query.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
@@ -194,6 +234,124 @@ mod tests {
         check("ftp://x/", "neither http:// nor https://");
         check("http://user:secret@host/", "--header");
         check("http://a b/", "not a URL");
+    }
+
+    #[test]
+    fn hosts_and_ports_are_checked() {
+        for authority in [
+            "h",
+            "h:1",
+            "h:65535",
+            "h:08080",
+            "a-b_c.example.",
+            "127.0.0.1:80",
+            "[::1]",
+            "[::1]:80",
+            "[2001:db8::7]:443",
+            "[::ffff:127.0.0.1]:1",
+            "xn--bcher-kva.example",
+        ] {
+            for url in [format!("http://{authority}"), format!("https://{authority}/mcp?x=1")] {
+                let found = UpstreamTarget::new(&url);
+                assert!(found.is_ok(), "{url}: {found:?}");
+            }
+        }
+        for authority in [
+            // Ports.
+            "h:",
+            "h:0",
+            "h:00",
+            "h:-1",
+            "h:+1",
+            "h:1.5",
+            "h:1e3",
+            "h:0x50",
+            "h:65536",
+            "h:99999999999999999999",
+            "h:http",
+            "h:80a",
+            "h:a80",
+            "h: 80",
+            "h:80 ",
+            "h:%38%30",
+            "h:80:80",
+            "h::80",
+            "h:\u{ff18}\u{ff10}",
+            "127.0.0.1:evil",
+            "127.0.0.1:",
+            "[::1]:",
+            "[::1]:x",
+            "[::1]:65536",
+            "[::1]:80:80",
+            "[::1]:+1",
+            "$PORT:1",
+            "h:$PORT",
+            "h:{port}",
+            // Hosts.
+            "",
+            ":80",
+            ".",
+            "..",
+            "-",
+            "[]",
+            "[]:80",
+            "[::1",
+            "::1",
+            "::1]:80",
+            "[::1]80",
+            "[::1]x:80",
+            "x[::1]",
+            "[::1][::1]",
+            "[127.0.0.1]",
+            "[h]",
+            "[::1%25eth0]",
+            "[fe80::1%eth0]",
+            "[v1.x]",
+            "[:::]",
+            "[1:2:3]",
+            "a b",
+            "a%20b",
+            "%61",
+            "a%",
+            "a,b",
+            "a;b",
+            "a=b",
+            "a&b",
+            "a+b",
+            "a*b",
+            "a!b",
+            "a'b",
+            "a(b)",
+            "a~b",
+            "a$b",
+            "a\\b",
+            "a|b",
+            "a\"b",
+            "<a>",
+            "a^b",
+            "a`b",
+            "{a}",
+            "\u{e9}.example",
+            "a\tb",
+            "a\nb",
+            "a\0b",
+            // Users.
+            "u@h",
+            "u:p@h",
+            "@h",
+            ":@h",
+            "u@",
+            "h@:80",
+            "u:1@h:2",
+            "a@b@c",
+        ] {
+            for url in [format!("http://{authority}"), format!("https://{authority}/mcp")] {
+                assert!(UpstreamTarget::new(&url).is_err(), "{url:?}");
+            }
+        }
+        check("http://h:http/", "invalid port");
+        check("http://h:/", "invalid port");
+        check("http://[127.0.0.1]/", "IPv6");
     }
 
     #[test]

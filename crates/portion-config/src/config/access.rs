@@ -2,6 +2,7 @@
 
 use http::Uri;
 use portion_policy::access::{AccessPolicy, JwtPolicy, TokenHash};
+use portion_policy::upstream::{UpstreamTarget, UpstreamTargetError};
 
 use super::Config;
 use crate::problem::Problem;
@@ -128,7 +129,11 @@ impl Config {
 
 /// Parses the URL of keys. Over plain HTTP another machine could replace the keys.
 fn parse_jwks_url(url: &str) -> Result<Uri, String> {
-    let parsed: Uri = url.parse().map_err(|_| "jwksUrl is not a URL".to_owned())?;
+    let parsed = UpstreamTarget::new(url).map_err(|error| match error {
+        UpstreamTargetError::CredentialsInUrl => "jwksUrl contains a user or password; remove it".to_owned(),
+        error => format!("jwksUrl: {error}"),
+    })?;
+    let parsed = parsed.url();
     let host = parsed.host().unwrap_or_default();
     let is_local = host == "localhost"
         || host
@@ -136,8 +141,8 @@ fn parse_jwks_url(url: &str) -> Result<Uri, String> {
             .parse::<std::net::IpAddr>()
             .is_ok_and(|address| address.is_loopback());
     match parsed.scheme_str() {
-        Some("https") if !host.is_empty() => Ok(parsed),
-        Some("http") if is_local => Ok(parsed),
+        Some("https") => Ok(parsed.clone()),
+        Some("http") if is_local => Ok(parsed.clone()),
         _ => Err("jwksUrl is neither https:// nor http:// on this machine".to_owned()),
     }
 }
