@@ -13,5 +13,6 @@ pub mod message_processor;
 pub mod one_shot_flag;
 pub mod proxy;
 pub mod relay;
+mod shared_attempt;
 pub mod shutdown_deadline;
 pub mod upstream;

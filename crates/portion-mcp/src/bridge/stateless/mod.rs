@@ -12,12 +12,11 @@ mod shared_connection;
 mod upstream_call;
 
 use std::pin::pin;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
-use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::post_response::{AcceptedTypes, PostResponse, respond};
@@ -30,6 +29,8 @@ use crate::mcp::error_code::{
 };
 use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::OutgoingMessage;
+use crate::one_shot_flag::OneShotFlag;
+use crate::shared_attempt::SharedAttempt;
 use crate::upstream::link::Connector;
 use exchange::StatelessExchange;
 use portion_gateway::principal::Principal;
@@ -47,6 +48,8 @@ pub(super) struct StatelessClients {
     processor_factory: McpProcessorFactory,
     idle_timeout: Duration,
     connection: Mutex<Option<Arc<SharedConnection>>>,
+    connecting: SharedAttempt<Result<Arc<SharedConnection>, Arc<str>>>,
+    close_requested: OneShotFlag,
 }
 
 impl StatelessClients {
@@ -55,7 +58,14 @@ impl StatelessClients {
         processor_factory: McpProcessorFactory,
         idle_timeout: Duration,
     ) -> Self {
-        Self { connector, processor_factory, idle_timeout, connection: Mutex::default() }
+        Self {
+            connector,
+            processor_factory,
+            idle_timeout,
+            connection: Mutex::default(),
+            connecting: SharedAttempt::default(),
+            close_requested: OneShotFlag::default(),
+        }
     }
 
     /// Answers a post.
@@ -91,7 +101,10 @@ impl StatelessClients {
 
     /// Closes the link and waits until the server has ended.
     pub(super) async fn close(&self) {
-        if let Some(connection) = self.connection.lock().await.take() {
+        self.close_requested.set();
+        self.connecting.ended().await;
+        let connection = self.current().take();
+        if let Some(connection) = connection {
             connection.end();
             connection.ended().await;
         }
@@ -175,18 +188,39 @@ impl StatelessClients {
         }
     }
 
+    /// Returns the link. Requests that need it while it is being opened wait for the same attempt.
     async fn connection(self: &Arc<Self>) -> Result<Arc<SharedConnection>, HttpError> {
-        let mut current = self.connection.lock().await;
-        if let Some(connection) = current.as_ref().filter(|connection| !connection.is_over()) {
-            return Ok(Arc::clone(connection));
+        if let Some(connection) = self.open_connection() {
+            return Ok(connection);
         }
-        let link = self.connector.connect().await;
-        let link =
-            link.map_err(|error| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()))?;
+        let clients = Arc::clone(self);
+        let outcome = self.connecting.join_or_start(|| async move { clients.connect().await }).await;
+        let outcome = outcome.unwrap_or_else(|| Err("the connection attempt failed".into()));
+        outcome
+            .map_err(|reason| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, String::from(&*reason)))
+    }
+
+    async fn connect(&self) -> Result<Arc<SharedConnection>, Arc<str>> {
+        // An attempt may have ended after the caller looked for the link.
+        if let Some(connection) = self.open_connection() {
+            return Ok(connection);
+        }
+        let link = tokio::select! {
+            link = self.connector.connect() => link.map_err(|error| Arc::from(error.to_string()))?,
+            () = self.close_requested.wait() => return Err("the listener is closing".into()),
+        };
         let connection = SharedConnection::start(self.processor_factory.clone(), link);
         tokio::spawn(close_when_idle(Arc::downgrade(&connection), self.idle_timeout));
-        *current = Some(Arc::clone(&connection));
+        *self.current() = Some(Arc::clone(&connection));
         Ok(connection)
+    }
+
+    fn open_connection(&self) -> Option<Arc<SharedConnection>> {
+        self.current().as_ref().filter(|connection| !connection.is_over()).cloned()
+    }
+
+    fn current(&self) -> MutexGuard<'_, Option<Arc<SharedConnection>>> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Access tokens by OAuth 2.0 client credentials (RFC 6749, 4.4).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
@@ -9,12 +9,15 @@ use portion_openapi::percent;
 use portion_policy::upstream::UpstreamTarget;
 use serde_json::Value;
 use thiserror::Error;
-use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use super::headers::USER_AGENT_TEXT;
 use crate::http::{body, encoding};
+use crate::shared_attempt::SharedAttempt;
 use crate::upstream::http::{HttpClient, display_uri};
 
+/// Timeout of a request for a token.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 /// Largest response of a token endpoint, in bytes.
 const MAX_TOKEN_RESPONSE_BYTES: usize = 64 << 10;
 /// A token is renewed this long before it expires, or after nine tenths of its lifetime.
@@ -40,7 +43,7 @@ pub struct ClientCredentials {
 }
 
 /// Reason that there is no access token. It contains no credentials.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 pub(super) enum TokenError {
     #[error("no access token: {0}")]
     NoResponse(String),
@@ -55,7 +58,8 @@ pub(super) enum TokenError {
 /// Keeps a token until it expires.
 pub(super) struct TokenSource {
     credentials: ClientCredentials,
-    state: Mutex<TokenState>,
+    state: Arc<Mutex<TokenState>>,
+    requesting: SharedAttempt<Result<AccessToken, TokenError>>,
 }
 
 #[derive(Default)]
@@ -86,16 +90,15 @@ impl AccessToken {
 
 impl TokenSource {
     pub(super) fn new(credentials: ClientCredentials) -> Self {
-        Self { credentials, state: Mutex::default() }
+        Self { credentials, state: Arc::default(), requesting: SharedAttempt::default() }
     }
 
-    /// Returns the token; requests a new one if there is none, or it expires soon.
+    /// Returns the token; requests a new one if there is none, or it expires soon. Concurrent calls share one request.
     pub(super) async fn token(&self, client: &HttpClient) -> Result<AccessToken, TokenError> {
-        // Held while a token is requested: concurrent calls need only one.
-        let mut state = self.state.lock().await;
-        match state.current.as_ref().filter(|token| token.is_current()) {
-            Some(token) => Ok(token.clone()),
-            None => self.request(&mut state, client).await,
+        let token = lock(&self.state).current_token();
+        match token {
+            Some(token) => Ok(token),
+            None => self.request(client).await,
         }
     }
 
@@ -107,29 +110,60 @@ impl TokenSource {
         rejected: &AccessToken,
         is_certain: bool,
     ) -> Result<Option<AccessToken>, TokenError> {
-        let mut state = self.state.lock().await;
-        let is_other = |token: &&AccessToken| token.text != rejected.text && token.is_current();
-        if let Some(token) = state.current.as_ref().filter(is_other) {
-            return Ok(Some(token.clone()));
-        }
-        if !is_certain {
-            if state.forbidden_at.is_some_and(|at| at.elapsed() < FORBIDDEN_PAUSE) {
-                return Ok(None);
+        {
+            let mut state = lock(&self.state);
+            if let Some(token) = state.current_token().filter(|token| token.text != rejected.text) {
+                return Ok(Some(token));
             }
-            state.forbidden_at = Some(Instant::now());
+            if !is_certain {
+                if state.forbidden_at.is_some_and(|at| at.elapsed() < FORBIDDEN_PAUSE) {
+                    return Ok(None);
+                }
+                state.forbidden_at = Some(Instant::now());
+            }
+            state.current = None;
         }
-        self.request(&mut state, client).await.map(Some)
+        self.request(client).await.map(Some)
     }
 
-    async fn request(&self, state: &mut TokenState, client: &HttpClient) -> Result<AccessToken, TokenError> {
-        state.current = None;
-        let token = self.credentials.request(client).await?;
-        state.current = Some(token.clone());
-        Ok(token)
+    async fn request(&self, client: &HttpClient) -> Result<AccessToken, TokenError> {
+        let request = || {
+            let (credentials, client, state) =
+                (self.credentials.clone(), client.clone(), Arc::clone(&self.state));
+            async move {
+                // Another request may have ended after the caller looked for the token.
+                let token = lock(&state).current_token();
+                if let Some(token) = token {
+                    return Ok(token);
+                }
+                let token = credentials.request_within(TOKEN_TIMEOUT, &client).await?;
+                lock(&state).current = Some(token.clone());
+                Ok(token)
+            }
+        };
+        let failed = || TokenError::NoResponse("the request for it failed".to_owned());
+        self.requesting.join_or_start(request).await.unwrap_or_else(|| Err(failed()))
     }
 }
 
+impl TokenState {
+    fn current_token(&self) -> Option<AccessToken> {
+        self.current.clone().filter(AccessToken::is_current)
+    }
+}
+
+fn lock(state: &Mutex<TokenState>) -> MutexGuard<'_, TokenState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl ClientCredentials {
+    async fn request_within(&self, limit: Duration, client: &HttpClient) -> Result<AccessToken, TokenError> {
+        timeout(limit, self.request(client)).await.unwrap_or_else(|_| {
+            let url = display_uri(self.token_url.url());
+            Err(TokenError::NoResponse(format!("{url} sent no response within {} s", limit.as_secs())))
+        })
+    }
+
     async fn request(&self, client: &HttpClient) -> Result<AccessToken, TokenError> {
         let url = display_uri(self.token_url.url());
         let failed = |error: &dyn std::fmt::Display| TokenError::NoResponse(format!("{url}: {error}"));
@@ -189,9 +223,54 @@ fn is_header_text(token: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::sync::mpsc;
+    use std::task::Poll;
+    use std::thread;
+
+    use portion_policy::upstream::UpstreamTarget;
     use serde_json::json;
 
-    use super::{MAX_LIFETIME, RENEWAL_MARGIN, lifetime};
+    use super::{
+        ClientCredentials, HttpClient, MAX_LIFETIME, RENEWAL_MARGIN, TokenError, TokenSource, lifetime,
+    };
+
+    #[tokio::test]
+    async fn calls_that_wait_share_a_request_that_fails() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/token", listener.local_addr().expect("an address"));
+        let (count, (release, released)) = (Arc::new(AtomicUsize::new(0)), mpsc::channel::<()>());
+        let counted = Arc::clone(&count);
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                counted.fetch_add(1, Relaxed);
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = released.recv();
+                let _ = stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n");
+            }
+        });
+        let source = TokenSource::new(ClientCredentials {
+            token_url: UpstreamTarget::new(&url).expect("a URL"),
+            client_id: "id".into(),
+            client_secret: "secret".into(),
+            scope: None,
+        });
+        let client = HttpClient::new(false).expect("no TLS");
+        let mut calls: Vec<_> = (0..5).map(|_| Box::pin(source.token(&client))).collect();
+        for call in &mut calls {
+            let polled = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await;
+            assert!(polled.is_pending());
+        }
+        drop(release);
+        for call in calls {
+            assert!(matches!(call.await, Err(TokenError::Refused { .. })));
+        }
+        assert_eq!(count.load(Relaxed), 1);
+    }
 
     #[test]
     fn lifetimes_are_read() {
