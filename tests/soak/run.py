@@ -28,6 +28,10 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+
+from harness.ports import free_port  # noqa: E402
+
 ACCEPT = "application/json, text/event-stream"
 
 
@@ -142,12 +146,6 @@ def figures(pid, admin):
     return {"rss": status(pid, "VmRSS"), "bytes": store["bytes"] / 2**20, "snapshots": store["snapshots"],
             "principals": store["principals"], "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
             "threads": len(threads), "children": children}
-
-
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
 
 
 def start(options, folder):
