@@ -14,7 +14,7 @@ use crate::call::Caller;
 /// Cursors kept for each scope.
 const CURSORS_PER_SCOPE: usize = 64;
 /// Scopes with recorded cursors.
-const MAX_SCOPES: usize = 1_024;
+const MAX_SCOPES: usize = 256;
 /// Edits that a mistyped cursor may have.
 const MAX_EDITS: usize = 2;
 

@@ -96,8 +96,9 @@ fn prepare(path: &Path, max_bytes: u64) -> Result<Connection, StoreError> {
     set("journal_size_limit", 4 << 20)?;
     let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
     set("max_page_count", (i64::try_from(max_bytes).unwrap_or(i64::MAX) / page.max(1)).max(MIN_PAGES))?;
-    // In KiB: cache held by the connection.
-    connection.pragma_update(None, "cache_size", -4_096)?;
+    // In KiB. Records are appended, so few pages are used again; a larger cache fills up over thousands of requests and
+    // only takes memory.
+    connection.pragma_update(None, "cache_size", -512)?;
     migrate(&mut connection)?;
     Ok(connection)
 }
