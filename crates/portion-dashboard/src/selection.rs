@@ -29,7 +29,7 @@ pub(crate) struct Selection {
 }
 
 /// Code of the errors of upstreams in records.
-const UPSTREAM_ERROR: &str = "upstream";
+pub(crate) const UPSTREAM_ERROR: &str = "upstream";
 
 /// Requests, the newest first.
 pub(crate) struct Page {

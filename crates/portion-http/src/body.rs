@@ -26,6 +26,9 @@ const STREAM_DETECTION: Duration = Duration::from_secs(10);
 /// Any error of a service or of its body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
+/// The next frame of a body, once it is there.
+pub(crate) type PollFrame = Poll<Option<Result<Frame<Bytes>, BoxError>>>;
+
 /// Body of a response.
 pub type Body = UnsyncBoxBody<Bytes, BoxError>;
 
@@ -136,10 +139,7 @@ impl HttpBody for PrefixedBody {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> PollFrame {
         match self.start.take() {
             Some(start) => Poll::Ready(Some(Ok(Frame::data(start)))),
             None => Pin::new(&mut self.rest).poll_frame(cx),

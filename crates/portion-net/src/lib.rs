@@ -4,6 +4,8 @@
 //! - [`accept_encoding`]: requests only the codings that can be decoded
 //! - [`forwarding`]: requests that must not reach a server with the operator's credentials
 //! - [`link_header`]: the URL of the next page
+//! - `guarded_body` (feature `io`): ties a permit to the body of a message
+//! - `timed_io` (feature `io`): ends connections whose clients do not read
 //! - `tls` (feature `tls`): configures TLS with the system's root certificates
 //!
 //! ```
@@ -20,7 +22,11 @@
 
 pub mod accept_encoding;
 pub mod forwarding;
+#[cfg(feature = "io")]
+pub mod guarded_body;
 pub mod hop_by_hop;
 pub mod link_header;
+#[cfg(feature = "io")]
+pub mod timed_io;
 #[cfg(feature = "tls")]
 pub mod tls;

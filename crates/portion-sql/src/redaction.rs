@@ -57,7 +57,7 @@ fn path_ends_with(field: &str, column: &str) -> bool {
     field.strip_suffix(column).is_some_and(|around| around.is_empty() || around.ends_with('.'))
 }
 
-/// What the values of a column show of redaction.
+/// Signs of redaction in the values of a column.
 struct RedactionSigns {
     has_placeholder: bool,
     lacks_values: bool,

@@ -94,7 +94,7 @@ struct OpenObject {
     is_pair_searched: bool,
 }
 
-/// What a key says about its member.
+/// Result of matching a key against the rules.
 #[derive(Clone, Copy)]
 struct KeyMatch {
     verdict: NameMatch,

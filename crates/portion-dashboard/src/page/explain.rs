@@ -3,6 +3,8 @@
 use portion_core::error_code::ErrorCode;
 use portion_core::event::Outcome;
 
+use crate::selection::UPSTREAM_ERROR;
+
 /// Explains an outcome.
 pub(super) fn outcome(name: &str) -> &'static str {
     match Outcome::from_name(name) {
@@ -49,7 +51,7 @@ pub(super) fn step(name: &str) -> &'static str {
 pub(super) fn error(code: &str) -> String {
     match ErrorCode::from_name(code) {
         Some(code) => format!("Cause: {}.", code.info().cause.replace('`', "")),
-        None if code == "upstream" => "Upstream error, passed on.".into(),
+        None if code == UPSTREAM_ERROR => "Upstream error, passed on.".into(),
         None => "See the message that the model was sent.".into(),
     }
 }

@@ -12,7 +12,7 @@ use super::term::{self, term};
 use super::{Failure, PageRequest, display_name, endpoint_link, notice};
 use crate::answer::Answer;
 use crate::range::Range;
-use crate::selection::Selection;
+use crate::selection::{Selection, UPSTREAM_ERROR};
 
 pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     let PageRequest { reader, selection, .. } = request;
@@ -72,7 +72,7 @@ fn form(selection: &Selection) -> Markup {
                 input name="error" value=[selection.error.as_deref()] placeholder="any" list="codes";
             }
             datalist id="codes" {
-                option value="upstream" {}
+                option value=(UPSTREAM_ERROR) {}
                 @for code in ErrorCode::all() { option value=(code.name()) {} }
             }
             button { "Filter" }

@@ -9,7 +9,7 @@ use super::format::{dollars, duration, percent, plural, share_or_dash, short};
 use super::term::term;
 use maud::{Markup, html};
 
-/// What else decides on the key statistics.
+/// Facts beside the traffic that the key statistics show.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SummaryContext {
     /// Price of a million input tokens, in US dollars.

@@ -1,17 +1,10 @@
 //! Closes connections on which no request is in progress, and limits the requests of all connections.
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_body_util::BodyExt as _;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::{Instant, sleep_until};
-
-use crate::body::{Body, BoxError};
 
 /// Requests in progress on a connection.
 #[derive(Clone)]
@@ -28,16 +21,10 @@ struct State {
     idle_since: Instant,
 }
 
-/// A request in progress, until its response has ended.
+/// A request in progress. It ends when this is dropped, with the body of its response.
 pub(super) struct ActiveRequest {
     activity: ConnectionActivity,
     _permit: OwnedSemaphorePermit,
-}
-
-/// A body that holds a request until it has ended.
-struct GuardedBody {
-    inner: Body,
-    _request: ActiveRequest,
 }
 
 impl ConnectionActivity {
@@ -84,33 +71,6 @@ impl Drop for ActiveRequest {
             state.idle_since = Instant::now();
             self.activity.0.idle.notify_one();
         }
-    }
-}
-
-impl ActiveRequest {
-    /// Returns the body of the response, which ends the request.
-    pub(super) fn guard(self, body: Body) -> Body {
-        GuardedBody { inner: body, _request: self }.boxed_unsync()
-    }
-}
-
-impl HttpBody for GuardedBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Pin::new(&mut self.inner).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
     }
 }
 

@@ -9,7 +9,6 @@
 
 mod activity;
 mod client;
-mod connection_io;
 mod forwarded;
 mod request_body;
 mod server;

@@ -9,11 +9,11 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::{Body as HttpBody, SizeHint};
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::body::BoxError;
+use crate::body::{BoxError, PollFrame};
 
 /// Longest wait for the next bytes of a body.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -104,10 +104,7 @@ where
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> PollFrame {
         let this = &mut *self;
         if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) {
             this.waited += this.waiting_since.take().map(|since| since.elapsed()).unwrap_or_default();

@@ -10,12 +10,15 @@ use std::time::Duration;
 
 use http::header::{COOKIE, HeaderMap, HeaderValue};
 use http::{Request, Response};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use portion_net::guarded_body::GuardedBody;
+use portion_net::timed_io::TimedIo;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -23,7 +26,6 @@ use tower_service::Service;
 
 use super::activity::ConnectionActivity;
 use super::client::{busy_response, draining_response};
-use super::connection_io::ConnectionIo;
 use super::forwarded::ClientAddress;
 use super::stream_stall::{self, StreamExecutor};
 use super::upgrade::{self, ConnectionPermit};
@@ -110,7 +112,7 @@ pub async fn serve<S>(
             address: ClientAddress(peer.ip()),
             permit: permit.clone(),
         };
-        let stream = ConnectionIo::new(TokioIo::new(stream), limits.write_timeout);
+        let stream = TimedIo::new(TokioIo::new(stream), limits.write_timeout);
         let connection = builder(limits)
             .serve_connection_with_upgrades(stream, TowerToHyperService::new(limited))
             .into_owned();
@@ -147,7 +149,7 @@ async fn reject_while_draining(listener: TcpListener, limits: ServerLimits, perm
         };
         tokio::spawn(async move {
             let service = service_fn(|_| ready(Ok::<_, Infallible>(draining_response())));
-            let stream = ConnectionIo::new(TokioIo::new(stream), limits.write_timeout);
+            let stream = TimedIo::new(TokioIo::new(stream), limits.write_timeout);
             let builder = builder(limits);
             let connection = builder.serve_connection(stream, service);
             // A client that breaks off is no error here.
@@ -198,7 +200,9 @@ where
         let active = self.activity.begin(permit);
         let response = self.inner.call(request);
         Box::pin(async move {
-            response.await.map(|response| response.map(|body| active.guard(stream_stall::paced(body))))
+            response.await.map(|response| {
+                response.map(|body| GuardedBody::new(stream_stall::paced(body), active).boxed_unsync())
+            })
         })
     }
 }

@@ -15,7 +15,7 @@ use http_body_util::BodyExt as _;
 use hyper::rt::Executor;
 use tokio::time::{Instant, sleep_until};
 
-use crate::body::{Body, BoxError};
+use crate::body::{Body, BoxError, PollFrame};
 
 /// Largest part of a body that is handed over at once: a client that reads this much in each time limit is not ended.
 const MAX_PART_BYTES: usize = 16 << 10;
@@ -89,10 +89,7 @@ impl HttpBody for PacedBody {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> PollFrame {
         *self.progress.state() = None;
         if self.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {

@@ -1,13 +1,10 @@
 //! HTTP bodies: built, streamed, or read as a whole within a limit.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use bytes::Bytes;
 use futures_util::Stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::{Body as HttpBody, Frame};
 use thiserror::Error;
 
 /// Body of a request or response.
@@ -43,37 +40,6 @@ pub fn empty() -> Body {
 pub fn from_stream(bytes: impl Stream<Item = Result<Bytes, TruncatedBody>> + Send + 'static) -> Body {
     use futures_util::StreamExt as _;
     StreamBody::new(bytes.map(|bytes| bytes.map(Frame::data))).boxed_unsync()
-}
-
-/// Ties `guard` to a body: it is dropped together with the body.
-pub fn with_guard<T: Send + Unpin + 'static>(body: Body, guard: T) -> Body {
-    GuardedBody { body, _guard: guard }.boxed_unsync()
-}
-
-/// A body and a guard that is dropped with it.
-struct GuardedBody<T> {
-    body: Body,
-    _guard: T,
-}
-
-impl<T: Unpin> HttpBody for GuardedBody<T> {
-    type Data = Bytes;
-    type Error = TruncatedBody;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, TruncatedBody>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// Returns a body that forwards a received body.

@@ -95,11 +95,15 @@ impl PageBuilder<'_> {
             if filled.served_count > 0 {
                 text.push(if self.rows.list.layout == Layout::Lines { '\n' } else { ',' });
             }
+            if let Some(key) = item.key {
+                text.push_str(key.slice(self.rows.text));
+                text.push(':');
+            }
             let hopeless = cannot_fit(&item, how, &left);
             let elided = if hopeless {
                 0
             } else {
-                self.write_item(&item, how, columns.as_deref(), &mut text, &mut filled.omitted_fields)
+                self.write_value(&item, how, columns.as_deref(), &mut text, &mut filled.omitted_fields)
             };
             if hopeless || !left.spend(&text) {
                 return filled;
@@ -110,22 +114,6 @@ impl PageBuilder<'_> {
         }
         filled.is_complete = true;
         filled
-    }
-
-    /// Writes one item and returns the number of strings shortened in it.
-    fn write_item(
-        &self,
-        item: &ListItem,
-        how: &RowFormat,
-        columns: Option<&[usize]>,
-        out: &mut String,
-        left_out: &mut OmittedFields,
-    ) -> usize {
-        if let Some(key) = item.key {
-            out.push_str(key.slice(self.rows.text));
-            out.push(':');
-        }
-        self.write_value(item, how, columns, out, left_out)
     }
 
     /// Writes the value of one item and returns the number of strings shortened in it.

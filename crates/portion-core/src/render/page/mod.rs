@@ -32,23 +32,11 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
     };
     let is_sample = spot.is_sample() && list.len() > SAMPLE_ROWS;
     let sizes = page_sizes(spot, list, from);
-    let PageSizes { page_size: size, available_count: there, .. } = sizes;
-    let wanted = if is_sample { SAMPLE_ROWS.min(there) } else { sizes.wanted_count };
+    let wanted = if is_sample { SAMPLE_ROWS.min(sizes.available_count) } else { sizes.wanted_count };
     let room = &if is_sample { room.with_max_tokens(spot.policy.reply_target / SAMPLE_SHARE) } else { *room };
     let noise =
         spot.strip_rule().map(|strip| NoiseFields::in_list(strip, rows.text, list)).unwrap_or_default();
-    let (must_hold, of) = required_count(spot, size, there);
-    let page = PageBuilder {
-        target: spot,
-        rows,
-        first_item: from,
-        wanted_count: wanted,
-        page_size: size,
-        must_hold_all: must_hold,
-        fixed_count: of,
-        is_sample,
-        noise,
-    };
+    let page = PageBuilder { wanted_count: wanted, is_sample, noise, ..new_page(spot, rows, from, &sizes) };
     if let Some((filled, how)) = page.try_table(room) {
         return page.finish(filled, &how, room);
     }
@@ -81,23 +69,10 @@ pub(super) fn render_whole_records(
 ) -> Option<Rendering> {
     let PartOffset::Item(from) = spot.start else { return None };
     let (rows, from) = (rows(spot, list), from as usize);
-    let PageSizes { page_size: size, wanted_count: wanted, available_count: there } =
-        page_sizes(spot, list, from);
-    let (must_hold, of) = required_count(spot, size, there);
-    let page = PageBuilder {
-        target: spot,
-        rows,
-        first_item: from,
-        wanted_count: wanted,
-        page_size: size,
-        must_hold_all: must_hold,
-        fixed_count: of,
-        is_sample: false,
-        noise: NoiseFields::default(),
-    };
+    let page = new_page(spot, rows, from, &page_sizes(spot, list, from));
     let mut how = RowFormat { is_minified: true, allows_fewer: true, ..RowFormat::default() };
     let filled = page.fill_wrapper(list_wrapper::render_with_all_members(rows, room)?, &how, room);
-    if filled.served_count == 0 && wanted > 0 {
+    if filled.served_count == 0 && page.wanted_count > 0 {
         return None;
     }
     if !filled.is_complete {
@@ -109,6 +84,28 @@ pub(super) fn render_whole_records(
 fn rows<'a>(spot: &'a RenderTarget<'_>, list: &'a List) -> OrderedList<'a> {
     let order = spot.order.map(|order| &order.item_indices);
     OrderedList { text: &spot.subject.text, list, order }
+}
+
+/// Returns a page that begins at an item, with nothing stripped from its records.
+fn new_page<'a>(
+    spot: &'a RenderTarget<'a>,
+    rows: OrderedList<'a>,
+    from: usize,
+    sizes: &PageSizes,
+) -> PageBuilder<'a> {
+    let &PageSizes { page_size, wanted_count, available_count } = sizes;
+    let (must_hold_all, fixed_count) = required_count(spot, page_size, available_count);
+    PageBuilder {
+        target: spot,
+        rows,
+        first_item: from,
+        wanted_count,
+        page_size,
+        must_hold_all,
+        fixed_count,
+        is_sample: false,
+        noise: NoiseFields::default(),
+    }
 }
 
 /// Item counts of a page.

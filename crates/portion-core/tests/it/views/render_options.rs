@@ -1,14 +1,15 @@
 //! An operator's render options in combination with requests.
 
-use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{FillStrategy, NamedSection, OrderStrategy, Policy, RenderOptions, StripRule};
+use portion_core::render::FirstReply;
 use portion_core::render::rank;
-use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
 use serde_json::Value;
+
+use super::reply;
 
 /// Returns the content and the notice, or the code and message of the error.
 fn shown(text: &str, manner: &RenderOptions, controls: &[(&str, &str)]) -> (String, Value) {
@@ -28,24 +29,11 @@ fn shown(text: &str, manner: &RenderOptions, controls: &[(&str, &str)]) -> (Stri
     for (name, json) in controls {
         assert_eq!(request.set_control(name, json, &policy), Ok(true));
     }
-    let counter = Tokenizer::Chars4.counter();
     let asked = match resolve(&snapshot, None, &request, &policy) {
-        Ok(asked) => rank(&snapshot, asked, &policy, counter),
+        Ok(asked) => rank(&snapshot, asked, &policy, Tokenizer::Chars4.counter()),
         Err(error) => return (format!("{}: {error}; {}", error.code(), error.advice()), Value::Null),
     };
-    let mint = |position: Position| {
-        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
-        Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
-    };
-    let cx = Context {
-        policy: &policy,
-        counter,
-        mint_cursor: &mint,
-        read_call: "portion_read".into(),
-        query_tool: None,
-        read_uri: None,
-    };
-    match first_reply(&snapshot, &asked, &cx) {
+    match reply(&snapshot, &asked, &policy) {
         FirstReply::Untouched { .. } => (text.to_owned(), Value::Null),
         FirstReply::Portion(portion) => {
             let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");

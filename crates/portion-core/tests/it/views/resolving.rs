@@ -1,12 +1,13 @@
 //! Requests resolved against payloads: the content served, or the error.
 
-use portion_core::cursor::{CursorTarget, Keyring, PartOffset, Position, Scope};
+use portion_core::cursor::{PartOffset, Position};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{Context, FirstReply, first_reply};
+use portion_core::render::FirstReply;
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, ResolvedRequest, ViewError, resolve};
-use portion_tokens::Tokenizer;
+
+use super::reply;
 
 fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String), ViewError> {
     let policy = Policy::default();
@@ -18,21 +19,7 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String
         request.set_control(name, json, &policy)?;
     }
     let asked = resolve(&snapshot, None, &request, &policy)?;
-    let keyring = Keyring::new(&[0; 32]);
-    let mint = |position| {
-        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
-        Some(keyring.sign(&pointer, &Scope::from_principal("")))
-    };
-    let counter = Tokenizer::Chars4.counter();
-    let cx = Context {
-        policy: &policy,
-        counter,
-        mint_cursor: &mint,
-        read_call: "portion_read".into(),
-        query_tool: None,
-        read_uri: None,
-    };
-    let shown = match first_reply(&snapshot, &asked, &cx) {
+    let shown = match reply(&snapshot, &asked, &policy) {
         FirstReply::Untouched { .. } => text.to_owned(),
         FirstReply::Portion(portion) => portion.pieces().iter().map(|piece| piece.body.as_str()).collect(),
     };

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use tokio::time::{Sleep, sleep};
+use portion_net::timed_io::TimedIo;
 
 use super::activity::ConnectionActivity;
 use crate::mcp::error_code::{INVALID_REQUEST, json_rpc_error};
@@ -24,12 +24,9 @@ pub(super) struct ResponsePending(Arc<AtomicBool>);
 
 /// Byte stream of a connection.
 pub(super) struct ConnectionIo<S> {
-    stream: S,
+    stream: TimedIo<S>,
     response_pending: ResponsePending,
     activity: ConnectionActivity,
-    write_timeout: Duration,
-    /// Set while a write is pending.
-    write_timer: Option<Pin<Box<Sleep>>>,
     /// Bytes written in place of an error response of hyper.
     replacement: Vec<u8>,
     replacement_written: usize,
@@ -65,29 +62,12 @@ impl<S: Write + Unpin> ConnectionIo<S> {
         write_timeout: Duration,
     ) -> Self {
         Self {
-            stream,
+            stream: TimedIo::new(stream, write_timeout),
             response_pending: response_pending.clone(),
             activity: activity.clone(),
-            write_timeout,
-            write_timer: None,
             replacement: Vec::new(),
             replacement_written: 0,
         }
-    }
-
-    /// Returns the result of a write, or an error if writes have been pending for too long.
-    fn poll_timed(
-        &mut self,
-        cx: &mut Context<'_>,
-        written: Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
-        if written.is_ready() {
-            self.write_timer = None;
-            return written;
-        }
-        let timeout = self.write_timeout;
-        ready!(self.write_timer.get_or_insert_with(|| Box::pin(sleep(timeout))).as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Writes the replacement of these bytes; returns false if they need none.
@@ -100,8 +80,7 @@ impl<S: Write + Unpin> ConnectionIo<S> {
         }
         while self.replacement_written < self.replacement.len() {
             let rest = &self.replacement[self.replacement_written..];
-            let written = Pin::new(&mut self.stream).poll_write(cx, rest);
-            let written = ready!(self.poll_timed(cx, written))?;
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -129,8 +108,7 @@ impl<S: Write + Unpin> Write for ConnectionIo<S> {
         if ready!(self.poll_replacement(cx, buf))? {
             return Poll::Ready(Ok(buf.len()));
         }
-        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        let written = ready!(self.poll_timed(cx, written))?;
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
         self.activity.on_write();
         Poll::Ready(Ok(written))
     }
@@ -144,8 +122,7 @@ impl<S: Write + Unpin> Write for ConnectionIo<S> {
         if ready!(self.poll_replacement(cx, first))? {
             return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
         }
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        let written = ready!(self.poll_timed(cx, written))?;
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
         self.activity.on_write();
         Poll::Ready(Ok(written))
     }

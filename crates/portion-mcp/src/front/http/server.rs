@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, CONTENT_ENCODING, HeaderValue};
 use hyper::server::conn::http1;
@@ -15,6 +16,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use portion_auth::{Authenticator, Identity};
 use portion_gateway::principal::PrincipalResolver;
+use portion_net::guarded_body::GuardedBody;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
@@ -28,7 +30,7 @@ use super::request_body::{self, BodyBudget, BodyReservation};
 use super::request_checks::{PostKind, body_error_response, check_head, parse_post};
 use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
-use crate::http::body::{self, Body};
+use crate::http::body::Body;
 use crate::mcp::error_code::{INVALID_REQUEST, SERVER_BUSY, json_rpc_error};
 use crate::one_shot_flag::OneShotFlag;
 
@@ -177,7 +179,9 @@ impl HttpServer {
                 if self.draining.is_set() {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
-                Ok::<_, Infallible>(response.map(|body| body::with_guard(body, response_guard)))
+                Ok::<_, Infallible>(
+                    response.map(|body| GuardedBody::new(body, response_guard).boxed_unsync()),
+                )
             }
         });
         let stream = TokioIo::new(stream);
@@ -274,7 +278,7 @@ impl HttpServer {
                 HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message).retry_after(RETRY_AFTER_SECONDS).into()
             }
         };
-        response.map(|body| body::with_guard(body, active_request))
+        response.map(|body| GuardedBody::new(body, active_request).boxed_unsync())
     }
 
     /// Returns the backend of a path.
@@ -385,7 +389,7 @@ mod tests {
 
     impl Backend for Named {
         fn handle(&self, _: InboundRequest) -> ResponseFuture<'_> {
-            let mut response = Response::new(body::empty());
+            let mut response = Response::new(crate::http::body::empty());
             response.headers_mut().insert("x-name", HeaderValue::from_static(self.0));
             Box::pin(ready(response))
         }

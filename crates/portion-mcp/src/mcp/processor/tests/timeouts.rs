@@ -37,6 +37,15 @@ impl Timed {
         Self { processor, now }
     }
 
+    /// Creates a processor that holds a call until it has the list of tools.
+    fn with_held_call() -> Self {
+        let timed = Self::new();
+        server(&timed.processor, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+        let sent = client(&timed.processor, HELD_CALL);
+        assert!(sent[0].contains("tools/list"), "the call waits for the list of tools");
+        timed
+    }
+
     /// Returns the outgoing messages once these seconds have passed.
     fn after(&self, seconds: u64) -> Vec<String> {
         let now = {
@@ -48,6 +57,8 @@ impl Timed {
     }
 }
 
+const HELD_CALL: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"new","arguments":{"limit":2}}}"#;
 const CALL: &str =
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"free","arguments":{}}}"#;
 const CANCELLED: &str = r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no response within requestTimeout"}}"#;
@@ -152,11 +163,7 @@ fn timers_pause_while_the_client_is_asked() {
 
 #[test]
 fn a_call_that_was_never_sent_is_not_cancelled() {
-    let timed = Timed::new();
-    server(&timed.processor, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
-    let held =
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"new","arguments":{"limit":2}}}"#;
-    assert!(client(&timed.processor, held)[0].contains("tools/list"), "it waits for the list of tools");
+    let timed = Timed::with_held_call();
     let out = timed.after(600);
     assert!(out.len() == 1 && out[0].contains("was not sent"), "{out:?}");
 }
@@ -173,13 +180,9 @@ fn the_timeout_future_notices_later_requests() {
 
 #[test]
 fn calls_do_not_wait_forever_for_the_list_of_tools() {
-    let timed = Timed::new();
-    server(&timed.processor, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
-    let held =
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"new","arguments":{"limit":2}}}"#;
-    assert!(client(&timed.processor, held)[0].contains("tools/list"), "it waits for the list of tools");
+    let timed = Timed::with_held_call();
     assert_eq!(timed.after(30), [""; 0]);
     let released = run(timed.processor.next_timeout());
-    assert_eq!(sent(released), [format!("> {held}")]);
+    assert_eq!(sent(released), [format!("> {HELD_CALL}")]);
     assert_eq!((timed.processor.pending_count(), timed.processor.has_held_messages()), (1, false));
 }

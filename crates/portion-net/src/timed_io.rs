@@ -8,16 +8,18 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Sleep, sleep};
 
-/// Byte stream with a time limit for each write.
-pub(super) struct ConnectionIo<S> {
+/// Byte stream with a time limit for each write. Reads, flushes and the shutdown have none.
+#[derive(Debug)]
+pub struct TimedIo<S> {
     stream: S,
     write_timeout: Duration,
     /// Set while a write is pending.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> ConnectionIo<S> {
-    pub(super) fn new(stream: S, write_timeout: Duration) -> Self {
+impl<S> TimedIo<S> {
+    /// Wraps a stream. A write that is pending for `write_timeout` ends in [`io::ErrorKind::TimedOut`].
+    pub fn new(stream: S, write_timeout: Duration) -> Self {
         Self { stream, write_timeout, timer: None }
     }
 
@@ -37,7 +39,7 @@ impl<S> ConnectionIo<S> {
     }
 }
 
-impl<S: Read + Unpin> Read for ConnectionIo<S> {
+impl<S: Read + Unpin> Read for TimedIo<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -47,7 +49,7 @@ impl<S: Read + Unpin> Read for ConnectionIo<S> {
     }
 }
 
-impl<S: Write + Unpin> Write for ConnectionIo<S> {
+impl<S: Write + Unpin> Write for TimedIo<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.poll_timed(cx, written)
