@@ -549,6 +549,38 @@ def test_the_configuration_has_the_client(guarded):
         assert said in told.stdout + told.stderr
 
 
+@pytest.mark.parametrize("command", ["login", "wrap"])
+def test_a_login_by_url_uses_the_configuration(guarded, command):
+    client = {"client_id": "known", "token_endpoint_auth_method": "none", "scope": "mcp admin",
+              "grant_types": ["authorization_code", "refresh_token"]}
+    file = guarded.home / "portion.json"
+    options = ["--config", str(file)]
+
+    def log_in(port):
+        guarded.control(clients=[client | {"redirect_uris": [f"http://127.0.0.1:{port}/callback"]}])
+        login = {"clientId": "known", "scope": "mcp", "callbackPort": str(port)}
+        other = {"url": "http://127.0.0.1:1/mcp", "login": {"clientId": "other"}}
+        upstreams = {"other": other, "tracker": {"url": guarded.url, "login": login}}
+        file.write_text(json.dumps({"upstreams": upstreams}))
+        if command == "login":
+            guarded.log_in(*options)
+            return
+        with guarded.wrap(*options) as wire:
+            wire.send(request(0, "initialize", INITIALIZE))
+            follow(url_of(wire))
+            assert "result" in json.loads(wire.line())
+
+    on_a_free_port(log_in)
+    assert guarded.count("registrations") == 0 and guarded.stored()["client"]["client_id"] == "known"
+    assert guarded.control()["asked"][-1]["scopes"] == ["mcp"]
+    # an option comes first
+    with guarded.login(*options, "--scope", "admin") as process:
+        asked = parse_qs(urlsplit(next_url(process.stderr)).query)
+    assert (asked["client_id"], asked["scope"]) == (["known"], ["admin"])
+    file.write_text(json.dumps({"upstreams": {"tracker": {"url": guarded.url, "login": {"callbackPort": "many"}}}}))
+    assert "not a port" in guarded.run("login", guarded.url, *options, code=2).stderr
+
+
 def test_a_header_of_the_operator_comes_before_logins(guarded):
     guarded.log_in()
     with guarded.wrap("--header", "Authorization: Bearer wrong") as wire:

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use hyper::header::{AUTHORIZATION, HeaderValue};
-use portion_config::LoginConfig;
 use portion_config::reference::{ProcessEnvironment, expand};
 use portion_config::user_dirs;
+use portion_config::{Config, LoginConfig, ServerConfig};
 use portion_mcp::upstream::http::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
 use portion_oauth::{Challenge, OAuthSession, Secret, ServerUrl, SessionOptions, ShowLogin, TokenStore};
 use portion_policy::upstream::UpstreamTarget;
@@ -100,6 +100,19 @@ impl LoginArgs {
             }
         })
     }
+}
+
+/// Returns the choices that the configuration has for logins at the server with this URL.
+pub(crate) fn configured_login(config: &Config, url: &str) -> LoginConfig {
+    let Ok(server) = ServerUrl::parse(url) else { return LoginConfig::default() };
+    let logins = config.upstreams().iter().filter_map(|upstream| match &upstream.server {
+        ServerConfig::Url { url, login, .. } => {
+            Some((ServerUrl::parse(url).ok()?, LoginConfig::clone(login)))
+        }
+        ServerConfig::Command { .. } | ServerConfig::Rest(_) => None,
+    });
+    let mut of_server = logins.filter(|(url, _)| *url == server).map(|(_, login)| login);
+    of_server.find(|login| *login != LoginConfig::default()).unwrap_or_default()
 }
 
 /// Returns true if a variable is set to something other than nothing or 0.

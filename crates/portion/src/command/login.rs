@@ -1,15 +1,18 @@
 //! `portion login` and `portion logout`: tokens of remote servers.
 
+use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use portion_config::LoginConfig;
+use portion_config::{Config, LoginConfig, find};
 use portion_oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
 use serde_json::{Value, json};
 
 use super::CommandResult;
-use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, token_store};
+use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
+use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -17,7 +20,8 @@ Examples:
   portion login https://mcp.example.com/mcp --no-browser
   portion login --list
 
-portion wrap --url logs in by itself when the server asks for it. Tokens are stored in the state directory of the user.";
+portion wrap --url logs in by itself when the server asks for it. Tokens are stored in the state directory of the user. \
+Options come before the key login that the configuration has for a server with this URL.";
 
 /// Options of `portion login`.
 #[derive(Debug, Args)]
@@ -32,6 +36,8 @@ pub(crate) struct LoginOptions {
     /// Print the login, or the list, as JSON
     #[arg(long)]
     json: bool,
+    #[arg(long, value_name = "FILE", help = FILE_HELP)]
+    config: Option<PathBuf>,
     #[command(flatten)]
     login: LoginArgs,
 }
@@ -61,8 +67,9 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
         return Ok(ExitCode::SUCCESS);
     };
     let server = ServerUrl::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    let configured = login_config(options.config.as_deref(), url)?;
     let session_options =
-        options.login.resolve(&LoginConfig::default(), Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
+        options.login.resolve(&configured, Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
     let session = OAuthSession::new(server.clone(), store.clone(), session_options);
     runtime()?.block_on(session.log_in())?;
     if options.json {
@@ -88,6 +95,12 @@ pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
         anstream::eprintln!("portion: {}", describe_logout(&server, &outcome));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the choices of the configuration for logins at a server.
+fn login_config(named: Option<&Path>, url: &str) -> Result<LoginConfig, Box<dyn Error>> {
+    let (config, _) = Config::load(&find(named, Vec::new())?, 0)?;
+    Ok(configured_login(&config, url))
 }
 
 fn describe_logout(server: &ServerUrl, outcome: &LogoutOutcome) -> String {

@@ -95,6 +95,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let mut login = LoginConfig::default();
     let (name, server) = if let Some(server) = given {
+        if let Server::Remote(remote) = &server {
+            login = oauth::configured_login(&loaded.config, &remote.url);
+        }
         (options.server_name.clone().filter(|name| !name.is_empty()), server)
     } else {
         let (name, server) = configured_server(options, &loaded)?;

@@ -96,7 +96,7 @@ pub(super) static KEYS: &[Key] = &[
         name: "login",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Logins of portion wrap at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, scope: \
+        doc: "Logins of portion wrap and portion login at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, scope: \
               SCOPES, callbackPort: PORT}, all optional; options of the command come first (see [Logins](oauth.md))",
         ..SERVERS
     },
