@@ -3,6 +3,8 @@
 import json
 import shlex
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,19 @@ from harness.machine import Machine
 from harness.peer import Peer
 from harness.published import node
 from harness.reply import lawful
+
+
+COSTLY = """
+import json, sys
+described = "The tool finds the records of one kind by their names and dates. " * 40
+tools = [{"name": f"find_{n}", "description": described, "inputSchema": {"type": "object"}} for n in range(40)]
+server = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "costly", "version": "1"}}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        result = {"initialize": server, "tools/list": {"tools": tools}}.get(message["method"], {})
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
 
 
 @pytest.fixture
@@ -41,6 +56,22 @@ def findings(machine, *options, code=0):
     return {(one["check"], one["subject"]): one for one in found}
 
 
+def typed(machine, finding, code=0, **env):
+    """Runs the command of a finding in a shell."""
+    env = machine.env | {"PATH": f"{Path(PORTION).parent}:{machine.env['PATH']}"} | env
+    done = subprocess.run(["sh", "-c", finding["fix"]], cwd=machine.project, env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, (finding, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def mend(machine, finding, text):
+    """Does what a user does with a command that opens an editor."""
+    new = machine.folder / "new.txt"
+    new.write_text(text)
+    typed(machine, finding, EDITOR=f"cp {new}")
+
+
 def test_a_server_that_is_installed_is_well(machine):
     cursor(machine, fixture=entry(*FIXTURE))
     before = findings(machine)[("wrapped", "fixture (Cursor)")]
@@ -65,7 +96,7 @@ def test_what_does_not_start_is_an_error(machine):
     found = findings(machine, code=1)
     broken = found[("starts", "broken (Cursor)")]
     assert broken["level"] == "error" and "code 3" in broken["message"] and "no key" in broken["message"]
-    assert shlex.split(broken["fix"])[-1] == "echo no key >&2; exit 3"
+    assert broken["fix"] == "sh -c 'echo no key >&2; exit 3'" and "no key" in typed(machine, broken, code=3)
     gone = found[("wrapped", "gone (Cursor)")]
     assert gone["level"] == "error" and gone["fix"] == "portion install gone --client cursor"
     assert "${input:key}" in found[("starts", "asks (Cursor)")]["message"]
@@ -85,6 +116,8 @@ def test_a_file_that_the_client_wrote_again_is_noticed(machine):
     path.write_text('{\n"mcpServers": }')
     broken = findings(machine, "--no-start", code=1)[("client-file", str(path))]
     assert "line 2" in broken["message"]
+    mend(machine, broken, '{"mcpServers": {}}')
+    assert ("client-file", str(path)) not in findings(machine, "--no-start")
 
 
 def test_the_configuration_is_checked(machine):
@@ -93,10 +126,22 @@ def test_the_configuration_is_checked(machine):
     cursor(machine, fixture=entry(*FIXTURE))
     found = findings(machine)
     assert ("rule", "endpoints: list_*") not in found
-    assert found[("rule", "endpoints: lost_tool")]["level"] == "warning"
+    lost = found[("rule", "endpoints: lost_tool")]
+    assert lost["level"] == "warning" and lost["message"].startswith("portion.yaml:3:15: ")
+    assert "did you mean" not in lost["message"]
+    mend(machine, lost, "endpoints:\n  serch_bookings: {pageSize: 10}\nupstreams:\n  fixture:\n    command: [cat]\n"
+         "    endpoints:\n      list_*: {pageSize: 5}\n      nosuch_tool: {pageSize: 5}\n")
+    found = findings(machine)
+    assert ("rule", "endpoints: lost_tool") not in found
+    assert "did you mean search_bookings?" in found[("rule", "endpoints: serch_bookings")]["message"]
+    assert ("rule", "upstreams.fixture.endpoints: nosuch_tool") in found
+    assert ("rule", "upstreams.fixture.endpoints: list_*") not in found
     file.write_text("pageSise: 10\n")
     invalid = findings(machine, code=1)[("configuration", "configuration")]
     assert "portion.yaml:1:1" in invalid["message"] and invalid["fix"] == "portion config check"
+    assert "pageSise" in typed(machine, invalid, code=2)
+    refused = machine.portion("try", "--tool", "list_bookings", "--", *FIXTURE, code=2)
+    assert "portion.yaml:1:1" in refused and "ended" not in refused
 
 
 def test_oversized_results_are_listed(machine):
@@ -111,7 +156,30 @@ def test_oversized_results_are_listed(machine):
     assert "list_bookings" in machine.run(PORTION, *shlex.split(oversized["fix"])[1:])
     assert ("oversized", "get_small_booking") not in found
     (machine.folder / "telemetry.db").write_bytes(b"no database" * 1000)
-    assert findings(machine, "--no-start", code=1)[("records", telemetry)]["level"] == "error"
+    damaged = findings(machine, "--no-start", code=1)[("records", telemetry)]
+    assert damaged["level"] == "error"
+    typed(machine, damaged)
+    assert findings(machine, "--no-start")[("records", telemetry)]["level"] == "info"
+
+
+@pytest.mark.parametrize("text", [None, "hardCap: 9000"])
+def test_a_costly_list_of_tools_is_made_shorter_by_its_command(machine, text):
+    costly = machine.folder / "costly.py"
+    costly.write_text(COSTLY)
+    cursor(machine, costly=entry(PORTION, "wrap", "--server", "costly", "--", sys.executable, str(costly)))
+    file = machine.home / ".config/portion/portion.yaml"
+    if text is not None:
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    found = findings(machine)[("catalogue", "costly (Cursor)")]
+    assert found["level"] == "warning" and "tokens (o200k)" in found["message"]
+    mend(machine, found, "catalog: lazy\n")
+    assert findings(machine)[("starts", "costly (Cursor)")]["level"] == "ok"
+
+
+def test_a_machine_without_clients_is_told_what_to_do(machine):
+    none = findings(machine)[("clients", "clients")]
+    assert "--file" in typed(machine, none)
 
 
 def test_try_shows_both(machine):

@@ -4,13 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use etcetera::BaseStrategy as _;
 use thiserror::Error;
 
 use crate::document::MAX_DOCUMENT_BYTES;
 use crate::named_file::read_named_text;
 use crate::reference::ProcessEnvironment;
 use crate::sources::Sources;
+use crate::user_dirs::config_dir;
 
 /// Possible names of the file, in search order.
 pub const FILE_NAMES: [&str; 3] = ["portion.yaml", "portion.yml", "portion.json"];
@@ -50,8 +50,7 @@ pub fn locate_file(named: Option<&Path>) -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(FILE_VARIABLE).filter(|named| !named.is_empty()) {
         return Some(named.into());
     }
-    let own = etcetera::choose_base_strategy().ok().map(|places| places.config_dir().join("portion"));
-    let directories = [Some(PathBuf::new()), own].into_iter().flatten();
+    let directories = [Some(PathBuf::new()), config_dir()].into_iter().flatten();
     let mut files = directories.flat_map(|directory| FILE_NAMES.map(|name| directory.join(name)));
     files.find(|file| file.is_file())
 }

@@ -8,6 +8,11 @@ use sha2::{Digest as _, Sha256};
 /// Name of Portion's directory in each of them.
 const APP_DIR: &str = "portion";
 
+/// Returns the directory of the user's configuration file.
+pub fn config_dir() -> Option<PathBuf> {
+    Some(etcetera::choose_base_strategy().ok()?.config_dir().join(APP_DIR))
+}
+
 /// Returns the directory for the versions of a configuration file.
 pub fn history_dir(file: &Path) -> Option<PathBuf> {
     let file = std::path::absolute(file).ok()?;

@@ -13,7 +13,10 @@ pub(crate) fn with_tips(mut error: Error, line: &[OsString], command: &Command) 
         let mut names = names.clone();
         names.retain(|name| !is_hidden(name));
         error.remove(ContextKind::SuggestedSubcommand);
-        if !names.is_empty() {
+        if names.is_empty() {
+            // The empty list of other suggestions would be printed as an empty line.
+            error.remove(ContextKind::Suggested);
+        } else {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
         }
     }

@@ -39,6 +39,18 @@ fn the_command_stands_after_the_options() -> Result<(), Box<dyn Error>> {
     check("wrap -- no-such-server", "cannot start `no-such-server`: not found on PATH")
 }
 
+#[test]
+fn an_unknown_command_is_named() -> Result<(), Box<dyn Error>> {
+    let usage = "\n\nUsage: portion <COMMAND>\n\nFor more";
+    check(
+        "wrp",
+        &format!("unrecognized subcommand 'wrp'\n\n  tip: a similar subcommand exists: 'wrap'{usage}"),
+    )?;
+    // The only similar commands are hidden.
+    check("watch-group", &format!("unrecognized subcommand 'watch-group'{usage}"))?;
+    check("xyzzy", &format!("unrecognized subcommand 'xyzzy'{usage}"))
+}
+
 #[cfg(unix)]
 #[test]
 fn input_without_end_is_an_error() -> Result<(), Box<dyn Error>> {

@@ -8,7 +8,7 @@ use portion_install::file::{Snapshot, State};
 use portion_install::format::Format;
 use portion_install::invocation::{Invocation, recognise};
 
-use super::finding::{Finding, Level, shell_line, shell_word};
+use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 
 /// A server that a client starts.
 #[derive(Clone, Debug)]
@@ -40,10 +40,10 @@ pub(super) fn check(
         }
     }
     if files.is_empty() {
-        let message = "no configuration file of a known client was found";
+        let message = "no configuration file of a known client was found; portion install --file names the file of \
+                       another client";
         findings.push(
-            Finding::new(Level::Warning, "clients", "clients", message)
-                .with_fix("portion install --file PATH --dry-run"),
+            Finding::new(Level::Warning, "clients", "clients", message).with_fix("portion install --help"),
         );
     }
     let mut found = Vec::new();
@@ -51,12 +51,9 @@ pub(super) fn check(
         let entries = match read(&file) {
             Ok(entries) => entries,
             Err(message) => {
-                findings.push(Finding::new(
-                    Level::Error,
-                    "client-file",
-                    file.path.display().to_string(),
-                    message,
-                ));
+                let subject = file.path.display().to_string();
+                let finding = Finding::new(Level::Error, "client-file", subject, message);
+                findings.push(finding.with_fix(edit_command(&file.path)));
                 continue;
             }
         };
@@ -97,7 +94,7 @@ fn install_command(file: &ConfigFile, name: &str) -> String {
     let name = shell_word(name);
     match file.client {
         Some(client) => format!("portion install {name} --client {}", client.name()),
-        None => format!("portion install {name} --file {}", shell_word(&file.path.display().to_string())),
+        None => format!("portion install {name} --file {}", shell_path(&file.path)),
     }
 }
 

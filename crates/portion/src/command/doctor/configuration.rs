@@ -3,11 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use portion_config::origin::Origin;
+use portion_config::settings::{Setting, Settings};
 use portion_config::{Config, Warnings, find, user_dirs};
 use portion_telemetry::read::{Filter, ReadError, Reader};
 use portion_text::glob;
+use portion_text::spelling::closest_name;
 
-use super::finding::{Finding, Level, shell_word};
+use super::finding::{Finding, Level, edit_command, shell_path, shell_word};
 use super::start::Started;
 
 /// Age of the records that are considered.
@@ -18,7 +21,7 @@ const MAX_ENDPOINTS: usize = 5;
 /// Loads the configuration, and returns it if it is valid.
 pub(super) fn check(named: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Config> {
     let fix = match named {
-        Some(file) => format!("portion config check {}", shell_word(&file.display().to_string())),
+        Some(file) => format!("portion config check {}", shell_path(file)),
         None => "portion config check".to_owned(),
     };
     let invalid = |message: String| {
@@ -97,7 +100,10 @@ pub(super) fn check_records(config: &Config, findings: &mut Vec<Finding>) -> Vec
         }
         Err(error) => {
             let finding = Finding::new(Level::Error, "records", subject, error.to_string());
-            findings.push(finding.with_fix("portion stats"));
+            findings.push(match records_command(&error, &file) {
+                Some(command) => finding.with_fix(command),
+                None => finding,
+            });
             return Vec::new();
         }
     };
@@ -121,6 +127,23 @@ pub(super) fn check_records(config: &Config, findings: &mut Vec<Finding>) -> Vec
         .collect()
 }
 
+/// Returns the command after which records can be written and read again, if there is one.
+fn records_command(error: &ReadError, file: &Path) -> Option<String> {
+    let path = shell_path(file);
+    match error {
+        ReadError::Foreign(_) | ReadError::Database(_) => Some(format!("mv {path} {path}.damaged")),
+        ReadError::Unreadable { .. } => Some(format!("chmod u+rw {path}")),
+        ReadError::Missing(_) | ReadError::Newer { .. } | ReadError::Older(_) => None,
+    }
+}
+
+/// A rule for endpoints of the configuration file.
+struct FileRule<'a> {
+    upstream: Option<&'a str>,
+    pattern: &'a str,
+    settings: &'a Settings,
+}
+
 /// Reports patterns of endpoints that match no listed tool and no recorded endpoint.
 pub(super) fn check_rules(
     config: &Config,
@@ -128,19 +151,56 @@ pub(super) fn check_rules(
     recorded: &[String],
     findings: &mut Vec<Finding>,
 ) {
+    let Some(file) = config.file() else { return };
     let listed = servers.iter().flat_map(|server| {
         server.tools.iter().flat_map(|tool| [tool.clone(), format!("{}/{tool}", server.name)])
     });
     let names: Vec<String> = listed.chain(recorded.iter().cloned()).collect();
-    if names.is_empty() {
-        return;
-    }
-    for (pattern, _) in config.endpoints() {
-        if !names.iter().any(|name| glob::matches(pattern, name)) {
-            let message = "matches no tool of a client's server and no recorded endpoint";
-            let fix = format!("portion config show --origin --endpoint {}", shell_word(pattern));
-            let subject = format!("endpoints: {pattern}");
-            findings.push(Finding::new(Level::Warning, "rule", subject, message).with_fix(fix));
+    let shared = config.endpoints().map(|(pattern, settings)| FileRule { upstream: None, pattern, settings });
+    let own = config.upstreams().iter().flat_map(|upstream| {
+        let rule = |(pattern, settings)| FileRule { upstream: Some(&*upstream.name), pattern, settings };
+        upstream.endpoints().map(rule)
+    });
+    for rule in shared.chain(own) {
+        let names: Vec<&str> = names.iter().filter_map(|name| rule.own_name(name)).collect();
+        if !names.is_empty() && !names.iter().any(|name| glob::matches(rule.pattern, name)) {
+            findings.push(rule.unmatched(&names).with_fix(edit_command(file)));
         }
     }
+}
+
+impl FileRule<'_> {
+    /// Returns the name of an endpoint as the pattern sees it; `None` if the rule is for another server.
+    fn own_name<'n>(&self, name: &'n str) -> Option<&'n str> {
+        match self.upstream {
+            Some(upstream) => name.strip_prefix(upstream)?.strip_prefix('/'),
+            None => Some(name),
+        }
+    }
+
+    fn unmatched(&self, names: &[&str]) -> Finding {
+        let place = match self.settings.iter().next() {
+            Some((_, Setting { origin: origin @ Origin::File(..), .. })) => format!("{origin}: "),
+            _ => String::new(),
+        };
+        let hint = closest_name(self.pattern, names.iter().copied());
+        let hint = hint.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let message =
+            format!("{place}the rule matches no tool of a client's server and no recorded endpoint{hint}");
+        let subject = match self.upstream {
+            Some(upstream) => format!("upstreams.{upstream}.endpoints: {}", self.pattern),
+            None => format!("endpoints: {}", self.pattern),
+        };
+        Finding::new(Level::Warning, "rule", subject, message)
+    }
+}
+
+/// Returns the command with which a user sets `catalog: lazy` in the configuration.
+pub(super) fn lazy_catalog_command(config: &Config) -> String {
+    if let Some(file) = config.file() {
+        return edit_command(file);
+    }
+    let folder = user_dirs::config_dir().unwrap_or_default();
+    let file = folder.join(find::FILE_NAMES[0]);
+    format!("mkdir -p {} && echo 'catalog: lazy' > {}", shell_path(&folder), shell_path(&file))
 }

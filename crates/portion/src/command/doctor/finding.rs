@@ -1,5 +1,7 @@
 //! Findings of `portion doctor`.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 /// Weight of a finding.
@@ -61,6 +63,17 @@ impl Finding {
 /// Returns a word as a shell takes it.
 pub(super) fn shell_word(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// Returns a path as a shell takes it.
+pub(super) fn shell_path(path: &Path) -> String {
+    shell_word(&path.display().to_string())
+}
+
+/// Returns the command that opens a file in the editor of the user.
+pub(super) fn edit_command(file: &Path) -> String {
+    let editor = if cfg!(windows) { "notepad" } else { "${EDITOR:-vi}" };
+    format!("{editor} {}", shell_path(file))
 }
 
 /// Returns a command line as a shell takes it.

@@ -56,8 +56,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let servers = clients::check(&places, state.as_ref(), &mut findings);
     let mut started = Vec::new();
     // With an invalid configuration, no server starts.
-    if config.is_some() && !options.no_start {
-        started = start::check(&servers, Duration::from_secs(options.timeout), &mut findings);
+    if let Some(config) = config.as_ref().filter(|_| !options.no_start) {
+        started = start::check(&servers, config, Duration::from_secs(options.timeout), &mut findings);
     }
     if let Some(config) = &config {
         configuration::check_store(config, &mut findings);

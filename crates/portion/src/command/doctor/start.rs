@@ -7,12 +7,15 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use portion_config::Config;
+use portion_install::invocation::{Installed, Invocation, recognise};
 use portion_telemetry::show::grouped;
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 
 use super::clients::ClientServer;
-use super::finding::{Finding, Level, shell_line};
+use super::configuration::lazy_catalog_command;
+use super::finding::{Finding, Level, shell_line, shell_path};
 use crate::stdio_client::Client;
 
 /// Servers that start at the same time.
@@ -34,6 +37,7 @@ pub(super) struct Started {
 /// Starts all servers, those without Portion behind this one, and returns those that answered.
 pub(super) fn check(
     servers: &[ClientServer],
+    config: &Config,
     timeout: Duration,
     findings: &mut Vec<Finding>,
 ) -> Vec<Started> {
@@ -47,7 +51,7 @@ pub(super) fn check(
         for _ in 0..WORKERS.min(distinct.len()) {
             scope.spawn(|| {
                 while let Some((at, server)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-                    let result = start(server, timeout);
+                    let result = start(server, config, timeout);
                     if let Ok(mut results) = results.lock() {
                         results.push((at, result));
                     }
@@ -65,7 +69,7 @@ pub(super) fn check(
     started
 }
 
-fn start(server: &ClientServer, timeout: Duration) -> (Finding, Option<Started>) {
+fn start(server: &ClientServer, config: &Config, timeout: Duration) -> (Finding, Option<Started>) {
     let title = server.title.clone();
     let mut command = match command(server) {
         Ok(command) => command,
@@ -76,9 +80,11 @@ fn start(server: &ClientServer, timeout: Duration) -> (Finding, Option<Started>)
     let client = match Client::start_as("portion-doctor", &mut command, timeout) {
         Ok(client) => client,
         Err(error) => {
-            let line = shell_line(server.words.iter().map(String::as_str));
             let message = format!("does not start: {error}");
-            return (Finding::new(Level::Error, "starts", title, message).with_fix(line), None);
+            return (
+                Finding::new(Level::Error, "starts", title, message).with_fix(own_command(server)),
+                None,
+            );
         }
     };
     let list = client.tools().get().to_owned();
@@ -91,13 +97,30 @@ fn start(server: &ClientServer, timeout: Duration) -> (Finding, Option<Started>)
     let message =
         format!("starts; its list of {} tools costs {} tokens (o200k)", names.len(), grouped(tokens as u64));
     let finding = if tokens > COSTLY_LIST {
-        let name = &server.name;
-        let fix = format!("add --catalog lazy after --server {name}, or set catalog: lazy in portion.yaml");
-        Finding::new(Level::Warning, "catalogue", title, message).with_fix(fix)
+        let message = format!("{message}; catalog: lazy in the configuration shortens it");
+        Finding::new(Level::Warning, "catalogue", title, message).with_fix(lazy_catalog_command(config))
     } else {
         Finding::new(Level::Ok, "starts", title, message)
     };
     (finding, Some(Started { name: server.name.clone(), tools: names }))
+}
+
+/// Returns the command that starts a server without Portion, and so shows its own messages.
+fn own_command(server: &ClientServer) -> String {
+    let (program, args) = (&server.words[0], &server.words[1..]);
+    let own = match recognise(program, args) {
+        Invocation::Installed(Installed { program_index: Some(at), .. }) => &args[at..],
+        _ => &server.words[..],
+    };
+    let line = shell_line(own.iter().map(String::as_str));
+    match working_directory(server) {
+        Some(directory) => format!("cd {} && {line}", shell_path(directory)),
+        None => line,
+    }
+}
+
+fn working_directory(server: &ClientServer) -> Option<&Path> {
+    server.cwd.as_deref().filter(|cwd| cwd.is_absolute() && cwd.is_dir())
 }
 
 /// Returns the command of a server, with the references of its client resolved.
@@ -118,7 +141,7 @@ fn command(server: &ClientServer) -> Result<Command, String> {
         command.env(name, resolve(value)?);
     }
     command.envs(NO_TELEMETRY);
-    if let Some(cwd) = server.cwd.as_deref().filter(|cwd| cwd.is_absolute() && Path::is_dir(cwd)) {
+    if let Some(cwd) = working_directory(server) {
         command.current_dir(cwd);
     }
     Ok(command)

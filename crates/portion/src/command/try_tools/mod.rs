@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
+use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};
 
@@ -58,6 +59,8 @@ pub(crate) struct Options {
 
 /// Compares and prints.
 pub(crate) fn run(options: &Options) -> CommandResult {
+    // With an invalid configuration, the server would be started once for nothing.
+    Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
     let (program, args) = options.command.split_first().ok_or("give the command of a server")?;
     let executable = Program::new(program, args).executable();
     let timeout = Duration::from_secs(options.timeout);
