@@ -330,20 +330,27 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let hidden: Vec<_> = columns
             .names
             .iter()
-            .map(|column| (self.is_column_hidden(column, true), self.is_column_hidden(column, false)))
+            .map(|column| {
+                [true, false].map(|may| self.is_column_hidden(column, are_named_beside, may)).into()
+            })
             .collect();
-        for (index, edit) in columns.cell_edits(self.text, self.rules, &hidden) {
+        let match_name = |name: &str| {
+            let mut verdict = self.rules.match_pair_name(name);
+            verdict.is_named |= verdict.may_end_path && self.matches_path(name, are_named_beside);
+            verdict
+        };
+        for (index, edit) in columns.cell_edits(self.text, &match_name, &hidden) {
             self.edits.push(edit);
             let column = columns.names.get(index).map(String::as_str);
             self.names.add(self.column_path(column, are_named_beside));
         }
     }
 
-    fn is_column_hidden(&mut self, name: &str, may_be_secret: bool) -> bool {
+    fn is_column_hidden(&self, name: &str, are_named_beside: bool, may_be_secret: bool) -> bool {
         let verdict = self.rules.match_name(name);
         verdict.is_named
             || verdict.is_secret && may_be_secret
-            || verdict.may_end_path && self.matches_path(name)
+            || verdict.may_end_path && self.matches_path(name, are_named_beside)
     }
 
     fn is_member_hidden(&mut self, key: Span, name: &str, may_be_secret: bool) -> bool {
@@ -352,17 +359,15 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let verdict = self.key_matches.entry(key.slice(self.text)).or_insert_with(matched).verdict;
         verdict.is_named
             || verdict.is_secret && may_be_secret
-            || verdict.may_end_path && self.matches_path(name)
+            || verdict.may_end_path && self.matches_path(name, true)
     }
 
-    /// Returns true if a path matches the current member, given that a path ends with its name.
-    fn matches_path(&self, name: &str) -> bool {
-        let around = |steps: usize| {
-            let keys = self.open_objects.iter().rev().skip(1).filter_map(|open| open.key).take(steps);
-            keys.map(|key| unescape(key.slice(self.text)))
-        };
-        let mut patterns = self.rules.patterns.iter().filter(|pattern| pattern.matches_name(name));
-        patterns.any(|pattern| pattern.matches_ancestors(around(pattern.ancestor_count())))
+    /// Returns true if a path matches a name beside the current member, or in it.
+    fn matches_path(&self, name: &str, is_beside: bool) -> bool {
+        self.rules.matches_path_within(name, |steps| {
+            let open = self.open_objects.iter().rev().skip(usize::from(is_beside));
+            open.filter_map(|open| open.key).take(steps).map(|key| unescape(key.slice(self.text)))
+        })
     }
 
     /// Decodes a key.

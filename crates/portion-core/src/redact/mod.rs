@@ -14,6 +14,8 @@ mod pair;
 mod pattern;
 mod rules;
 mod secret;
+mod setting_path;
+mod sql_insert;
 mod table;
 mod text;
 mod text_pair;
@@ -27,7 +29,7 @@ use rules::NameMatch;
 pub use rules::{RedactError, RedactionRules};
 
 /// Maximum levels of nested strings that are searched for JSON.
-const MAX_STRING_DEPTH: usize = 4;
+const MAX_STRING_DEPTH: usize = 8;
 
 impl Redact for RedactionRules {
     fn redact(&self, text: &str) -> Option<(String, Vec<String>)> {
@@ -79,6 +81,7 @@ impl RedactionRules {
         let mut cells = Vec::new();
         delimited::collect_edits(self, text, &mut cells, &mut found.names);
         html_table::collect_edits(self, text, &mut cells, &mut found.names);
+        sql_insert::collect_edits(self, text, &mut cells, &mut found.names);
         let without_cells = apply_edits(text, cells, &mut found.ranges);
         let text = without_cells.as_deref().unwrap_or(text);
         let (edits, names) = text::collect_edits(self, text, &found.ranges);

@@ -197,6 +197,7 @@ impl RedactionRules {
         let last = name.rsplit(['.', '/', ':']).next().unwrap_or_default();
         let mut verdict = self.match_name(&last.replace(' ', "_"));
         verdict.is_secret &= !is_action();
+        verdict.is_named |= self.matches_written_path(name);
         verdict
     }
 }

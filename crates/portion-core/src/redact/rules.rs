@@ -29,6 +29,9 @@ const ENABLE_WORDS: &[&str] = &[
 /// Words that probably mean that nothing is to be hidden.
 const DISABLE_WORDS: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
 
+/// Characters between the names of a path: `guest.phone`, `/prod/db/password`, `guest[phone]`.
+const PATH_SEPARATORS: [char; 5] = ['.', '/', ':', '[', ']'];
+
 /// Rules for the members of JSON, and the settings in text, that are hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedactionRules {
@@ -121,13 +124,47 @@ impl RedactionRules {
             is_named: self
                 .patterns
                 .iter()
-                .any(|pattern| pattern.is_single_name() && pattern.matches_name(name)),
-            may_end_path: self
-                .patterns
-                .iter()
-                .any(|pattern| !pattern.is_single_name() && pattern.matches_name(name)),
+                .any(|pattern| pattern.is_single_name() && pattern.matches_name(name))
+                || self.matches_written_path(name),
+            may_end_path: self.matches_end_of_path(last_step(name)),
         }
     }
+
+    /// Returns true if a path ends with a name.
+    pub(super) fn matches_end_of_path(&self, name: &str) -> bool {
+        self.paths().any(|pattern| pattern.matches_name(name))
+    }
+
+    /// Returns true if a name is written as a path that is hidden: `guest.phone`.
+    pub(super) fn matches_written_path(&self, name: &str) -> bool {
+        name.contains(PATH_SEPARATORS) && self.matches_path_within(name, |_| std::iter::empty())
+    }
+
+    /// Returns true if a path matches a name, which may be a path itself, and the names around it, the innermost first.
+    /// `around` returns the first of these.
+    pub(super) fn matches_path_within<I: Iterator<Item = String>>(
+        &self,
+        name: &str,
+        around: impl Fn(usize) -> I,
+    ) -> bool {
+        let mut steps: Vec<&str> = name.split(PATH_SEPARATORS).filter(|step| !step.is_empty()).collect();
+        let last = steps.pop().unwrap_or_default();
+        let mut ends = self.paths().filter(|pattern| pattern.matches_name(last));
+        ends.any(|pattern| {
+            let own = steps.iter().rev().map(|step| (*step).to_owned());
+            pattern.matches_ancestors(own.chain(around(pattern.ancestor_count())))
+        })
+    }
+
+    /// Yields the patterns of several names.
+    fn paths(&self) -> impl Iterator<Item = &FieldPattern> {
+        self.patterns.iter().filter(|pattern| !pattern.is_single_name())
+    }
+}
+
+/// Returns the last name of a dotted name.
+fn last_step(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or_default()
 }
 
 /// Returns the preset that a name probably means, if it is unlikely to be a field.

@@ -4,9 +4,9 @@
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
+use super::NameMatch;
 use super::edit::{REDACTED_STRING, TextEdit};
 use super::pair::{PairColumns, may_be_pair_secret};
-use super::{NameMatch, RedactionRules};
 use crate::snapshot::{COLUMN_KEYS, ROW_KEYS, column_names};
 
 /// The columns of a table, and the offset of its rows.
@@ -49,11 +49,11 @@ impl TableColumns {
     }
 
     /// Returns the edits for the cells of hidden columns, and of values whose name in the same row is hidden, with the
-    /// column index. Each column has two flags: hidden in general, and hidden for booleans.
+    /// column index. `match_name` matches names of pairs. Each column has two flags: hidden in general, and hidden for booleans.
     pub(super) fn cell_edits(
         &self,
         text: &str,
-        rules: &RedactionRules,
+        match_name: &dyn Fn(&str) -> NameMatch,
         hidden: &[(bool, bool)],
     ) -> Vec<(usize, TextEdit)> {
         let pairs = PairColumns::detect(self.names.iter().map(String::as_str));
@@ -74,7 +74,7 @@ impl TableColumns {
                 continue;
             }
             let is_complete = read_cells(&mut reader, &mut cells).is_ok();
-            let pair = pairs.as_ref().and_then(|pairs| HiddenPair::detect(text, rules, pairs, &cells));
+            let pair = pairs.as_ref().and_then(|pairs| HiddenPair::detect(text, match_name, pairs, &cells));
             for (index, (kind, cell)) in cells.iter().enumerate() {
                 let flags = hidden.get(index).copied().unwrap_or_default();
                 let flags =
@@ -106,13 +106,13 @@ struct HiddenPair<'p> {
 impl<'p> HiddenPair<'p> {
     fn detect(
         text: &str,
-        rules: &RedactionRules,
+        match_name: &dyn Fn(&str) -> NameMatch,
         columns: &'p PairColumns,
         cells: &[(JsonKind, Span)],
     ) -> Option<Self> {
         let (kind, cell) = cells.get(columns.name)?;
         let name = (*kind == JsonKind::String).then(|| unescape(cell.slice(text)))?;
-        let verdict = rules.match_pair_name(&name);
+        let verdict = match_name(&name);
         verdict.is_hidden().then_some(Self { columns, name, verdict })
     }
 

@@ -44,11 +44,13 @@ pub(super) fn collect_edits<'t>(
             }
             verdict.is_hidden().then_some(name)
         };
+        let path = || redact.matches_setting_path(text, at).then_some(word);
         let is_json =
             json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
         // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
         let name = matched(word)
-            .or_else(|| [2, 3].into_iter().find_map(|count| matched(words_before(text, at, count)?)));
+            .or_else(|| [2, 3].into_iter().find_map(|count| matched(words_before(text, at, count)?)))
+            .or_else(|| if is_json { None } else { path() });
         let pair = if name.is_some() || is_json {
             None
         } else {
@@ -293,12 +295,12 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
     let content = skip_closing_marks(rest).trim_start_matches([' ', '\t']);
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
+    let unescaped = without_literal_prefix(unescaped);
     let (value, len) = match unescaped.as_bytes().first() {
         Some(quote @ (b'"' | b'\'' | b'`')) => {
             let value = &unescaped[1..];
-            let is_escaped = unescaped.len() < content.len();
-            let (len, is_closed) = quoted_len(value, *quote, is_escaped);
-            (value, Some(len - usize::from(is_closed && is_escaped)))
+            let is_escaped = content.starts_with('\\') && content[1..].len() == unescaped.len();
+            (value, Some(string_len(value, *quote, is_escaped)))
         }
         _ => (
             content,
@@ -314,6 +316,37 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let end = start + len.unwrap_or(value.len());
     let end = start + text[start..end].trim_end_matches([' ', '\t']).len();
     (end > start).then_some((start, end))
+}
+
+/// Returns the bytes of the value of a string whose opening quote stands before `inside`. A quote that is written twice does
+/// not close it.
+fn string_len(inside: &str, quote: u8, is_escaped: bool) -> usize {
+    let (mut len, mut is_closed) = quoted_len(inside, quote, is_escaped);
+    if is_escaped {
+        return len - usize::from(is_closed);
+    }
+    while is_closed && inside.as_bytes().get(len + 1) == Some(&quote) {
+        let more;
+        (more, is_closed) = quoted_len(&inside[len + 2..], quote, false);
+        len += 2 + more;
+    }
+    len
+}
+
+/// Maximum bytes of the prefix of a string: `X'00ff'`, `N'…'`, `rb"…"`, `U&'…'`.
+const MAX_PREFIX_BYTES: usize = 2;
+
+/// Returns a string in SQL or in source code without its prefix.
+fn without_literal_prefix(value: &str) -> &str {
+    let bytes = value.as_bytes();
+    let len = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'&').count();
+    let Some(quote @ (b'"' | b'\'')) = bytes.get(len) else { return value };
+    let is_prefix = (1..=MAX_PREFIX_BYTES).contains(&len)
+        && bytes[..len].iter().all(|byte| b"bBeEfFnNrRuUxX&".contains(byte));
+    // The quote after a short word may close a string around it.
+    let inside = &value[len + 1..];
+    let begins = !inside.starts_with([' ', ',', ';', ')', ']', '}', '&', ':']);
+    if is_prefix && begins && quoted_len(inside, *quote, false).1 { &value[len..] } else { value }
 }
 
 /// Skips the marks that close a name after its separator: `**Password:** x`, `<b>Password:</b> x`.

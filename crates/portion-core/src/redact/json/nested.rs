@@ -4,16 +4,22 @@ use memchr::memchr2_iter;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
-use super::{JsonRedactor, TextEdit};
+use super::{JsonRedactor, REDACTED_STRING, TextEdit};
 
 impl JsonRedactor<'_, '_> {
-    /// Redacts a string: the JSON, the settings and the tables in it, as in a text.
+    /// Redacts a string: the JSON, the settings and the tables in it, as in a text. Inside too many strings, a string that
+    /// may hold a hidden value is hidden as a whole.
     pub(super) fn redact_string(&mut self, value: Span) {
         let quoted = value.slice(self.text);
-        let Some(strings) = self.remaining_string_depth.checked_sub(1) else { return };
         if !(self.may_contain_tokens || may_hide(quoted)) {
             return;
         }
+        let Some(strings) = self.remaining_string_depth.checked_sub(1) else {
+            let (start, end) = (value.start as usize, value.end as usize);
+            self.names.add(self.member_path());
+            self.edits.push(TextEdit { start, end, replacement: REDACTED_STRING.into() });
+            return;
+        };
         if let Some((without, names)) = self.rules.redact_within(&unescape(quoted), strings) {
             names.into_iter().for_each(|name| self.names.add(name));
             let (start, end) = (value.start as usize, value.end as usize);

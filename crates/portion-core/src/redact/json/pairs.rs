@@ -88,7 +88,7 @@ impl<'a> JsonRedactor<'a, '_> {
         let name = reader.skip().ok().filter(|name| name.len() <= MAX_QUOTED_NAME_BYTES)?;
         let text = unescape(name.slice(self.text));
         let verdict = self.rules.match_pair_name(&text);
-        let is_named = verdict.is_named || verdict.may_end_path && self.matches_path(&text);
+        let is_named = verdict.is_named || verdict.may_end_path && self.matches_path(&text, true);
         let is_secret = verdict.is_secret && !(role != PairRole::Name && self.is_choice());
         (is_secret || is_named).then_some(PairName { name, role, is_secret, is_named })
     }

@@ -5,6 +5,7 @@ use portion_core::redact::{RedactError, RedactionRules};
 mod capture;
 mod laws;
 mod pairs;
+mod paths;
 mod strings;
 
 /// Checks the redacted text and the named fields; `-` if there is nothing to redact.
