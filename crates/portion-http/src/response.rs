@@ -11,7 +11,7 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 use portion_core::error_code::ErrorCode;
 use portion_core::policy::MetadataStyle;
-use portion_core::render::{Portion, PortionKind};
+use portion_core::render::{Portion, PortionKind, nested_notice_key};
 use portion_gateway::call::Fault;
 use portion_json::scan::quote;
 use portion_net::link_header::{next_link, remove_next_links};
@@ -23,8 +23,6 @@ use crate::{cors, media_type};
 
 /// Longest notice that is sent as a header, in bytes. Servers and clients often limit all headers to 8 KiB.
 const MAX_NOTICE_HEADER_BYTES: usize = 3072;
-/// Key under which the notice is merged if the object has a key of the same name.
-const NESTED_NOTICE_KEY: &str = "portion";
 /// Keys that the notice has at its top level, in camel case.
 const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
@@ -223,7 +221,7 @@ fn is_json(text: &str) -> bool {
 fn merge_notice(object: &str, notice: &str, style: MetadataStyle) -> String {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(object).unwrap_or_default();
     if NOTICE_KEYS.iter().any(|key| members.contains_key(&style.key(key))) {
-        return append_members(object, &format!("{{\"{NESTED_NOTICE_KEY}\":{notice}}}"));
+        return append_members(object, &format!("{{\"{}\":{notice}}}", nested_notice_key(object)));
     }
     append_members(object, notice)
 }
@@ -247,6 +245,8 @@ mod tests {
         assert_eq!(merged("{}"), "{\"meta\":1}");
         assert_eq!(merged("{ \"a\":[1] }\n"), "{ \"a\":[1],\"meta\":1}");
         assert_eq!(merged("{\"meta\":0}"), "{\"meta\":0,\"portion\":{\"meta\":1}}");
+        let taken = "{\"meta\":0,\"portion\":1,\"p\\u006frtion_\":2";
+        assert_eq!(merged(&format!("{taken}}}")), format!("{taken},\"portion__\":{{\"meta\":1}}}}"));
     }
 
     #[test]

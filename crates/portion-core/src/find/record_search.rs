@@ -1,7 +1,7 @@
 //! Searches the records of a list. Each matching record is shown by its identity fields.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use portion_json::projection::{FieldSelection, OmittedFields};
 use portion_json::scan::{JsonKind, escape_into, minify, unescape};
@@ -45,6 +45,8 @@ pub(super) struct RecordSearch<'a> {
     identity_fields: Vec<String>,
     /// In a map, the index of the first item for each duplicate key.
     duplicate_keys: OnceCell<HashMap<String, usize>>,
+    /// In a table, the names of the columns, each once.
+    column_names: OnceCell<Vec<String>>,
 }
 
 impl<'a> RecordSearch<'a> {
@@ -56,6 +58,7 @@ impl<'a> RecordSearch<'a> {
             shown_fields: show,
             identity_fields: identity_fields(text, list),
             duplicate_keys: OnceCell::new(),
+            column_names: OnceCell::new(),
         }
     }
 
@@ -110,11 +113,15 @@ impl<'a> RecordSearch<'a> {
         format!("{}{pointer}", self.base_path)
     }
 
+    fn column_names(&self, columns: &[String]) -> &[String] {
+        self.column_names.get_or_init(|| unique_names(columns))
+    }
+
     /// Returns the name of the field with the match.
     fn field_path(&self, hit: &RecordMatch) -> String {
         match (&self.list.layout, hit.column) {
             (Layout::Table { columns, .. }, Some(column)) => {
-                let column = columns.get(column as usize).map_or("", String::as_str);
+                let column = self.column_names(columns).get(column as usize).map_or("", String::as_str);
                 let dot = if hit.field_path.is_empty() { "" } else { "." };
                 format!("{column}{dot}{}", hit.field_path)
             }
@@ -165,7 +172,7 @@ impl<'a> RecordSearch<'a> {
         let row;
         let record = match &self.list.layout {
             Layout::Table { columns, .. } => {
-                row = row_to_object(value, columns);
+                row = row_to_object(value, self.column_names(columns));
                 row.as_str()
             }
             Layout::Map if matches!(self.shown_fields, ShownFields::Selected(_)) => {
@@ -201,7 +208,7 @@ fn identity_fields(text: &str, list: &List) -> Vec<String> {
     let fields = match &list.layout {
         Layout::Table { columns, .. } => {
             let row = list.iter_from(text, 0).next().map_or("", |item| item.value.slice(text));
-            of_row = ListProfile::record_fields(&row_to_object(row, columns));
+            of_row = ListProfile::record_fields(&row_to_object(row, &unique_names(columns)));
             &of_row
         }
         _ => &list.profile.fields,
@@ -224,6 +231,21 @@ fn row_to_object(row: &str, columns: &[String]) -> String {
     }
     record.push('}');
     record
+}
+
+/// Returns the names with numbers appended to those that occur again, as in SQL: an object has each key once.
+fn unique_names(columns: &[String]) -> Vec<String> {
+    let mut taken: HashSet<String> = HashSet::with_capacity(columns.len());
+    let free = |column: &String, taken: &HashSet<String>| {
+        let numbered = (2..=columns.len() + 1).map(|number| format!("{column}_{number}"));
+        std::iter::once(column.clone()).chain(numbered).find(|name| !taken.contains(name))
+    };
+    let unique = |column| {
+        let name = free(column, &taken).unwrap_or_default();
+        taken.insert(name.clone());
+        name
+    };
+    columns.iter().map(unique).collect()
 }
 
 /// Returns the first item for each duplicate key of a map: no path leads to the others.

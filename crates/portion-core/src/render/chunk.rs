@@ -53,8 +53,10 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         drawn.set_meta("chunkIndex", spot.portion_index);
         drawn.set_meta("totalChunks", total_chunks(spot, &limits, start, end, to));
     }
-    drawn.set_meta("startLine", index.line_at(text, from) + 1);
-    drawn.set_meta("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
+    if from < to {
+        drawn.set_meta("startLine", index.line_at(text, from) + 1);
+        drawn.set_meta("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
+    }
     drawn.set_meta("totalLines", index.line_count());
     if !range {
         let line = |byte: usize| index.line_at(text, byte);

@@ -44,6 +44,7 @@ mod inline_parts;
 mod item_costs;
 mod list_wrapper;
 mod notice;
+mod notice_key;
 mod numbered_pages;
 mod page;
 mod pass_through;
@@ -67,6 +68,7 @@ mod whole;
 pub use context::Context;
 pub use exempt::is_exempt;
 pub use follow_up_call::FollowUpCall;
+pub use notice_key::nested_notice_key;
 pub use portion::{Piece, PieceBody, Portion, PortionKind};
 pub use rank::rank;
 

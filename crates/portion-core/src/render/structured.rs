@@ -2,10 +2,12 @@
 
 use portion_json::path::{key_matches, value_at};
 use portion_json::scan::{JsonKind, JsonReader, minify, quote};
+use portion_json::span::Span;
 use serde_json::Value;
 
 use super::envelope;
 use super::notice::{NoticeText, nest_under_meta};
+use super::notice_key::nested_notice_key;
 use super::portion::PortionKind;
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
@@ -126,7 +128,7 @@ fn merge_unminified(
     let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED_CONTENT);
     let taken =
         part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
-    let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, taken) };
+    let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, style, taken) };
     let drawn = &shaped.rendering;
     if walk.uses_envelope() {
         return envelope::wrap(drawn, &said.object, style);
@@ -136,30 +138,33 @@ fn merge_unminified(
     let in_shape = drawn.kind != PortionKind::Raw;
     match shape {
         Placement::UnderKey { key, .. } if in_shape => {
-            with_notice(&format!("{{{key}:{value}}}"), notice, taken)
+            with_notice(&format!("{{{key}:{value}}}"), notice, style, taken)
         }
         Placement::Root if in_shape && drawn.is_json => match JsonKind::of_value(&value) {
             JsonKind::Object => match without_inner_notice(&value)
                 .filter(|_| said.object.contains_key(&style.key(NOTICE_KEYS[0])))
             {
-                Some(value) => with_notice(&value, notice, false),
-                None => with_notice(value.trim(), notice, taken),
+                Some(value) => with_notice(&value, notice, style, false),
+                None => with_notice(value.trim(), notice, style, taken),
             },
-            _ => with_notice(&format!("{{\"items\":{value}}}"), notice, taken),
+            _ => with_notice(&format!("{{\"items\":{value}}}"), notice, style, taken),
         },
         _ => {
-            let inner = with_notice(&format!("{{\"value\":{value}}}"), notice, false);
+            let inner = with_notice(&format!("{{\"value\":{value}}}"), notice, style, false);
             format!("{{\"portion\":{inner}}}")
         }
     }
 }
 
 /// Returns an object with the notice's members after its own, or under one key if any of their keys is taken.
-fn with_notice(object: &str, notice: &str, taken: bool) -> String {
+///
+/// `taken`: the payload has such a key, even if the object does not show it.
+fn with_notice(object: &str, notice: &str, style: MetadataStyle, taken: bool) -> String {
+    let has_key = |object: &str, name: &str| value_at(object, Span::new(0, object.len()), name).is_some();
     let open = object.strip_suffix('}').unwrap_or("{").trim_end();
     let comma = if open.ends_with('{') { "" } else { "," };
-    if taken {
-        return format!("{open}{comma}\"portion\":{notice}}}");
+    if taken || NOTICE_KEYS.iter().any(|name| has_key(object, &style.key(name))) {
+        return format!("{open}{comma}\"{}\":{notice}}}", nested_notice_key(object));
     }
     let members = notice.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     format!("{open}{comma}{members}}}")

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use portion_json::path::value_at;
 use portion_json::scan::{JsonReader, SparseOffsets};
 use portion_json::span::Span;
 
@@ -216,7 +217,11 @@ impl<'a> OrderedList<'a> {
 pub fn with_key_field(key: &str, record: &str) -> Option<String> {
     let rest = record.strip_prefix('{')?;
     let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
-    Some(format!("{{\"_key\":{key}{comma}{rest}"))
+    let mut name = "_key".to_owned();
+    while value_at(record, Span::new(0, record.len()), &name).is_some() {
+        name.insert(0, '_');
+    }
+    Some(format!("{{\"{name}\":{key}{comma}{rest}"))
 }
 
 /// Returns the cells of a row: the items of an array.

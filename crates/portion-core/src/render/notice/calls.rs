@@ -80,7 +80,10 @@ impl Notice<'_> {
                 Some(format!("near the budget: {} costs less", read.with("cursor, fields=…")))
             }
             PortionKind::Range | PortionKind::Chunk => {
-                Some(format!("near the budget: {} costs less", read.with("cursor, startLine, endLine")))
+                let line = |name: &str| self.rendering.meta.get(name);
+                let arguments =
+                    if line("startLine") == line("endLine") { "maxTokens=…" } else { "startLine, endLine" };
+                Some(format!("near the budget: {} costs less", read.with(&format!("cursor, {arguments}"))))
             }
             _ => None,
         }
