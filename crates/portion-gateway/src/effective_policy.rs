@@ -1,10 +1,12 @@
 //! The policy for one client at one endpoint: limits, token counter, redaction.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
+use portion_core::snapshot::Snapshot;
 use portion_tokens::{BYTE_COUNTER, Factor, ReferenceCounter, TokenCounter, Tokenizer};
 
 /// Limits, counter and redaction rules for replies to one client.
@@ -53,6 +55,19 @@ impl EffectivePolicy {
             redact,
             ..Self::new(policy, self.counter, self.reference)
         }
+    }
+
+    /// Returns true if the texts of a snapshot cost more than a reply may that nobody asked to be larger.
+    pub fn exceeds_threshold(&self, snapshot: &Snapshot) -> bool {
+        let parts = snapshot.parts().iter().filter(|part| part.duplicate.is_none());
+        let mut left = self.policy.token_budget_threshold;
+        for part in parts.filter(|part| part.indexed_text().is_some()) {
+            match catch_unwind(AssertUnwindSafe(|| self.counter.count_within(part.text(), left))) {
+                Ok(Some(tokens)) => left -= tokens,
+                _ => return true,
+            }
+        }
+        false
     }
 
     /// Returns a policy without limits that only redacts.

@@ -149,11 +149,12 @@ impl Fault {
         Self::new(ErrorCode::MessageTooLarge, message, advice)
     }
 
-    /// Result that does not fit, at an endpoint where such results are refused. `size`: its bytes, and the tokens that
-    /// a reply may cost.
+    /// Result that does not fit, at an endpoint where such results are refused: its bytes, and the tokens that a reply
+    /// may cost. `cursor`: that of the result, if it is stored.
     pub fn oversized(
         (bytes, tokens): (usize, usize),
         endpoint: Option<&Endpoint>,
+        cursor: Option<CursorToken>,
         read_call: FollowUpCall<'_>,
     ) -> Self {
         let name = endpoint.map_or("the upstream".into(), display_name);
@@ -165,9 +166,13 @@ impl Fault {
             }
             _ => "the call may have acted, so do not repeat it".to_owned(),
         };
-        let advice =
-            format!("{narrower}; or read the result with {}", read_call.with("cursor, limit or fields"));
-        Self::new(ErrorCode::ResultTooLarge, message, advice)
+        let advice = match &cursor {
+            Some(_) => {
+                format!("{narrower}; or read the result with {}", read_call.with("cursor, limit, fields"))
+            }
+            None => narrower,
+        };
+        Self::new(ErrorCode::ResultTooLarge, message, advice).with_cursor(cursor)
     }
 
     /// Upstream response that cannot be parsed.

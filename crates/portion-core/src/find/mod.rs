@@ -50,12 +50,13 @@ use portion_json::projection::FieldSelection;
 use serde_json::{Map, Value};
 
 use crate::snapshot::{IndexedText, Snapshot};
-use crate::view::{RequestedFields, View, ViewError, select_fields};
+use crate::view::{RequestedFields, View, ViewError, select_fields, target_at_path};
 pub use error::FindError;
 use fuel::Fuel;
 use pattern::Pattern;
 use record_search::ShownFields;
 use scope::{SearchScope, SearchTarget};
+use syntax_hint::{Names, syntax_hint};
 
 /// Default for the number of matches listed.
 const DEFAULT_MAX_ITEMS: usize = 10_000;
@@ -159,11 +160,32 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     }
     let mut result = scope.find(&pattern, &mut fuel)?;
     if result.match_count == 0 {
-        let has_key = |key: &str| subjects.iter().any(|(_, subject)| contains_key(subject, key));
-        let hint = syntax_hint::syntax_hint(pattern.text(), has_key);
+        let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view });
         result.extra_meta.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
     }
     Ok(result)
+}
+
+/// The names in the subjects of a search.
+struct SearchedNames<'a> {
+    snapshot: &'a Snapshot,
+    view: &'a View,
+}
+
+impl Names for SearchedNames<'_> {
+    fn has_key(&self, name: &str) -> bool {
+        self.view.subjects(self.snapshot).iter().any(|(_, subject)| contains_key(subject, name))
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        // The cursor may be that of another view, so the path has to lead there from the whole payload, too.
+        let leads = |view: &View| target_at_path(self.snapshot, view, path).is_ok();
+        leads(&View::root()) && leads(self.view)
+    }
+
+    fn has_field(&self, name: &str) -> bool {
+        select_fields(self.snapshot, self.view, name).is_ok()
+    }
 }
 
 /// Returns true if some key in the JSON is the first step of a dotted name.

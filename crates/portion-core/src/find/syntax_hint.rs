@@ -3,14 +3,24 @@
 /// Maximum characters of a pattern that is recognized.
 const MAX_PATTERN_CHARS: usize = 120;
 
-/// Returns how to ask for what a pattern without matches seems to mean; `has_key`: returns true if a name is a key.
-pub(super) fn syntax_hint(pattern: &str, has_key: impl Fn(&str) -> bool) -> Option<String> {
+/// Names in the JSON that is searched.
+pub(super) trait Names {
+    /// Returns true if a name is a key.
+    fn has_key(&self, name: &str) -> bool;
+    /// Returns true if a path leads to a value.
+    fn has_path(&self, path: &str) -> bool;
+    /// Returns true if a dotted name is that of a field.
+    fn has_field(&self, name: &str) -> bool;
+}
+
+/// Returns how to ask for what a pattern without matches seems to mean.
+pub(super) fn syntax_hint(pattern: &str, names: &impl Names) -> Option<String> {
     let pattern = pattern.trim();
     if pattern.len() > MAX_PATTERN_CHARS {
         return None;
     }
     if let Some((key, value)) = member(pattern) {
-        let is_known = has_key(key);
+        let is_known = names.has_key(key);
         let value = if value.parse::<f64>().is_ok() {
             value.to_owned()
         } else {
@@ -23,12 +33,20 @@ pub(super) fn syntax_hint(pattern: &str, has_key: impl Fn(&str) -> bool) -> Opti
     let path = pattern.strip_prefix("$.").or_else(|| pattern.strip_prefix('$')).unwrap_or(pattern);
     let is_plain = !path.is_empty()
         && !path.contains(|c: char| c.is_whitespace() || matches!(c, '*' | '(' | '\\' | '|'));
-    let first = path.trim_start_matches('/').split(['/', '.', '[']).next().unwrap_or_default();
     let is_path = is_plain && path.trim_start_matches('/').contains(['/', '.', '[']) && !path.ends_with('/');
-    (is_path && has_key(first)).then(|| {
-        let dotted = path.replace("['", ".").replace("']", "").replace('[', ".").replace(']', "");
-        format!("find searches values, then keys; for a path use portion_read(cursor, path={dotted})")
-    })
+    if !is_path {
+        return None;
+    }
+    let dotted = path.replace("['", ".").replace("']", "").replace('[', ".").replace(']', "");
+    let dotted = dotted.trim_start_matches('.');
+    let (what, argument) = if names.has_path(dotted) {
+        ("a path", "path")
+    } else if names.has_field(dotted) {
+        ("a field", "fields")
+    } else {
+        return None;
+    };
+    Some(format!("find searches values, then keys; for {what} use portion_read(cursor, {argument}={dotted})"))
 }
 
 /// Returns the key and the value of `"key": "value"`, `key: value` or `key=value`.
@@ -44,12 +62,28 @@ fn member(pattern: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::syntax_hint;
+    use super::{Names, syntax_hint};
+
+    struct Sample;
+
+    impl Names for Sample {
+        fn has_key(&self, name: &str) -> bool {
+            matches!(name, "status" | "price" | "guest.name")
+        }
+
+        fn has_path(&self, path: &str) -> bool {
+            matches!(path, "/price/total" | "price.0.total" | "price.total")
+        }
+
+        fn has_field(&self, name: &str) -> bool {
+            name == "guest.name"
+        }
+    }
 
     #[test]
     fn recognizes_members_and_paths() {
         let check = |pattern: &str, expect: Option<&str>| {
-            let hint = syntax_hint(pattern, |key| matches!(key, "status" | "price" | "guest.name"));
+            let hint = syntax_hint(pattern, &Sample);
             assert_eq!(hint.is_some(), expect.is_some(), "{pattern}: {hint:?}");
             assert!(hint.unwrap_or_default().ends_with(expect.unwrap_or_default()), "{pattern}");
         };
@@ -67,6 +101,8 @@ mod tests {
         check("/price/total", Some("path=/price/total)"));
         check("$.price[0].total", Some("path=price.0.total)"));
         check("price['total']", Some("path=price.total)"));
+        check("$['price'].total", Some("path=price.total)"));
+        check("$.guest.name", Some("fields=guest.name)"));
         for pattern in [
             "new",
             "no: such",
@@ -78,6 +114,8 @@ mod tests {
             "://",
             "status",
             "price total.",
+            "$.price.tax",
+            "/price/tax",
             "é:",
             "\":\"",
         ] {

@@ -55,6 +55,14 @@ pub enum ViewError {
         /// Existing names, the most useful first.
         available: Vec<String>,
     },
+    /// `fields` with a field to leave out: it only lists fields to show.
+    #[error("fields lists what to show; it cannot leave out {}", .excluded.join(", "))]
+    Exclusion {
+        /// Names of the fields to leave out.
+        excluded: Vec<String>,
+        /// Names of the fields that remain.
+        rest: Vec<String>,
+    },
     /// `fields` does not apply to this value.
     #[error("fields does not apply here: {0}")]
     NoFields(&'static str),
@@ -81,7 +89,12 @@ pub enum ViewError {
         nearest: Option<String>,
         /// Existing sections.
         available: Vec<String>,
+        /// True if the value is text, which has lines and no paths.
+        is_text: bool,
     },
+    /// A line range of a text without lines.
+    #[error("the text is empty, so it has no lines")]
+    NoLines,
     /// A line range outside the text.
     #[error("{0}")]
     Range(String),
@@ -171,10 +184,10 @@ impl ViewError {
             Self::LimitTooLarge { .. } => ErrorCode::LimitTooLarge,
             Self::Page { .. } | Self::NoPages => ErrorCode::PageInvalid,
             Self::Offset(_) | Self::BeforeFetched { .. } => ErrorCode::OffsetInvalid,
-            Self::Field { .. } | Self::NoFields(_) => ErrorCode::FieldUnknown,
+            Self::Field { .. } | Self::Exclusion { .. } | Self::NoFields(_) => ErrorCode::FieldUnknown,
             Self::Path { .. } => ErrorCode::PathUnknown,
             Self::Section { .. } => ErrorCode::SectionUnknown,
-            Self::Range(_) => ErrorCode::RangeInvalid,
+            Self::Range(_) | Self::NoLines => ErrorCode::RangeInvalid,
             Self::Sort { .. } => ErrorCode::SortInvalid,
             Self::MaxTokens { .. } => ErrorCode::MaxTokensInvalid,
             Self::Conflict { .. } => ErrorCode::ControlsConflict,
@@ -188,7 +201,7 @@ impl ViewError {
         match self {
             Self::Limit { max, .. } => format!("set limit from 1 to {max}, or omit it"),
             Self::LimitTooLarge { max, .. } => {
-                format!("set limit={max} and follow nextCursor, or filter with the tool's own arguments")
+                format!("set limit={max} and follow nextCursor, or use a filter of the call itself")
             }
             Self::Page { .. } => "use page=1 for the start, or follow nextCursor".into(),
             Self::NoPages => "omit page and offset; use section, path or fields".into(),
@@ -197,13 +210,19 @@ impl ViewError {
             Self::Field { available, .. } => {
                 name_sentence("choose from: ", available, "fields=all returns every field")
             }
+            Self::Exclusion { rest, .. } if rest.is_empty() => "fields=all returns every field".into(),
+            Self::Exclusion { rest, .. } => format!("set fields={}", rest.join(",")),
             Self::NoFields(_) => "omit fields; use section, path, startLine/endLine or raw".into(),
             Self::Path { available, .. } => {
                 name_sentence("available there: ", available, "omit path to see the whole")
             }
-            Self::Section { available, .. } => {
-                name_sentence("choose from: ", available, "path and startLine/endLine always work")
+            Self::Section { available, is_text: true, .. } => {
+                name_sentence("choose from: ", available, "startLine and endLine select lines")
             }
+            Self::Section { available, is_text: false, .. } => {
+                name_sentence("choose from: ", available, "path selects any value")
+            }
+            Self::NoLines => "omit startLine and endLine".into(),
             Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
             Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
             Self::MaxTokens { least, most, .. } => {

@@ -1,6 +1,8 @@
 //! Finds the fields of records by name.
 
-use portion_json::projection::{FieldSelection, OmittedFields, pointer_to_dotted};
+use std::collections::BTreeSet;
+
+use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
 use portion_text::spelling::{closest_name, equivalent_name};
 
 use super::{RequestedFields, Target, View, ViewError, section};
@@ -27,6 +29,9 @@ pub(crate) fn select_fields(
     if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
         return Ok(RequestedFields::Only(fields));
     }
+    if let Some(error) = exclusion(&json, names) {
+        return Err(error);
+    }
     let mut paths = Vec::new();
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let found: Vec<String> = json.iter().filter_map(|subject| field_path(subject, name)).collect();
@@ -45,6 +50,43 @@ pub(crate) fn select_fields(
         paths.extend(found);
     }
     Ok(RequestedFields::Only(paths.into_iter().collect()))
+}
+
+/// Characters before a name that say in other query languages that the field is left out.
+const EXCLUSION_MARKS: [char; 3] = ['-', '!', '^'];
+
+/// Returns the error for names that say which fields to leave out: `-note`. It names the fields that remain.
+fn exclusion(json: &[&IndexedText], names: &str) -> Option<ViewError> {
+    if !names.contains(EXCLUSION_MARKS) {
+        return None;
+    }
+    let all: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
+    let find = |name: &str| json.iter().find_map(|subject| field_path(subject, name));
+    let equivalent = |name: &str| equivalent_name(name, all.iter().map(String::as_str)).map(str::to_owned);
+    let split = |name: &str| {
+        let rest = name.strip_prefix(EXCLUSION_MARKS).map(str::trim).filter(|_| find(name).is_none());
+        match rest.and_then(|rest| find(rest).or_else(|| equivalent(rest))) {
+            Some(excluded) => Err(excluded),
+            None => Ok(name.to_owned()),
+        }
+    };
+    let (mut excluded, mut shown) = (Vec::new(), Vec::new());
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        match split(name) {
+            Err(left_out) => excluded.push(left_out),
+            Ok(name) => shown.push(name),
+        }
+    }
+    if excluded.is_empty() {
+        return None;
+    }
+    if shown.iter().all(|name| matches!(name.as_str(), "all" | "*")) {
+        shown.clear();
+        shown.extend(all);
+    }
+    let mut seen = BTreeSet::new();
+    shown.retain(|name| !excluded.iter().any(|out| is_path_within(name, out)) && seen.insert(name.clone()));
+    Some(ViewError::Exclusion { excluded, rest: shown })
 }
 
 /// Returns the dotted path of a field that a caller names, if a subject has it. The core object comes before

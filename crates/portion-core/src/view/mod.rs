@@ -42,6 +42,7 @@ pub use request::Request;
 pub(crate) use resolve::line_start_place;
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use section::{CustomSection, SectionScope, core_object, custom_sections, sections};
+pub(crate) use target::target_at_path;
 
 /// A part of a snapshot, and how it is shown.
 #[derive(Clone, Debug, Default)]

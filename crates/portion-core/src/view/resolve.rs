@@ -306,6 +306,9 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
         return Err(ViewError::Range("only text has line ranges".into()));
     };
     let total = text.line_count() as i64;
+    if total == 0 {
+        return Err(ViewError::NoLines);
+    }
     let from_end = |line: i64| if line < 0 { (total + line + 1).max(1) } else { line };
     let (first, last) = (from_end(request.start_line.unwrap_or(1)), from_end(request.end_line.unwrap_or(-1)));
     if first > total || first > last {

@@ -207,5 +207,6 @@ pub(super) fn find_section(
         given: name.to_owned(),
         nearest: closest_name(name, all.iter().map(|section| section.name.as_str())),
         available: all.into_iter().map(|section| section.name).collect(),
+        is_text: matches!(subject.structure, Structure::Text(_)),
     })
 }

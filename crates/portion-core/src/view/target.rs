@@ -12,7 +12,7 @@ use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot};
 
 /// Returns the value at a path. The path begins at the root of the result if it starts with a part's address,
 /// otherwise at the root of the main part.
-pub(super) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Result<Target, ViewError> {
+pub(crate) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Result<Target, ViewError> {
     let main = match &view.target {
         Target::Value(node) => Some(usize::from(node.part)),
         Target::Everything => snapshot.main_part(),

@@ -1,6 +1,5 @@
 //! Renders a reply and accounts for it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use portion_core::event::Outcome;
@@ -11,7 +10,6 @@ use crate::accuracy::recount::{CountableReply, EstimateSource};
 use crate::accuracy::texts::ReplyTexts;
 use crate::call::{Fault, Reply};
 use crate::decision_log;
-use crate::effective_policy::EffectivePolicy;
 use crate::offload::offload;
 use crate::renderer::{RenderJob, RenderOutcome};
 use crate::store::StoreWriteError;
@@ -98,16 +96,7 @@ pub(super) fn is_refused(context: &RequestContext, job: &RenderJob) -> bool {
     if !context.caller.rule.config().refuses_oversized || !is_asked_whole {
         return false;
     }
-    let EffectivePolicy { policy, counter, .. } = &*context.caller.effective_policy;
-    let parts = job.snapshot.parts().iter().filter(|part| part.duplicate.is_none());
-    let mut left = policy.token_budget_threshold;
-    for part in parts.filter(|part| part.indexed_text().is_some()) {
-        match catch_unwind(AssertUnwindSafe(|| counter.count_within(part.text(), left))) {
-            Ok(Some(tokens)) => left -= tokens,
-            _ => return true,
-        }
-    }
-    false
+    context.caller.effective_policy.exceeds_threshold(&job.snapshot)
 }
 
 /// Returns true if the store accepted it; logs the reason otherwise.

@@ -111,12 +111,16 @@ impl Gateway {
     fn oversized_fault(&self, context: &RequestContext, job: &RenderJob, is_stored: bool) -> Fault {
         let cursor = is_stored.then(|| self.renderer.start_cursor(job));
         let policy = &job.caller.effective_policy.policy;
-        let fault = Fault::oversized(
+        let mut endpoint = context.endpoint.as_deref().cloned();
+        if let Some(endpoint) = endpoint.as_mut().filter(|_| context.caller.rule.config().read) {
+            endpoint.read_only = true;
+        }
+        Fault::oversized(
             (job.snapshot.payload_bytes(), policy.token_budget_threshold),
-            context.endpoint.as_deref(),
+            endpoint.as_ref(),
+            cursor,
             job.caller.read_call.to_follow_up(),
-        );
-        fault.with_cursor(cursor)
+        )
     }
 
     /// Captures and renders a payload. If the request does not fit the first items of a list, it is rendered again with

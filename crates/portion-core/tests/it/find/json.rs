@@ -165,3 +165,33 @@ fn paths_lead_to_the_first_of_duplicate_names() {
         r#"1 {"searched":"text"} [{"path":"","text":"two"}]"#,
     );
 }
+
+#[test]
+fn an_object_has_each_key_once() {
+    check(
+        r#"{"columns":["a","a","a_2"],"rows":[[1,"x","y"],[2,"z","y"]]}"#,
+        "z",
+        r#"1 {"searched":"text"} [{"path":"/rows/1","in":"a_2","item":{"a":2,"a_2":"z","a_2_2":"y"}}]"#,
+    );
+    let member = |n: usize| format!(r#""k{n}":{{"_key":"u","v":"x{n}"}}"#);
+    let text = format!("{{{}}}", (0..40).map(member).collect::<Vec<_>>().join(","));
+    let found =
+        ask(&text, &SearchQuery { fields: Some("_key,v"), ..SearchQuery::new("x39") }).expect("found");
+    assert!(found.items_json.contains(r#""item":{"#), "{}", found.items_json);
+    assert_eq!(found.items_json.matches("\"_key\"").count(), 1, "{}", found.items_json);
+}
+
+#[test]
+fn hints_name_what_exists() {
+    let hint = |text: &str, pattern: &str| {
+        let found = ask(text, &SearchQuery::new(pattern)).expect("no match");
+        found.extra_meta.get("hint").and_then(|hint| hint.as_str()).unwrap_or_default().to_owned()
+    };
+    let object = r#"{"a":{"b":"x","list":[{"c":1}]},"d":2}"#;
+    assert!(hint(object, "$.a.b").ends_with("portion_read(cursor, path=a.b)"), "{}", hint(object, "$.a.b"));
+    assert!(hint(object, "$.a.list[0].c").ends_with("path=a.list.0.c)"));
+    assert_eq!(hint(object, "$.a.nosuch"), "");
+    let list = r#"[{"id":1,"guest":{"name":"Ann"}},{"id":2,"guest":{"name":"Ben"}}]"#;
+    assert!(hint(list, "$.guest.name").ends_with("portion_read(cursor, fields=guest.name)"));
+    assert!(hint(list, "$[1].guest").ends_with("path=1.guest)"), "{}", hint(list, "$[1].guest"));
+}

@@ -137,7 +137,7 @@ fn lines_are_counted_from_either_end() {
     check(text, &[("limit", "2"), ("page", "2")], "c\nd");
     check(text, &[("offset", "9")], "");
     check("{\n\"a\":1\n}", &[("startLine", "2"), ("endLine", "2")], "\"a\":1\n");
-    check("", &[("startLine", "1")], "range_invalid: no lines 1 to -1: the text has 0 lines");
+    check("", &[("startLine", "1")], "range_invalid: the text is empty, so it has no lines");
 }
 
 #[test]
@@ -180,4 +180,46 @@ fn different_views_have_different_ids() {
         assert!(!views[..i].contains(view), "view {i}");
     }
     assert_eq!(id(&[("fields", "\"b,a\"")]), id(&[("fields", "\"a, b\"")]));
+}
+
+#[test]
+fn fields_to_leave_out_are_an_error_that_names_the_others() {
+    let advice = |fields: &str| {
+        let error = ask(LIST, &[("fields", fields)]).expect_err(fields);
+        format!("{}: {error}; {}", error.code(), error.advice())
+    };
+    let list = r#"[{"id":1,"note":"a","guest":{"name":"b","mail":"c"},"-x":0},{"id":2,"note":"d","guest":{"name":"e","mail":"f"},"-x":0}]"#;
+    let told = |fields: &str| {
+        let error = ask(list, &[("fields", fields)]).expect_err(fields);
+        (error.to_string(), error.advice())
+    };
+    let (message, next) = told("\"-note\"");
+    assert_eq!(message, "fields lists what to show; it cannot leave out note");
+    let rest = next.strip_prefix("set fields=").expect("the next step");
+    assert!(!rest.contains("note") && rest.contains("guest.name"), "{rest}");
+    let served = ask(list, &[("fields", &format!("\"{rest}\""))]).expect("the next step works").1;
+    assert!(!served.contains("note") && served.contains("mail"), "{served}");
+    for fields in ["\"!Note\"", "\"*,-note\"", "[\"all\", \"^note\"]", "\"-note,-note\""] {
+        assert_eq!(told(fields).1, next, "{fields}");
+    }
+    assert_eq!(told("\"id, note, -note\"").1, "set fields=id");
+    assert!(!told("\"-guest\"").1.contains("guest"), "{}", told("\"-guest\"").1);
+    // A field may have such a name.
+    assert!(ask(list, &[("fields", "\"-x\"")]).expect("a field").1.contains("-x"));
+    assert!(advice("\"-nosuch\"").starts_with("field_unknown: no item has a field -nosuch"));
+}
+
+#[test]
+fn advice_names_what_the_value_has() {
+    let advice = |text: &str, controls: &[(&str, &str)]| {
+        ask(text, controls).expect_err("nothing has that name").advice()
+    };
+    assert_eq!(advice("[1,2]", &[("section", "\"x\"")]), "path selects any value");
+    assert_eq!(advice("some words", &[("section", "\"x\"")]), "startLine and endLine select lines");
+    assert!(
+        advice("# A\n\ntext\n\n# B\n", &[("section", "\"x\"")])
+            .ends_with("startLine and endLine select lines")
+    );
+    assert_eq!(advice("", &[("startLine", "1")]), "omit startLine and endLine");
+    assert!(!advice("[1]", &[("limit", "100000")]).contains("tool"));
 }

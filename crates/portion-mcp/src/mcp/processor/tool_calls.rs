@@ -64,6 +64,10 @@ impl McpProcessor {
         }
         let endpoint = self.tool_endpoint(name, text, arguments)?;
         let mut caller = self.caller(who, Some(&endpoint));
+        // The advice in place of a result that does not fit depends on the hints of the tool.
+        if caller.rule.config().refuses_oversized && self.may_be_listed(&endpoint.name) {
+            return Err(NotForwarded::ToolsUnknown);
+        }
         caller.argument_names = controls::argument_names(text, arguments);
         let asks_for_whole = meta.is_some_and(|meta| take_whole_flag(text, meta, splice));
         if caller.shaping_mode.pass_through.is_none() && caller.rule.allows_whole(asks_for_whole) {
@@ -172,13 +176,19 @@ impl McpProcessor {
 
     /// Returns the endpoint of an upstream tool. The tool must be known if an argument may be a control.
     fn tool_endpoint(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, NotForwarded> {
-        let server_info = self.server_info();
-        let tool = server_info.catalog.tool(&name);
-        if tool.is_none() && !server_info.catalog.is_complete() && controls::has_control(text, arguments) {
+        if self.may_be_listed(&name) && controls::has_control(text, arguments) {
             return Err(NotForwarded::ToolsUnknown);
         }
+        let server_info = self.server_info();
+        let tool = server_info.catalog.tool(&name);
         let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
         Ok(Endpoint { name, kind: EndpointKind::Tool, read_only, idempotent })
+    }
+
+    /// Returns true if a tool is unknown, but may be in the rest of the server's list.
+    fn may_be_listed(&self, name: &str) -> bool {
+        let server_info = self.server_info();
+        server_info.catalog.tool(name).is_none() && !server_info.catalog.is_complete()
     }
 
     /// Queues a call until the tools are known, and requests their list unless that request is pending.

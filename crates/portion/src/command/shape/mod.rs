@@ -2,7 +2,7 @@
 
 mod show;
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use clap::Args;
 use portion_config::{Config, Warnings, find};
-use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
+use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::rank;
@@ -21,8 +21,9 @@ use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, ViewError, resolve};
 use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
-use portion_gateway::rules::EndpointRules;
+use portion_gateway::rules::{EndpointRule, EndpointRules};
 use portion_json::scan::quote;
+use portion_policy::endpoint::Endpoint;
 use portion_policy::policy_source::EndpointTarget;
 use portion_text::encoding::{Decoded, decode};
 use thiserror::Error;
@@ -161,8 +162,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         Some(name) => rules.rule_for(EndpointTarget::from_name(name)),
         None => Arc::clone(rules.default_rule()),
     };
-    let EffectivePolicy { policy, counter, redact, .. } =
-        &**rule.policy_for_client(rules.resolve_client(None));
+    let effective_policy = rule.policy_for_client(rules.resolve_client(None));
+    let EffectivePolicy { policy, counter, redact, .. } = &**effective_policy;
     let bytes = read(options, limit)?;
     let file = options.file.display();
     let (text, invalid_utf8) = match decode(&bytes) {
@@ -216,6 +217,15 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         Some(_) => FirstReply::Portion(render::follow_up_reply(&snapshot, &resolved, &cx)),
         None => render::first_reply(&snapshot, &resolved, &cx),
     };
+    let is_plain_file = request.is_plain() && snapshot.answer().is_none();
+    if is_plain_file
+        && matches!(reply, FirstReply::Portion(_))
+        && rule.config().refuses_oversized
+        && effective_policy.exceeds_threshold(&snapshot)
+    {
+        let cursor = mint(Position::default());
+        return print_refusal(options, &snapshot, &rule, policy, cursor);
+    }
     let shaped =
         ShapedFile { snapshot: &snapshot, reply: &reply, counter: *counter, budget: resolved.token_budget };
     if options.explain {
@@ -268,6 +278,29 @@ impl SlowReadHint {
         });
         Self { _done: done }
     }
+}
+
+/// Prints the error in place of a result that is refused for its size.
+fn print_refusal(
+    options: &Options,
+    snapshot: &Snapshot,
+    rule: &EndpointRule,
+    policy: &Policy,
+    cursor: Option<CursorToken>,
+) -> CommandResult {
+    if options.explain {
+        anstream::eprintln!("shown       an error, because of oversized: refuse");
+    }
+    let endpoint = options.endpoint.as_ref().map(|name| Endpoint {
+        name: name.clone(),
+        kind: EndpointTarget::from_name(name).kind,
+        read_only: rule.config().read,
+        idempotent: false,
+    });
+    let size = (snapshot.payload_bytes(), policy.token_budget_threshold);
+    let fault = Fault::oversized(size, endpoint.as_ref(), cursor, "portion_read".into());
+    writeln!(std::io::stdout().lock(), "{}", fault.to_json())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 impl QueryArgs {

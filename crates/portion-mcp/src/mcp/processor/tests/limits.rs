@@ -1,5 +1,7 @@
 //! Tests of the limits for a client within one session.
 
+use portion_policy::policy_source::EndpointConfig;
+
 use super::*;
 use crate::mcp::processor::pending::MAX_PENDING;
 
@@ -38,4 +40,41 @@ fn an_oversized_client_message_is_the_clients_error() {
     says("clientMessageLimit");
     says("message_too_large");
     assert!(!out[0].contains("upstream"), "{out:?}");
+}
+
+#[test]
+fn a_result_is_refused_with_the_hints_of_its_tool_although_no_client_listed_it() {
+    let config = EndpointConfig { refuses_oversized: true, ..EndpointConfig::default() };
+    let rules = EndpointRules::new(Arc::new(config), portion_core::policy::ClientLimits::UNKNOWN);
+    let store = Arc::new(MemoryStore::new(StoreLimits::default()));
+    let gateway = Gateway::new(GatewayParts::new(rules, store, [7; 32]));
+    let processor = McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20)
+        .new_processor(Scope::from_principal("stdio"), ClientSession::new_unique());
+    let call = |id: usize, name: &str| {
+        let params = format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
+        client(
+            &processor,
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#),
+        )
+    };
+    let result = |id: usize| {
+        let text = quote(&"many words ".repeat(9_000));
+        let result = format!(r#"{{"content":[{{"type":"text","text":{text}}}]}}"#);
+        server(&processor, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).concat()
+    };
+    let listing = call(1, "rows");
+    assert!(listing[0].contains("tools/list"), "{listing:?}");
+    let id = listing[0].split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).expect("an id");
+    let tools = r#"{"tools":[{"name":"rows","annotations":{"readOnlyHint":true}},{"name":"act"}]}"#;
+    let released = server(&processor, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{tools}}}"#));
+    assert!(released[0].contains("tools/call"), "{released:?}");
+    let refused = result(1);
+    assert!(
+        refused.contains("result_too_large") && refused.contains("call rows again with a filter"),
+        "{refused}"
+    );
+    assert!(refused.contains("portion_read(cursor, limit, fields)"), "{refused}");
+    assert!(call(2, "act")[0].contains("tools/call"));
+    let refused = result(2);
+    assert!(refused.contains("may have acted") && !refused.contains("call act again"), "{refused}");
 }
