@@ -2,12 +2,13 @@
 
 mod arrays;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{IndexedText, Layout, List, Slice, Snapshot, Structure};
 use portion_core::view::View;
-use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
 use arrays::{
@@ -18,7 +19,7 @@ use arrays::{
 use crate::column::UniqueNames;
 use crate::fields::FieldsSource;
 use crate::missing::MissingValues;
-use crate::records::{ArraySource, LeavesSource, ListSource, MapSource, ObjectSource};
+use crate::records::{ArraySource, BlocksSource, LeavesSource, ListSource, MapSource, ObjectSource};
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::table_rows::RowSource;
@@ -39,8 +40,8 @@ pub(crate) struct Catalogue {
     pub(crate) missing: Vec<Arc<MissingValues>>,
     /// Number of tables of documents that are not listed.
     pub(crate) unlisted_table_count: usize,
-    /// Number of blocks of the view that are single objects: `items` is one of them.
-    pub(crate) object_count: usize,
+    /// Number of blocks of JSON in the view with tables of their own: `items` is that of one of them.
+    pub(crate) block_count: usize,
 }
 
 /// Maximum tables of a document that are listed.
@@ -108,6 +109,36 @@ fn subjects<'a>(snapshot: &'a Snapshot, view: &'a View) -> Vec<(String, &'a Inde
     subjects
 }
 
+/// Returns the blocks of a view in order, if each block of JSON is one record, and all records are alike.
+fn record_blocks(snapshot: &Snapshot, view: &View) -> Vec<(Slice, Span)> {
+    let (mut blocks, mut first_keys) = (Vec::new(), BTreeSet::new());
+    for (_, subject) in view.subjects(snapshot) {
+        let Structure::Object(members) = &subject.structure else {
+            if subject.is_json() {
+                return Vec::new();
+            }
+            continue;
+        };
+        let text: &str = &subject.text;
+        let keys: BTreeSet<String> =
+            members.listed.iter().map(|member| unescape(member.key.slice(text))).collect();
+        if blocks.is_empty() {
+            first_keys.clone_from(&keys);
+        }
+        if 2 * keys.intersection(&first_keys).count() <= keys.len().max(first_keys.len()) {
+            return Vec::new();
+        }
+        blocks.push((subject.text.clone(), members.span));
+    }
+    let is_list = |(text, span): &(Slice, Span)| {
+        let mut arrays = Vec::new();
+        let mut reader = JsonReader::resume(text, span.start as usize);
+        collect_arrays(text, &mut reader, "", MAX_DEPTH, &mut arrays);
+        arrays.iter().any(|array| array.first_kind == Some(JsonKind::Object))
+    };
+    if blocks.len() < 2 || blocks.first().is_some_and(is_list) { Vec::new() } else { blocks }
+}
+
 #[derive(Default)]
 struct CatalogueBuilder {
     names: UniqueNames,
@@ -128,9 +159,19 @@ impl CatalogueBuilder {
         self.catalogue.missing.push(Arc::clone(&self.missing));
         self.catalogue.redacted_fields =
             self.catalogue.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
-        for (path, subject) in subjects(snapshot, view) {
-            let is_object = matches!(subject.structure, Structure::Object(_));
-            self.catalogue.object_count += usize::from(self.prefix.is_none() && is_object);
+        let subjects = subjects(snapshot, view);
+        let blocks =
+            if view.subjects(snapshot).len() > 1 { record_blocks(snapshot, view) } else { Vec::new() };
+        let has_blocks = !blocks.is_empty();
+        if has_blocks {
+            self.add_table("items", BlocksSource(blocks));
+        }
+        for (path, subject) in subjects {
+            if subject.is_json() && has_blocks {
+                self.add_leaves(&subject.text, None);
+                continue;
+            }
+            self.catalogue.block_count += usize::from(self.prefix.is_none() && subject.is_json());
             self.add_subject(&path, subject);
         }
     }

@@ -140,7 +140,7 @@ pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
     )
 }
 
-/// Returns how to read the other blocks of a result whose blocks are single objects.
+/// Returns how to read the other blocks of a result with several blocks of JSON.
 pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
     let words = dialect::normalized(sql);
     let is_named = |name: &str| words.contains(&format!(" {name} "));
@@ -151,11 +151,13 @@ pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
         .filter(|name| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok()))
         .collect();
     let (first, last) = (others.first()?, others.last()?);
-    if catalogue.object_count < 2 || !is_named("items") || others.iter().any(|name| is_named(name)) {
+    if catalogue.block_count < 2 || !is_named("items") || others.iter().any(|name| is_named(name)) {
         return None;
     }
     let listed = if others.len() == 1 { (*first).to_owned() } else { format!("{first} to {last}") };
-    Some(format!("items is one of {} blocks; others are {listed}", catalogue.object_count))
+    let is_rest = others.len() + 1 < catalogue.block_count;
+    let rest = if is_rest { "; find searches all of them" } else { "" };
+    Some(format!("items is one of {} blocks; others are {listed}{rest}", catalogue.block_count))
 }
 
 /// Returns how to read the elements of an array, with the name of an actual column.

@@ -13,7 +13,7 @@ use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
 pub(crate) use leaves::LeavesSource;
-pub(crate) use source::{ArraySource, ListSource, MapSource, ObjectSource};
+pub(crate) use source::{ArraySource, BlocksSource, ListSource, MapSource, ObjectSource};
 use tree::FieldTree;
 
 /// The rows of a list, whose items and fields were scanned once.

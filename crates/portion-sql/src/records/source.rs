@@ -79,6 +79,18 @@ impl RowSource for ObjectSource {
     }
 }
 
+/// Blocks, each of which is one record. Their texts are joined when the table is opened.
+pub(crate) struct BlocksSource(pub(crate) Vec<(Slice, Span)>);
+
+impl RowSource for BlocksSource {
+    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let records: Vec<&str> = self.0.iter().map(|(text, span)| span.slice(text)).collect();
+        let array = format!("[{}]", records.join(","));
+        let span = Span::new(0, array.len());
+        ArraySource { text: Slice::new(array), span }.open(clock)
+    }
+}
+
 /// Records that are being scanned.
 struct RecordScanner {
     field_tree: FieldTree,

@@ -1,6 +1,10 @@
 //! Tests the tables of a result, at paths, and of several results.
 
-use crate::common::{answer, answer_joined, check, redacted, refused};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::snapshot::capture;
+use portion_sql::QueryLimits;
+
+use crate::common::{answer, answer_joined, asked, check, redacted, refused};
 
 const STORE: &str = r#"{"latest":{"programs":[{"id":1,"name":"x"},{"id":2,"name":"y"}],"note":"n"},
   "courses":[{"code":"A","program":1},{"code":"B","program":1},{"code":"C","program":2},{"code":"D","program":9}],
@@ -156,4 +160,46 @@ fn tables_of_documents_are_items() {
         r#"[{"Name":"c","Size (kB)":7},{"Name":"a & b","Size (kB)":12}]"#,
     );
     check("a|b\n-|-\n1|2\n", "SELECT a, b FROM items", r#"[{"a":1,"b":2}]"#);
+}
+
+/// Runs a query on a result of several blocks.
+fn ask_blocks(texts: &[String], sql: &str) -> (String, Vec<String>) {
+    let block =
+        |(i, text): (usize, &String)| Block::new(format!("/content/{i}/text"), Content::Text(text.clone()));
+    let blocks = texts.iter().enumerate().map(block).collect();
+    let snapshot = capture(Payload { blocks, ..Payload::default() });
+    let answer = asked(&snapshot, sql, &[], &QueryLimits::default()).expect("an answer");
+    (answer.json, answer.type_hints)
+}
+
+#[test]
+fn blocks_of_one_record_each_are_the_rows_of_one_table() {
+    let record = |n: usize| format!("{{ \"id\": {n}, \"name\": \"n{n}\", \"note\": \"{}\" }}", "x".repeat(n));
+    let mut texts: Vec<String> = (0..150).map(record).collect();
+    let counted = ask_blocks(&texts, "SELECT count(*) n, min(id) a, max(id) z FROM items");
+    assert_eq!(counted, (r#"[{"n":150,"a":0,"z":149}]"#.to_owned(), Vec::new()));
+    let (item, _) = ask_blocks(&texts, "SELECT item FROM items WHERE id = 2");
+    assert_eq!(item, format!("[{}]", texts[2]));
+    // A text before the records changes nothing, and neither does a record with another field.
+    texts.insert(0, "Found 151 records".to_owned());
+    texts.push(r#"{"id":150,"name":"last","note":"","more":true}"#.to_owned());
+    let counted = ask_blocks(&texts, "SELECT count(*) n, max(id) z, count(more) m FROM items").0;
+    assert_eq!(counted, r#"[{"n":151,"z":150,"m":1}]"#);
+}
+
+#[test]
+fn other_blocks_are_named() {
+    let list = |from: usize| {
+        let items: Vec<String> = (from..from + 20).map(|n| format!("{{\"id\":{n}}}")).collect();
+        format!("[{}]", items.join(","))
+    };
+    let (_, hints) = ask_blocks(&[list(0), list(100)], "SELECT count(*) FROM items");
+    assert_eq!(hints, ["items is one of 2 blocks; others are items_2"]);
+    let (rows, hints) =
+        ask_blocks(&[list(0), list(100)], "SELECT (SELECT count(*) FROM items) + count(*) n FROM items_2");
+    assert_eq!((rows.as_str(), hints.len()), (r#"[{"n":40}]"#, 0));
+    // Objects that are not alike are tables of their own.
+    let unlike = [r#"{"total":2,"page":1}"#.to_owned(), r#"{"id":1,"name":"a"}"#.to_owned()];
+    let (_, hints) = ask_blocks(&unlike, "SELECT * FROM items");
+    assert_eq!(hints, ["items is one of 2 blocks; others are items_2"]);
 }
