@@ -2,8 +2,8 @@
 #![no_main]
 
 #[allow(dead_code)]
-#[path = "../../crates/portion-core/tests/it/laws/dice.rs"]
-mod dice;
+#[path = "../../crates/portion-core/tests/it/laws/choices.rs"]
+mod choices;
 #[allow(dead_code, unused_imports, unused_macros)]
 #[path = "../../crates/portion-core/tests/it/laws/endpoints.rs"]
 mod endpoints;
@@ -45,7 +45,7 @@ use libfuzzer_sys::fuzz_target;
 use portion_core::payload::{Block, Content, Payload};
 use portion_tokens::Tokenizer;
 
-use dice::Dice;
+use choices::Dice;
 use session::Session;
 
 fuzz_target!(|input: (u64, &str)| {

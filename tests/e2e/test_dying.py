@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import time
 import urllib.request
 
 import pytest
 
 from harness.command import wrapped
 from harness.listening import Listening, served
+from harness.waiting import has_reaped, until
 
 RUNS = int(os.environ.get("DYING_RUNS", "10"))
 INITIALIZE = (
@@ -28,6 +28,8 @@ SERVERS = {
     "after a byte": (["sh", "-c", "head -c 1 >/dev/null; echo last >&2; exit 4"], 4, ["code 4", "\nlast"]),
     "by a signal": (["sh", "-c", "kill -9 $$"], 137, ["signal 9"]),
 }
+# The others do not start, or wait for a byte.
+DEAD_AT_ONCE = ["false", "true", "boom", "by a signal"]
 
 
 def started(command, **more):
@@ -61,8 +63,8 @@ def test_the_client_and_the_user_are_told(name, when):
     command, code, parts = SERVERS[name]
     for _ in range(RUNS):
         process = started(wrapped(command))
-        if when == "after":
-            time.sleep(0.1)
+        if when == "after" and name in DEAD_AT_ONCE:
+            until(lambda: has_reaped(process.pid), "the server has ended")
         write(process, INITIALIZE)
         if when == "and leaves":
             process.stdin.close()

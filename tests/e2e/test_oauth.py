@@ -19,6 +19,7 @@ from mcp.client.stdio import get_default_environment
 
 from harness.command import CLIENT_BIN, E2E, PORTION
 from harness.listening import Listening, served
+from harness.waiting import until
 from harness.wire import Wire, request
 
 SECONDS = 60
@@ -139,13 +140,11 @@ def next_url(stderr):
 
 def url_of(wire, number=1):
     """The URL of the `number`th login that `wrap` asks for."""
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        urls = re.findall(r"^(https?://\S+)$", wire.stderr(), re.M)
-        if len(urls) >= number:
-            return urls[number - 1]
-        time.sleep(0.02)
-    raise AssertionError(f"no URL was printed: {wire.stderr()}")
+    def printed():
+        return re.findall(r"^(https?://\S+)$", wire.stderr(), re.M)[number - 1 : number]
+
+    (url,) = until(printed, "a URL is printed", seconds=SECONDS, pause=0.02, told=wire.stderr)
+    return url
 
 
 def redirect_of(url):
@@ -311,10 +310,7 @@ def test_two_processes_open_one_browser(guarded):
     with guarded.wrap() as one, guarded.wrap() as other:
         for wire in (one, other):
             wire.send(request(0, "initialize", INITIALIZE))
-        deadline = time.monotonic() + SECONDS
-        while not any("requires a login" in wire.stderr() for wire in (one, other)):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(lambda: any("requires a login" in wire.stderr() for wire in (one, other)), "a login", seconds=SECONDS)
         (asking,) = [wire for wire in (one, other) if "requires a login" in wire.stderr()]
         follow(url_of(asking))
         assert all("result" in json.loads(wire.line()) for wire in (one, other))

@@ -4,7 +4,6 @@ import base64
 import http.client
 import json
 import threading
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from harness.command import RAW_FIXTURE, wrapped
 from harness.listening import Listening, served
 from harness.talk import ACCEPT, OverHttp
+from harness.waiting import cpu_ticks, until
 from harness.wire import Wire, request
 
 ROWS = json.dumps([{"n": n, "name": f"row {n}", "password": "hunter2", "note": "x" * 80} for n in range(20_000)])
@@ -149,9 +149,10 @@ def test_questions_of_a_session_over_http_keep_no_call_waiting():
             order.append(number)
 
         heavy = [threading.Thread(target=ask, args=(n, question(n, cursor))) for n in range(4)]
+        before = cpu_ticks(portion.process.pid)
         for thread in heavy:
             thread.start()
-        time.sleep(0.3)
+        until(lambda: cpu_ticks(portion.process.pid) > before + 20, "the questions are computed")
         ask("echo", request("echo", "tools/call", {"name": "echo", "arguments": {"text": "small"}}))
         for thread in heavy:
             thread.join()

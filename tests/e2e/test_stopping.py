@@ -1,10 +1,13 @@
 """How Portion stops: within two seconds, whatever client and server do, and nobody of the server's group is left."""
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
+import struct
 import subprocess
+import termios
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,6 +48,10 @@ for line in sys.stdin: pass
 """
 
 
+# Bytes in a pipe that is full, or nearly: its pages hold whole lines.
+FULL = 32 << 10
+
+
 def child(ways):
     return [PYTHON, "-S", "-c", CHILD, ways, json.dumps(HELLO), NOTE]
 
@@ -56,6 +63,7 @@ class Remote:
         remote = self
         self.way = way
         self.over = threading.Event()
+        self.initialized = threading.Event()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -66,6 +74,7 @@ class Remote:
                 if self.path == "/messages":
                     if message.get("method") == "initialize":
                         remote.answer = answer
+                        remote.initialized.set()
                     self.reply(202, b"")
                 elif message.get("method") == "initialize":
                     self.reply(200, answer.encode(), ("mcp-session-id", "s"))
@@ -79,8 +88,7 @@ class Remote:
                 with contextlib.suppress(OSError):
                     if self.path == "/sse":
                         self.say("event: endpoint\ndata: /messages\n\n")
-                        while not hasattr(remote, "answer"):
-                            time.sleep(0.01)
+                        remote.initialized.wait(60)
                         self.say(f"event: message\ndata: {remote.answer}\n\n")
                     count = {"silent": 0, "much": 4000, "floods": 10**9}[remote.way]
                     for _ in range(count):
@@ -123,6 +131,14 @@ class Remote:
         self._http.shutdown()
 
 
+def ends_by(portion, again):
+    """Sends a signal, and waits a moment for the end."""
+    portion.send_signal(again)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        portion.wait(0.02)
+    return portion.returncode is not None
+
+
 def group_of(portion):
     """The group of the server: the first child that is not of this program."""
     for pid in children(portion):
@@ -154,9 +170,27 @@ def begun(command, reads):
     portion.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     portion.stdin.flush()
     assert b'"id":0' in portion.stdout.readline().replace(b" ", b"")
+    portion.read_count = 0
     if reads:
-        threading.Thread(target=lambda: [None for _ in portion.stdout], daemon=True).start()
+        threading.Thread(target=read_all, args=[portion], daemon=True).start()
     return portion
+
+
+def read_all(portion):
+    for _ in portion.stdout:
+        portion.read_count += 1
+
+
+def flow(portion, way, reads):
+    """Waits until the notes of the server arrive or, where nobody reads them, fill the pipe."""
+    if "much" in way or "floods" in way:
+        flows = (lambda: portion.read_count > 100) if reads else (lambda: unread(portion.stdout) > FULL)
+        until(flows, "the notes of the server", seconds=60, pause=0.01)
+
+
+def unread(stream):
+    """The bytes in a pipe."""
+    return struct.unpack("i", fcntl.ioctl(stream.fileno(), termios.FIONREAD, b"\0" * 4))[0]
 
 
 def stop(portion, how):
@@ -168,9 +202,9 @@ def stop(portion, how):
         first, *more = how.split("+")
         portion.send_signal(getattr(signal, f"SIG{first}"))
         if more:
-            time.sleep(0.1)
             start = time.monotonic()
-            portion.send_signal(getattr(signal, f"SIG{more[0]}"))
+            # Signals that come before the first one was handled count once.
+            until(lambda: ends_by(portion, getattr(signal, f"SIG{more[0]}")), "it ends", seconds=45, pause=0)
     try:
         portion.wait(45)
     finally:
@@ -190,8 +224,7 @@ HOW = ["EOF", "TERM", "INT", "HUP", "TERM+TERM"]
 def test_in_front_of_a_child(how, ways, reads):
     portion = begun([PORTION, "wrap", "--", *child(ways)], reads)
     group = group_of(portion.pid)
-    # The pipes are full by then.
-    time.sleep(0.3)
+    flow(portion, ways, reads)
     took = stop(portion, how)
     assert took < (0.5 if how == "TERM+TERM" else LIMIT), took
     until(lambda: not alive(group), "its group ends")
@@ -204,7 +237,7 @@ def test_in_front_of_a_child(how, ways, reads):
 def test_in_front_of_a_url(how, path, way, reads):
     with Remote(way) as base:
         portion = begun([PORTION, "wrap", "--url", base + path], reads)
-        time.sleep(0.3)
+        flow(portion, way, reads)
         took = stop(portion, how)
     assert took < (0.5 if how == "TERM+TERM" else LIMIT), took
 

@@ -1,6 +1,5 @@
 //! Tests of configurations, valid and invalid, and of their files.
 
-mod books;
 mod changes;
 mod differences;
 mod docs;
@@ -8,10 +7,11 @@ mod errors;
 mod history;
 mod laws;
 mod live;
+mod precedence;
 mod profiles;
 mod schemas;
 mod secrets;
-mod shown;
+mod show;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ fn refused(sources: &Sources) -> Errors {
 }
 
 /// Returns a tool of a server without a name.
-#[expect(clippy::unnecessary_wraps, reason = "books are asked with an option")]
+#[expect(clippy::unnecessary_wraps, reason = "configurations are asked with an option")]
 fn tool(name: &str) -> Option<EndpointTarget<'_>> {
     Some(EndpointTarget { upstream: None, kind: EndpointKind::Tool, name })
 }

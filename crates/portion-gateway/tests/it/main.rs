@@ -3,10 +3,10 @@
 mod accuracy;
 mod decision_log;
 mod gateway;
-mod governed;
 mod questions;
 mod redaction;
 mod render_options;
 mod request_records;
+mod rules;
 mod samples;
 mod store_contract;

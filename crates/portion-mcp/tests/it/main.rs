@@ -3,9 +3,9 @@
 //! All suites are one binary, because each binary takes its time to link.
 
 mod bridge;
-mod lanes;
 mod proxy;
 mod relay;
+mod relay_processors;
 mod remote;
 #[cfg(target_os = "linux")]
 mod support;

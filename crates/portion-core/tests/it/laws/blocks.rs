@@ -10,7 +10,7 @@ use portion_core::view::Request;
 use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::session::{Reply, Session};
 use super::{cases, payloads, requests};
 

@@ -12,7 +12,7 @@ use portion_tokens::{TokenCounter, Tokenizer};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::session::Session;
 use super::{cases, payloads, reject, requests};
 

@@ -11,7 +11,7 @@ use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::json::Json;
 use super::lossless::text_payload;
 use super::session::{Reply, Session};

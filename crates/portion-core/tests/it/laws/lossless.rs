@@ -8,7 +8,7 @@ use portion_core::view::Request;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::json::Json;
 use super::session::{Reply, Session};
 use super::{cases, payloads, reject, requests, table};

@@ -1,13 +1,13 @@
 //! Properties of replies, checked with payloads, requests and limits of every kind.
 //!
-//! Generators draw from [`dice::Dice`], a strategy that shrinks. A case that does not concern a property is rejected and
+//! Generators draw from [`choices::Dice`], a strategy that shrinks. A case that does not concern a property is rejected and
 //! replaced; a property that rejects more than two thirds of its cases fails.
 
 mod blocks;
+mod choices;
 mod chunks;
 mod cursor;
 mod cursor_randomness;
-mod dice;
 mod endpoints;
 mod json;
 mod lossless;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::Value;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::lossless::text_payload;
 use super::session::{Reply, Session};
 use super::{cases, payloads, reject, requests};

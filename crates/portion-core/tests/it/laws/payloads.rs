@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use portion_core::payload::{BinaryInfo, Block, BlockLabel, Content, Payload};
 use portion_json::scan::quote;
 
-use super::dice::Dice;
+use super::choices::Dice;
 use super::json::Json;
 
 /// Generates JSON or text.

@@ -7,7 +7,7 @@ use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::lossless::text_payload;
 use super::session::Session;
 use super::{cases, payloads};

@@ -15,7 +15,7 @@ use proptest::test_runner::TestCaseResult;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::json::Json;
 use super::lossless::text_payload;
 use super::session::Session;

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::session::Session;
 use super::{cases, payloads, reject, requests};
 

@@ -5,7 +5,7 @@ use portion_core::view::Request;
 use portion_json::scan::quote;
 use portion_tokens::{TokenCounter, Tokenizer};
 
-use super::dice::Dice;
+use super::choices::Dice;
 use super::endpoints::known;
 use super::render_options::manner;
 

@@ -6,7 +6,7 @@ use portion_core::view::Request;
 use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::json::Json;
 use super::lossless::text_payload;
 use super::session::Session;

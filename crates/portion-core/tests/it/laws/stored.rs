@@ -10,7 +10,7 @@ use portion_core::view::View;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::dice::{Dice, dice};
+use super::choices::{Dice, dice};
 use super::lossless::text_payload;
 use super::session::{Reply, Session};
 use super::{cases, payloads, reject, requests};

@@ -2,11 +2,11 @@
 #![cfg(target_os = "linux")]
 
 mod ends;
-mod old;
+mod failures;
 mod server;
 mod sessions;
+mod sse;
 mod streams;
-mod troubles;
 
 use std::time::Duration;
 

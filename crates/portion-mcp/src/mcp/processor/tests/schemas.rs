@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::{McpProcessor, client, processor_with_limits, server};
 
-#[path = "../../../../../portion-core/tests/it/laws/dice.rs"]
+#[path = "../../../../../portion-core/tests/it/laws/choices.rs"]
 #[expect(dead_code, reason = "the properties of the core make other choices, too")]
-mod dice;
+mod choices;
 
-use dice::{Dice, dice};
+use choices::{Dice, dice};
 
 /// A schema and a valid value.
 struct Typed {
