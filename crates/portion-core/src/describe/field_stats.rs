@@ -11,7 +11,7 @@ use super::distinct_values::DistinctValues;
 use super::number_stats::NumberStats;
 use super::timestamp::TimestampRange;
 use crate::missing_codes::MissingCodes;
-use crate::snapshot::{FieldRank, field_names};
+use crate::snapshot::{FieldRank, FieldType, field_names};
 
 /// Length in characters above which a text is measured rather than quoted.
 pub(super) const LONG_TEXT_CHARS: usize = 160;
@@ -116,6 +116,22 @@ impl FieldStats {
     /// Returns the number of records with a string, a number or a boolean.
     pub(super) fn scalar_count(&self) -> usize {
         self.true_count + self.false_count + self.numbers.count + self.string_count
+    }
+
+    /// Returns the type of its values.
+    pub(super) fn field_type(&self) -> FieldType {
+        let present = self.present_count();
+        let is_date = matches!(self.timestamps, TimestampRange::Range(_));
+        match present {
+            0 => FieldType::Null,
+            _ if self.numbers.count == present => FieldType::Number,
+            _ if self.string_count == present && is_date => FieldType::Date,
+            _ if self.string_count == present => FieldType::String,
+            _ if self.true_count + self.false_count == present => FieldType::Boolean,
+            _ if self.array_count == present => FieldType::Array,
+            _ if self.object_count == present => FieldType::Object,
+            _ => FieldType::Mixed,
+        }
     }
 
     /// Returns the number of objects that contain the field inside a record.

@@ -1,5 +1,6 @@
 //! Facts about all records of a list, which answer questions without reading pages.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_json::projection::is_path_within;
@@ -15,7 +16,9 @@ use super::field_stats::FieldStats;
 use super::record_layout::KEY_FIELD;
 use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
-use crate::snapshot::{FieldRank, Layout, List, ListFacts, ListItem, cell_spans, field_names, visit_fields};
+use crate::snapshot::{
+    FieldRank, FieldType, Layout, List, ListFacts, ListItem, cell_spans, field_names, visit_fields,
+};
 
 impl List {
     /// Returns facts about all items, computed once, with the codes of the first call.
@@ -46,12 +49,18 @@ impl ListFacts {
             .map(|field| describe_field(field, list.len(), text, is_identity(&field.path), &holder))
             .collect();
         let order = field_order::field_order(&fields, &descriptions, list.len());
+        let types = order.iter().map(|i| fields[*i].field_type()).collect();
         let mut lines: Vec<(String, String)> = fields
             .into_iter()
             .zip(descriptions)
             .map(|(field, described)| (field.path, described.description))
             .collect();
-        Self { lines: order.into_iter().map(|i| std::mem::take(&mut lines[i])).collect() }
+        Self { lines: order.into_iter().map(|i| std::mem::take(&mut lines[i])).collect(), types }
+    }
+
+    /// Returns the type of each field.
+    pub(crate) fn field_types(&self) -> HashMap<String, FieldType> {
+        self.lines.iter().map(|(path, _)| path.clone()).zip(self.types.iter().copied()).collect()
     }
 
     /// Returns the facts that fit the token budget, the most useful first: field → description.

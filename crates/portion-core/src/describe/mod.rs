@@ -17,13 +17,15 @@ mod record_layout;
 mod text;
 mod timestamp;
 
+use std::collections::HashMap;
+
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
-use crate::snapshot::{IndexedText, Structure};
+use crate::snapshot::{FieldType, IndexedText, Structure};
 pub use object::outline;
 
 /// Operator's preferences for described fields.
@@ -35,6 +37,14 @@ pub(crate) struct FieldPreferences<'a> {
     pub strip: Option<&'a StripRule>,
     /// Numbers that stand for missing values.
     pub missing: Option<&'a MissingCodes>,
+}
+
+/// Returns the types of the fields of a list; of other subjects, none.
+pub(crate) fn field_types(subject: &IndexedText, missing: &MissingCodes) -> HashMap<String, FieldType> {
+    match &subject.structure {
+        Structure::List(list) => list.facts(&subject.text, missing).field_types(),
+        Structure::Object(_) | Structure::Text(_) => HashMap::new(),
+    }
 }
 
 /// Describes a subject within a token budget, the most useful facts first.

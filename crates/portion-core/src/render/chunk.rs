@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::budget::RemainingBudget;
 use super::portion::PortionKind;
+use super::query_tables::QueryTables;
 use super::rendering::{RenderTarget, Rendering, max_name_chars, name_list};
 use crate::cursor::PartOffset;
 use crate::snapshot::LineIndex;
@@ -79,7 +80,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         drawn.set_meta("pastEnd", true);
     }
     if spot.is_first() {
-        drawn.query_hint = drawn.next.map(|_| query_hint(index.chunker.name()));
+        drawn.query_tables = drawn.next.map(|_| query_tables(index.chunker.name()));
         let size = estimate_size(room.counter, text);
         let told = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
         drawn.set_meta("totalTokens", told);
@@ -98,13 +99,13 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
 /// Part of the reply target that a sample of a text takes, as a divisor.
 const SAMPLE_SHARE: usize = 8;
 
-/// Returns the query hint for a kind of text: the table that its records are.
-fn query_hint(chunker: &str) -> &'static str {
+/// Returns the tables of a kind of text.
+fn query_tables(chunker: &str) -> QueryTables {
     match chunker {
-        "log" => "find or sql: … FROM entries(start_line,time,level,text)",
-        "table" => "find or sql: … FROM items",
-        chunk::MARKDOWN => "find or sql: … FROM sections(title,text)",
-        _ => "find or sql: … FROM lines(number,text)",
+        "log" => QueryTables::Entries,
+        "table" => QueryTables::Rows,
+        chunk::MARKDOWN => QueryTables::Sections,
+        _ => QueryTables::Lines,
     }
 }
 

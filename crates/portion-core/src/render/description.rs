@@ -1,6 +1,8 @@
 //! Describes the whole of a list, object or text in a first reply that shows only a part of it. The facts are
 //! few and exact, so that many questions need no second call.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::context::Context;
@@ -8,7 +10,7 @@ use super::exempt::is_exempt;
 use super::portion::PortionKind;
 use super::walk::ReplyContent;
 use crate::describe::{self, FieldPreferences};
-use crate::snapshot::{Snapshot, Structure};
+use crate::snapshot::{FieldType, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target};
 
 /// Facts about one part.
@@ -17,6 +19,8 @@ pub(super) struct Description {
     part_index: usize,
     /// Facts, the most useful first.
     pub facts: Map<String, Value>,
+    /// Types of the fields of a list.
+    pub field_types: HashMap<String, FieldType>,
     /// Cost of the facts in tokens.
     pub tokens: usize,
     /// Cost of the facts in bytes.
@@ -77,6 +81,7 @@ impl Description {
         (!told.is_empty() && cost <= tokens).then_some(Self {
             part_index: part,
             facts: told,
+            field_types: describe::field_types(subject, snapshot.missing_codes()),
             tokens: cost,
             bytes: json.len(),
         })

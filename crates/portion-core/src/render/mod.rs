@@ -51,6 +51,7 @@ mod pass_through;
 mod piece_cost;
 mod pieces;
 mod portion;
+mod query_tables;
 mod rank;
 mod raw;
 mod rendering;

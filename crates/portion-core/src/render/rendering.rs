@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
 use super::portion::PortionKind;
+use super::query_tables::QueryTables;
 use crate::cursor::PartOffset;
 use crate::payload::UpstreamList;
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
@@ -142,8 +143,8 @@ pub(super) struct Rendering {
     pub stripped: StrippedFields,
     /// Tokens of the largest possible chunk, if more follows and the caller gave no size.
     pub larger_budget: Option<usize>,
-    /// Hint for a query, if one is useful.
-    pub query_hint: Option<&'static str>,
+    /// Tables that a query can read, if one is useful.
+    pub query_tables: Option<QueryTables>,
     /// The page taken apart, for an envelope.
     pub page_parts: Option<PageParts>,
 }
@@ -177,7 +178,7 @@ impl Rendering {
             condensed_count: 0,
             stripped: StrippedFields::default(),
             larger_budget: None,
-            query_hint: None,
+            query_tables: None,
             page_parts: None,
         }
     }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
 use super::portion::PortionKind;
+use super::query_tables::QueryTables;
 use super::raw;
 use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars, name_list};
 use crate::cursor::PartOffset;
@@ -30,9 +31,6 @@ const ANSWER_ELISION_LIMITS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
 const ELIDED_STRING_TOKENS: usize = 80;
 /// Highest cost of a nested list or object that is shown whole, in tokens.
 const MAX_CONTAINER_TOKENS: usize = 120;
-
-/// Query hint for an object.
-const SQL_HINT: &str = "sql: … FROM leaves(path,key,value,type)";
 
 /// Renders an object: whole if it is selected or small and fits, otherwise the requested fields, otherwise a
 /// summary.
@@ -137,7 +135,7 @@ fn render_summary(
     let mut drawn = Rendering::new(PortionKind::Summary, body);
     drawn.is_json = true;
     let shown = shown_field_names(&drawn.body, &pointer);
-    drawn.query_hint = spot.is_first().then_some(SQL_HINT);
+    drawn.query_tables = spot.is_first().then_some(QueryTables::Leaves);
     drawn.set_meta("totalFields", core.len());
     drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
     if elided > 0 {

@@ -8,6 +8,7 @@ use portion_json::path::value_at;
 use portion_json::scan::{JsonReader, SparseOffsets};
 use portion_json::span::Span;
 
+use super::field_type::FieldType;
 use super::object::Member;
 use super::profile::ListProfile;
 
@@ -64,6 +65,8 @@ pub struct EnclosingObject {
 pub struct ListFacts {
     /// Fields with their descriptions, the most useful first.
     pub(crate) lines: Vec<(String, String)>,
+    /// Types of the fields, in the same order.
+    pub(crate) types: Vec<FieldType>,
 }
 
 /// One item of a list.
@@ -81,7 +84,9 @@ impl ListFacts {
     /// Returns the heap bytes held.
     pub fn heap_bytes(&self) -> usize {
         let lines: usize = self.lines.iter().map(|(path, text)| path.capacity() + text.capacity()).sum();
-        lines + self.lines.capacity() * size_of::<(String, String)>()
+        lines
+            + self.lines.capacity() * size_of::<(String, String)>()
+            + self.types.capacity() * size_of::<FieldType>()
     }
 }
 

@@ -6,6 +6,7 @@
 mod duplicates;
 mod embedded_json;
 mod encoding;
+mod field_type;
 mod indexed_text;
 mod line_index;
 mod list;
@@ -27,6 +28,7 @@ pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
 pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
+pub(crate) use field_type::FieldType;
 pub use indexed_text::{IndexedText, Structure};
 pub use line_index::LineIndex;
 pub(crate) use list::cell_spans;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::more_fields::fields_by_type;
 use super::{Audience, Detail, Notice, UnshownRange};
 use crate::policy::MetadataStyle;
 use crate::render::portion::PortionKind;
@@ -50,14 +51,16 @@ impl Notice<'_> {
         }
         if let Some((fields, characters)) = &self.rendering.available_fields {
             let (known, unknown) = self.known_fields(fields);
-            // A model finds the described fields in the description.
-            let names: Vec<&String> = if audience == Audience::Model {
-                unknown
-            } else {
-                unknown.into_iter().chain(known).collect()
-            };
-            if !names.is_empty() {
-                members.push(("fieldsAvailable", fields_available(fields, &names, *characters)));
+            match self.field_types.filter(|_| audience == Audience::Model) {
+                // A model finds the described fields in the description.
+                Some(_) if unknown.is_empty() => {}
+                Some(types) => {
+                    members.push(("moreFields", fields_by_type(&unknown, types, *characters).into()));
+                }
+                None => {
+                    let names: Vec<&String> = unknown.into_iter().chain(known).collect();
+                    members.push(("fieldsAvailable", fields_available(fields, &names, *characters)));
+                }
             }
         }
         members

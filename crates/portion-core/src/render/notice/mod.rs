@@ -3,11 +3,14 @@
 mod calls;
 mod facts;
 mod model;
+mod more_fields;
 mod object;
 mod text;
 
 pub(super) use model::is_full_in_text;
 pub(super) use text::NoticeText;
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -17,6 +20,7 @@ use super::rendering::Rendering;
 use crate::cursor::CursorToken;
 use crate::payload::QueryAnswer;
 use crate::policy::MetadataStyle;
+use crate::snapshot::FieldType;
 
 /// Everything that a notice is built from.
 pub(super) struct Notice<'a> {
@@ -26,6 +30,8 @@ pub(super) struct Notice<'a> {
     pub answer: Option<&'a QueryAnswer>,
     /// Facts about the whole.
     pub facts: Option<&'a Map<String, Value>>,
+    /// Types of the fields of the described list.
+    pub field_types: Option<&'a HashMap<String, FieldType>>,
     /// Cursor to the start of the reply; `None` if the snapshot could not be stored.
     pub start_cursor: Option<CursorToken>,
     /// Cursor to the next page.

@@ -19,8 +19,10 @@ impl Notice<'_> {
     /// the next page or with a cursor that it has.
     pub(super) fn needs_handle(&self) -> bool {
         let rendering = self.rendering;
-        let omits = ["condensed", "elided", "omitted"].iter().any(|key| rendering.meta.contains_key(*key))
-            || rendering.stripped.has_any()
+        // The pages of a walk lack the same fields, which the cursors of other replies return.
+        let lacks_fields = rendering.meta.contains_key("condensed") || rendering.stripped.has_any();
+        let omits = ["elided", "omitted"].iter().any(|key| rendering.meta.contains_key(*key))
+            || lacks_fields && self.next_cursor.is_none()
             || rendering.sections.is_some()
             || !self.missing_parts.is_empty()
             || self.unshown.is_some();
@@ -38,7 +40,10 @@ impl Notice<'_> {
             "pageSize" | "hasMore" | "rows" | "strategy" | "chunkIndex" | "totalChunks" | "totalTokens"
             | "bytesInChunk" | "projectedFields" | "startByte" => false,
             "served" => self.is_first_reply && self.next_cursor.is_some(),
-            "offset" => !goes_on && value.as_u64() != Some(0),
+            // At the end of a list, it follows from the total and the shown items.
+            "offset" => {
+                value.as_u64() != Some(0) && (self.is_first_reply || rendering.meta.contains_key("pastEnd"))
+            }
             "startLine" => !goes_on,
             "totalBytes" => {
                 rendering.kind == PortionKind::Raw

@@ -153,7 +153,7 @@ impl Notice<'_> {
             meta.add("budgetRemaining", self.budget.saturating_sub(tokens));
         }
         // A query, if one is named, is the better call.
-        let is_helpful = for_programs || self.is_first_reply && self.rendering.query_hint.is_none();
+        let is_helpful = for_programs || self.is_first_reply && self.rendering.query_tables.is_none();
         if detail == Detail::Full
             && is_helpful
             && self.warning_threshold.is_some_and(|share| used >= share)
@@ -173,6 +173,8 @@ impl Notice<'_> {
         }
         if detail < Detail::Minimal {
             meta.extend(self.further_calls(audience));
+            let tables = self.rendering.query_tables.filter(|_| audience == Audience::Programs);
+            meta.extend(self.query_tool.and(tables).map(|tables| ("tables", tables.columns())));
         }
     }
 }

@@ -9,18 +9,13 @@ use crate::noise::NoiseFields;
 use crate::render::budget::RemainingBudget;
 use crate::render::list_wrapper::ListWrapper;
 use crate::render::portion::PortionKind;
+use crate::render::query_tables::QueryTables;
 use crate::render::rendering::{PageParts, Rendering, StrippedFields, max_name_chars, name_list};
 use crate::render::upstream_paging;
 use crate::snapshot::{Layout, OrderedList};
 use crate::stage::RowFormat;
 use crate::view::{RequestedFields, list_field_names};
 
-/// Query hint for a list.
-const SQL_HINT: &str = "sql: SELECT … FROM items";
-/// Query hint for a list of nested records.
-const TREE_SQL_HINT: &str = "sql: SELECT … FROM items or leaves(path,key,value,type)";
-/// Query hint for JSON lines.
-const LINES_SQL_HINT: &str = "sql: SELECT … FROM items or lines(number,text)";
 /// Largest number of omitted members that a notice names.
 const MAX_OMITTED_MEMBERS: usize = 12;
 
@@ -41,7 +36,7 @@ impl PageBuilder<'_> {
         drawn.total_count = Some(total);
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(PartOffset::Item(next as u32));
-        drawn.query_hint = (self.target.is_first() && drawn.next.is_some()).then(|| self.query_hint());
+        drawn.query_tables = (self.target.is_first() && drawn.next.is_some()).then(|| self.query_tables());
         self.note_extent(&mut drawn, filled.served_count, how);
         if how.as_table {
             drawn.set_meta("rows", "dense");
@@ -134,12 +129,12 @@ impl PageBuilder<'_> {
         drawn.stripped = StrippedFields { named, nulls: null_paths };
     }
 
-    fn query_hint(&self) -> &'static str {
+    fn query_tables(&self) -> QueryTables {
         match self.rows.list.layout {
-            _ if self.target.is_answer => SQL_HINT,
-            Layout::Lines => LINES_SQL_HINT,
-            Layout::Table { .. } => SQL_HINT,
-            _ => TREE_SQL_HINT,
+            _ if self.target.is_answer => QueryTables::Items,
+            Layout::Lines => QueryTables::ItemsAndLines,
+            Layout::Table { .. } => QueryTables::Items,
+            _ => QueryTables::ItemsAndLeaves,
         }
     }
 }

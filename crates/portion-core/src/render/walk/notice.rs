@@ -17,13 +17,12 @@ impl<'a> PartWalk<'a> {
     ) -> Notice<'b> {
         let mint = self.cx.mint_cursor;
         let nothing = &*EMPTY_RENDERING;
+        let description = self.description.filter(|description| description.describes(channel));
         Notice {
             rendering: channel.notice_part.as_ref().map_or(nothing, |shaped| &shaped.rendering),
             answer: self.snapshot.answer(),
-            facts: self
-                .description
-                .filter(|telling| telling.describes(channel))
-                .map(|telling| &telling.facts),
+            facts: description.map(|description| &description.facts),
+            field_types: description.map(|description| &description.field_types),
             start_cursor: mint(self.request.start),
             next_cursor: channel.next_position.and_then(mint),
             read_call: self.cx.read_call,
