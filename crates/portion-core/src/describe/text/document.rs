@@ -30,7 +30,7 @@ pub(super) fn describe(text: &str, description: &mut TextDescription) {
     description.add("last", last);
 }
 
-fn heading_signs(level: u8) -> &'static str {
+pub(super) fn heading_signs(level: u8) -> &'static str {
     "######".get(..level.into()).unwrap_or("######")
 }
 

@@ -7,6 +7,7 @@ mod document;
 mod ending;
 mod headings;
 mod log;
+mod markup;
 mod prose;
 mod severity_words;
 mod table;
@@ -18,7 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::snapshot::LineIndex;
 use counts::LargeCounter;
-use ending::last_line;
+use ending::{closing_excerpt, last_line};
 use text_description::{TextDescription, truncated_line};
 
 /// Describes a large text for a reader who has not read it yet, as JSON within the token budget, the most
@@ -27,6 +28,7 @@ use text_description::{TextDescription, truncated_line};
 /// - logs: `levels`, `linesWith`, `entries`, `span`, `first`, `last`, `lastEntry`, `statuses`, `thrown`,
 ///   `commonPaths`, `common`;
 /// - documents with headings: `headings`, `outline`, `last`;
+/// - HTML with headings: `headings`, `outline` with line numbers, `last`;
 /// - prose: `outline` with line numbers, `gist`, `speakers`, `last`;
 /// - tables: `columns`, `rows`, `last`;
 /// - code: `defines`, `last`;
@@ -54,6 +56,7 @@ pub(crate) fn describe(
         match index.chunker.kind() {
             TextKind::Prose => prose::describe(text, index, &mut description),
             TextKind::Code => code::describe(text, &mut description),
+            TextKind::Markup if markup::describe(text, index, &mut description) => {}
             _ => describe_lines(text, index, &mut description),
         }
     }
@@ -62,7 +65,13 @@ pub(crate) fn describe(
 
 /// Describes lines of an unknown format.
 fn describe_lines(text: &str, index: &LineIndex, description: &mut TextDescription) {
-    let last = Value::from(truncated_line(last_line(text), description.max_quote_chars()));
+    let is_one_line = index.line_count() == 1;
+    // The reply shows the beginning of a single line.
+    let last = if is_one_line {
+        closing_excerpt(text, description)
+    } else {
+        truncated_line(last_line(text), description.max_quote_chars()).into()
+    };
     let kept = description.member_cost("last", &last);
     let found = severity_words::find(text, severity_words::PROBLEM_WORDS);
     severity_words::describe_counts(&found, &[], description);
@@ -79,7 +88,8 @@ fn describe_lines(text: &str, index: &LineIndex, description: &mut TextDescripti
         description,
     );
     description.add("last", last);
-    if let Some((number, length)) = longest_line(text).filter(|(_, length)| *length > LONG_LINE_CHARS) {
+    let longest = longest_line(text).filter(|(_, length)| *length > LONG_LINE_CHARS && !is_one_line);
+    if let Some((number, length)) = longest {
         description.add("longestLine", format!("{number}: {length} characters"));
     }
     let mut common = LargeCounter::default();
