@@ -35,7 +35,7 @@ impl Default for HttpLimits {
         Self {
             max_connections: 4096,
             max_body_bytes: 64 << 20,
-            max_total_body_bytes: 128 << 20,
+            max_total_body_bytes: 72 << 20,
             max_head_bytes: 64 << 10,
             stall_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(90),
@@ -48,10 +48,11 @@ impl Default for HttpLimits {
 }
 
 impl HttpLimits {
-    /// Sets the limit of a body, and the total to twice as much.
+    /// Sets the limit of a body, and the total to an eighth more: clients that never finish their bodies make the process hold
+    /// little more than one body of that size.
     #[must_use]
     pub fn with_max_body_bytes(self, body: usize) -> Self {
-        Self { max_body_bytes: body, max_total_body_bytes: body.saturating_mul(2), ..self }
+        Self { max_body_bytes: body, max_total_body_bytes: body.saturating_add(body / 8), ..self }
     }
 
     /// Returns the timeout for the first `bytes` of a body: the stall timeout plus their time at the lowest rate.
