@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from harness.command import PORTION, TYPED_FIXTURE
+from harness.command import FIXTURE, PORTION, TYPED_FIXTURE
 from harness.wire import Wire, request
+from fixture import corpus
 
 COUNT = 111
 WIDE = ["--token-budget-threshold", "11000", "--reply-target", "11000"]
@@ -47,3 +48,43 @@ def test_the_inner_cursor_is_read_through_the_outer_one():
         again = called(wire, 3, "list_guests", count=300, cursor=inner)
         for result in (first, again):
             assert not result.get("isError") and "Guest" in result["content"][0]["text"], result
+
+
+LARGE_CHUNKS = [*WIDE, "--chunk-above", "9000", "--chunk-size", "9000", "--chunk-lines", "9000"]
+
+
+@pytest.mark.parametrize("text", ["manual", "prose"])
+@pytest.mark.parametrize("style", ["camel", "snake"])
+def test_the_inner_notice_is_no_content_and_its_next_step_is_told(text, style):
+    inner = [*LARGE_CHUNKS, "--metadata-style", style]
+    with Wire([PORTION, "wrap", "--lean", "--", PORTION, "wrap", *inner, "--", *FIXTURE]) as wire:
+        wire.open()
+        wire.ask(request(0, "tools/list", {}))
+        whole, number, told = "", 0, 0
+        tool, arguments = "read_text", {"name": text}
+        while tool:
+            number += 1
+            result = called(wire, number, tool, **arguments)
+            behind = result["_meta"]["io.portion/upstream"]
+            inner_cursor = behind.get("nextCursor") or behind.get("next_cursor")
+            step = f"portion_read(cursor={inner_cursor})" if inner_cursor else None
+            # The chunks of the outer one, which are all of the inner chunk. A small inner chunk passes as it is.
+            notices = []
+            while True:
+                *content, last = [block["text"] for block in result["content"]]
+                assert len(content) == 1, result
+                whole += content[0]
+                if "io.portion/notice" not in result["_meta"]:
+                    break
+                notice = json.loads(last)
+                assert "partsNotShown" not in notice["meta"] and "totalCount" not in notice, notice
+                notices.append(notice)
+                if "nextCursor" not in notice:
+                    break
+                number += 1
+                result = called(wire, number, "portion_read_2", cursor=notice["nextCursor"])
+            for notice in notices[:1] + notices[-1:]:
+                assert notice["meta"].get("upstreamNext") == step, notice
+                told += step is not None
+            tool, arguments = "portion_read" if inner_cursor else None, {"cursor": inner_cursor}
+        assert whole == getattr(corpus, text)() and told

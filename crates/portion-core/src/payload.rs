@@ -39,10 +39,45 @@ pub struct Payload {
     pub list_path: Option<Arc<str>>,
     /// Numbers that stand for missing values.
     pub missing_codes: MissingCodes,
-    /// URL of the upstream's next page, where the transport names it.
-    pub next_link: Option<Box<str>>,
+    /// What the transport says about this page of the upstream.
+    pub transport_page: Option<Box<TransportPage>>,
     /// Extent of the list, where the gateway fetches it from the upstream page by page.
     pub upstream_list: Option<Box<UpstreamList>>,
+}
+
+/// Facts about a page of the upstream that are not in its content: header fields of HTTP, or the notice of another gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TransportPage {
+    /// The next page.
+    pub next: Option<NextPage>,
+    /// Number of items of the whole list.
+    pub total: Option<u64>,
+}
+
+/// Way to the upstream's next page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NextPage {
+    /// URL.
+    Link(Box<str>),
+    /// Call, as text for the caller.
+    Call(Box<str>),
+}
+
+impl Payload {
+    /// Returns the URL of the upstream's next page, where the transport names it.
+    pub fn next_link(&self) -> Option<&str> {
+        match self.transport_page.as_ref()?.next.as_ref()? {
+            NextPage::Link(link) => Some(link),
+            NextPage::Call(_) => None,
+        }
+    }
+}
+
+impl TransportPage {
+    /// Returns the facts as a field of a payload; `None` if there are none.
+    pub fn into_field(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
 }
 
 /// Extent of a list that is fetched from the upstream page by page.

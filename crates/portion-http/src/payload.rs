@@ -1,7 +1,8 @@
 //! Payloads of HTTP bodies.
 
+use http::HeaderMap;
 use http::response::Parts;
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage};
 use portion_json::scan::{JsonKind, JsonReader, unescape_into};
 use portion_net::link_header::next_link;
 use portion_text::charset::{charset_of, decode_as};
@@ -20,9 +21,17 @@ pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
         invalid_utf8_count: invalid,
         lone_surrogate_count,
         is_error: head.status.is_client_error() || head.status.is_server_error(),
-        next_link: next_link(&head.headers).map(String::into_boxed_str),
+        transport_page: TransportPage {
+            next: next_link(&head.headers).map(|link| NextPage::Link(link.into())),
+            total: total_count(&head.headers),
+        }
+        .into_field(),
         ..Payload::default()
     }
+}
+
+fn total_count(headers: &HeaderMap) -> Option<u64> {
+    headers.get("x-total-count")?.to_str().ok()?.trim().parse().ok()
 }
 
 /// Returns the text of a body that is one JSON string, so that it is read in lines and sentences. A string that contains

@@ -9,6 +9,7 @@ use super::budget::RemainingBudget;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use super::rendering::{RenderTarget, Rendering, max_name_chars, name_list};
+use super::upstream_paging::note_upstream_chunk;
 use crate::cursor::PartOffset;
 use crate::snapshot::LineIndex;
 use crate::view::{Pagination, sections};
@@ -73,6 +74,9 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
             kept_fields: None,
         });
         drawn.required_count = of.map(|of| of.min(left));
+    }
+    if !range {
+        note_upstream_chunk(spot, &mut drawn);
     }
     drawn.set_meta("bytesInChunk", end - from);
     drawn.set_meta("totalBytes", text.len());

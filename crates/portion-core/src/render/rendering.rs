@@ -6,7 +6,7 @@ use super::budget::RemainingBudget;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use crate::cursor::PartOffset;
-use crate::payload::UpstreamList;
+use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
 use crate::snapshot::IndexedText;
 use crate::view::{Pagination, RequestedFields, SortOrder, View};
@@ -45,6 +45,8 @@ pub(super) struct RenderTarget<'a> {
     pub order: Option<&'a SortOrder>,
     /// Paging arguments of the tool that was called.
     pub paging_arguments: &'a [String],
+    /// What the transport says about this page of the upstream.
+    pub transport_page: Option<&'a TransportPage>,
     /// Extent of the list, where it is fetched from the upstream page by page.
     pub upstream_list: Option<&'a UpstreamList>,
     /// True if the caller gave the size of the reply, which a chunk of text then may use up.

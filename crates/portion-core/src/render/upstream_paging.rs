@@ -5,24 +5,46 @@ use serde_json::Value;
 use super::rendering::{RenderTarget, Rendering};
 use crate::cursor::PartOffset;
 use crate::paging::{CURSOR_ARGUMENTS, LAST_ID_ARGUMENTS, OFFSET_ARGUMENTS, PAGE_ARGUMENTS, is_named_like};
+use crate::payload::NextPage;
 use crate::snapshot::{List, UpstreamPage};
 
-/// Adds the upstream's next page to the notice of the first and the last page, if the payload has such data.
+/// Longest URL of a next page that is shown.
+const MAX_LINK_BYTES: usize = 200;
+
+/// Adds the upstream's next page to the notice of the first and the last page, if the payload or the transport names it.
 pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &mut Rendering) {
-    if spot.upstream_list.is_some()
-        || spot.is_singled_out
-        || spot.is_answer
-        || !(spot.is_first() || drawn.next.is_none())
-    {
+    if !is_noted(spot, drawn) {
         return;
     }
-    let Some(page) = list.upstream_page(&spot.subject.text) else { return };
-    if let Some(total) = page.total {
+    let page = list.upstream_page(&spot.subject.text);
+    let reported_total = spot.transport_page.and_then(|page| page.total);
+    let reported_total = reported_total.filter(|total| *total > list.len() as u64);
+    if let Some(total) = page.as_ref().and_then(|page| page.total).or(reported_total) {
         drawn.set_meta("upstreamTotal", total);
     }
-    if let Some(on) = upstream_next_call(&page, spot.paging_arguments) {
-        drawn.set_meta("upstreamNext", Value::from(on));
+    // A member that leads to the next page can be passed as an argument, which a link cannot.
+    let named = spot.transport_page.and_then(|page| page.next.as_ref());
+    let named = named.filter(|_| page.as_ref().is_none_or(|page| page.next_member.is_none()));
+    let next = match named {
+        Some(next) => Some(named_call(next, spot.paging_arguments)),
+        None => page.and_then(|page| upstream_next_call(&page, spot.paging_arguments)),
+    };
+    if let Some(next) = next {
+        drawn.set_meta("upstreamNext", next);
     }
+}
+
+/// Adds the upstream's next chunk to the notice of the first and the last chunk of a text, if the transport names it.
+pub(super) fn note_upstream_chunk(spot: &RenderTarget<'_>, drawn: &mut Rendering) {
+    let next = spot.transport_page.and_then(|page| page.next.as_ref());
+    if let Some(next) = next.filter(|_| is_noted(spot, drawn)) {
+        drawn.set_meta("upstreamNext", named_call(next, spot.paging_arguments));
+    }
+}
+
+fn is_noted(spot: &RenderTarget<'_>, drawn: &Rendering) -> bool {
+    let is_end = spot.is_first() || drawn.next.is_none();
+    spot.upstream_list.is_none() && !spot.is_singled_out && !spot.is_answer && is_end
 }
 
 /// Extends a page of a list that is fetched page by page to the whole list: its total, and a next page after the
@@ -52,6 +74,34 @@ pub(super) fn note_fetched_list(spot: &RenderTarget<'_>, end: usize, drawn: &mut
         drawn.set_meta("changed", true);
     }
     list.is_partial
+}
+
+/// Returns the call for the next page that the transport names.
+fn named_call(next: &NextPage, arguments: &[String]) -> String {
+    match next {
+        NextPage::Call(call) => call.to_string(),
+        NextPage::Link(link) => linked_call(link, arguments),
+    }
+}
+
+fn linked_call(link: &str, arguments: &[String]) -> String {
+    let query = link.split('#').next().and_then(|url| url.split_once('?')).map_or("", |(_, query)| query);
+    let parameters = query.split('&').filter_map(|parameter| parameter.split_once('='));
+    let is_position = |name: &str| {
+        [CURSOR_ARGUMENTS, PAGE_ARGUMENTS, OFFSET_ARGUMENTS, LAST_ID_ARGUMENTS]
+            .iter()
+            .any(|names| is_named_like(name, names))
+    };
+    // An encoded value is another text than the argument.
+    let found = parameters
+        .filter(|(_, value)| !value.contains(['%', '+']))
+        .find(|(name, _)| is_position(name) && arguments.iter().any(|argument| argument == name));
+    match found {
+        Some((name, value)) => format!("repeat the call with {name}={value}"),
+        None if !arguments.is_empty() => format!("repeat the call with another {}", arguments.join(", ")),
+        None if link.len() <= MAX_LINK_BYTES => link.to_owned(),
+        None => "the upstream has more; its URL is long".to_owned(),
+    }
 }
 
 /// Returns the call for the upstream's next page, or `None` if this is the last one.

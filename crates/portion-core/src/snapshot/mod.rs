@@ -23,7 +23,7 @@ use portion_json::span::Span;
 
 use crate::missing_codes::MissingCodes;
 use crate::payload::Redact;
-use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, UpstreamList};
+use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
@@ -52,6 +52,7 @@ pub struct Snapshot {
     redacted_fields: Vec<String>,
     is_list_path_missing: bool,
     paging_arguments: Arc<[String]>,
+    transport_page: Option<Box<TransportPage>>,
     upstream_list: Option<UpstreamList>,
     missing_codes: MissingCodes,
 }
@@ -157,6 +158,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         frame_bytes: frame,
         query_answer: answer,
         paging_arguments: paging,
+        transport_page,
         upstream_list,
         missing_codes,
         ..
@@ -171,6 +173,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         redacted_fields: redacted,
         is_list_path_missing: list_path_missing,
         paging_arguments: paging,
+        transport_page,
         upstream_list: upstream_list.map(|list| *list),
         missing_codes,
     }
@@ -227,6 +230,11 @@ impl Snapshot {
     /// Returns the arguments by which the called tool pages its own results.
     pub fn paging(&self) -> &[String] {
         &self.paging_arguments
+    }
+
+    /// Returns what the transport says about this page of the upstream.
+    pub fn transport_page(&self) -> Option<&TransportPage> {
+        self.transport_page.as_deref()
     }
 
     /// Returns the extent of a list that is fetched from the upstream page by page.

@@ -87,7 +87,7 @@ impl PagedList {
         list.upstream = upstream;
         let last_id = list.last_id(&found);
         list.last_page_hash = Some(hash_of(&found.text));
-        let facts = found.page.facts.with_link(list.first_page.next_link.as_deref());
+        let facts = found.page.facts.with_link(list.first_page.next_link());
         list.total = facts.total;
         list.next = PageRequest::first(&list.pushdown);
         let received = list.received_count;
@@ -192,7 +192,7 @@ impl PagedList {
         let Some(mut found) = FoundPage::find_primary(page, &self.pushdown) else {
             return self.stop(format!("page {} has no list", self.page_count + 1));
         };
-        let facts = std::mem::take(&mut found.page.facts).with_link(page.next_link.as_deref());
+        let facts = std::mem::take(&mut found.page.facts).with_link(page.next_link());
         self.first_page.lone_surrogate_count += page.lone_surrogate_count;
         self.first_page.structured_surrogate_count += page.structured_surrogate_count;
         self.first_page.invalid_utf8_count += page.invalid_utf8_count;

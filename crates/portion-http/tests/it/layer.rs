@@ -361,7 +361,10 @@ async fn a_reply_has_one_next_page() {
         let values = headers.get_all("link").iter();
         values.map(|value| value.to_str().expect("text").to_owned()).collect()
     };
+    let notice_of = |headers: &HeaderMap| parse(headers["x-portion-notice"].as_bytes());
     let (_, first, _) = upstream.get("/a").await;
+    let meta = &notice_of(&first)["meta"];
+    assert_eq!((&meta["upstreamNext"], &meta["upstreamTotal"]), (&json!("/a?page=2"), &json!(9999)));
     let given = links(&first);
     assert_eq!(given.iter().filter(|link| link.contains("next")).count(), 1, "{given:?}");
     assert!(given[0].contains("first") && given[1].contains("cursor="), "{given:?}");
@@ -374,4 +377,10 @@ async fn a_reply_has_one_next_page() {
     let (_, last, _) = upstream.get_as("/a?offset=490&fields=id", &[]).await;
     assert_eq!(links(&last), [headers[1].1]);
     assert!(!last.contains_key("x-portion-upstream-next"));
+    assert_eq!(notice_of(&last)["meta"]["upstreamNext"], "/a?page=2");
+    // A body with a place for the notice says the same.
+    let object = self::upstream(StatusCode::OK, headers, json!({"bookings": bookings(500)}).to_string());
+    let (_, _, body) = object.get("/a").await;
+    let meta = &parse(&body)["meta"];
+    assert_eq!((&meta["upstreamNext"], &meta["upstreamTotal"]), (&json!("/a?page=2"), &json!(9999)));
 }

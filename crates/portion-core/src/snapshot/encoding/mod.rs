@@ -35,7 +35,7 @@ use super::Snapshot;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 
 /// Version of the encoding.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
 /// An encoded snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,9 @@ use super::index::{IndexPieces, read_indexed, write_indexed};
 use super::texts::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 use crate::missing_codes::MissingCodes;
-use crate::payload::{BinaryInfo, BlockLabel, DATA_POINTERS, QueryAnswer, UpstreamList};
+use crate::payload::{
+    BinaryInfo, BlockLabel, DATA_POINTERS, NextPage, QueryAnswer, TransportPage, UpstreamList,
+};
 
 pub(super) fn write_snapshot(
     snapshot: &Snapshot,
@@ -33,6 +35,18 @@ pub(super) fn write_snapshot(
     out.texts(snapshot.redacted_fields.iter().map(String::as_str));
     out.flag(snapshot.is_list_path_missing);
     out.texts(snapshot.paging_arguments.iter().map(String::as_str));
+    out.option(snapshot.transport_page.as_deref(), |out, page| {
+        out.option(page.next.as_ref(), |out, next| {
+            let (is_link, text) = match next {
+                NextPage::Link(text) => (true, text),
+                NextPage::Call(text) => (false, text),
+            };
+            out.flag(is_link);
+            out.text(text);
+        });
+        // Numbers that do not fit are not reported.
+        out.option(page.total.and_then(|total| usize::try_from(total).ok()), ByteWriter::uint);
+    });
     out.option(snapshot.upstream_list.as_ref(), |out, list| {
         out.uint(list.fetched);
         out.option(list.total, ByteWriter::uint);
@@ -71,6 +85,16 @@ pub(super) fn read_snapshot<B: AsRef<[u8]>>(
         redacted_fields: input.texts()?,
         is_list_path_missing: input.flag()?,
         paging_arguments: Arc::from(input.texts()?),
+        transport_page: input.option(|input| {
+            Ok(Box::new(TransportPage {
+                next: input.option(|input| {
+                    let is_link = input.flag()?;
+                    let text = input.text()?.into_boxed_str();
+                    Ok(if is_link { NextPage::Link(text) } else { NextPage::Call(text) })
+                })?,
+                total: input.option(ByteReader::number)?,
+            }))
+        })?,
         upstream_list: input.option(|input| {
             Ok(UpstreamList {
                 fetched: input.number()?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage};
 use portion_core::policy::Policy;
 use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
@@ -14,6 +14,17 @@ use serde_json::Value;
 /// Checks `upstreamTotal` and `upstreamNext` of a payload, given the names of the tool's arguments; `$`
 /// stands for three items.
 fn check(payload: &str, arguments: &str, expect: &str) {
+    check_with_transport(payload, arguments, None, None, expect);
+}
+
+/// Checks the same where the transport names the next page, or the total.
+fn check_with_transport(
+    payload: &str,
+    arguments: &str,
+    next_link: Option<&str>,
+    reported_total: Option<u64>,
+    expect: &str,
+) {
     let policy =
         Policy { full_below: 0, token_budget_threshold: 400, reply_target: 400, ..Policy::default() };
     let item = |n: usize| {
@@ -22,7 +33,11 @@ fn check(payload: &str, arguments: &str, expect: &str) {
     let text = payload.replace('$', &(0..3).map(item).collect::<Vec<_>>().join(","));
     let paging: Arc<[String]> = arguments.split_whitespace().map(str::to_owned).collect();
     let blocks = vec![Block::new("/content/0/text", Content::Text(text))];
-    let snapshot = capture(Payload { blocks, paging_arguments: paging, ..Payload::default() });
+    let transport_page =
+        TransportPage { next: next_link.map(|link| NextPage::Link(link.into())), total: reported_total }
+            .into_field();
+    let snapshot =
+        capture(Payload { blocks, paging_arguments: paging, transport_page, ..Payload::default() });
     let counter = Tokenizer::Chars4.counter();
     let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
     let mint = |position: Position| {
@@ -40,6 +55,29 @@ fn check(payload: &str, arguments: &str, expect: &str) {
         notice["meta"].get(key).map_or("-".to_owned(), |value| value.to_string().replace('"', ""))
     };
     assert_eq!(format!("{} {}", shown("upstreamTotal"), shown("upstreamNext")), expect, "{payload}");
+}
+
+#[test]
+fn the_transport_can_name_the_next_page() {
+    let check = |payload: &str, arguments: &str, link: &str, total: u64, expect: &str| {
+        check_with_transport(payload, arguments, Some(link), Some(total), expect);
+    };
+    check("[$]", "", "/a?page=2", 9999, "9999 /a?page=2");
+    check("[$]", "", "/a?page=2", 3, "- /a?page=2");
+    check("[$]", "page per_page", "https://h/a?q=1&per_page=3&page=2#x", 9, "9 repeat the call with page=2");
+    check("[$]", "after", "/a?after=a%20b", 0, "- repeat the call with another after");
+    check("[$]", "page", "/a?sort=page", 0, "- repeat the call with another page");
+    check("[$]", "", &format!("/a?after={}", "x".repeat(300)), 0, "- the upstream has more; its URL is long");
+    check(
+        r#"{"members":[$],"response_metadata":{"next_cursor":"dXNlcjp"}}"#,
+        "cursor",
+        "/a?page=2",
+        0,
+        "- repeat the call with cursor=dXNlcjp",
+    );
+    check(r#"{"count":70,"items":[$]}"#, "", "/a?page=2", 9, "70 /a?page=2");
+    check_with_transport("[$]", "", None, Some(9), "9 -");
+    check_with_transport("[$]", "", None, None, "- -");
 }
 
 #[test]

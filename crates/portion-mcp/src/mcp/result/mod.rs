@@ -6,6 +6,7 @@
 mod builders;
 mod error_outline;
 mod extra_members;
+mod inner_notice;
 mod items;
 mod outline;
 mod resource_contents;

@@ -1,12 +1,13 @@
 //! Parses a result into parts with their spans.
 
-use portion_core::payload::{BinaryInfo, Block, BlockLabel, Content, Payload};
+use portion_core::payload::{BinaryInfo, Block, BlockLabel, Content, NextPage, Payload, TransportPage};
 use portion_core::redact::RedactionRules;
 use portion_json::scan::{lone_surrogate_count, unescape, unescape_into};
 use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
 use super::extra_members::ExtraMembers;
+use super::inner_notice::InnerNotice;
 use super::tree::{Node, NodeContent, ObjectNode};
 use super::{NEXT_PAGE_KEY, NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
 
@@ -206,15 +207,21 @@ impl<'a> ResultOutline<'a> {
     /// Returns the payload: each text is unescaped once, directly into the string that the core stores.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
         let (is_error, text_only) = (self.is_error, self.is_error);
+        let inner = self.upstream_notice.map(|notice| InnerNotice::find(self.text, notice, &self.parts));
+        let inner = inner.unwrap_or_default();
+        let next_link = self.next_page.map(|next| NextPage::Link(unescape(next.slice(self.text)).into()));
         let mut payload = Payload {
             invalid_utf8_count: invalid_utf8,
             is_error,
             is_text_only: text_only,
             frame_bytes: self.frame_bytes,
-            next_link: self.next_page.map(|next| unescape(next.slice(self.text)).into_boxed_str()),
+            transport_page: TransportPage { next: inner.next.or(next_link), total: inner.total }.into_field(),
             ..Payload::default()
         };
-        for part in &self.parts {
+        for (at, part) in self.parts.iter().enumerate() {
+            if inner.part == Some(at) {
+                continue;
+            }
             let json = part.span.slice(self.text);
             let content = match &part.kind {
                 PartKind::Text => {

@@ -1,7 +1,8 @@
 //! Tests of results: extracting the payload, and writing a portion in its place.
 
-use portion_core::payload::Content;
+use portion_core::payload::{Content, NextPage};
 use portion_core::render::{Piece, PieceBody};
+use portion_json::scan::quote;
 
 use super::super::splice::Splice;
 use super::super::walk;
@@ -354,6 +355,50 @@ fn the_notice_of_another_portion_is_kept_under_another_key() {
     let mut splice = Splice::new(&result);
     outline.strip_reserved(&mut splice);
     assert_eq!(splice.apply(), format!(r#"{{"content":[],"_meta":{{{upstream_notice}}}}}"#));
+}
+
+#[test]
+fn the_notice_of_another_portion_is_no_content() {
+    let check = |texts: &[&str], notice: &str, parts: usize, next: Option<&str>, total: Option<u64>| {
+        let block = |text: &&str| format!(r#"{{"type":"text","text":{}}}"#, quote(text));
+        let content: Vec<String> = texts.iter().map(block).collect();
+        let result =
+            format!(r#"{{"content":[{}],"_meta":{{"io.portion/notice":{notice}}}}}"#, content.join(","));
+        let payload = outline_of(&result, ResultShape::Tool).payload(0);
+        assert_eq!(payload.blocks.len(), parts, "{result}");
+        let page = payload.transport_page.unwrap_or_default();
+        assert_eq!(page.next, next.map(|next| NextPage::Call(next.into())), "{result}");
+        assert_eq!(page.total, total, "{result}");
+    };
+    let shown = r#"{"nextCursor":"D","meta":{"cursor":"E"}}"#;
+    let notice = r#"{"nextCursor":"D","totalCount":70,"meta":{"cursor":"E","next":"portion_read(cursor=nextCursor), x"}}"#;
+    check(&["a", shown], notice, 1, Some("portion_read(cursor=D)"), Some(70));
+    check(&["a", "b", shown], shown, 2, Some("nextCursor: D"), None);
+    let snake = r#"{"next_cursor":"D","total_count":70,"meta":{"cursor":"E","next":"go on"}}"#;
+    check(&["a", r#"{"next_cursor":"D","meta":{"cursor":"E"}}"#], snake, 1, Some("nextCursor: D"), Some(70));
+    let last = r#"{"meta":{"endLine":7}}"#;
+    check(&["a", last], r#"{"meta":{"cursor":"E","endLine":7,"totalLines":9}}"#, 1, None, None);
+    check(
+        &["a", r#"{"nextCursor":"D","meta":{"next":"go on"}}"#],
+        notice,
+        1,
+        Some("portion_read(cursor=D)"),
+        Some(70),
+    );
+    // Other texts are content.
+    for other in [
+        "b",
+        "{}",
+        "{\"meta\":",
+        r#"{"meta":{"cursor":"F"}}"#,
+        r#"{"meta":"E"}"#,
+        r#"[{"meta":{"cursor":"E"}}]"#,
+    ] {
+        check(&["a", other], notice, 2, None, None);
+    }
+    check(&[shown, "b"], notice, 2, None, None);
+    check(&[shown], notice, 1, None, None);
+    check(&["a", shown], r#"{"nextCursor":"D"}"#, 2, None, None);
 }
 
 #[test]
