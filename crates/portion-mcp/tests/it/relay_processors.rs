@@ -3,7 +3,9 @@
 
 use std::fmt::Display;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use portion_mcp::frame::{Frame, FrameReader};
@@ -97,6 +99,8 @@ struct HoldingProcessor {
     met: AtomicBool,
     held: Mutex<Vec<Vec<u8>>>,
     pending: AtomicUsize,
+    /// Dropped when the relay asks for held messages, which it does after the client has left.
+    client_stays: Mutex<Option<Sender<()>>>,
 }
 
 impl MessageProcessor for HoldingProcessor {
@@ -131,20 +135,34 @@ impl MessageProcessor for HoldingProcessor {
     }
 
     fn has_held_messages(&self) -> bool {
+        self.client_stays.lock().expect("no panic").take();
         !self.held.lock().expect("no panic").is_empty()
     }
 }
 
 #[test]
 fn held_messages_reach_the_server_after_the_client_has_left() {
-    let script = r"
-import sys, time
-time.sleep(0.3)
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let script = format!(
+        r"
+import socket, sys
+socket.create_connection(('127.0.0.1', {port})).recv(1)
 print('hello', flush=True)
 for line in sys.stdin: print('got', line.strip(), flush=True)
 sys.exit(9)
-";
-    let (output, exit) = run(Arc::new(HoldingProcessor::default()), script, |mut input| {
+"
+    );
+    let (client_stays, client_left) = channel::<()>();
+    // The server waits until its connection ends.
+    std::thread::spawn(move || {
+        let connection = listener.accept();
+        client_left.recv().expect_err("nothing is sent");
+        drop(connection);
+    });
+    let processor =
+        HoldingProcessor { client_stays: Mutex::new(Some(client_stays)), ..HoldingProcessor::default() };
+    let (output, exit) = run(Arc::new(processor), &script, |mut input| {
         input.write_all(b"one\ntwo\n").expect("a pipe holds that");
     });
     assert_eq!((output.as_str(), exit), ("got one\ngot two\n", 9));
