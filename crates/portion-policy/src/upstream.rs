@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_ports_are_checked() {
+    fn valid_hosts_and_ports_are_accepted() {
         for authority in [
             "h",
             "h:1",
@@ -256,8 +256,19 @@ mod tests {
                 assert!(found.is_ok(), "{url}: {found:?}");
             }
         }
-        for authority in [
-            // Ports.
+    }
+
+    fn check_refused(authorities: &[&str]) {
+        for authority in authorities {
+            for url in [format!("http://{authority}"), format!("https://{authority}/mcp")] {
+                assert!(UpstreamTarget::new(&url).is_err(), "{url:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn invalid_ports_are_refused() {
+        check_refused(&[
             "h:",
             "h:0",
             "h:00",
@@ -287,7 +298,14 @@ mod tests {
             "$PORT:1",
             "h:$PORT",
             "h:{port}",
-            // Hosts.
+        ]);
+        check("http://h:http/", "invalid port");
+        check("http://h:/", "invalid port");
+    }
+
+    #[test]
+    fn invalid_hosts_are_refused() {
+        check_refused(&[
             "",
             ":80",
             ".",
@@ -335,23 +353,13 @@ mod tests {
             "a\tb",
             "a\nb",
             "a\0b",
-            // Users.
-            "u@h",
-            "u:p@h",
-            "@h",
-            ":@h",
-            "u@",
-            "h@:80",
-            "u:1@h:2",
-            "a@b@c",
-        ] {
-            for url in [format!("http://{authority}"), format!("https://{authority}/mcp")] {
-                assert!(UpstreamTarget::new(&url).is_err(), "{url:?}");
-            }
-        }
-        check("http://h:http/", "invalid port");
-        check("http://h:/", "invalid port");
+        ]);
         check("http://[127.0.0.1]/", "IPv6");
+    }
+
+    #[test]
+    fn users_are_refused() {
+        check_refused(&["u@h", "u:p@h", "@h", ":@h", "u@", "h@:80", "u:1@h:2", "a@b@c"]);
     }
 
     #[test]

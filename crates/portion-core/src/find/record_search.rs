@@ -233,17 +233,23 @@ fn row_to_object(row: &str, columns: &[String]) -> String {
     record
 }
 
-/// Returns the names with numbers appended to those that occur again, as in SQL: an object has each key once.
+/// Returns the names with numbers appended to those that occur again: an object has each key once.
 fn unique_names(columns: &[String]) -> Vec<String> {
-    let mut taken: HashSet<String> = HashSet::with_capacity(columns.len());
-    let free = |column: &String, taken: &HashSet<String>| {
-        let numbered = (2..=columns.len() + 1).map(|number| format!("{column}_{number}"));
-        std::iter::once(column.clone()).chain(numbered).find(|name| !taken.contains(name))
-    };
+    let own: HashSet<&String> = columns.iter().collect();
+    let mut uses: HashMap<&String, usize> = HashMap::with_capacity(own.len());
     let unique = |column| {
-        let name = free(column, &taken).unwrap_or_default();
-        taken.insert(name.clone());
-        name
+        let number = uses.entry(column).or_insert(0);
+        *number += 1;
+        if *number == 1 {
+            return column.clone();
+        }
+        loop {
+            let name = format!("{column}_{number}");
+            if !own.contains(&name) {
+                return name;
+            }
+            *number += 1;
+        }
     };
     columns.iter().map(unique).collect()
 }

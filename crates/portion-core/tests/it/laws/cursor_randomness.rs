@@ -136,7 +136,7 @@ fn check(mut dice: Dice, counter: &'static dyn TokenCounter) -> TestCaseResult {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_global_rejects: 400, ..cases(40) })]
+    #![proptest_config(ProptestConfig { max_global_rejects: 1_000, ..cases(40) })]
     #[test]
     fn no_byte_of_a_cursor_changes_a_reply(mut dice in dice()) {
         let counter = requests::counter(&mut dice);
