@@ -233,25 +233,21 @@ fn row_to_object(row: &str, columns: &[String]) -> String {
     record
 }
 
-/// Returns the names with numbers appended to those that occur again: an object has each key once.
+/// Returns the names with numbers appended to those that occur again, as in SQL: an object has each key once.
 fn unique_names(columns: &[String]) -> Vec<String> {
-    let own: HashSet<&String> = columns.iter().collect();
-    let mut uses: HashMap<&String, usize> = HashMap::with_capacity(own.len());
-    let unique = |column| {
-        let number = uses.entry(column).or_insert(0);
-        *number += 1;
-        if *number == 1 {
-            return column.clone();
-        }
-        loop {
-            let name = format!("{column}_{number}");
-            if !own.contains(&name) {
-                return name;
-            }
+    let mut taken: HashSet<String> = HashSet::with_capacity(columns.len());
+    let mut next: HashMap<&str, usize> = HashMap::new();
+    let mut names = Vec::with_capacity(columns.len());
+    for column in columns {
+        let mut name = column.clone();
+        while !taken.insert(name.clone()) {
+            let number = next.entry(column).or_insert(2);
+            name = format!("{column}_{number}");
             *number += 1;
         }
-    };
-    columns.iter().map(unique).collect()
+        names.push(name);
+    }
+    names
 }
 
 /// Returns the first item for each duplicate key of a map: no path leads to the others.
