@@ -20,6 +20,7 @@ use portion_policy::listing::ListingStyle;
 
 use crate::remote::{RemoteArgs, RemoteServer};
 use crate::rest::{self, RestServer};
+use crate::storage::overflow_file;
 use crate::{allocator, oauth, watchdog};
 
 /// Largest message of a server without a configuration, in bytes: the default of `upstreamMessageLimit`.
@@ -166,7 +167,7 @@ impl Server {
             }
             Self::Command(program) => {
                 watchdog::register();
-                Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
+                Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT, overflow: None })
             }
             Self::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
         })
@@ -194,7 +195,8 @@ impl Server {
             }
             Self::Command(program) => {
                 let program = allocator::with_user_environment(program);
-                let dial = ChildConnector { program, message_limit: lanes.max_server_message_bytes };
+                let message_limit = lanes.max_server_message_bytes;
+                let dial = ChildConnector { program, message_limit, overflow: overflow_file(config) };
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
             }
             Self::Rest(rest) => {

@@ -10,7 +10,7 @@ use portion_config::{Config, user_dirs};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::file::{FileStore, FileStoreLimits, load_or_create_secret};
-use portion_gateway::store::spill::{SpillingStore, unlinked_in};
+use portion_gateway::store::spill::{FileOpener, SpillingStore, unlinked_in};
 use portion_gateway::store::{CachedStore, MemoryStore, StoreLimits};
 use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
@@ -75,7 +75,12 @@ impl Storage {
     }
 }
 
-/// Returns the directories for the temporary file, the first choice first. `/tmp` is in memory on many systems.
+/// Returns an opener of temporary files for very long messages of servers, unless `snapshotDisk` is off.
+pub(crate) fn overflow_file(config: &Config) -> Option<FileOpener> {
+    (config.snapshot_disk() > 0).then(|| unlinked_in(temporary_directories()))
+}
+
+/// Returns the directories for temporary files, the first choice first. `/tmp` is in memory on many systems.
 fn temporary_directories() -> Vec<PathBuf> {
     let configured = std::env::var_os("TMPDIR").map(PathBuf::from);
     let on_disk = cfg!(unix).then(|| PathBuf::from("/var/tmp"));

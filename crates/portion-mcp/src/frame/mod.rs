@@ -1,6 +1,6 @@
 //! Splits byte streams into messages by newlines, as MCP over stdio does.
 //!
-//! A message keeps its bytes; one over 32 MiB is compressed until it is complete. A message over the limit is dropped
+//! A message keeps its bytes; one over 32 MiB is compressed until it is complete, and may go to a file. A message over the limit is dropped
 //! while it arrives: only its id is kept, so that the request can be answered with an error, and the stream continues
 //! with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
 //! message without waking another thread, which keeps the added latency in microseconds.
@@ -16,10 +16,12 @@
 mod compressed_line;
 mod id_scanner;
 mod line_breaks;
+mod overflow_file;
 
 use std::io::{self, Read};
 
 use memchr::memchr;
+use portion_gateway::store::spill::FileOpener;
 
 use compressed_line::CompressedLine;
 use id_scanner::IdScanner;
@@ -59,6 +61,7 @@ pub struct FrameReader<R> {
     max_frame_bytes: usize,
     /// [`UNCOMPRESSED_BYTES`], or less in tests.
     uncompressed_bytes: usize,
+    overflow: Option<FileOpener>,
     /// Allocated at the first read.
     buffer: Vec<u8>,
     read_chunk: usize,
@@ -75,6 +78,7 @@ impl<R: Read> FrameReader<R> {
             source,
             max_frame_bytes: limit,
             uncompressed_bytes: UNCOMPRESSED_BYTES,
+            overflow: None,
             buffer,
             read_chunk,
             unread_range: 0..0,
@@ -88,19 +92,30 @@ impl<R: Read> FrameReader<R> {
         Self { read_chunk: bytes, ..self }
     }
 
+    /// Keeps what is left of a very long line after compression in a temporary file, encrypted, where it exceeds 32 MiB.
+    #[must_use]
+    pub fn with_overflow(self, overflow: Option<FileOpener>) -> Self {
+        Self { overflow, ..self }
+    }
+
     fn read_frame(&mut self) -> io::Result<Option<Frame>> {
         let mut line = PartialLine::Buffered(Vec::new());
         while !self.is_over {
             let fresh = &self.buffer[self.unread_range.clone()];
+            let limits = LineLimits {
+                bytes: self.max_frame_bytes,
+                uncompressed: self.uncompressed_bytes,
+                overflow: self.overflow.as_ref(),
+            };
             if let Some(at) = memchr(b'\n', fresh) {
-                line = line.append(&fresh[..at], self.max_frame_bytes, self.uncompressed_bytes)?;
+                line = line.append(&fresh[..at], &limits)?;
                 self.unread_range.start += at + 1;
                 if let Some(frame) = line.finish()? {
                     return Ok(Some(frame));
                 }
                 line = PartialLine::Buffered(Vec::new());
             } else {
-                line = line.append(fresh, self.max_frame_bytes, self.uncompressed_bytes)?;
+                line = line.append(fresh, &limits)?;
                 self.refill()?;
             }
         }
@@ -151,6 +166,14 @@ pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
     scanner.finish()
 }
 
+/// Limits of a line.
+struct LineLimits<'r> {
+    bytes: usize,
+    /// Bytes from which on a line is compressed.
+    uncompressed: usize,
+    overflow: Option<&'r FileOpener>,
+}
+
 /// A line that is still being read.
 enum PartialLine {
     Buffered(Vec<u8>),
@@ -163,8 +186,9 @@ enum PartialLine {
 }
 
 impl PartialLine {
-    /// Appends a piece. Compresses a line that exceeds `uncompressed` bytes, and drops one that exceeds `limit`.
-    fn append(self, piece: &[u8], limit: usize, uncompressed: usize) -> io::Result<Self> {
+    /// Appends a piece. Compresses a line that exceeds `limits.uncompressed`, and drops one that exceeds `limits.bytes`.
+    fn append(self, piece: &[u8], limits: &LineLimits<'_>) -> io::Result<Self> {
+        let LineLimits { bytes: limit, uncompressed, overflow } = *limits;
         Ok(match self {
             Self::Buffered(line) if line.len() + piece.len() > limit => {
                 let mut id_scanner = Box::<IdScanner>::default();
@@ -177,7 +201,7 @@ impl PartialLine {
                 Self::Buffered(line)
             }
             Self::Buffered(line) => {
-                let mut compressed = CompressedLine::new();
+                let mut compressed = CompressedLine::new(overflow.cloned());
                 compressed.push(&line)?;
                 compressed.push(piece)?;
                 Self::Compressed(compressed)

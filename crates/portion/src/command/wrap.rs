@@ -26,6 +26,7 @@ use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
+use crate::storage::overflow_file;
 use crate::watchdog;
 
 /// Time to live of results, unless one is configured: a client on stdio comes back to a result within a conversation.
@@ -152,7 +153,10 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             }
             Server::Command(program) => {
                 match Child::spawn(&allocator::with_user_environment(program), message_limit) {
-                    Ok(child) => Ok(report_exit(relay(lane, child, front).await)),
+                    Ok(child) => {
+                        let child = child.with_overflow(overflow_file(&setup.config));
+                        Ok(report_exit(relay(lane, child, front).await))
+                    }
                     Err(error) => {
                         anstream::eprintln!("portion: {error}");
                         Ok(report_exit(serve_unavailable(lane, error.to_string(), front).await))

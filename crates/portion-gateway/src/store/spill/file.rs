@@ -3,15 +3,16 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::space::{GRANULE_BYTES, Run};
 
 /// Opens an empty file, for reading and writing by this process alone.
-pub type FileOpener = Box<dyn Fn() -> io::Result<File> + Send + Sync>;
+pub type FileOpener = Arc<dyn Fn() -> io::Result<File> + Send + Sync>;
 
 /// Returns an opener of a file without a name in the first of these directories that can be written.
 pub fn unlinked_in(directories: Vec<PathBuf>) -> FileOpener {
-    Box::new(move || {
+    Arc::new(move || {
         let mut failure =
             io::Error::new(io::ErrorKind::NotFound, "there is no directory for temporary files");
         for directory in &directories {

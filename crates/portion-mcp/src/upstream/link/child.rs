@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use portion_gateway::store::spill::FileOpener;
+
 #[cfg(unix)]
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -35,12 +37,14 @@ const READ_CHUNK: usize = 16 << 10;
 const STACK_BYTES: usize = 256 << 10;
 
 /// Starts a server process for each link.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ChildConnector {
     /// Program of the server.
     pub program: Program,
     /// Largest message accepted, in bytes.
     pub message_limit: usize,
+    /// Opens temporary files for very long messages: see [`FrameReader::with_overflow`].
+    pub overflow: Option<FileOpener>,
 }
 
 /// State of the pipes, set by their reader and writer.
@@ -57,8 +61,9 @@ struct PipeState {
 impl Connector for ChildConnector {
     fn connect(&self) -> ConnectFuture<'_> {
         Box::pin(async {
-            let Self { program, message_limit } = self.clone();
-            let start = move || Child::spawn(&program, message_limit);
+            let Self { program, message_limit, overflow } = self.clone();
+            let start =
+                move || Child::spawn(&program, message_limit).map(|child| child.with_overflow(overflow));
             let started =
                 tokio::task::spawn_blocking(start).await.map_err(|error| ConnectError(error.to_string()))?;
             let child = started.map_err(|error| ConnectError(error.to_string()))?;
@@ -192,7 +197,11 @@ mod tests {
     /// nothing and keeps the outbox.
     fn check(script: &str, input: Option<&[&str]>, expect: &[&str]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let connector = ChildConnector { program: Program::new("sh", ["-c", script]), message_limit: 1024 };
+        let connector = ChildConnector {
+            program: Program::new("sh", ["-c", script]),
+            message_limit: 1024,
+            overflow: None,
+        };
         let events = runtime.block_on(async {
             let Link { outbox, mut inbox } = connector.connect().await.expect("starts");
             for message in input.unwrap_or_default() {
@@ -229,8 +238,11 @@ mod tests {
     #[test]
     fn an_error_of_starting_says_what_to_fix() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let connector =
-            ChildConnector { program: Program::new("no-such-server", [""; 0]), message_limit: 1024 };
+        let connector = ChildConnector {
+            program: Program::new("no-such-server", [""; 0]),
+            message_limit: 1024,
+            overflow: None,
+        };
         let error = runtime.block_on(connector.connect()).expect_err("there is none").to_string();
         assert!(error.contains("`no-such-server`: not found on PATH"), "{error}");
     }
