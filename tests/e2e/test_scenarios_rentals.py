@@ -16,6 +16,7 @@ from harness.hostaway import CLIENT_ID, CLIENT_SECRET, Hostaway
 from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.reply import HARD_CAP
+from harness.waiting import until
 
 RENTALS = [str(CLIENT_BIN / "python"), str(E2E / "fixture/rentals.py")]
 PROFILE = ["--profile", "hostaway"]
@@ -213,8 +214,9 @@ def test_a_report_is_paged_with_its_totals(front):
 def test_decisions_are_logged(name):
     with opened(name) as front:
         lawful(front.call("search_bookings"))
-    endpoint = "GET /v1/reservations" if front.is_http else "search_bookings"
-    assert any("INFO" in line and endpoint in line for line in front.log().splitlines()), front.log()
+        endpoint = "GET /v1/reservations" if front.is_http else "search_bookings"
+        told = lambda: any("INFO" in line and endpoint in line for line in front.log().splitlines())  # noqa: E731
+        until(told, "the decision is logged", told=front.log)
 
 
 def test_missing_credentials_are_an_error_at_start():

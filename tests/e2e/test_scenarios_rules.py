@@ -106,7 +106,7 @@ def test_r1_r2_r3_over_http(tmp_path):
         costs = [len(chunk["text"]) // 4 for chunk in best(20)]
         assert sum(costs[: len(served_)]) <= BOOK and len(served_) >= len(costs) - 2, "as many as fit beside the notice"
         assert (shown.meta["truncated"], shown.meta["dropped"]) == (True, 20 - len(served_))
-        assert any("INFO" in line and "GET /search" in line for line in process.said)
+    assert any("INFO" in line and "GET /search" in line for line in process.said)
 
 
 def test_r4_over_http(tmp_path):
