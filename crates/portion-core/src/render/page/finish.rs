@@ -113,8 +113,12 @@ impl PageBuilder<'_> {
             if self.is_sample { self.target.policy.reply_target / 3 } else { max_name_chars(room) };
         let mut available = list_field_names(self.rows.list);
         available.retain(|path| !self.noise.contains(path));
-        if how.is_condensed {
-            let omitted = condensed_names(self.rows, how, filled.omitted_fields);
+        let omitted = if how.is_condensed && filled.served_count > 0 {
+            condensed_names(self.rows, how, filled.omitted_fields)
+        } else {
+            Vec::new()
+        };
+        if !omitted.is_empty() {
             let shown =
                 if self.target.is_first() && !available.is_empty() { characters / 3 } else { characters };
             drawn.condensed_count = omitted.len();

@@ -1,8 +1,10 @@
 //! Payloads that once violated a property. Each is walked to its end, and every reply is checked.
 
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::cursor::{CursorTarget, Keyring, PartOffset, Position, Scope};
+use portion_core::payload::{Block, Content, Payload, UpstreamList};
 use portion_core::policy::Policy;
-use portion_core::view::Request;
+use portion_core::render::{Context, follow_up_reply};
+use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
 
 use super::session::{Reply, Session};
@@ -114,4 +116,39 @@ fn past_the_end_of_a_wide_table_there_is_no_header() {
     let replies = check(&[(TEXT, text(table))], &[("offset", "9")], 600);
     assert_eq!(replies[0].text(), "{\"rows\":[]}");
     assert_eq!(replies[0].notice["meta"]["pastEnd"], true);
+}
+
+#[test]
+fn a_page_without_items_says_nothing_of_their_fields() {
+    let record = |n: usize| format!("{{\"id\":{n},\"name\":\"n{n}\",\"about\":\"{}\"}}", "word ".repeat(60));
+    let list = format!("[{}]", (0..120).map(record).collect::<Vec<_>>().join(","));
+    let list_state =
+        UpstreamList { fetched: 120, total: Some(500), is_partial: true, ..UpstreamList::default() };
+    let payload = Payload {
+        blocks: vec![Block::new(TEXT, text(list))],
+        upstream_list: Some(Box::new(list_state)),
+        ..Payload::default()
+    };
+    let session = Session::new(payload, Policy::default(), Tokenizer::O200k.counter());
+    let first = session.call(&Request::default()).expect("plain").expect("long");
+    assert!(first.notice["meta"].get("condensed").is_some(), "{}", first.notice);
+    let end = Position { offset: PartOffset::Item(120), ..Position::default() };
+    let asked = resolve(&session.snapshot, Some((&first.view, end)), &Request::default(), &session.policy)
+        .expect("a place after the items");
+    let keyring = Keyring::new(&[0; 32]);
+    let mint = |position| {
+        let target = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        Some(keyring.sign(&target, &Scope::from_principal("")))
+    };
+    let cx = Context {
+        policy: &session.policy,
+        counter: session.counter,
+        mint_cursor: &mint,
+        read_call: "portion_read".into(),
+        query_tool: None,
+        read_uri: None,
+    };
+    let portion = follow_up_reply(&session.snapshot, &asked, &cx);
+    assert!(!portion.notice().contains("condensed"), "{}", portion.notice());
+    assert!(!portion.notice().contains("fields=all"), "{}", portion.notice());
 }
