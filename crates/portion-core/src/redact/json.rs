@@ -123,6 +123,8 @@ pub(super) struct JsonRedactor<'a, 'r> {
     /// Results by key as written.
     key_matches: BTreeMap<&'a str, KeyMatch>,
     open_objects: Vec<OpenObject>,
+    /// The last string, if it is an item `"--password"`, and its end.
+    flag: Option<(Span, usize)>,
     /// Number of arrays open outside of any object.
     root_array_depth: u32,
     member_state: MemberState,
@@ -141,6 +143,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             hides_containers: false,
             key_matches: BTreeMap::new(),
             open_objects: Vec::new(),
+            flag: None,
             root_array_depth: 0,
             member_state: MemberState::default(),
             may_contain_tokens: redact.hides_secrets && token::may_contain(text),
@@ -217,7 +220,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
                     kind => {
                         let value = reader.skip()?;
                         if kind == JsonKind::String {
-                            self.redact_string(value);
+                            self.redact_item(value);
                         }
                         self.finish_value(reader.at());
                     }

@@ -6,6 +6,7 @@
 
 mod delimited;
 mod edit;
+mod flag;
 mod fragment;
 mod html_table;
 mod json;
@@ -15,7 +16,7 @@ mod pattern;
 mod rules;
 mod secret;
 mod setting_path;
-mod sql_insert;
+mod sql;
 mod table;
 mod text;
 mod text_pair;
@@ -81,7 +82,7 @@ impl RedactionRules {
         let mut cells = Vec::new();
         delimited::collect_edits(self, text, &mut cells, &mut found.names);
         html_table::collect_edits(self, text, &mut cells, &mut found.names);
-        sql_insert::collect_edits(self, text, &mut cells, &mut found.names);
+        sql::collect_edits(self, text, &mut cells, &mut found.names);
         let without_cells = apply_edits(text, cells, &mut found.ranges);
         let text = without_cells.as_deref().unwrap_or(text);
         let (edits, names) = text::collect_edits(self, text, &found.ranges);

@@ -91,6 +91,8 @@ const ACTION_WORDS: &[&str] = &[
     "why",
     "without",
 ];
+/// Words that name a secret together with the word before them.
+const SECOND_WORDS: &[&str] = &["code", "codes", "key", "keys", "number", "string"];
 /// Last words of the names of secrets that are written in sentences.
 const PHRASE_WORDS: &[&str] = &[
     "instruction",
@@ -196,6 +198,7 @@ impl RedactionRules {
         }
         let last = name.rsplit(['.', '/', ':']).next().unwrap_or_default();
         let mut verdict = self.match_name(&last.replace(' ', "_"));
+        verdict.is_secret |= last_two_names(name).is_some_and(|names| self.match_name(names).is_secret);
         verdict.is_secret &= !is_action();
         verdict.is_named |= self.matches_written_path(name);
         verdict
@@ -210,6 +213,14 @@ pub(super) fn may_be_pair_secret(
     let is_document = role == PairRole::Content
         && (name_role == PairRole::Kind || !is_phrase_name(name) && is_prose(value));
     !is_document && !repeats_name(name, value)
+}
+
+/// Returns the last two names of a path if the last one alone says too little: `secret.key`.
+pub(super) fn last_two_names(path: &str) -> Option<&str> {
+    let (before, last) = path.rsplit_once('.')?;
+    let start =
+        before.rfind(|c: char| !c.is_alphanumeric()).map_or(0, |end| before.ceil_char_boundary(end + 1));
+    SECOND_WORDS.contains(&last).then_some(&path[start..])
 }
 
 /// Returns true for the name of a secret that is written in sentences: `Access instructions`.

@@ -22,8 +22,21 @@ impl RedactionRules {
     }
 }
 
+/// Returns the name of the block around the setting that begins at `at`: `password:` above `  value: …`.
+pub(super) fn name_of_block(text: &str, at: usize) -> Option<&str> {
+    let from = text.ceil_char_boundary(at.saturating_sub(MAX_LOOKBACK_BYTES)).min(at);
+    let mut lines = text[from..at].rsplit('\n');
+    let indent = indent_of(lines.next()?);
+    if indent == 0 {
+        return None;
+    }
+    let is_around = |line: &&str| !line.trim().is_empty() && indent_of(line) < indent;
+    let name = lines.find(is_around)?.trim().strip_suffix(':')?;
+    Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
+}
+
 /// Returns the name before a separator, with the names that are written before it: `guest.phone`, `guest[phone]`.
-fn path_before(text: &str, at: usize) -> &str {
+pub(super) fn path_before(text: &str, at: usize) -> &str {
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_PATH_BYTES)).min(at)..at];
     let near = near.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'', '`', '*']);
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']');

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use memchr::memchr2_iter;
 
-use super::pair::is_phrase_name;
+use super::pair::{is_phrase_name, last_two_names};
+use super::setting_path::path_before;
 use super::text_pair::{TextPair, is_line_lead};
-use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, markup, token};
+use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, markup, token};
 
 /// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
@@ -19,8 +20,13 @@ const MAX_LINE_LEAD: usize = 128;
 const MAX_VALUE_WORDS: usize = 6;
 /// Maximum bytes of a closing tag after a name.
 const MAX_TAG_BYTES: usize = 12;
+/// Maximum bytes of the type in a declaration, and maximum lines that continue a value.
+const MAX_TYPE_BYTES: usize = 64;
+const MAX_CONTINUED_LINES: usize = 64;
+const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
+
 /// Returns the edits for a text. In the ranges `json`, containers are left to the rules for JSON.
 pub(super) fn collect_edits<'t>(
     redact: &RedactionRules,
@@ -50,6 +56,7 @@ pub(super) fn collect_edits<'t>(
         // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
         let name = matched(word)
             .or_else(|| [2, 3].into_iter().find_map(|count| matched(words_before(text, at, count)?)))
+            .or_else(|| matched(last_two_names(path_before(text, at))?))
             .or_else(|| if is_json { None } else { path() });
         let pair = if name.is_some() || is_json {
             None
@@ -70,12 +77,13 @@ pub(super) fn collect_edits<'t>(
             Some(_) => ValueExtent::Word,
             None => ValueExtent::of_setting(text, at, name, word),
         };
+        let from = typed_value_start(text, at).unwrap_or(at + 1);
         let container =
-            container_after(text, at + 1).filter(|_| !quote.is_empty() || !is_whole_line_field(name));
+            container_after(text, from).filter(|_| !quote.is_empty() || !is_whole_line_field(name));
         if container.is_some() && is_json {
             continue;
         }
-        let Some((start, end)) = container.or_else(|| value_after(text, at + 1, extent)) else {
+        let Some((start, end)) = container.or_else(|| value_after(text, from, extent)) else {
             continue;
         };
         if !matches!(&text[start..end], REDACTED | "[]" | "{}" | "true" | "false" | "null" | "None" | "nil") {
@@ -90,6 +98,7 @@ pub(super) fn collect_edits<'t>(
         done = end;
     }
     markup::collect_edits(redact, text, &mut edits, &mut names);
+    flag::collect_edits(redact, text, &mut edits, &mut names);
     if redact.hides_secrets {
         token::collect_edits(text, &mut edits, &mut names);
     }
@@ -102,8 +111,13 @@ pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
     let near = near.trim_end_matches([' ', '\t']);
     let tag = near.rfind("</").filter(|_| near.ends_with('>'));
     let near = near[..tag.unwrap_or(near.len())].trim_end_matches(['"', '\'', '`', '\\', ']', '*']);
+    // Brackets in forms: `user%5Bpassword%5D=…`.
+    let near = near.trim_end_matches("%5D").trim_end_matches("%5d");
     let begin = near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
     let name = near[begin..].rsplit('.').next().unwrap_or_default();
+    let is_encoded =
+        near[..begin].ends_with('%') && name.get(..2).is_some_and(|hex| hex.eq_ignore_ascii_case("5b"));
+    let name = if is_encoded { &name[2..] } else { name };
     (name.len() >= 3 && name.len() <= MAX_NAME_BYTES).then_some(name)
 }
 
@@ -297,6 +311,9 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
     let unescaped = without_literal_prefix(unescaped);
     let (value, len) = match unescaped.as_bytes().first() {
+        Some(b'"' | b'\'') if TRIPLE_QUOTES.iter().any(|quotes| unescaped.starts_with(quotes)) => {
+            (&unescaped[3..], unescaped[3..].find(&unescaped[..3]))
+        }
         Some(quote @ (b'"' | b'\'' | b'`')) => {
             let value = &unescaped[1..];
             let is_escaped = content.starts_with('\\') && content[1..].len() == unescaped.len();
@@ -315,7 +332,31 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let start = text.len() - value.len();
     let end = start + len.unwrap_or(value.len());
     let end = start + text[start..end].trim_end_matches([' ', '\t']).len();
-    (end > start).then_some((start, end))
+    (end > start).then(|| (start, continued_end(text, end)))
+}
+
+/// Returns the end of a value with the lines that continue it, after a backslash at the end of the line before.
+fn continued_end(text: &str, mut end: usize) -> usize {
+    for _ in 0..MAX_CONTINUED_LINES {
+        let rest = &text[end..];
+        let Some(next) = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n')) else { break };
+        if !text[..end].ends_with('\\') {
+            break;
+        }
+        let start = text.len() - next.len();
+        end = start + next.find(['\n', '\r']).unwrap_or(next.len());
+    }
+    end
+}
+
+/// Returns the offset after the `=` in a declaration with a type: `password: string = "…"`.
+fn typed_value_start(text: &str, at: usize) -> Option<usize> {
+    let rest = text[at..].strip_prefix(':')?;
+    let near = &rest[..rest.floor_char_boundary(MAX_TYPE_BYTES)];
+    let len = near.find(" = ")?;
+    let is_type = |c: char| c.is_alphanumeric() || " _<>[]&'|.:?*".contains(c);
+    let begins_string = rest[len + 3..].starts_with(['"', '\'', '`']);
+    (begins_string && near[..len].chars().all(is_type)).then_some(at + 1 + len + 2)
 }
 
 /// Returns the bytes of the value of a string whose opening quote stands before `inside`. A quote that is written twice does

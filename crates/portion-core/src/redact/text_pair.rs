@@ -5,6 +5,7 @@ use memchr::memchr2_iter;
 
 use super::NameMatch;
 use super::pair::{PairRole, may_be_pair_secret};
+use super::setting_path::name_of_block;
 use super::text::{ValueExtent, name_before, value_after};
 
 /// Maximum lines between the name and the value of a pair, and bytes of a line that are read on each side.
@@ -48,7 +49,8 @@ impl<'t> TextPair<'t> {
         if let Some((_, name)) = same_line.find(|name| is_hidden(*name)) {
             return Some(Self { name, begins_line: false });
         }
-        let names = line_start.map(|start| names_of_item(text, start, key_start - start))?;
+        let mut names = line_start.map(|start| names_of_item(text, start, key_start - start))?;
+        names.extend(name_of_block(text, key_start).map(|name| (PairRole::Name, name)));
         let (_, name) = names.into_iter().find(|name| is_hidden(*name))?;
         Some(Self { name, begins_line: true })
     }

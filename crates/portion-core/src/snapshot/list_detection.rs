@@ -23,7 +23,7 @@ const MIN_MAP_MEMBERS: usize = 8;
 /// Names of members that identify the object around them.
 const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
 /// Names of the members that hold columns, and of those that hold the rows.
-pub(crate) const COLUMN_KEYS: [&str; 4] = ["columns", "fields", "headers", "cols"];
+pub(crate) const COLUMN_KEYS: [&str; 5] = ["columns", "fields", "headers", "header", "cols"];
 pub(crate) const ROW_KEYS: [&str; 4] = ["rows", "data", "values", "records"];
 
 /// Detects the structure of a text that is one JSON value; `None` where it is not.

@@ -4,9 +4,29 @@ use memchr::memchr2_iter;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
+use super::super::flag;
 use super::{JsonRedactor, REDACTED_STRING, TextEdit};
 
 impl JsonRedactor<'_, '_> {
+    /// Redacts a string, which may be the item after the flag of a command: `["--password", "…"]`.
+    pub(super) fn redact_item(&mut self, value: Span) {
+        let quoted = value.slice(self.text);
+        let is_next = |end: usize| self.text[end..value.start as usize].trim() == ",";
+        if let Some((flag, _)) = self.flag.take().filter(|(_, end)| is_next(*end))
+            && !quoted.starts_with("\"-")
+            && value.len() > 2
+        {
+            self.names.add(self.text[flag.start as usize + 1..flag.end as usize - 1].to_owned());
+            let (start, end) = (value.start as usize, value.end as usize);
+            self.edits.push(TextEdit { start, end, replacement: REDACTED_STRING.into() });
+            return;
+        }
+        if *self.arrays() > 0 && flag::is_hidden_flag(self.rules, quoted.trim_matches('"')) {
+            self.flag = Some((value, value.end as usize));
+        }
+        self.redact_string(value);
+    }
+
     /// Redacts a string: the JSON, the settings and the tables in it, as in a text. Inside too many strings, a string that
     /// may hold a hidden value is hidden as a whole.
     pub(super) fn redact_string(&mut self, value: Span) {
@@ -32,6 +52,8 @@ impl JsonRedactor<'_, '_> {
 fn may_hide(quoted: &str) -> bool {
     // A character that is written as `\u003d` may be any.
     quoted.contains(['{', '<', '|'])
+        || quoted.contains("--")
+        || quoted.contains(" '")
         || quoted.contains("\\u00")
         || quoted.contains("\\n") && (quoted.contains([',', ';']) || quoted.contains("\\t"))
         || may_hold_setting(quoted)

@@ -4,7 +4,7 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
 use super::super::pair::{PairRole, may_be_pair_secret};
-use super::{JsonRedactor, MAX_TABLE_DEPTH, may_be_secret};
+use super::{JsonRedactor, KeyMatch, MAX_TABLE_DEPTH, may_be_secret};
 
 /// Maximum bytes of a quoted name.
 const MAX_QUOTED_NAME_BYTES: usize = 128;
@@ -49,11 +49,16 @@ impl<'a> JsonRedactor<'a, '_> {
         pair.is_secret && may_be_secret(kind, reader) && !(kind == JsonKind::String && is_no_secret())
     }
 
-    /// Returns the name whose value is the object that begins here: `{"key":"password","value":{"stringValue":"…"}}`.
+    /// Returns the name whose value is the object that begins here: `{"password":{"value":"…"}}`,
+    /// `{"key":"password","value":{"stringValue":"…"}}`.
     pub(super) fn inherited_pair(&self) -> Option<PairName> {
         let around = self.open_objects.last()?;
-        let role = self.key_matches.get(around.key?.slice(self.text))?.role?;
-        around.pair.filter(|_| role == PairRole::Value)
+        let name = around.key?;
+        let KeyMatch { verdict, role } = self.key_matches.get(name.slice(self.text))?;
+        if verdict.is_secret {
+            return Some(PairName { name, role: PairRole::Name, is_secret: true, is_named: false });
+        }
+        around.pair.filter(|_| *role == Some(PairRole::Value))
     }
 
     /// Finds a hidden name among the members after a value. In deep objects the search ends at a container, so that

@@ -4,6 +4,7 @@ use portion_core::redact::{RedactError, RedactionRules};
 
 mod capture;
 mod laws;
+mod markup;
 mod pairs;
 mod paths;
 mod strings;
@@ -458,6 +459,18 @@ fn deep_and_long_input_needs_no_stack() {
         "<a><![CDATA[",
         "<pin>",
         "name,value\n",
+        "<a b=\"",
+        "<li name=\"x\">",
+        "<key>pin</key>",
+        "<!--",
+        "CREATE TABLE t ('",
+        "CREATE TABLE t (pin(",
+        "(pin)VALUES(",
+        "(pin) FROM stdin",
+        "--password ",
+        "password=\\\n",
+        "value: name=\\\n",
+        "password: x = ",
     ] {
         let text = unit.repeat((1 << 20) / unit.len());
         let _ = RedactionRules::default_secrets().redact(&text);

@@ -1,0 +1,47 @@
+//! Redacts the values of flags in commands: `--password hunter2`.
+
+use memchr::memmem;
+
+use super::pair::{PairRole, may_be_pair_secret};
+use super::text::{ValueExtent, value_after};
+use super::{REDACTED, RedactedNames, RedactionRules, TextEdit};
+
+/// Maximum bytes of a flag.
+const MAX_FLAG_BYTES: usize = 64;
+const MARK: &str = "--";
+
+/// Adds the edits for the flags in a text whose values follow after a space. Where `=` follows, the flag is a setting.
+pub(super) fn collect_edits(
+    redact: &RedactionRules,
+    text: &str,
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) {
+    for at in memmem::find_iter(text.as_bytes(), MARK) {
+        if text[..at].ends_with(|c: char| !c.is_whitespace() && !"\"'`([".contains(c)) {
+            continue;
+        }
+        let near = &text[at..text.floor_char_boundary(at + MAX_FLAG_BYTES)];
+        let Some(len) = near.find([' ', '\t']).filter(|len| is_hidden_flag(redact, &near[..*len])) else {
+            continue;
+        };
+        let flag = &near[..len];
+        let Some((start, end)) = value_after(text, at + len, ValueExtent::Word) else { continue };
+        let value = &text[start..end];
+        // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
+        let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
+            && !value.starts_with(['-', '<', '|', '[', '('])
+            && may_be_pair_secret((PairRole::Name, flag), (PairRole::Value, value));
+        if is_value && value != REDACTED {
+            names.add(flag.to_owned());
+            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+        }
+    }
+}
+
+/// Returns true for a flag whose value is hidden.
+pub(super) fn is_hidden_flag(redact: &RedactionRules, flag: &str) -> bool {
+    let Some(name) = flag.strip_prefix(MARK).filter(|_| flag.len() <= MAX_FLAG_BYTES) else { return false };
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    is_name && !name.starts_with("no-") && redact.match_name(name).is_hidden()
+}
