@@ -9,7 +9,7 @@ use portion_json::projection::FieldSelection;
 use portion_json::scan::{JsonKind, JsonReader, minify, unescape_into};
 
 use crate::policy::StripRule;
-use crate::snapshot::{Layout, List};
+use crate::snapshot::{Layout, List, Slice};
 
 /// Fields that are left out of all records, as dotted paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct NoiseFields {
 
 impl NoiseFields {
     /// Finds the noise in the records of a list.
-    pub(crate) fn in_list(strip: &StripRule, text: &str, list: &List) -> Self {
+    pub(crate) fn in_list(strip: &StripRule, text: &Slice, list: &List) -> Self {
         if strip.is_empty() {
             return Self::default();
         }

@@ -98,6 +98,6 @@ pub(super) fn content_path_and_size(part: &Part, binary: Option<&BinaryInfo>) ->
     let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
     match binary {
         Some(binary) => (format!("{block}{}", binary.data_pointer), binary.decoded_bytes),
-        None => (block.to_owned(), part.text().len()),
+        None => (block.to_owned(), part.text_len()),
     }
 }

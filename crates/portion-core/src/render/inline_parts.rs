@@ -55,10 +55,10 @@ impl PartWalk<'_> {
         let mut companions = Vec::new();
         for at in walked {
             let is_binary = matches!(&parts[*at].body, PartBody::Atomic { binary: Some(_), .. });
-            let text = parts[*at].text();
-            if is_binary || text.len() > policy.hard_byte_limit / 8 {
+            if is_binary || parts[*at].text_len() > policy.hard_byte_limit / 8 {
                 continue;
             }
+            let text = parts[*at].text();
             let around = TEXT_BLOCK_BYTES.max(parts[*at].label.frame_bytes);
             if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
                 let rest = (left.checked_sub(cost), bytes.checked_sub(around + escaped_len(text)));

@@ -38,14 +38,14 @@ pub(super) fn item_costs(
         text.clear();
         text.push(',');
         if let Some(key) = item.key {
-            text.push_str(key.slice(rows.text));
+            text.push_str(rows.slice(key));
             text.push(':');
         }
         // Minifying cannot shorten an item that far.
         if noise.is_empty() && item.value.len() / 4 > room.bytes {
             return usize::MAX;
         }
-        noise.write_without(item.value.slice(rows.text), &mut text);
+        noise.write_without(rows.slice(item.value), &mut text);
         counter.count_within(&text, room.tokens).unwrap_or(usize::MAX)
     };
     (room.tokens, rows.iter_from(0).take(count).map(cost).collect())

@@ -110,9 +110,9 @@ fn part_wire_bytes(part: &Part, limit: usize) -> usize {
     match &part.body {
         PartBody::Atomic { binary: Some(binary), .. } if binary.is_media => 0,
         PartBody::Atomic { json, .. } => json.len(),
-        PartBody::Indexed(_) if part.address == STRUCTURED_CONTENT => part.text().len(),
+        PartBody::Indexed(_) if part.address == STRUCTURED_CONTENT => part.text_len(),
         // Escapes only add bytes, so a text that is too long is not scanned.
-        PartBody::Indexed(_) if part.text().len() > limit => part.text().len(),
+        PartBody::Indexed(_) if part.text_len() > limit => part.text_len(),
         PartBody::Indexed(_) => frame + escaped_len(part.text()),
     }
 }

@@ -107,7 +107,7 @@ fn score_order(
     let mut chosen = None;
     if policy.fill != FillStrategy::Stop {
         let indices: Arc<[u32]> = ranks.iter().map(|at| *at as u32).collect();
-        let rows = OrderedList { text, list, order: Some(&indices) };
+        let rows = OrderedList { text: &subject.text, list, order: Some(&indices) };
         let plain = ResolvedRequest { token_budget: asked.plain_budget, ..asked.clone() };
         let (budget, costs) = item_costs(snapshot, &plain, rows, MAX_COSTED_RECORDS, policy, counter);
         let scores: Vec<f64> =

@@ -6,12 +6,16 @@ use super::budget::RemainingBudget;
 use super::portion::PortionKind;
 use super::rendering::Rendering;
 use crate::cursor::PartOffset;
+use crate::snapshot::Slice;
 
 /// Renders as much of a range of text as fits, beginning at `from`. Reported offsets are relative to the
 /// start of the range.
-pub(super) fn render(text: &str, stretch: Span, from: usize, room: &RemainingBudget<'_>) -> Rendering {
+pub(super) fn render(source: &Slice, stretch: Span, from: usize, room: &RemainingBudget<'_>) -> Rendering {
+    let text = source.loaded();
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
     let from = text.floor_char_boundary(from.clamp(start.min(end), end));
+    // At most the byte budget is read, and one character more.
+    source.need(Span::new(from, (from + room.bytes).saturating_add(char::MAX.len_utf8()).min(end)));
     render_range(text, stretch, from, fitting_end(text, from, end, room))
 }
 

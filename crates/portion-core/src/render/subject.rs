@@ -32,7 +32,8 @@ pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudg
         Structure::Object(_) => policy.summarize_above,
         Structure::Text(_) => policy.chunk_above,
     };
-    if !room.with_max_tokens(threshold).fits(&spot.subject.text) {
+    // A long text cannot fit, and is not read.
+    if spot.subject.text.len() > room.bytes || !room.with_max_tokens(threshold).fits(&spot.subject.text) {
         return None;
     }
     let table = match &spot.subject.structure {

@@ -41,11 +41,11 @@ pub(super) fn render(
 ) -> Rendering {
     let text: &str = &spot.subject.text;
     if let PartOffset::Byte(at) = spot.start {
-        return raw::render(text, spot.subject.span(), at as usize, room);
+        return raw::render(&spot.subject.text, spot.subject.span(), at as usize, room);
     }
     match &spot.view.field_selection {
         RequestedFields::All if room.fits(text) => Rendering::whole(spot, room),
-        RequestedFields::All => raw::render(text, spot.subject.span(), 0, room),
+        RequestedFields::All => raw::render(&spot.subject.text, spot.subject.span(), 0, room),
         RequestedFields::Only(fields) => render_projection(spot, members, fields, room),
         RequestedFields::Auto if spot.is_singled_out && room.fits(text) => Rendering::whole(spot, room),
         // A `limit` does not apply to an object.
@@ -60,7 +60,7 @@ pub(super) fn render(
             } else {
                 render_without_noise(spot, members, noise, room)
             };
-            drawn.unwrap_or_else(|| raw::render(text, spot.subject.span(), 0, room))
+            drawn.unwrap_or_else(|| raw::render(&spot.subject.text, spot.subject.span(), 0, room))
         }
     }
 }
@@ -108,7 +108,7 @@ fn render_projection(
     let mut written = String::new();
     fields.project_for_display(text, &mut written, &mut OmittedFields::new());
     let Some((body, elided)) = elide_to_fit(&written, spot.pointer, room) else {
-        return raw::render(text, spot.subject.span(), 0, room);
+        return raw::render(&spot.subject.text, spot.subject.span(), 0, room);
     };
     let mut drawn = Rendering::new(PortionKind::Summary, body);
     drawn.is_json = true;

@@ -6,7 +6,7 @@ use super::budget::RemainingBudget;
 use super::portion::PortionKind;
 use super::rendering::{PageParts, RenderTarget, Rendering, max_name_chars};
 use super::{list_wrapper, upstream_paging};
-use crate::snapshot::{Layout, List, OrderedList, Structure};
+use crate::snapshot::{Layout, List, OrderedList, Slice, Structure};
 use crate::stage::RowFormat;
 use crate::view::{Pagination, RequestedFields, list_field_names};
 
@@ -53,7 +53,7 @@ impl Rendering {
 
 impl PageParts {
     /// Takes apart a list as the upstream wrote it.
-    fn of_whole_list(text: &str, list: &List, room: &RemainingBudget<'_>) -> Self {
+    fn of_whole_list(text: &Slice, list: &List, room: &RemainingBudget<'_>) -> Self {
         let rows = OrderedList { text, list, order: None };
         let items = match list.layout {
             Layout::Lines => {

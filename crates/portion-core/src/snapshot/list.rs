@@ -11,6 +11,7 @@ use portion_json::span::Span;
 use super::field_type::FieldType;
 use super::object::Member;
 use super::profile::ListProfile;
+use super::slice::Slice;
 
 /// A list of items in a JSON text. All spans are relative to that text.
 #[derive(Clone, Debug)]
@@ -189,7 +190,7 @@ fn next_nonblank_line(text: &str, at: &mut usize) -> Option<Span> {
 #[derive(Clone, Copy, Debug)]
 pub struct OrderedList<'a> {
     /// The text that contains the list.
-    pub text: &'a str,
+    pub text: &'a Slice,
     /// The list.
     pub list: &'a List,
     /// Requested order: indices of items.
@@ -200,14 +201,54 @@ impl<'a> OrderedList<'a> {
     /// Yields the items from position `from`, in this order.
     pub fn iter_from(self, from: usize) -> Box<dyn Iterator<Item = ListItem> + 'a> {
         match self.order {
-            None => Box::new(self.list.iter_from(self.text, from)),
+            None => Box::new(self.iter_as_written(from)),
             Some(order) => Box::new(
-                order
-                    .iter()
-                    .skip(from)
-                    .filter_map(move |i| self.list.iter_from(self.text, *i as usize).next()),
+                order.iter().skip(from).filter_map(move |i| self.iter_as_written(*i as usize).next()),
             ),
         }
+    }
+
+    /// Yields the items from index `from`, in the order of the payload. Needs only the blocks that contain them.
+    fn iter_as_written(self, from: usize) -> impl Iterator<Item = ListItem> + 'a {
+        let Self { text, list, .. } = self;
+        let mut items = list.iter_from(text.loaded(), from);
+        let (mut next, mut at) = (from, list.item_offsets.at_or_before_index(from).map_or(0, |(_, at)| at));
+        std::iter::from_fn(move || {
+            let item = items.next();
+            match &item {
+                // Lines are also counted across gaps, so all that was read is needed. A number or a line may go on in a
+                // gap, so the byte after it is needed, too.
+                Some(item) => {
+                    let end = item.value.end as usize;
+                    text.need(Span::new(at, end + 1));
+                    (next, at) = (item.index + 1, end);
+                }
+                // Reading ended at a gap. The whole item is needed, however many blocks that are.
+                None if next < list.len() => {
+                    let end = list.item_offsets.after_index(next).unwrap_or(list.span.end as usize);
+                    text.need(Span::new(at, end));
+                    text.need_next(at);
+                }
+                None => {}
+            }
+            item
+        })
+    }
+
+    /// Returns the item that contains a byte of the text.
+    pub fn item_at(self, byte: usize) -> Option<ListItem> {
+        let (near, _) = self.list.item_offsets.at_or_before_byte(byte)?;
+        self.iter_as_written(near).find(|item| byte < item.value.end as usize)
+    }
+
+    /// Returns the text at a span.
+    pub fn slice(self, span: Span) -> &'a str {
+        self.text.at(span)
+    }
+
+    /// Returns the JSON Pointer of an item within the text.
+    pub fn pointer_to(self, item: &ListItem) -> String {
+        self.list.pointer_to(self.text.loaded(), item)
     }
 
     /// Returns the position of an item in this order.

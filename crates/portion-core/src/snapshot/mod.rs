@@ -7,12 +7,14 @@ mod duplicates;
 mod embedded_json;
 mod encoding;
 mod field_type;
+mod gaps;
 mod indexed_text;
 mod line_index;
 mod list;
 mod list_at_path;
 mod list_detection;
 mod object;
+mod partial;
 mod profile;
 mod slice;
 mod upstream_page;
@@ -285,7 +287,7 @@ impl Snapshot {
 
     /// Returns the size of the payload in bytes; a text and its repetition both count.
     pub fn payload_bytes(&self) -> usize {
-        self.parts.iter().map(|part| part.text().len()).sum()
+        self.parts.iter().map(Part::text_len).sum()
     }
 
     /// Returns the index of the part that a request without a path refers to: the largest indexed one.
@@ -296,7 +298,7 @@ impl Snapshot {
             let parts = self.parts.iter().enumerate();
             let fitting =
                 parts.filter(|(_, p)| readable(p) && (p.address == STRUCTURED_CONTENT) == structured);
-            fitting.rev().max_by_key(|(_, part)| part.text().len()).map(|(i, _)| i)
+            fitting.rev().max_by_key(|(_, part)| part.text_len()).map(|(i, _)| i)
         };
         of(false).or_else(|| of(true))
     }
@@ -306,6 +308,11 @@ impl Part {
     /// Returns the text as the upstream wrote it.
     pub fn text(&self) -> &str {
         self.source()
+    }
+
+    /// Returns the length of the text in bytes.
+    pub fn text_len(&self) -> usize {
+        self.source().len()
     }
 
     /// Returns the same text as a shared slice.

@@ -1,14 +1,20 @@
-//! Shared text: many slices refer to one copy of the bytes.
+//! Shared text: many slices refer to one copy of the bytes. Blocks of it may be missing.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use portion_json::span::Span;
 
+use super::gaps::Gaps;
+
 /// A slice of a text that is held in memory once.
+///
+/// A text that was read from a store may have missing blocks. Reading a slice notes which of them are needed.
 #[derive(Clone, Debug)]
 pub struct Slice {
     buffer: Arc<String>,
+    /// Missing blocks of the whole buffer; `None` if there are none.
+    gaps: Option<Arc<Gaps>>,
     span: Span,
 }
 
@@ -18,13 +24,58 @@ impl Slice {
         // Text decoded from escapes has spare capacity.
         text.shrink_to_fit();
         let span = Span::new(0, text.len());
-        Self { buffer: Arc::new(text), span }
+        Self { buffer: Arc::new(text), gaps: None, span }
     }
 
     /// Returns a part of this slice; `span` is relative to it.
     #[must_use]
     pub fn subslice(&self, span: Span) -> Self {
-        Self { buffer: Arc::clone(&self.buffer), span: span.shifted_by(self.span.start as usize) }
+        Self { span: span.shifted_by(self.span.start as usize), ..self.clone() }
+    }
+
+    /// Returns the length in bytes. Needs no missing block.
+    pub fn len(&self) -> usize {
+        self.loaded().len()
+    }
+
+    /// Returns true if the slice is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the text at a span, which is relative to this slice. Needs only the blocks within the span.
+    pub fn at(&self, span: Span) -> &str {
+        self.need(span);
+        span.slice(self.loaded())
+    }
+
+    /// Returns the text without a note of what is needed. Its missing bytes are NUL.
+    pub(crate) fn loaded(&self) -> &str {
+        self.span.slice(&self.buffer)
+    }
+
+    /// Notes that the missing blocks within a span are needed.
+    pub(crate) fn need(&self, span: Span) {
+        if let Some(gaps) = &self.gaps {
+            gaps.need(span.shifted_by(self.span.start as usize));
+        }
+    }
+
+    /// Notes that the first missing block that ends after a byte is needed.
+    pub(crate) fn need_next(&self, byte: usize) {
+        if let Some(gaps) = &self.gaps {
+            gaps.need_next(self.span.start.saturating_add(u32::try_from(byte).unwrap_or(u32::MAX)));
+        }
+    }
+
+    /// Returns the missing blocks of the shared text.
+    pub(super) fn gaps(&self) -> Option<&Gaps> {
+        self.gaps.as_deref()
+    }
+
+    /// Returns the same slice with other missing blocks.
+    pub(super) fn with_gaps(&self, gaps: Gaps) -> Self {
+        Self { gaps: (!gaps.is_empty()).then(|| Arc::new(gaps)), ..self.clone() }
     }
 
     /// Returns the offset of the slice in the shared text.
@@ -34,7 +85,7 @@ impl Slice {
 
     /// Returns a slice of the whole shared text.
     pub(super) fn whole_buffer(&self) -> Self {
-        Self { buffer: Arc::clone(&self.buffer), span: Span::new(0, self.buffer.len()) }
+        Self { span: Span::new(0, self.buffer.len()), ..self.clone() }
     }
 
     /// Returns true if both are slices of the same text in memory.
@@ -52,6 +103,9 @@ impl Deref for Slice {
     type Target = str;
 
     fn deref(&self) -> &str {
-        self.span.slice(&self.buffer)
+        if let Some(gaps) = &self.gaps {
+            gaps.need(self.span);
+        }
+        self.loaded()
     }
 }

@@ -154,7 +154,7 @@ fn field_costs(case: &StageInput<'_>) -> HashMap<String, FieldCost> {
     let mut records = 0;
     for span in samples.iter().step_by(step) {
         records += 1;
-        let item = span.slice(rows.text);
+        let item = rows.slice(*span);
         match table_columns(rows) {
             Some(columns) => {
                 let cells = crate::snapshot::cell_spans(item);

@@ -97,7 +97,7 @@ fn sample_values(case: &StageInput<'_>) -> (FieldValues, usize) {
     let samples = &rows.list.profile.samples;
     let (mut all, records) = (FieldValues::new(), samples.len());
     for span in samples {
-        let item = span.slice(rows.text);
+        let item = rows.slice(*span);
         let mut add =
             |path: &str, value: &str| all.entry(path.to_owned()).or_default().push(value.to_owned());
         match &rows.list.layout {

@@ -12,7 +12,7 @@ use crate::snapshot::{IndexedText, Slice, Snapshot, Structure, TextTable, read_i
 /// Version of the encoding.
 const VERSION: u64 = 2;
 /// Index pieces of a view: its offsets are written with it.
-const NO_PIECES: &[Vec<u8>] = &[];
+const NO_PIECES: Option<&[Vec<u8>]> = Some(&[]);
 
 impl View {
     /// Encodes the view of a snapshot.
@@ -51,7 +51,7 @@ impl View {
             return Err(DecodeError::Version { given, known: VERSION });
         }
         let mut table = TextTable::from_snapshot(snapshot);
-        input.texts()?.into_iter().for_each(|text| table.push(text));
+        input.texts()?.into_iter().for_each(|text| table.push(Slice::new(text)));
         let target = match input.option(|input| read_value(snapshot, &table, input))? {
             None => Target::Everything,
             Some(mut value) => {
@@ -130,8 +130,9 @@ impl View {
             Target::Value(value) => value.subject.text.clone(),
             Target::Everything => Slice::new(String::new()),
         };
-        let range =
-            input.option(|input| Ok(TextRange { span: input.span(&text)?, is_line_range: input.flag()? }))?;
+        let range = input.option(|input| {
+            Ok(TextRange { span: input.span(text.loaded())?, is_line_range: input.flag()? })
+        })?;
         let pagination = input.option(|input| {
             Ok(Arc::new(Pagination {
                 part_index: input.number()?,

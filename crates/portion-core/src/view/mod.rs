@@ -205,6 +205,11 @@ impl View {
             && self.order.as_ref().is_none_or(|order| !order.is_requested && order.top_count.is_none())
     }
 
+    /// Returns true if the view is of all parts of a payload.
+    pub fn is_of_everything(&self) -> bool {
+        matches!(self.target, Target::Everything)
+    }
+
     /// Returns true if everything is shown, with automatic selection.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.target, Target::Everything)

@@ -155,6 +155,12 @@ impl Request {
         *self == Self::default()
     }
 
+    /// Returns true if nothing but the next page of a cursor is requested, of any size.
+    pub fn is_next_page(&self) -> bool {
+        let Self { cursor, limit, max_tokens, .. } = self.clone();
+        *self == Self { cursor, limit, max_tokens, ..Self::default() }
+    }
+
     /// Returns true if a position after the start is requested, which an earlier snapshot can answer.
     pub fn is_continuation(&self) -> bool {
         self.page.is_some_and(|n| n > 1)

@@ -63,6 +63,12 @@ impl SparseOffsets {
         Some((slot << self.stride_log2, self.offsets[slot] as usize))
     }
 
+    /// Returns the offset of the nearest stored item after `index`.
+    pub fn after_index(&self, index: usize) -> Option<usize> {
+        let slot = (index >> self.stride_log2).checked_add(1)?;
+        self.offsets.get(slot).map(|at| *at as usize)
+    }
+
     /// Returns the stored offsets: of every item whose index is a multiple of 2 to the power of
     /// [`stride_log2`](Self::stride_log2).
     pub fn entries(&self) -> &[u32] {
@@ -106,6 +112,8 @@ mod tests {
             assert!(near <= index && index - near < 1 << offsets.stride_log2);
             assert_eq!(at, 7 + near * width);
             assert_eq!(offsets.at_or_before_byte(7 + index * width).expect("not empty").0, near);
+            let after = near + (1 << offsets.stride_log2);
+            assert_eq!(offsets.after_index(index), (after < items).then_some(7 + after * width));
         }
         let text = items * width;
         assert!(offsets.offsets.len() <= 1025 || offsets.offsets.len() * 4 <= text / 16 + 64);

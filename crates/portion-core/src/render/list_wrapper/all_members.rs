@@ -29,9 +29,9 @@ pub(in crate::render) fn render_with_all_members(
                 continue;
             }
             text.clear();
-            text.push_str(member.key.slice(rows.text));
+            text.push_str(rows.slice(member.key));
             text.push(':');
-            minify(member.value.slice(rows.text), &mut text);
+            minify(rows.slice(member.value), &mut text);
             if !left.spend(&text) {
                 return None;
             }
@@ -46,18 +46,18 @@ pub(in crate::render) fn render_with_all_members(
         let others = lists.len() - i;
         let mut own = share.with_max_tokens(share.tokens / others);
         own.bytes /= others;
-        let value = member.value.slice(rows.text);
+        let value = rows.slice(member.value);
         let (short, missing) = truncate_array(value, &own);
         if missing > 0 {
             let innermost = rows.list.enclosing_objects[..*depth].iter();
             let outer = innermost.fold(String::new(), |outer, level| {
-                format!("{outer}/{}", step_from_quoted(level.members[level.list_member].key.slice(rows.text)))
+                format!("{outer}/{}", step_from_quoted(rows.slice(level.members[level.list_member].key)))
             });
             // The header of a table must not be shortened.
             if is_header(rows, *at) && depth + 1 == rows.list.enclosing_objects.len() {
                 return None;
             }
-            omitted.push((format!("{outer}/{}", step_from_quoted(member.key.slice(rows.text))), missing));
+            omitted.push((format!("{outer}/{}", step_from_quoted(rows.slice(member.key))), missing));
             lean.insert((*depth, *at), Some(short.clone()));
         }
         share.spend(&short);

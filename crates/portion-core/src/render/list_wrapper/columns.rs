@@ -2,6 +2,7 @@
 
 use portion_json::path::key_matches;
 use portion_json::scan::{JsonKind, JsonReader, minify};
+use portion_json::span::Span;
 
 use super::overrides::{MAX_SCANNED_BYTES, MemberOverrides};
 use crate::snapshot::{Layout, Member, ObjectIndex, OrderedList, cell_spans};
@@ -45,7 +46,7 @@ pub(super) fn is_header(rows: OrderedList<'_>, at: usize) -> bool {
 
 /// Writes the names of the kept columns.
 pub(super) fn write_header(rows: OrderedList<'_>, member: &Member, columns: &[usize], out: &mut String) {
-    let header = member.value.slice(rows.text);
+    let header = rows.slice(member.value);
     let names = cell_spans(header);
     out.push('[');
     for (i, column) in columns.iter().enumerate() {
@@ -68,7 +69,8 @@ pub(super) fn align_to_columns(rows: OrderedList<'_>, how: &RowFormat, lean: &mu
     for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
         for (at, member) in level.members.iter().enumerate() {
             let own = at == level.list_member || depth == innermost && is_header(rows, at);
-            let named = PER_COLUMN_NAMES.iter().any(|name| key_matches(rows.text, member.key, name));
+            let key = rows.slice(member.key);
+            let named = PER_COLUMN_NAMES.iter().any(|name| key_matches(key, Span::new(0, key.len()), name));
             if own
                 || !named && columns.len() < MIN_ALIGNED_COLUMNS
                 || member.value.len() > MAX_SCANNED_BYTES * 16
@@ -76,7 +78,7 @@ pub(super) fn align_to_columns(rows: OrderedList<'_>, how: &RowFormat, lean: &mu
                 continue;
             }
             let value = match lean.get(&(depth, at)) {
-                None => member.value.slice(rows.text).to_owned(),
+                None => rows.slice(member.value).to_owned(),
                 Some(Some(value)) => value.clone(),
                 Some(None) => continue,
             };

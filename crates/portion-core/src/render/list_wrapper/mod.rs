@@ -39,7 +39,7 @@ impl ListWrapper {
     pub(super) fn path_only(rows: OrderedList<'_>) -> Self {
         let mut shell = Self::brackets_only(&rows.list.layout);
         for level in rows.list.enclosing_objects.iter().rev() {
-            let key = level.members[level.list_member].key.slice(rows.text);
+            let key = rows.slice(level.members[level.list_member].key);
             shell.before = format!("{{{key}:{}", shell.before);
             shell.after.push('}');
         }
@@ -96,7 +96,7 @@ fn assemble(
         let mut before_inner = String::new();
         for (at, member) in level.members.iter().enumerate() {
             let side = if at <= level.list_member { &mut before } else { &mut after };
-            let key = member.key.slice(rows.text);
+            let key = rows.slice(member.key);
             if at == level.list_member {
                 before_inner.clone_from(side);
                 push_comma(side);
@@ -126,12 +126,11 @@ fn assemble(
                 Some(columns) => write_header(rows, member, &columns, side),
                 None => match value {
                     Some(Some(value)) => side.push_str(value),
-                    _ => minify(member.value.slice(rows.text), side),
+                    _ => minify(rows.slice(member.value), side),
                 },
             }
         }
-        pointer =
-            format!("{pointer}/{}", step_from_quoted(level.members[level.list_member].key.slice(rows.text)));
+        pointer = format!("{pointer}/{}", step_from_quoted(rows.slice(level.members[level.list_member].key)));
         others.push((before_inner, after.clone()));
         shell.before.push_str(&before);
         after.push('}');
@@ -151,7 +150,7 @@ fn outer_members(rows: OrderedList<'_>, others: &[(String, String)]) -> String {
         let mut object = before.clone();
         if !beside.is_empty() {
             push_comma(&mut object);
-            object.push_str(level.members[level.list_member].key.slice(rows.text));
+            object.push_str(rows.slice(level.members[level.list_member].key));
             object.push(':');
             object.push_str(&beside);
         }
@@ -185,13 +184,13 @@ fn fitting_members(
             continue;
         }
         text.clear();
-        text.push_str(member.key.slice(rows.text));
+        text.push_str(rows.slice(member.key));
         if member.value.len() > 4 * room.bytes {
             break;
         }
         match lean.get(&(depth, at)) {
             Some(Some(value)) => text.push_str(value),
-            _ => minify(member.value.slice(rows.text), &mut text),
+            _ => minify(rows.slice(member.value), &mut text),
         }
         text.push(',');
         if !room.spend(&text) {

@@ -28,7 +28,7 @@ pub(super) fn strip_members(
         for (at, member) in level.members.iter().enumerate() {
             path.truncate(before);
             path.push_str(if before > 0 { "." } else { "" });
-            path.push_str(&unescape(member.key.slice(rows.text)));
+            path.push_str(&unescape(rows.slice(member.key)));
             if at == level.list_member {
                 continue;
             }
@@ -39,7 +39,7 @@ pub(super) fn strip_members(
                 && member.value.len() <= MAX_SCANNED_BYTES
             {
                 let (mut value, mut inside) = (String::new(), BTreeSet::new());
-                write_without_named(strip, member.value.slice(rows.text), &path, &mut value, &mut inside);
+                write_without_named(strip, rows.slice(member.value), &path, &mut value, &mut inside);
                 if !inside.is_empty() {
                     gone.append(&mut inside);
                     // A member without remaining content is stripped whole.
@@ -49,7 +49,7 @@ pub(super) fn strip_members(
         }
         path.truncate(before);
         path.push_str(if before > 0 { "." } else { "" });
-        path.push_str(&unescape(level.members[level.list_member].key.slice(rows.text)));
+        path.push_str(&unescape(rows.slice(level.members[level.list_member].key)));
     }
     lean
 }

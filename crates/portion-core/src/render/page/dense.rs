@@ -23,7 +23,7 @@ impl PageBuilder<'_> {
     pub(super) fn try_table(&self, room: &RemainingBudget<'_>) -> Option<(WrittenItems, RowFormat)> {
         let is_table = matches!(self.rows.list.layout, Layout::Table { .. });
         let first = self.rows.iter_from(self.first_item).next()?;
-        let is_record = JsonKind::of_value(first.value.slice(self.rows.text)) == JsonKind::Object;
+        let is_record = JsonKind::of_value(self.rows.slice(first.value)) == JsonKind::Object;
         if !self.target.allows_table || self.is_ranked() || is_table || self.wanted_count < 2 || !is_record {
             return None;
         }
@@ -106,7 +106,7 @@ impl PageBuilder<'_> {
             written.elided_count +=
                 self.write_value(&item, how, None, &mut json, &mut written.omitted_fields);
             bytes += json.len();
-            let key = item.key.map(|key| key.slice(self.rows.text).to_owned());
+            let key = item.key.map(|key| self.rows.slice(key).to_owned());
             written.records.push(TableRecord { key, json });
         }
         written

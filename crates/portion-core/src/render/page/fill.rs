@@ -96,7 +96,7 @@ impl PageBuilder<'_> {
                 text.push(if self.rows.list.layout == Layout::Lines { '\n' } else { ',' });
             }
             if let Some(key) = item.key {
-                text.push_str(key.slice(self.rows.text));
+                text.push_str(self.rows.slice(key));
                 text.push(':');
             }
             let hopeless = cannot_fit(&item, how, &left);
@@ -125,9 +125,8 @@ impl PageBuilder<'_> {
         out: &mut String,
         left_out: &mut OmittedFields,
     ) -> usize {
-        let value = item.value.slice(self.rows.text);
-        let pointer =
-            || format!("{}{}", self.target.pointer, self.rows.list.pointer_to(self.rows.text, item));
+        let value = self.rows.slice(item.value);
+        let pointer = || format!("{}{}", self.target.pointer, self.rows.pointer_to(item));
         if let Some(columns) = columns.filter(|_| how.kept_fields.is_some() || !how.noise.is_empty()) {
             return write_row(value, columns, how, &pointer(), out);
         }

@@ -17,7 +17,7 @@ pub(super) fn render(
     byte: usize,
     room: &RemainingBudget<'_>,
 ) -> Rendering {
-    let Some(item) = rows.list.item_at(rows.text, byte) else {
+    let Some(item) = rows.item_at(byte) else {
         return raw::render(rows.text, spot.subject.span(), byte, room);
     };
     let mut drawn = raw::render(rows.text, item.value, byte.max(item.value.start as usize), room);
@@ -27,7 +27,7 @@ pub(super) fn render(
     }
     drawn.total_count = Some(rows.list.len());
     upstream_paging::note_fetched_list(spot, rows.list.len(), &mut drawn);
-    drawn.set_meta("path", format!("{}{}", spot.pointer, rows.list.pointer_to(rows.text, &item)));
+    drawn.set_meta("path", format!("{}{}", spot.pointer, rows.pointer_to(&item)));
     drawn.set_meta("offset", rows.position_of(&item));
     drawn
 }
@@ -40,7 +40,7 @@ impl PageBuilder<'_> {
         }
         let item = self.rows.iter_from(self.first_item).next()?;
         let mut lean = String::new();
-        let value = item.value.slice(self.rows.text);
+        let value = self.rows.slice(item.value);
         let value = if self.noise.is_empty() {
             value
         } else {
@@ -52,14 +52,14 @@ impl PageBuilder<'_> {
         if !left.spend(&shell.before) || !left.spend(&shell.after) {
             return None;
         }
-        let pointer = format!("{}{}", self.target.pointer, self.rows.list.pointer_to(self.rows.text, &item));
+        let pointer = format!("{}{}", self.target.pointer, self.rows.pointer_to(&item));
         // An answer keeps all fields, with shorter strings.
         let whole =
             if self.target.is_answer { summary::shorten_strings(value, &pointer, &left) } else { None };
         let options = &self.target.policy.render_options;
         let record = whole.or_else(|| summary::fit_record(value, &pointer, left.tokens, &left, options));
         let FittedRecord { body, omitted_fields: left_out, elided_count: elided } = record?;
-        let key = item.key.map_or_else(String::new, |key| format!("{}:", key.slice(self.rows.text)));
+        let key = item.key.map_or_else(String::new, |key| format!("{}:", self.rows.slice(key)));
         let items = format!("{key}{body}");
         if !left.fits(&items) {
             return None;

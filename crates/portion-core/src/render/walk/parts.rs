@@ -115,14 +115,14 @@ impl<'a> PartWalk<'a> {
             let place = if resumed { from.offset } else { PartOffset::default() };
             let used = channel.shows_anything();
             if channel.next_position.is_some() {
-                channel.missing_parts.push((part.address.clone(), part.text().len()));
+                channel.missing_parts.push((part.address.clone(), part.text_len()));
                 continue;
             }
             // The notice is about one part, the last one shown.
             let full = room.tokens < enough || room.bytes < 4 * TEXT_BLOCK_BYTES;
             if used && (full || channel.needs_notice()) && !self.is_shown_whole(at) {
                 channel.next_position = Some(self.position_after(at, PartOffset::default()));
-                channel.missing_parts.push((part.address.clone(), part.text().len()));
+                channel.missing_parts.push((part.address.clone(), part.text_len()));
                 continue;
             }
             match &part.body {
@@ -210,14 +210,14 @@ impl<'a> PartWalk<'a> {
         // page.
         let byte = if let PartOffset::Byte(byte) = self.request.start.offset { byte as usize } else { 0 };
         let told = |at: &usize| {
-            let length = parts[*at].text().len();
+            let length = parts[*at].text_len();
             *at > first && length > 0 || *at == first && length > byte
         };
         let mut left = walked.iter().copied().filter(told);
         let Some(at) = left.next().or_else(|| walked.iter().copied().find(|at| *at >= first)) else {
             return channel;
         };
-        let text = parts[at].text();
+        let text = parts[at].source();
         let byte = if at == first { byte } else { 0 };
         let mut drawn = raw::render(text, Span::new(0, text.len()), byte, &room);
         drawn.set_meta("path", parts[at].address.clone());

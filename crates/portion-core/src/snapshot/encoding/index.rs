@@ -16,6 +16,8 @@ use crate::codec::{ByteReader, ByteWriter, DecodeError};
 pub const OFFSETS_PER_PIECE: usize = 4096;
 /// Number of offsets up to which they are stored with their list.
 const MAX_INLINE_OFFSETS: usize = 256;
+/// Bytes of text for each coarse offset of a longer list, on average. Finding an item from there takes microseconds.
+const COARSE_BYTES: usize = 16 << 10;
 
 const RANKS: [FieldRank; 10] = [
     FieldRank::Identity,
@@ -35,7 +37,8 @@ const KINDS: [JsonKind; 6] =
 /// Pieces that an index refers to.
 pub(crate) type IndexPieces = Vec<Vec<u8>>;
 
-/// Writes an indexed text. Long lists of offsets go to `pieces`; without it, they are written here too.
+/// Writes an indexed text. Long lists of offsets go to `pieces`, and only few of them are written here; without `pieces`,
+/// all of them.
 pub(crate) fn write_indexed(
     subject: &IndexedText,
     table: &mut TextTable,
@@ -62,30 +65,32 @@ pub(crate) fn write_indexed(
     }
 }
 
-pub(crate) fn read_indexed<B: AsRef<[u8]>>(
+/// Reads an indexed text. Without `pieces`, the indexes of long lists are coarse.
+pub(crate) fn read_indexed(
     table: &TextTable,
-    pieces: &[B],
+    pieces: Option<&[Vec<u8>]>,
     input: &mut ByteReader<'_>,
 ) -> Result<IndexedText, DecodeError> {
-    let text = table.read_slice(input)?;
+    let slice = table.read_slice(input)?;
+    let text = slice.loaded();
     let structure = match input.uint()? {
-        0 => Structure::List(Arc::new(read_list(&text, pieces, input)?)),
+        0 => Structure::List(Arc::new(read_list(text, pieces, input)?)),
         1 => {
-            let listed = read_members(&text, input)?;
-            let key_offsets = read_offsets(&text, pieces, input)?;
-            let span = input.span(&text)?;
+            let listed = read_members(text, input)?;
+            let key_offsets = read_offsets(text, pieces, input)?;
+            let span = input.span(text)?;
             Structure::Object(Arc::new(ObjectIndex { listed, key_offsets, span, largest_array: None }))
         }
         2 => {
             let name = input.text()?;
             let known = chunk::CHUNKERS.iter().copied().find(|chunker| chunker.name() == name);
-            let line_offsets = read_offsets(&text, pieces, input)?;
+            let line_offsets = read_offsets(text, pieces, input)?;
             let chunker = known.ok_or(DecodeError::Invalid("kind of text"))?;
             Structure::Text(Arc::new(LineIndex { line_offsets, chunker }))
         }
         _ => return Err(DecodeError::Invalid("structure")),
     };
-    Ok(IndexedText { text, structure })
+    Ok(IndexedText { text: slice, structure })
 }
 
 fn write_list(list: &List, pieces: Option<&mut IndexPieces>, out: &mut ByteWriter) {
@@ -118,9 +123,9 @@ fn write_list(list: &List, pieces: Option<&mut IndexPieces>, out: &mut ByteWrite
     out.texts(null_fields.iter().map(String::as_str));
 }
 
-fn read_list<B: AsRef<[u8]>>(
+fn read_list(
     text: &str,
-    pieces: &[B],
+    pieces: Option<&[Vec<u8>]>,
     input: &mut ByteReader<'_>,
 ) -> Result<List, DecodeError> {
     let layout = match input.uint()? {
@@ -195,6 +200,9 @@ fn write_offsets(offsets: &SparseOffsets, pieces: Option<&mut IndexPieces>, out:
         }
         Some(pieces) => {
             out.flag(true);
+            let coarse = coarse_step_log2(entries);
+            out.uint(coarse);
+            write_ascending(&entries.iter().copied().step_by(1 << coarse).collect::<Vec<_>>(), out);
             out.uint(pieces.len());
             out.uint(entries.len().div_ceil(OFFSETS_PER_PIECE));
             pieces.extend(entries.chunks(OFFSETS_PER_PIECE).map(|entries| {
@@ -206,20 +214,34 @@ fn write_offsets(offsets: &SparseOffsets, pieces: Option<&mut IndexPieces>, out:
     }
 }
 
-fn read_offsets<B: AsRef<[u8]>>(
+/// Returns the binary logarithm of the number of offsets for each coarse one.
+fn coarse_step_log2(entries: &[u32]) -> u32 {
+    let text = entries.last().zip(entries.first()).map_or(0, |(last, first)| (last - first) as usize);
+    let most = (text / COARSE_BYTES).max(MAX_INLINE_OFFSETS);
+    entries.len().div_ceil(most).next_power_of_two().ilog2()
+}
+
+fn read_offsets(
     text: &str,
-    pieces: &[B],
+    pieces: Option<&[Vec<u8>]>,
     input: &mut ByteReader<'_>,
 ) -> Result<SparseOffsets, DecodeError> {
-    let (len, stride_log2) = (input.number()?, input.number()?);
+    let (len, mut stride_log2): (usize, u32) = (input.number()?, input.number()?);
     let mut entries = Vec::new();
     if input.flag()? {
+        let step_log2: u32 = input.number()?;
+        read_ascending(input, &mut entries)?;
         let (first, count): (usize, usize) = (input.number()?, input.number()?);
-        let pieces = first.checked_add(count).and_then(|end| pieces.get(first..end));
-        for piece in pieces.ok_or(DecodeError::Invalid("index piece"))? {
-            let mut piece = ByteReader::new(piece.as_ref());
-            read_ascending(&mut piece, &mut entries)?;
-            piece.expect_end()?;
+        if let Some(pieces) = pieces {
+            entries.clear();
+            let pieces = first.checked_add(count).and_then(|end| pieces.get(first..end));
+            for piece in pieces.ok_or(DecodeError::Invalid("index piece"))? {
+                let mut piece = ByteReader::new(piece);
+                read_ascending(&mut piece, &mut entries)?;
+                piece.expect_end()?;
+            }
+        } else {
+            stride_log2 = stride_log2.saturating_add(step_log2);
         }
     } else {
         read_ascending(input, &mut entries)?;

@@ -59,9 +59,9 @@ pub(super) fn write_snapshot(
     out.texts(snapshot.missing_codes.to_entries().iter().map(String::as_str));
 }
 
-pub(super) fn read_snapshot<B: AsRef<[u8]>>(
+pub(super) fn read_snapshot(
     table: &TextTable,
-    pieces: &[B],
+    pieces: Option<&[Vec<u8>]>,
     input: &mut ByteReader<'_>,
 ) -> Result<Snapshot, DecodeError> {
     let count = input.count()?;
@@ -142,9 +142,9 @@ fn write_part(part: &Part, table: &mut TextTable, pieces: &mut IndexPieces, out:
     out.flag(part.item_blocks);
 }
 
-fn read_part<B: AsRef<[u8]>>(
+fn read_part(
     table: &TextTable,
-    pieces: &[B],
+    pieces: Option<&[Vec<u8>]>,
     input: &mut ByteReader<'_>,
 ) -> Result<Part, DecodeError> {
     let address = input.text()?;
@@ -168,7 +168,7 @@ fn read_part<B: AsRef<[u8]>>(
     };
     let duplicate = input.option(|input| {
         let part = input.number()?;
-        let wrapper_key = input.option(|input| input.span(&text))?;
+        let wrapper_key = input.option(|input| input.span(text.loaded()))?;
         Ok(StructuredDuplicate { part, wrapper_key, as_string: input.flag()? })
     })?;
     let label = BlockLabel {
@@ -202,8 +202,8 @@ fn read_origin(
 ) -> Result<JsonOrigin, DecodeError> {
     let text = table.read_slice(input)?;
     let description = input.text()?;
-    let enclosing_string =
-        input.option(|input| Ok(EnclosingString { pointer: input.text()?, span: input.span(&text)? }))?;
+    let enclosing_string = input
+        .option(|input| Ok(EnclosingString { pointer: input.text()?, span: input.span(text.loaded())? }))?;
     let has_replacements = input.flag()?;
     let offset_map = input.option(|input| {
         let start: usize = input.number()?;

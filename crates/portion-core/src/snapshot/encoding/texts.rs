@@ -1,5 +1,8 @@
 //! The texts of a snapshot, cut into blocks.
 
+use portion_json::span::Span;
+
+use super::super::gaps::Gaps;
 use super::super::{Slice, Snapshot, Structure};
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 
@@ -34,8 +37,8 @@ impl TextTable {
         })
     }
 
-    pub(crate) fn push(&mut self, text: String) {
-        self.texts.push(Slice::new(text));
+    pub(crate) fn push(&mut self, text: Slice) {
+        self.texts.push(text);
     }
 
     /// Returns the texts from index `from` on.
@@ -57,16 +60,21 @@ impl TextTable {
     pub(crate) fn read_slice(&self, input: &mut ByteReader<'_>) -> Result<Slice, DecodeError> {
         let text: usize = input.number()?;
         let text = self.texts.get(text).ok_or(DecodeError::Invalid("text index"))?;
-        Ok(text.subslice(input.span(text)?))
+        Ok(text.subslice(input.span(text.loaded())?))
     }
 }
 
-/// Cuts the texts of a snapshot into blocks, and writes their sizes.
-pub(super) fn write_blocks(snapshot: &Snapshot, table: &TextTable, out: &mut ByteWriter) -> Vec<Vec<u8>> {
+/// Cuts the texts of a snapshot into blocks of up to `max_bytes`, and writes their sizes.
+pub(super) fn write_blocks(
+    snapshot: &Snapshot,
+    table: &TextTable,
+    max_bytes: usize,
+    out: &mut ByteWriter,
+) -> Vec<Vec<u8>> {
     let mut blocks = Vec::new();
     out.uint(table.len());
     for text in table.texts_from(0) {
-        let sizes = block_sizes(text, &item_starts(snapshot, text));
+        let sizes = block_sizes(text, &item_starts(snapshot, text), max_bytes);
         out.uint(sizes.len());
         let mut rest = text.as_bytes();
         for size in sizes {
@@ -79,21 +87,32 @@ pub(super) fn write_blocks(snapshot: &Snapshot, table: &TextTable, out: &mut Byt
     blocks
 }
 
-/// Joins the blocks to texts.
-pub(super) fn read_blocks<B: AsRef<[u8]>>(
-    blocks: &[B],
+/// Joins the blocks to texts, with gaps for those that are `None`.
+pub(super) fn read_blocks(
+    blocks: &[Option<&[u8]>],
     input: &mut ByteReader<'_>,
 ) -> Result<TextTable, DecodeError> {
     let mut table = TextTable::default();
-    let mut blocks = blocks.iter().map(AsRef::as_ref);
+    let mut blocks = (0..).zip(blocks);
     for _ in 0..input.count()? {
-        let mut text = Vec::new();
-        for _ in 0..input.count()? {
-            let size: usize = input.number()?;
-            let block = blocks.next().filter(|block| block.len() == size);
-            text.extend_from_slice(block.ok_or(DecodeError::Invalid("block"))?);
+        let sizes = (0..input.count()?).map(|_| input.number()).collect::<Result<Vec<usize>, _>>()?;
+        // A size is at most 64 KiB, and their sum fits into a span.
+        let len = sizes.iter().fold(0_usize, |sum, size| sum.saturating_add(*size));
+        if sizes.iter().any(|size| *size > MAX_BLOCK_BYTES) || u32::try_from(len).is_err() {
+            return Err(DecodeError::Invalid("block size"));
         }
-        table.push(String::from_utf8(text).map_err(|_| DecodeError::Invalid("text"))?);
+        // Most of a text with gaps is zero pages that are never written.
+        let (mut text, mut at, mut gaps) = (vec![0; len], 0, Gaps::default());
+        for size in sizes {
+            match blocks.next() {
+                Some((_, Some(block))) if block.len() == size => text[at..at + size].copy_from_slice(block),
+                Some((number, None)) => gaps.push(Span::new(at, at + size), number),
+                _ => return Err(DecodeError::Invalid("block")),
+            }
+            at += size;
+        }
+        let text = String::from_utf8(text).map_err(|_| DecodeError::Invalid("text"))?;
+        table.push(Slice::new(text).with_gaps(gaps));
     }
     if blocks.next().is_some() { Err(DecodeError::Invalid("block count")) } else { Ok(table) }
 }
@@ -117,10 +136,10 @@ fn item_starts(snapshot: &Snapshot, text: &Slice) -> Vec<u32> {
 
 /// Returns the sizes of the blocks of a text. Each block ends at the last item start within the limit, or
 /// inside an item that is larger than a block.
-fn block_sizes(text: &str, starts: &[u32]) -> Vec<usize> {
+fn block_sizes(text: &str, starts: &[u32], max_bytes: usize) -> Vec<usize> {
     let (mut sizes, mut from) = (Vec::new(), 0);
     while from < text.len() {
-        let limit = from + MAX_BLOCK_BYTES;
+        let limit = from + max_bytes;
         let end = if limit >= text.len() {
             text.len()
         } else {

@@ -13,6 +13,7 @@ mod json;
 mod lossless;
 mod media;
 mod numbered;
+mod partial;
 mod payloads;
 mod plain;
 mod reading;

@@ -185,6 +185,18 @@ impl Session {
         replies
     }
 
+    /// Makes a call with a cursor, without checks of the reply.
+    pub(crate) fn follow_up(
+        &self,
+        view: &View,
+        from: Position,
+        request: &Request,
+    ) -> Result<Portion, ViewError> {
+        let asked = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
+        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
+        Ok(self.render(&asked, render::follow_up_reply))
+    }
+
     fn render<T>(
         &self,
         asked: &ResolvedRequest,
@@ -372,7 +384,7 @@ impl Session {
     }
 }
 
-fn is_same(one: &Portion, other: &Portion) -> bool {
+pub(crate) fn is_same(one: &Portion, other: &Portion) -> bool {
     let parts = |portion: &Portion| (portion.tokens(), portion.kind(), portion.stages().to_vec());
     one.pieces() == other.pieces()
         && one.structured() == other.structured()
