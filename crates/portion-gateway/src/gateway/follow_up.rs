@@ -2,22 +2,33 @@
 
 use std::sync::Arc;
 
-use portion_core::cursor::{Position, SnapshotId};
-use portion_core::snapshot::Snapshot;
-use portion_core::view::{Request, View};
+use portion_core::cursor::Position;
+use portion_core::view::Request;
 
-use crate::call::Reply;
+use crate::call::{Fault, Reply};
 use crate::pushdown::Need;
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm};
-use crate::store::StoredSnapshot;
+use crate::store::{Extent, StoreLookupError, StoredSnapshot};
 
 use super::finish::is_stored;
 use super::{Gateway, RequestContext};
 
+/// Number of times that missing blocks are read as they are needed. After that, all of them are read.
+const MAX_BLOCK_READS: usize = 3;
+
+/// Base of a rendering of a stored snapshot.
+struct RenderBase<'a> {
+    position: Position,
+    request: &'a Request,
+    form: ReplyForm,
+}
+
 impl Gateway {
     pub(super) async fn answer_follow_up(&self, mut context: RequestContext, request: Request) -> Reply {
         let endpoint = context.endpoint.clone();
-        let (held, position) = match self.resolve_cursor(&mut context, endpoint.as_deref(), &request).await {
+        let extent = if request.is_next_page() { Extent::Page } else { Extent::Whole };
+        let found = self.resolve_cursor(&mut context, endpoint.as_deref(), &request, extent).await;
+        let (held, position) = match found {
             Ok(found) => found,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
@@ -30,16 +41,15 @@ impl Gateway {
             ..context
         };
         let need = Need::of_follow_up(&request, position, &held, &context.caller);
-        let StoredSnapshot { id, snapshot, view, .. } =
-            self.with_needed_items(&context.caller, held, need).await;
-        self.answer_from_stored(context, (id, snapshot, Some((view, position))), request, form).await
+        let held = self.with_needed_items(&context.caller, held, need).await;
+        self.answer_from_stored(context, (held, position), request, form).await
     }
 
     /// Answers from a stored snapshot, from a position in one of its views.
     pub(super) async fn answer_from_stored(
         &self,
         context: RequestContext,
-        (id, snapshot, base): (SnapshotId, Arc<Snapshot>, Option<(View, Position)>),
+        (mut held, position): (StoredSnapshot, Position),
         request: Request,
         form: ReplyForm,
     ) -> Reply {
@@ -47,15 +57,11 @@ impl Gateway {
             .accounting
             .cap_if_inaccurate(context.caller.within_session_budget(), context.endpoint.as_deref());
         let context = RequestContext { caller, ..context };
-        let job = Arc::new(RenderJob {
-            caller: context.caller.clone(),
-            snapshot_id: id,
-            snapshot,
-            base,
-            request,
-            form,
-        });
-        let rendered = self.render(&job, true).await;
+        let base = RenderBase { position, request: &request, form };
+        let (mut job, mut rendered) = match self.render_stored(&context, &mut held, &base, true).await {
+            Ok(rendered) => rendered,
+            Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
+        };
         if let RenderOutcome::Portion { view, .. } = &rendered {
             self.fetches.record_view(job.snapshot_id, view);
         }
@@ -68,6 +74,51 @@ impl Gateway {
             ),
             _ => true,
         };
+        if !stored {
+            // Without cursors, a page has room for more, which may be in other blocks.
+            (job, rendered) = match self.render_stored(&context, &mut held, &base, false).await {
+                Ok(rendered) => rendered,
+                Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
+            };
+        }
         self.finish_reply(&context, job, rendered, stored).await
+    }
+
+    /// Renders a reply from a stored snapshot. If missing blocks are needed, they are read, and the rendering is
+    /// repeated.
+    async fn render_stored(
+        &self,
+        context: &RequestContext,
+        held: &mut StoredSnapshot,
+        base: &RenderBase<'_>,
+        has_cursors: bool,
+    ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
+        let mut reads = 0;
+        loop {
+            let job = Arc::new(RenderJob {
+                caller: context.caller.clone(),
+                snapshot_id: held.id,
+                snapshot: Arc::clone(&held.snapshot),
+                base: Some((held.view.clone(), base.position)),
+                request: base.request.clone(),
+                form: base.form,
+            });
+            let rendered = self.render(&job, has_cursors).await;
+            let needed = held.snapshot.needed_blocks();
+            if needed.is_empty() {
+                return Ok((job, rendered));
+            }
+            reads += 1;
+            let blocks = if reads > MAX_BLOCK_READS { held.snapshot.missing_blocks() } else { needed };
+            let read = self.store.read_blocks(&context.caller.scope, held, blocks).await;
+            held.snapshot = read.map_err(|error| {
+                let endpoint = held.endpoint.as_deref().or(context.endpoint.as_deref());
+                if let StoreLookupError::Unreachable(why) = &error {
+                    tracing::error!(why, "the snapshot store failed");
+                    return Fault::store_unavailable(endpoint);
+                }
+                Fault::cursor_expired(endpoint, held.arguments.as_ref())
+            })?;
+        }
     }
 }

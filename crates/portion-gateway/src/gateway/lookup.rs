@@ -12,7 +12,7 @@ use crate::pushdown::{Fetches, Need};
 use crate::renderer::{RenderJob, ReplyForm};
 use crate::resolved_cursor::UnresolvedCursor;
 use crate::rules::EndpointRule;
-use crate::store::{StoreLookupError, StoredSnapshot, redaction_id};
+use crate::store::{Extent, StoreLookupError, StoredSnapshot, redaction_id};
 
 use super::{Gateway, RequestContext};
 
@@ -23,11 +23,17 @@ impl Gateway {
         context: &mut RequestContext,
         endpoint: Option<&Endpoint>,
         request: &Request,
+        extent: Extent,
     ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
         let cursor = request.cursor.as_deref();
+        let suffices = |target: &Result<(StoredSnapshot, _), _>| {
+            extent == Extent::Page || target.as_ref().is_ok_and(|(held, _)| !held.snapshot.is_partial())
+        };
         match context.caller.resolved_cursor.take() {
-            Some(resolved) if Some(&*resolved.token) == cursor => resolved.target,
-            _ => self.look_up_cursor(&context.caller, endpoint, cursor).await,
+            Some(resolved) if Some(&*resolved.token) == cursor && suffices(&resolved.target) => {
+                resolved.target
+            }
+            _ => self.look_up_cursor(&context.caller, endpoint, cursor, extent).await,
         }
     }
 
@@ -37,6 +43,7 @@ impl Gateway {
         caller: &Caller,
         endpoint: Option<&Endpoint>,
         cursor: Option<&str>,
+        extent: Extent,
     ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
         let invalid = |fault: Fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: None };
         let Some(token) = cursor else {
@@ -52,7 +59,8 @@ impl Gateway {
                 return Err(invalid(fault));
             }
         };
-        let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
+        let view = (pointer.view, extent);
+        let found = self.store.find_extent(&caller.scope, pointer.snapshot, view, (self.clock)()).await;
         // Of a snapshot that is not even remembered, only the id in the cursor is known. Most snapshots are
         // their own origin; for the answer to a query that is wrong, but then no other record has this
         // origin.
@@ -88,7 +96,8 @@ impl Gateway {
     async fn mistyped_cursor(&self, caller: &Caller, given: &str) -> Option<CursorToken> {
         let meant = self.issued_cursors.nearest(caller, given)?;
         let pointer = self.renderer.keyring.verify(meant.as_str(), &caller.scope).ok()?;
-        let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, self.now()).await;
+        let view = (pointer.view, Extent::Page);
+        let found = self.store.find_extent(&caller.scope, pointer.snapshot, view, self.now()).await;
         found.is_ok_and(|held| !self.has_other_redaction(caller, &held)).then_some(meant)
     }
 

@@ -68,7 +68,7 @@ use crate::renderer::{Renderer, ReplyForm, payload_bytes};
 use crate::resolved_cursor::{ResolvedCursor, UnresolvedCursor};
 use crate::rules::EndpointRules;
 use crate::span_ids::SpanIds;
-use crate::store::{BackendStatus, CachedStore, StoreStats, StoredSnapshot};
+use crate::store::{BackendStatus, CachedStore, Extent, StoreStats};
 
 /// Makes replies.
 pub struct Gateway {
@@ -268,7 +268,7 @@ impl Gateway {
         }
         let need = Need::of_follow_up(request, Position::default(), &held, &caller);
         let held = self.with_needed_items(&caller, held, need).await;
-        let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;
+        let origin = held.origin_snapshot;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
         let context = RequestContext {
             caller,
@@ -279,16 +279,14 @@ impl Gateway {
             started_at: begun,
         };
         // Page sizes follow the first reply to the earlier call.
-        let base = Some((view, Position::default()));
-        Some(
-            self.answer_from_stored(context, (id, snapshot, base), request.clone(), ReplyForm::Rebuilt).await,
-        )
+        let from = Position::default();
+        Some(self.answer_from_stored(context, (held, from), request.clone(), ReplyForm::Rebuilt).await)
     }
 
     /// Resolves the cursor of a follow-up. Returns its caller with the result, under the rule of the cursor's
     /// snapshot, against which its controls are parsed.
     pub async fn caller_for_cursor(&self, caller: Caller, cursor: &str) -> Caller {
-        let target = self.look_up_cursor(&caller, None, Some(cursor)).await;
+        let target = self.look_up_cursor(&caller, None, Some(cursor), Extent::Page).await;
         let caller = match &target {
             Ok((held, _)) => self.with_snapshot_rule(caller, held),
             // Reading the cursor later reports the error.
@@ -351,7 +349,7 @@ impl Gateway {
             started_at: begun,
         };
         let request = Request { cursor, ..Request::default() };
-        let context = match self.resolve_cursor(&mut context, None, &request).await {
+        let context = match self.resolve_cursor(&mut context, None, &request, Extent::Page).await {
             Ok((held, _)) => context.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),
             Err(UnresolvedCursor { endpoint, origin_snapshot: origin, .. }) => {
                 context.with_unresolved_cursor(endpoint, origin)

@@ -15,7 +15,7 @@ use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::renderer::{RenderJob, ReplyForm, payload_bytes};
 use crate::resolved_cursor::UnresolvedCursor;
 use crate::snapshot_query::JoinedSnapshot;
-use crate::store::StoredSnapshot;
+use crate::store::{Extent, StoredSnapshot};
 
 use super::{Gateway, RequestContext};
 
@@ -27,7 +27,7 @@ impl Gateway {
         request: Request,
         ask: SnapshotQuery,
     ) -> Reply {
-        let (held, position) = match self.resolve_cursor(&mut context, None, &request).await {
+        let (held, position) = match self.resolve_cursor(&mut context, None, &request, Extent::Whole).await {
             Ok(found) => found,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
@@ -99,7 +99,7 @@ impl Gateway {
     ) -> Result<Vec<JoinedSnapshot>, UnresolvedCursor> {
         let mut joined = Vec::new();
         for (name, cursor) in ask.joined_cursors() {
-            let (held, _) = self.look_up_cursor(caller, None, Some(cursor)).await?;
+            let (held, _) = self.look_up_cursor(caller, None, Some(cursor), Extent::Whole).await?;
             let own = self.with_snapshot_rule(caller.clone(), &held);
             if !own.effective_policy.policy.render_options.techniques.query {
                 let fault = Fault::query_disabled(held.endpoint.as_deref(), own.read_call.to_follow_up());

@@ -4,7 +4,6 @@
 //! reply was sent. If the store fails, the memory goes on alone. What the memory has no room for is written
 //! before the reply. What the store has lost, but the memory has not, is written again when it is used.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,29 +11,15 @@ use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
-use super::record::{self, Header};
+use super::load::{self, Extent};
+use super::record::Header;
 use super::spill::SpillingStore;
 use super::write_behind::WriteBehind;
 use super::{
-    BackendStatus, FieldName, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError,
-    StoreReadError, StoreStats, StoreWriteError, StoredSnapshot,
+    BackendStatus, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError,
+    StoreStats, StoreWriteError, StoredSnapshot,
 };
-use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
-
-/// Content that is read together with the header: all of most snapshots.
-const PREFETCHED: [FieldName; 28] = {
-    let mut names = [FieldName::IndexPiece(0); 28];
-    let mut at: usize = 0;
-    while at < names.len() {
-        names[at] = match at {
-            0..4 => FieldName::IndexPiece(at as u32),
-            _ => FieldName::Block(at as u32 - 4),
-        };
-        at += 1;
-    }
-    names
-};
 
 /// Stores snapshots in memory, and in the store or the temporary file behind it, if there is one.
 #[derive(Clone)]
@@ -114,7 +99,7 @@ impl CachedStore {
         Ok(())
     }
 
-    /// Returns the snapshot and the view of a cursor.
+    /// Returns the whole snapshot and the view of a cursor.
     ///
     /// # Errors
     /// If the snapshot or the view is not stored.
@@ -125,6 +110,20 @@ impl CachedStore {
         view: ViewId,
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
+        self.find_extent(scope, id, (view, Extent::Whole), now).await
+    }
+
+    /// Returns the snapshot and the view of a cursor. With [`Extent::Page`], blocks of the snapshot may be missing.
+    ///
+    /// # Errors
+    /// If the snapshot or the view is not stored.
+    pub async fn find_extent(
+        &self,
+        scope: &Scope,
+        id: SnapshotId,
+        (view, extent): (ViewId, Extent),
+        now: Instant,
+    ) -> Result<StoredSnapshot, StoreLookupError> {
         if let Some(spilling) = &self.spilling {
             return spilling.find(scope, id, view, now).await;
         }
@@ -132,14 +131,21 @@ impl CachedStore {
         let Some(behind) = &self.behind else { return found };
         let key = SnapshotKey { scope: *scope, id };
         match found {
-            Ok(held) => {
+            Ok(held) if !held.snapshot.is_partial() => {
                 behind.touch_later(key, &held);
                 Ok(held)
             }
-            Err(StoreLookupError::ViewGone { root }) => {
-                let mut found = load_view(behind, key, &root.snapshot, view).await;
+            Ok(held) if extent == Extent::Page && held.view.is_of_everything() => {
+                behind.touch_later(key, &held);
+                // Other replies from it need other blocks.
+                let snapshot = Arc::new(held.snapshot.without_needs());
+                Ok(StoredSnapshot { snapshot, ..held })
+            }
+            Ok(_) => self.load(behind, key, (view, extent), now).await,
+            Err(StoreLookupError::ViewGone { root }) if !root.snapshot.is_partial() => {
+                let mut found = load::load_view(behind, key, &root.snapshot, view).await;
                 if found.is_none() && behind.settle().await {
-                    found = load_view(behind, key, &root.snapshot, view).await;
+                    found = load::load_view(behind, key, &root.snapshot, view).await;
                 }
                 match found {
                     Some(view) => Ok(StoredSnapshot { view: self.keep_view(key, view, now), ..*root }),
@@ -147,7 +153,7 @@ impl CachedStore {
                 }
             }
             Err(lost) => {
-                let mut found = self.load(behind, key, view, now).await;
+                let mut found = self.load(behind, key, (view, extent), now).await;
                 // The snapshot, or its view, may wait to be written.
                 let may_wait = matches!(
                     found,
@@ -156,7 +162,7 @@ impl CachedStore {
                         | StoreLookupError::ViewGone { .. })
                 );
                 if may_wait && behind.settle().await {
-                    found = self.load(behind, key, view, now).await;
+                    found = self.load(behind, key, (view, extent), now).await;
                 }
                 match found {
                     // The memory may remember more than the store.
@@ -165,6 +171,24 @@ impl CachedStore {
                 }
             }
         }
+    }
+
+    /// Returns a partial snapshot with some of its missing blocks, and keeps them in memory, if it is there.
+    ///
+    /// # Errors
+    /// If the store does not have them any more, or does not answer.
+    pub async fn read_blocks(
+        &self,
+        scope: &Scope,
+        held: &StoredSnapshot,
+        blocks: Vec<u32>,
+    ) -> Result<Arc<Snapshot>, StoreLookupError> {
+        // Without a store, no block is missing.
+        let Some(behind) = &self.behind else { return Err(StoreLookupError::Unknown) };
+        let key = SnapshotKey { scope: *scope, id: held.id };
+        let snapshot = load::read_blocks(behind, key, &held.snapshot, blocks).await?;
+        self.memory.complete(scope, held.id, &snapshot);
+        Ok(snapshot)
     }
 
     /// Returns the last snapshot stored with a reuse key, with its root view, if it still exists.
@@ -223,58 +247,15 @@ impl CachedStore {
         &self,
         behind: &WriteBehind,
         key: SnapshotKey,
-        view: ViewId,
+        (view, extent): (ViewId, Extent),
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
-        let root_id = View::root().id();
-        let first = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
-        let names: Vec<FieldName> = first.into_iter().chain(PREFETCHED).collect();
-        let mut fields = behind.store.get(key, &names).await?;
-        let prefetched = fields.split_off(first.len().min(fields.len()));
-        let Ok([Some(header), Some(meta), packed_view, packed_root]) = <[_; 4]>::try_from(fields) else {
-            return Err(unreadable());
-        };
-        let header = Header::decode(&header).ok_or_else(unreadable)?;
-        let wanted = record::content_fields(&meta).ok_or_else(unreadable)?;
-        let mut found: HashMap<FieldName, Vec<u8>> =
-            PREFETCHED.into_iter().zip(prefetched).filter_map(|(name, field)| Some((name, field?))).collect();
-        let rest: Vec<FieldName> = wanted.iter().copied().filter(|name| !found.contains_key(name)).collect();
-        if !rest.is_empty() {
-            let fields = behind.store.get(key, &rest).await?;
-            found.extend(rest.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))));
-        }
-        let content: Vec<Option<Vec<u8>>> = wanted.iter().map(|name| found.remove(name)).collect();
-        let decoded = offload(usize::MAX, move || record::decode_snapshot(&meta, &content)).await;
-        let snapshot = Arc::new(decoded.ok_or_else(unreadable)?);
-        let decode = |id, packed: Option<Vec<u8>>| record::decode_view(&snapshot, id, &packed?);
-        let root_view = decode(root_id, packed_root).unwrap_or_else(View::root);
-        let deposit = NewSnapshot {
-            id: key.id,
-            snapshot: Arc::clone(&snapshot),
-            view: root_view.clone(),
-            endpoint: header.endpoint.clone(),
-            arguments: header.arguments.clone(),
-            reuse_key: None,
-            rule: None,
-            redaction: Some(header.redaction),
-            origin_snapshot: header.origin_snapshot,
-        };
+        let (root, found) = load::load(behind, key, view, extent).await?;
         // Without room in memory, it is read again for the next reply.
-        let _ = self.memory.put(&key.scope, deposit, now);
-        let found = decode(view, packed_view);
-        let stored = StoredSnapshot {
-            id: key.id,
-            snapshot,
-            view: root_view,
-            endpoint: header.endpoint,
-            arguments: header.arguments,
-            rule: None,
-            redaction: Some(header.redaction),
-            origin_snapshot: header.origin_snapshot,
-        };
+        let _ = self.memory.put(&key.scope, root.clone().into(), now);
         match found {
-            Some(view) => Ok(StoredSnapshot { view: self.keep_view(key, view, now), ..stored }),
-            None => Err(StoreLookupError::ViewGone { root: Box::new(stored) }),
+            Some(view) => Ok(StoredSnapshot { view: self.keep_view(key, view, now), ..root }),
+            None => Err(StoreLookupError::ViewGone { root: Box::new(root) }),
         }
     }
 
@@ -282,23 +263,6 @@ impl CachedStore {
     fn keep_view(&self, key: SnapshotKey, view: View, now: Instant) -> View {
         self.memory.put_view(&key.scope, key.id, view.clone(), now).unwrap_or(view)
     }
-}
-
-/// Returns the error for a snapshot that is damaged, or of another version.
-fn unreadable() -> StoreLookupError {
-    tracing::warn!("a stored snapshot cannot be read; its cursors read cursor_expired");
-    StoreLookupError::Unknown
-}
-
-/// Reads a view of a snapshot that is in memory.
-async fn load_view(
-    behind: &WriteBehind,
-    key: SnapshotKey,
-    snapshot: &Snapshot,
-    view: ViewId,
-) -> Option<View> {
-    let fields = behind.store.get(key, &[FieldName::View(view)]).await.unwrap_or_default();
-    record::decode_view(snapshot, view, fields.first()?.as_deref()?)
 }
 
 impl From<StoreReadError> for StoreLookupError {

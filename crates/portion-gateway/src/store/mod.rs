@@ -15,6 +15,7 @@
 
 mod cached;
 pub mod file;
+mod load;
 mod memory;
 mod packed;
 mod record;
@@ -36,6 +37,7 @@ use crate::reuse_key::ReuseKey;
 use crate::rules::EndpointRule;
 pub use cached::CachedStore;
 pub use file::FileStore;
+pub use load::Extent;
 pub use memory::MemoryStore;
 pub use record::RedactionId;
 pub(crate) use record::redaction_id;

@@ -1,6 +1,7 @@
 //! Fields of a stored snapshot: how snapshots are written to a [`SnapshotStore`](super::SnapshotStore) and
 //! read back.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_core::cursor::{SnapshotId, ViewId};
@@ -97,23 +98,49 @@ pub(super) fn decode_view(snapshot: &Snapshot, id: ViewId, packed: &[u8]) -> Opt
     View::decode(snapshot, id, &unpack(packed)?).ok()
 }
 
+/// Returns the numbers of fields that belong to a meta; `None` if it is damaged or of another version.
+pub(super) fn field_counts(packed_meta: &[u8]) -> Option<FieldCounts> {
+    FieldCounts::read(&unpack(packed_meta)?).ok()
+}
+
 /// Returns the fields that belong to a meta; `None` if it is damaged or of another version.
 pub(super) fn content_fields(packed_meta: &[u8]) -> Option<Vec<FieldName>> {
-    let FieldCounts { index_pieces, blocks } = FieldCounts::read(&unpack(packed_meta)?).ok()?;
+    let FieldCounts { index_pieces, blocks } = field_counts(packed_meta)?;
     let pieces = (0..index_pieces).map(FieldName::IndexPiece);
     Some(pieces.chain((0..blocks).map(FieldName::Block)).collect())
 }
 
-/// Decodes a snapshot from its meta and the fields that belong to it, in their order.
-pub(super) fn decode_snapshot(packed_meta: &[u8], content: &[Option<Vec<u8>>]) -> Option<Snapshot> {
+/// Decodes a snapshot from its meta and fields that belong to it. If some are missing, it is partial.
+pub(super) fn decode_snapshot(packed_meta: &[u8], content: &HashMap<FieldName, Vec<u8>>) -> Option<Snapshot> {
     let meta = unpack(packed_meta)?;
     let counts = FieldCounts::read(&meta).ok()?;
-    let unpacked: Option<Vec<Vec<u8>>> =
-        content.iter().map(|field| field.as_deref().and_then(unpack)).collect();
-    let mut index_pieces = unpacked?;
-    let pieces = (counts.index_pieces as usize).min(index_pieces.len());
-    let blocks = index_pieces.split_off(pieces);
-    EncodedSnapshot { meta, index_pieces, blocks }.decode().ok()
+    let piece = |number| unpack(content.get(&FieldName::IndexPiece(number))?);
+    let block = |number| match content.get(&FieldName::Block(number)) {
+        Some(packed) => unpack(packed).map(Some),
+        None => Some(None),
+    };
+    let blocks: Vec<Option<Vec<u8>>> = (0..counts.blocks).map(block).collect::<Option<_>>()?;
+    let index_pieces: Option<Vec<Vec<u8>>> = (0..counts.index_pieces).map(piece).collect();
+    if let Some(index_pieces) = index_pieces
+        && blocks.iter().all(Option::is_some)
+    {
+        let blocks = blocks.into_iter().flatten().collect();
+        return EncodedSnapshot { meta, index_pieces, blocks }.decode().ok();
+    }
+    let blocks: Vec<Option<&[u8]>> = blocks.iter().map(Option::as_deref).collect();
+    EncodedSnapshot::decode_partial(&meta, &blocks).ok()
+}
+
+/// Returns a snapshot with missing blocks of these numbers; `None` if one of them is damaged or lost.
+pub(super) fn add_blocks(
+    snapshot: &Snapshot,
+    numbers: &[u32],
+    packed: &[Option<Vec<u8>>],
+) -> Option<Snapshot> {
+    let blocks =
+        numbers.iter().zip(packed).map(|(number, packed)| Some((*number, unpack(packed.as_deref()?)?)));
+    let blocks: Vec<(u32, Vec<u8>)> = blocks.collect::<Option<_>>()?;
+    snapshot.with_blocks(&blocks).ok()
 }
 
 impl Header {

@@ -79,13 +79,15 @@ impl WriteBehind {
         self.store.put_view(key, view.id(), packed).await
     }
 
-    /// Restarts the time to live of a snapshot later. If the store has lost it, it is stored again, with the view
-    /// that was used.
+    /// Restarts the time to live of a snapshot later. If the store has lost it, and it is
+    /// whole, it is stored again, with the view that was used.
     pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot) {
         let held = held.clone();
         self.submit(JobPriority::Required, 0, async move |store| {
-            if let Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown) = store.touch(key).await
-            {
+            let touched = store.touch(key).await;
+            let is_lost =
+                matches!(touched, Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown));
+            if is_lost && !held.snapshot.is_partial() {
                 log_failure(&*store, &store.put(key, record::encode(&held.into())).await);
             }
         });

@@ -1,9 +1,11 @@
 //! The snapshot cache: entries, eviction and expiry, without locks or waiting.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Instant;
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
+use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
 use super::cache_entry::{CacheEntry, RemovalReason, RemovedSnapshot};
@@ -115,6 +117,15 @@ impl SnapshotCache {
             },
         );
         Ok(())
+    }
+
+    /// Replaces a partial snapshot by the same with more blocks. Missing blocks count as if they were there, so its size
+    /// stays the same.
+    pub(super) fn complete(&mut self, scope: &Scope, id: SnapshotId, snapshot: &Arc<Snapshot>) {
+        let entry = self.entries.get_mut(&id).filter(|entry| entry.scope == *scope);
+        if let Some(entry) = entry.filter(|entry| entry.snapshot.is_partial()) {
+            entry.snapshot = Arc::clone(snapshot);
+        }
     }
 
     pub(super) fn put_view(

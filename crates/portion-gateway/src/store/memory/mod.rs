@@ -27,10 +27,11 @@ mod tombstones;
 mod usage;
 mod views;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
+use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
 use self::cache::SnapshotCache;
@@ -99,6 +100,11 @@ impl MemoryStore {
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
         self.with_cache(|cache| cache.find(scope, id, view, now))
+    }
+
+    /// Replaces a partial snapshot by the same with more blocks.
+    pub(super) fn complete(&self, scope: &Scope, id: SnapshotId, snapshot: &Arc<Snapshot>) {
+        self.with_cache(|cache| cache.complete(scope, id, snapshot));
     }
 
     /// Returns the last snapshot stored with a reuse key, with its root view, if it still exists.

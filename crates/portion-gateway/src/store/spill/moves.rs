@@ -1,5 +1,6 @@
 //! Moves snapshots between memory and file. Every function has or takes the lock of the file.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use super::file::SpillFile;
 use super::index::{Extent, Source, SpilledSnapshot};
 use crate::store::memory::DisplacedSnapshot;
 use crate::store::record;
-use crate::store::{NewSnapshot, SnapshotKey, StoreLookupError, StoreWriteError, StoredSnapshot};
+use crate::store::{FieldName, NewSnapshot, SnapshotKey, StoreLookupError, StoreWriteError, StoredSnapshot};
 
 /// Largest number of snapshots that are moved for one.
 const MAX_DISPLACED: usize = 1 << 16;
@@ -209,12 +210,12 @@ impl SpillingStore {
 fn read(file: &mut SpillFile, spilled: &SpilledSnapshot) -> Option<(Snapshot, Vec<View>)> {
     let bytes = file.read(&spilled.content.runs, spilled.content.len).ok()?;
     let mut fields = split(&bytes)?;
-    let content_count = record::content_fields(fields.first()?)?.len();
-    let packed_views = fields.split_off((1 + content_count).min(fields.len()));
+    let names = record::content_fields(fields.first()?)?;
+    let packed_views = fields.split_off((1 + names.len()).min(fields.len()));
     let mut fields = fields.into_iter();
     let meta = fields.next()?;
-    let content: Vec<Option<Vec<u8>>> = fields.map(Some).collect();
-    let snapshot = record::decode_snapshot(&meta, &content)?;
+    let content: HashMap<FieldName, Vec<u8>> = names.into_iter().zip(fields).collect();
+    let snapshot = record::decode_snapshot(&meta, &content).filter(|snapshot| !snapshot.is_partial())?;
     let decode = |(id, packed): (&ViewId, &Vec<u8>)| record::decode_view(&snapshot, *id, packed);
     let mut views: Vec<View> =
         spilled.view_ids.iter().zip(&packed_views).map(decode).collect::<Option<_>>()?;

@@ -1,8 +1,11 @@
 //! Contract of snapshot stores, for any store behind the memory. A new store adds tests at the end.
 
+mod damage;
 mod files;
+mod pages;
 mod restart;
 mod shared;
+mod shared_views;
 mod spilled;
 
 use std::sync::Arc;

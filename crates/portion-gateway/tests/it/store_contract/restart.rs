@@ -57,6 +57,7 @@ async fn a_follow_up_looks_its_cursor_up_once() {
     let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let cursor = next_cursor(&first).expect("there is more");
     let caller = trial.gateway.caller_for_cursor(trial.caller(ada()), &cursor).await;
+    assert!(trial.gateway.flush_store(Duration::from_mins(1)));
     std::fs::remove_dir_all(root.path()).expect("it is there");
     let request = Request { cursor: Some(cursor), ..Request::default() };
     let call = Call { caller, endpoint: None, intent: Intent::FollowUp { request } };

@@ -27,14 +27,14 @@ const PASS: &str = "for _, key in ipairs(redis.call('KEYS', '*')) do \
                     if left >= 0 then redis.call('PEXPIRE', key, left - ARGV[1]) end end";
 
 /// A server of its own, which ends with the test.
-struct RedisServer {
+pub(super) struct RedisServer {
     process: Child,
     port: u16,
     _directory: TempDir,
 }
 
 impl RedisServer {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         drop(listener);
@@ -55,12 +55,12 @@ impl RedisServer {
     }
 
     /// Returns what `redis-cli` says.
-    fn ask(&self, command: &[&str]) -> String {
+    pub(super) fn ask(&self, command: &[&str]) -> String {
         let output = Command::new("redis-cli").args(["-p", &self.port.to_string()]).args(command).output();
         String::from_utf8_lossy(&output.expect("redis-cli is installed with it").stdout).into_owned()
     }
 
-    fn open(&self, secrets: &[[u8; 32]], namespace: &str) -> RedisStore {
+    pub(super) fn open(&self, secrets: &[[u8; 32]], namespace: &str) -> RedisStore {
         let settings = RedisSettings {
             url: StoreUrl::parse(&format!("redis://127.0.0.1:{}", self.port)).expect("a URL"),
             secrets: secrets.to_vec(),
@@ -71,7 +71,13 @@ impl RedisServer {
         RedisStore::open(settings).expect("valid settings")
     }
 
-    fn store(&self, memory_bytes: usize, secrets: &[[u8; 32]]) -> CachedStore {
+    /// Ends the server.
+    pub(super) fn stop(&mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it ends");
+    }
+
+    pub(super) fn store(&self, memory_bytes: usize, secrets: &[[u8; 32]]) -> CachedStore {
         let limits = StoreLimits { memory_bytes, ttl: TTL };
         CachedStore::new(MemoryStore::new(limits), Arc::new(self.open(secrets, "names")))
     }
@@ -153,8 +159,7 @@ async fn a_lost_store_keeps_nobody_waiting() {
     let (mut server, scope) = (RedisServer::start(), Scope::from_principal("ada"));
     let (store, key) = (server.open(&[[7; 32]], "names"), SnapshotKey { scope, id: named(1) });
     assert_eq!(store.get(key, &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
-    server.process.kill().expect("it runs");
-    server.process.wait().expect("it ends");
+    server.stop();
     let found = store.get(key, &[FieldName::Meta]).await;
     assert!(matches!(found, Err(StoreReadError::Unreachable(_))), "{found:?}");
     let status = store.status();

@@ -134,7 +134,7 @@ async fn a_directory_that_does_not_exist() {
 #[tokio::test]
 async fn a_full_disk() {
     let full = || OpenOptions::new().read(true).write(true).open("/dev/full");
-    nothing_is_lost_when_there_is_no_room(DISK, Box::new(full)).await;
+    nothing_is_lost_when_there_is_no_room(DISK, Arc::new(full)).await;
 }
 
 /// Everything that is written is lost: then the cursor has expired, and the error names the call.
@@ -142,7 +142,7 @@ async fn a_full_disk() {
 #[tokio::test]
 async fn a_file_that_returns_other_bytes() {
     let zeros = || OpenOptions::new().read(true).write(true).open("/dev/zero");
-    let store = spilling(0, DISK, Box::new(zeros));
+    let store = spilling(0, DISK, Arc::new(zeros));
     let (scope, now, snapshot) = (Scope::from_principal("ada"), Instant::now(), Arc::new(drawers(400)));
     put(&store, &scope, 1, &snapshot).await.expect("it was written");
     let found = store.find(&scope, named(1), View::root().id(), now).await;

@@ -1,0 +1,115 @@
+//! Reads snapshots from the store: whole, or as much as a page needs.
+//!
+//! The first request reads the meta and the beginning of the text, where first pages and much of what every page repeats
+//! are. A small snapshot is then read whole. Rendering a page of a large one notes which blocks it needs, and these are read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use portion_core::cursor::ViewId;
+use portion_core::snapshot::{FieldCounts, Snapshot};
+use portion_core::view::View;
+
+use super::record::{self, Header};
+use super::write_behind::WriteBehind;
+use super::{FieldName, SnapshotKey, StoreLookupError, StoredSnapshot};
+use crate::offload::offload;
+
+/// Content that is read together with the header.
+const PREFETCHED: [FieldName; 2] = [FieldName::Block(0), FieldName::Block(1)];
+/// Number of blocks up to which a snapshot is read whole: 512 KiB.
+const MAX_WHOLE_BLOCKS: u32 = 8;
+
+/// Part of a snapshot that a request may need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// A page. Blocks may be missing, and [`Snapshot::needed_blocks`] tells which of them are needed.
+    Page,
+}
+
+/// Reads a snapshot with its root view, and a view of it, if the store has that view.
+pub(super) async fn load(
+    behind: &WriteBehind,
+    key: SnapshotKey,
+    view: ViewId,
+    extent: Extent,
+) -> Result<(StoredSnapshot, Option<View>), StoreLookupError> {
+    let root_id = View::root().id();
+    let first = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
+    let names: Vec<FieldName> = first.into_iter().chain(PREFETCHED).collect();
+    let mut fields = behind.store.get(key, &names).await?;
+    let prefetched = fields.split_off(first.len().min(fields.len()));
+    let Ok([Some(header), Some(meta), packed_view, packed_root]) = <[_; 4]>::try_from(fields) else {
+        return Err(unreadable());
+    };
+    let header = Header::decode(&header).ok_or_else(unreadable)?;
+    let FieldCounts { blocks, .. } = record::field_counts(&meta).ok_or_else(unreadable)?;
+    let mut found: HashMap<FieldName, Vec<u8>> =
+        PREFETCHED.into_iter().zip(prefetched).filter_map(|(name, field)| Some((name, field?))).collect();
+    let is_whole = extent == Extent::Whole || blocks <= MAX_WHOLE_BLOCKS;
+    let content = record::content_fields(&meta).ok_or_else(unreadable)?;
+    let rest: Vec<FieldName> =
+        content.into_iter().filter(|name| is_whole && !found.contains_key(name)).collect();
+    if !rest.is_empty() {
+        let fields = behind.store.get(key, &rest).await?;
+        found.extend(rest.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))));
+    }
+    let decoded = offload(usize::MAX, move || record::decode_snapshot(&meta, &found)).await;
+    let mut snapshot = Arc::new(decoded.ok_or_else(unreadable)?);
+    let decode_view = |snapshot: &Snapshot, id, packed: &Option<Vec<u8>>| {
+        record::decode_view(snapshot, id, packed.as_deref()?)
+    };
+    let serves_pages = |view: Option<View>| view.is_none_or(|view| view.is_of_everything());
+    let must_be_whole = extent == Extent::Whole
+        || snapshot.upstream_list().is_some()
+        || !serves_pages(decode_view(&snapshot, view, &packed_view));
+    if snapshot.is_partial() && must_be_whole {
+        snapshot = read_blocks(behind, key, &snapshot, snapshot.missing_blocks()).await?;
+    }
+    let root_view = decode_view(&snapshot, root_id, &packed_root).unwrap_or_else(View::root);
+    let view = decode_view(&snapshot, view, &packed_view);
+    let stored = StoredSnapshot {
+        id: key.id,
+        snapshot,
+        view: root_view,
+        endpoint: header.endpoint,
+        arguments: header.arguments,
+        rule: None,
+        redaction: Some(header.redaction),
+        origin_snapshot: header.origin_snapshot,
+    };
+    Ok((stored, view))
+}
+
+/// Returns a snapshot with some of its missing blocks.
+pub(super) async fn read_blocks(
+    behind: &WriteBehind,
+    key: SnapshotKey,
+    snapshot: &Arc<Snapshot>,
+    blocks: Vec<u32>,
+) -> Result<Arc<Snapshot>, StoreLookupError> {
+    let names: Vec<FieldName> = blocks.iter().copied().map(FieldName::Block).collect();
+    let fields = behind.store.get(key, &names).await?;
+    let snapshot = Arc::clone(snapshot);
+    let added = offload(usize::MAX, move || record::add_blocks(&snapshot, &blocks, &fields)).await;
+    added.map(Arc::new).ok_or_else(unreadable)
+}
+
+/// Reads a view of a snapshot that is in memory.
+pub(super) async fn load_view(
+    behind: &WriteBehind,
+    key: SnapshotKey,
+    snapshot: &Snapshot,
+    view: ViewId,
+) -> Option<View> {
+    let fields = behind.store.get(key, &[FieldName::View(view)]).await.unwrap_or_default();
+    record::decode_view(snapshot, view, fields.first()?.as_deref()?)
+}
+
+/// Returns the error for a snapshot that is damaged, or of another version.
+fn unreadable() -> StoreLookupError {
+    tracing::warn!("a stored snapshot cannot be read; its cursors read cursor_expired");
+    StoreLookupError::Unknown
+}
