@@ -1,4 +1,11 @@
 //! Encodes keys as steps of JSON Pointers (RFC 6901).
+//!
+//! ```
+//! use portion_json::json_pointer::{escape_step, step_from_quoted};
+//!
+//! assert_eq!(escape_step("a/b~c"), "a~1b~0c");
+//! assert_eq!(step_from_quoted(r#""caf\u00e9""#), "café");
+//! ```
 
 use crate::scan::unescape;
 

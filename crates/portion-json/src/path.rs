@@ -1,4 +1,15 @@
 //! Steps of paths into a document: JSON Pointers (RFC 6901) and the dotted form that people type.
+//!
+//! ```
+//! use portion_json::path::value_at;
+//! use portion_json::span::Span;
+//!
+//! let text = r#"{"guest": {"name": "Ada"}, "guest.id": 7}"#;
+//! let record = Span::new(0, text.len());
+//! assert_eq!(value_at(text, record, "guest.name").map(|found| found.slice(text)), Some("\"Ada\""));
+//! assert_eq!(value_at(text, record, "guest.id").map(|found| found.slice(text)), Some("7"));
+//! assert_eq!(value_at(text, record, "guest.age"), None);
+//! ```
 
 use crate::json_pointer::escape_step;
 use crate::scan::{JsonKind, JsonReader, unescape};

@@ -1,4 +1,14 @@
 //! Selects fields of a record, each with the bytes that the upstream wrote.
+//!
+//! ```
+//! use portion_json::projection::{FieldSelection, OmittedFields};
+//!
+//! let (mut out, mut omitted) = (String::new(), OmittedFields::new());
+//! let record = r#"{"id": 1, "price": {"total": 12.50, "tax": 1}, "note": "late"}"#;
+//! assert!(FieldSelection::parse("id, price.total").project(record, &mut out, &mut omitted));
+//! assert_eq!(out, r#"{"id":1,"price":{"total":12.50}}"#);
+//! assert!(omitted.contains("note") && omitted.contains("price.tax"));
+//! ```
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,12 @@
 //! A byte range of a text. Small, because an index holds many.
+//!
+//! ```
+//! use portion_json::span::Span;
+//!
+//! let span = Span::new(4, 7);
+//! assert_eq!(span.slice("one two"), "two");
+//! assert_eq!(span.slice("one"), "");
+//! ```
 
 use std::ops::Range;
 

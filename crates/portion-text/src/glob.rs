@@ -1,4 +1,11 @@
 //! Matches names against patterns in which `*` stands for any characters.
+//!
+//! ```
+//! use portion_text::glob::matches;
+//!
+//! assert!(matches("list_*", "list_bookings"));
+//! assert!(!matches("list_*", "get_booking"));
+//! ```
 
 /// Returns true if `name` matches: it contains the parts between the `*` in order, the first at its start
 /// and the last at its end.

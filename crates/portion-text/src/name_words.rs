@@ -1,4 +1,11 @@
 //! Splits a name into words, in any style: `guestName`, `guest_name`, `GuestName`, `guest-name`.
+//!
+//! ```
+//! use portion_text::name_words::split_name;
+//!
+//! assert_eq!(split_name("guestName"), ["guest", "name"]);
+//! assert_eq!(split_name("HTTPServer-2"), ["http", "server", "2"]);
+//! ```
 
 /// Returns the lower-case words of a name. Words begin at capitals and after characters that are neither
 /// letters nor digits.

@@ -1,4 +1,13 @@
 //! Finds the name that a misspelled name probably means.
+//!
+//! ```
+//! use portion_text::spelling::{closest_name, equivalent_name, find_misspelled};
+//!
+//! let names = ["guest.name", "status"];
+//! assert_eq!(closest_name("statsu", names).as_deref(), Some("status"));
+//! assert_eq!(equivalent_name("Guest_Name", names), Some("guest.name"));
+//! assert_eq!(find_misspelled("price", names), None);
+//! ```
 
 /// Returns the name closest to `given` by edit distance, ignoring case, if it is close enough to be a
 /// typing error.

@@ -1,4 +1,14 @@
 //! Measures how close estimated token counts are to exact counts.
+//!
+//! ```
+//! use portion_tokens::accuracy::Accuracy;
+//!
+//! let mut accuracy = Accuracy::default();
+//! accuracy.add(110, 100);
+//! accuracy.add(200, 100);
+//! assert_eq!(accuracy.accurate_share(), Some(0.5));
+//! assert_eq!(accuracy.inaccurate_count, 1);
+//! ```
 
 /// Maximum error of an accurate estimate, as a share of the exact count.
 pub const ACCURATE_MAX_ERROR: f64 = 0.2;

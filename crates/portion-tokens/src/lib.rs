@@ -5,6 +5,19 @@
 //! Counters by length (`length`) need no vocabulary and cannot fail. An operator chooses a counter with
 //! [`Tokenizer`] and adjusts it to a model's bills with [`Factor`]; a [`ReferenceCounter`] shows how
 //! close it comes.
+//!
+//! ```
+//! use portion_tokens::{Factor, TokenCounter, Tokenizer, estimate_size};
+//!
+//! let tokenizer: Tokenizer = "o200k".parse().expect("a known name");
+//! let counter = tokenizer.counter();
+//! assert_eq!(counter.count("hello world"), 2);
+//! assert!(counter.fits("hello world", 2));
+//! assert!(!estimate_size(counter, &"hello world ".repeat(10_000)).is_exact);
+//!
+//! let factor = Factor::from_f64(1.5).expect("between 0.25 and 4");
+//! assert_eq!(tokenizer.scaled_counter(factor).count("hello world"), 3);
+//! ```
 
 pub mod accuracy;
 mod bpe;

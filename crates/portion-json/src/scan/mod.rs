@@ -7,6 +7,15 @@
 //!
 //! This module is the whole interface of the scanner. A faster implementation may replace `block`,
 //! `reader` and `string`; nothing outside depends on how they find a byte.
+//!
+//! ```
+//! use portion_json::scan::{is_equivalent_json, minify, quote, unescape};
+//!
+//! let mut out = String::new();
+//! minify(r#"{ "a" : [ 1.0, 2 ] }"#, &mut out);
+//! assert_eq!(out, r#"{"a":[1.0,2]}"#);
+//! assert_eq!(unescape(&quote("a \"b\"")), "a \"b\"");
+//! ```
 
 mod block;
 mod equal;

@@ -11,6 +11,13 @@
 //! A cut is a pure function of the text, the start of the chunk and the limits. Its work is proportional
 //! to the chunk: a chunker sees a [`ChunkWindow`] of at most two chunks and looks back over a bounded
 //! distance.
+//!
+//! ```
+//! use portion_text::chunk::{MARKDOWN, chunker_for};
+//!
+//! let document = "# Rules\n\nThe guest arrives late.\n\n## Noise\n\nNone after ten.\n";
+//! assert_eq!(chunker_for(document).name(), MARKDOWN);
+//! ```
 
 mod boundary;
 mod chunker;

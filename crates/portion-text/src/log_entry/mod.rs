@@ -3,6 +3,18 @@
 //!
 //! Entries begin where the log chunker begins them, so that every reported entry can be read as such.
 //! They are found on demand and not stored.
+//!
+//! ```
+//! use portion_text::chunk::chunker_for;
+//! use portion_text::log_entry::entries;
+//!
+//! let line = "2024-05-01 10:00:00,123 ERROR worker: failed\n  at main.rs:7\n";
+//! let log = line.repeat(20);
+//! let entries: Vec<_> = entries(&log, chunker_for(&log)).expect("a log").collect();
+//! assert_eq!(entries.len(), 20);
+//! assert_eq!(entries[1].span.slice(&log), line);
+//! assert_eq!(entries[1].level.map(|level| level.slice(&log)), Some("ERROR"));
+//! ```
 
 mod key_value;
 mod layout;
