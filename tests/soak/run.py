@@ -142,10 +142,17 @@ def figures(pid, admin):
     connection.request("GET", "/health")
     store = json.load(connection.getresponse())["store"]
     threads = list(Path(f"/proc/{pid}/task").iterdir())
-    children = sum(len((thread / "children").read_text().split()) for thread in threads)
+    children = sum(len(child_ids(thread)) for thread in threads)
     return {"rss": status(pid, "VmRSS"), "bytes": store["bytes"] / 2**20, "snapshots": store["snapshots"],
             "principals": store["principals"], "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
             "threads": len(threads), "children": children}
+
+
+def child_ids(thread):
+    try:
+        return (thread / "children").read_text().split()
+    except OSError:  # The thread has ended.
+        return []
 
 
 def start(options, folder):

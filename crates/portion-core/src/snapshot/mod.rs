@@ -16,6 +16,7 @@ mod list_detection;
 mod object;
 mod partial;
 mod profile;
+mod redacted;
 mod slice;
 mod upstream_page;
 
@@ -24,7 +25,6 @@ use std::sync::Arc;
 use portion_json::span::Span;
 
 use crate::missing_codes::MissingCodes;
-use crate::payload::Redact;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
@@ -128,7 +128,7 @@ pub fn capture(payload: Payload) -> Snapshot {
     };
     for block in payload.blocks {
         let content = match &payload.redaction_rules {
-            Some(redact) => redact_content(&**redact, block.content, &mut redacted),
+            Some(redact) => redacted::redact_content(&**redact, block.content, &mut redacted),
             None => block.content,
         };
         let atomic = |json, binary, aside| (PartBody::Atomic { json: Slice::new(json), binary, aside }, None);
@@ -179,25 +179,6 @@ pub fn capture(payload: Payload) -> Snapshot {
         upstream_list: upstream_list.map(|list| *list),
         missing_codes,
     }
-}
-
-/// Redacts a part and adds the names of the redacted fields to `named`, each once.
-fn redact_content(redact: &dyn Redact, mut content: Content, named: &mut Vec<String>) -> Content {
-    let text = match &mut content {
-        Content::Text(text) | Content::Structured(text) | Content::Extra(text) => text,
-        // The rest of a binary block is base64, which has no field names.
-        Content::Atomic { binary: Some(_), .. } => return content,
-        Content::Atomic { json, .. } => json,
-    };
-    if let Some((without, names)) = redact.redact(text) {
-        *text = without;
-        for name in names {
-            if !named.contains(&name) {
-                named.push(name);
-            }
-        }
-    }
-    content
 }
 
 /// Address of the part that programs read beside the text.

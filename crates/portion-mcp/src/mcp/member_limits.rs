@@ -15,7 +15,7 @@ const SMALL_MEMBER_BYTES: usize = 1024;
 /// Characters kept of a shortened string.
 const TRUNCATED_CHARS: usize = 300;
 /// Members of server requests that a model or a person reads.
-const TEXT_MEMBERS: [&str; 3] = ["text", "message", "systemPrompt"];
+const TEXT_MEMBERS: [&str; 5] = ["text", "message", "systemPrompt", "title", "description"];
 
 /// Limits and redaction rules for members.
 #[derive(Clone, Copy)]

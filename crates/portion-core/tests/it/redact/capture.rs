@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::payload::{BinaryInfo, Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::render::{self, Context, FirstReply};
@@ -49,6 +49,36 @@ fn small_payloads_are_redacted_and_say_so() {
     let shown = shown(payload(vec![text, structured]));
     assert!(shown.contains(r#"{"id":1,"wifiPassword":"[redacted]"}"#), "{shown}");
     assert!(shown.contains(r#""redacted":["wifiPassword"]"#), "{shown}");
+}
+
+#[test]
+fn blocks_with_binary_data_are_redacted() {
+    let binary = |mime_type: &str, data_pointer, is_media| {
+        Some(BinaryInfo { mime_type: mime_type.into(), data_pointer, decoded_bytes: 15, is_media })
+    };
+    // The base64 of `password=hunter2`, and that of a picture.
+    let (text, picture) = ("cGFzc3dvcmQ9aHVudGVyMg==", "AKIAAAAAAAAAAAAAAAAAAAAA");
+    for (json, binary, expect) in [
+        (
+            format!(r#"{{"type":"image","data":"{picture}","_meta":{{"password":"hunter2"}}}}"#),
+            binary("image/png", "/data", true),
+            format!(r#"{{"type":"image","data":"{picture}","_meta":{{"password":"[redacted]"}}}}"#),
+        ),
+        (
+            format!(r#"{{"type":"resource","pin":1,"resource":{{"blob":"{text}"}}}}"#),
+            binary("text/plain", "/resource/blob", false),
+            r#"{"type":"resource","resource":{"blob":"cGFzc3dvcmQ9W3JlZGFjdGVkXQ=="}}"#.to_owned(),
+        ),
+        (
+            format!(r#"{{"blob":"{picture}"}}"#),
+            binary("x/y", "/blob", false),
+            format!(r#"{{"blob":"{picture}"}}"#),
+        ),
+    ] {
+        let snapshot = capture(payload(vec![Block::new("/content/0", Content::Atomic { json, binary })]));
+        assert_eq!(snapshot.parts()[0].text(), expect);
+        assert_eq!(snapshot.redacted().is_empty(), expect.contains("\"blob\":\"AKIA"));
+    }
 }
 
 #[test]

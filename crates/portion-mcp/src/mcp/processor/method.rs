@@ -35,7 +35,7 @@ const METHODS: [(&str, MethodHandling); 8] = [
 ];
 
 /// Methods whose results are not content: catalogs and handshakes, which clients read whole.
-const CATALOG_METHODS: [&str; 16] = [
+const CATALOG_METHODS: [&str; 15] = [
     "initialize",
     "server/discover",
     "ping",
@@ -43,7 +43,6 @@ const CATALOG_METHODS: [&str; 16] = [
     "resources/list",
     "resources/templates/list",
     "prompts/list",
-    "completion/complete",
     "logging/setLevel",
     "resources/subscribe",
     "resources/unsubscribe",

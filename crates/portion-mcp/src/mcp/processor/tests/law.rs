@@ -187,6 +187,7 @@ fn members_beside_the_result_are_limited() {
         format!(r#""result":{{"content":[]}},"extra":{rows}"#),
         format!(r#""extra":{text},"result":{{"content":[]}}"#),
         r#""result":{"content":[],"password":"hunter2","pin":123}"#.to_owned(),
+        r#""result":{"content":[{"password":"hunter2","type":"image","data":"AA=="}]}"#.to_owned(),
         r#""result":{"content":[]},"password":"hunter2""#.to_owned(),
         format!(r#""result":{{"content":[{{"type":"text","text":"t","_meta":{metas}}}]}}"#),
         format!(
@@ -309,12 +310,29 @@ fn server_requests_are_limited() {
     let schema = r#"s {"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}}"#;
     let roots = r#"s {"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
     check(&processor, &[(&image, &["="]), (schema, &["="]), (roots, &["="])]);
-    let message = r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"{\"password\":\"hunter2\"}"}}]}}"#;
-    let out = server(&processor, message);
-    assert!(
-        out[0].starts_with("< ") && !out[0].contains("hunter2") && out[0].contains("[redacted]"),
-        "{out:?}"
-    );
+    for message in [
+        r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"{\"password\":\"hunter2\"}"}}]}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","description":"password=hunter2"}}}}}"#,
+    ] {
+        let out = server(&processor, message);
+        assert!(
+            out[0].starts_with("< ") && !out[0].contains("hunter2") && out[0].contains("[redacted]"),
+            "{out:?}"
+        );
+    }
+}
+
+#[test]
+fn completions_are_redacted() {
+    let processor = redacting();
+    ask(&processor, "1", "completion/complete");
+    let values = |values: &str| {
+        format!(r#"s {{"jsonrpc":"2.0","id":1,"result":{{"completion":{{"values":{values}}}}}}}"#)
+    };
+    let out = to_client(&processor, &values(r#"["a","password=hunter2"]"#)[2..]);
+    assert!(out[0].contains(r#""values":["a","password=[redacted]"]"#), "{out:?}");
+    ask(&processor, "1", "completion/complete");
+    check(&processor, &[(&values(r#"["a","b"]"#), &["="])]);
 }
 
 #[test]
