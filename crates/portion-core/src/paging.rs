@@ -1,10 +1,9 @@
-//! Names of arguments by which tools walk the pages of their results: `page`, `offset`, `limit`, `cursor`,
-//! `starting_after`.
+//! Arguments by which tools walk the pages of their results: `page`, `offset`, `limit`, `cursor`, `starting_after`.
 
 use portion_text::name_words;
 
 /// Names of arguments for a cursor, an id, a page, an offset, and a number of items, as words.
-pub(crate) const CURSOR_ARGUMENTS: &[&str] = &[
+const CURSOR_NAMES: &[&str] = &[
     "after",
     "continuation token",
     "cursor",
@@ -18,11 +17,62 @@ pub(crate) const CURSOR_ARGUMENTS: &[&str] = &[
     "start cursor",
     "token",
 ];
-pub(crate) const LAST_ID_ARGUMENTS: &[&str] = &["after id", "last id", "since id", "starting after"];
-pub(crate) const PAGE_ARGUMENTS: &[&str] = &["page", "page index", "page no", "page number"];
-pub(crate) const OFFSET_ARGUMENTS: &[&str] = &["from", "offset", "skip", "start", "start index"];
-pub(crate) const LIMIT_ARGUMENTS: &[&str] =
-    &["count", "limit", "max results", "page limit", "page size", "per page", "size", "top"];
+const LAST_ID_NAMES: &[&str] = &["after id", "last id", "since id", "starting after"];
+const PAGE_NAMES: &[&str] = &["page", "page index", "page no", "page number"];
+const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start index"];
+const LIMIT_NAMES: &[&str] = &[
+    "count",
+    "hits per page",
+    "limit",
+    "max items",
+    "max results",
+    "page limit",
+    "page size",
+    "per page",
+    "size",
+    "take",
+    "top",
+];
+
+/// What an argument selects from the results of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PagingRole {
+    /// The page after a cursor.
+    Cursor,
+    /// The items after an id.
+    LastId,
+    /// A page by its number.
+    Page,
+    /// The items from an index on.
+    Offset,
+    /// The number of items.
+    Limit,
+}
+
+/// An argument by which a tool pages its results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PagingArgument {
+    /// Name of the argument.
+    pub name: String,
+    /// Value in the call.
+    pub value: ArgumentValue,
+    /// Value of a call without the argument, if the schema of the tool names it.
+    pub default: Option<u64>,
+}
+
+/// The value of an argument in a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArgumentValue {
+    /// The call does not have the argument.
+    #[default]
+    Absent,
+    /// Whole number.
+    Number(u64),
+    /// Offset that the gateway computed from a number of a page.
+    Translated(u64),
+    /// Anything else.
+    Other,
+}
 
 /// Returns true if an argument of this name pages the results of a tool.
 ///
@@ -32,12 +82,58 @@ pub(crate) const LIMIT_ARGUMENTS: &[&str] =
 /// assert!(!is_paging_argument("query"));
 /// ```
 pub fn is_paging_argument(argument: &str) -> bool {
-    [CURSOR_ARGUMENTS, LAST_ID_ARGUMENTS, PAGE_ARGUMENTS, OFFSET_ARGUMENTS, LIMIT_ARGUMENTS]
-        .iter()
-        .any(|names| is_named_like(argument, names))
+    PagingRole::of(argument).is_some()
 }
 
-/// Returns true if a name in camel, snake or kebab case is one of `names`.
-pub(crate) fn is_named_like(argument: &str, names: &[&str]) -> bool {
-    names.contains(&name_words::split_name(argument).join(" ").as_str())
+impl PagingRole {
+    /// Returns the role of an argument by its name, in camel, snake or kebab case.
+    ///
+    /// ```
+    /// use portion_core::paging::PagingRole;
+    /// assert_eq!(PagingRole::of("per_page"), Some(PagingRole::Limit));
+    /// assert_eq!(PagingRole::of("query"), None);
+    /// ```
+    pub fn of(argument: &str) -> Option<Self> {
+        let words = name_words::split_name(argument).join(" ");
+        let roles = [
+            (Self::Cursor, CURSOR_NAMES),
+            (Self::LastId, LAST_ID_NAMES),
+            (Self::Page, PAGE_NAMES),
+            (Self::Offset, OFFSET_NAMES),
+            (Self::Limit, LIMIT_NAMES),
+        ];
+        roles.into_iter().find(|(_, names)| names.contains(&words.as_str())).map(|(role, _)| role)
+    }
+}
+
+impl PagingArgument {
+    /// Creates an argument that the call does not have.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), value: ArgumentValue::Absent, default: None }
+    }
+
+    /// Returns what the argument selects.
+    pub fn role(&self) -> Option<PagingRole> {
+        PagingRole::of(&self.name)
+    }
+
+    /// Returns the number that applies to the call, if it is known.
+    pub fn number(&self) -> Option<u64> {
+        match self.value {
+            ArgumentValue::Number(number) | ArgumentValue::Translated(number) => Some(number),
+            ArgumentValue::Absent => self.default,
+            ArgumentValue::Other => None,
+        }
+    }
+
+    /// Returns true if the call has a number of this argument.
+    pub fn is_given(&self) -> bool {
+        matches!(self.value, ArgumentValue::Number(_) | ArgumentValue::Translated(_))
+    }
+}
+
+/// Returns the number of items that a call asks for, if it is known.
+pub fn requested_count(arguments: &[PagingArgument]) -> Option<u64> {
+    let limit = |argument: &&PagingArgument| argument.role() == Some(PagingRole::Limit);
+    arguments.iter().filter(limit).find_map(PagingArgument::number).filter(|count| *count > 0)
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::missing_codes::MissingCodes;
+use crate::paging::PagingArgument;
 
 /// One result of an upstream: its parts with content, in order.
 #[derive(Clone, Debug, Default)]
@@ -31,9 +32,8 @@ pub struct Payload {
     /// Rules for hiding fields before indexing. With `None`, code that passes the payload on may set its own;
     /// otherwise nothing is hidden.
     pub redaction_rules: Option<Arc<dyn Redact>>,
-    /// Names of the arguments by which the called tool pages its own results: see
-    /// [`is_paging_argument`](crate::paging::is_paging_argument).
-    pub paging_arguments: Arc<[String]>,
+    /// Arguments by which the called tool pages its own results, with their values in the call.
+    pub paging_arguments: Arc<[PagingArgument]>,
     /// Path of the list: a JSON Pointer or a dotted path. Where it is `None` or leads to no list, the
     /// list is detected.
     pub list_path: Option<Arc<str>>,

@@ -50,8 +50,14 @@ impl RenderJob {
             |request| view::resolve(&self.snapshot, base, &request, &self.caller.effective_policy.policy);
         let place = Request { path, section, ..Request::default() };
         let known = fields.is_some() && resolve(Request { fields, ..place.clone() }).is_ok();
-        let mut payload =
-            ask.run_until_cancelled(&self.snapshot, &resolve(place)?.view, joined, &self.caller.cancel_flag)?;
+        let (view, caller) = (resolve(place)?.view, &self.caller);
+        let mut payload = ask.run_until_cancelled(
+            &self.snapshot,
+            &view,
+            joined,
+            &caller.cancel_flag,
+            caller.read_call.to_follow_up(),
+        )?;
         if let Some(answer) = &mut payload.query_answer {
             answer.has_known_fields = known;
         }

@@ -9,8 +9,10 @@ use portion_core::error_code::ErrorCode;
 use portion_core::find::{self, FindError};
 use portion_core::payload::{Block, Content, Payload, QueryAnswer, Redact};
 use portion_core::redact::RedactionRules;
+use portion_core::render::FollowUpCall;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
+use portion_policy::listing::READ_TOOL;
 use portion_sql::QueryError;
 use serde_json::{Map, Value};
 
@@ -84,10 +86,11 @@ impl SnapshotQuery {
     /// # Errors
     /// An invalid query.
     pub fn run(&self, snapshot: &Snapshot, view: &View) -> Result<Payload, Fault> {
-        self.run_until_cancelled(snapshot, view, &[], &CancelFlag::default())
+        let read_call = FollowUpCall::Tool(READ_TOOL);
+        self.run_until_cancelled(snapshot, view, &[], &CancelFlag::default(), read_call)
     }
 
-    /// Runs the query, with the results that it joins, until it is cancelled.
+    /// Runs the query, with the results that it joins, until it is cancelled. `read_call`: the request for a follow-up.
     ///
     /// # Errors
     /// An invalid query.
@@ -97,6 +100,7 @@ impl SnapshotQuery {
         view: &View,
         joined: &[JoinedSnapshot],
         stop: &CancelFlag,
+        read_call: FollowUpCall<'_>,
     ) -> Result<Payload, Fault> {
         let answered = catch_unwind(AssertUnwindSafe(|| match self {
             Self::Sql { sql, params, .. } => run_sql(snapshot, view, joined, (sql, params), stop),
@@ -108,6 +112,7 @@ impl SnapshotQuery {
                     fields,
                     keys_only: *keys,
                     stop_flag: stop,
+                    read_call,
                     ..find::SearchQuery::new(pattern)
                 };
                 let find::SearchResult {

@@ -49,6 +49,7 @@ use std::sync::atomic::AtomicBool;
 use portion_json::projection::FieldSelection;
 use serde_json::{Map, Value};
 
+use crate::render::FollowUpCall;
 use crate::snapshot::{IndexedText, Snapshot};
 use crate::view::{RequestedFields, View, ViewError, select_fields, target_at_path};
 pub use error::FindError;
@@ -77,6 +78,8 @@ pub struct SearchQuery<'a> {
     pub max_items: usize,
     /// Set by another thread to end the search with [`FindError::TooCostly`].
     pub stop_flag: Option<&'a AtomicBool>,
+    /// The request for a follow-up, for the advice after a search without matches.
+    pub read_call: FollowUpCall<'a>,
 }
 
 impl<'a> SearchQuery<'a> {
@@ -89,6 +92,7 @@ impl<'a> SearchQuery<'a> {
             keys_only: false,
             max_items: DEFAULT_MAX_ITEMS,
             stop_flag: None,
+            read_call: FollowUpCall::Tool("portion_read"),
         }
     }
 }
@@ -160,7 +164,7 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     }
     let mut result = scope.find(&pattern, &mut fuel)?;
     if result.match_count == 0 {
-        let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view });
+        let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view }, ask.read_call);
         result.extra_meta.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
     }
     Ok(result)

@@ -1,5 +1,7 @@
 //! Recognizes patterns that are a path or a member of JSON, and says how to ask for those.
 
+use crate::render::FollowUpCall;
+
 /// Maximum characters of a pattern that is recognized.
 const MAX_PATTERN_CHARS: usize = 120;
 
@@ -14,7 +16,7 @@ pub(super) trait Names {
 }
 
 /// Returns how to ask for what a pattern without matches seems to mean.
-pub(super) fn syntax_hint(pattern: &str, names: &impl Names) -> Option<String> {
+pub(super) fn syntax_hint(pattern: &str, names: &impl Names, read_call: FollowUpCall<'_>) -> Option<String> {
     let pattern = pattern.trim();
     if pattern.len() > MAX_PATTERN_CHARS {
         return None;
@@ -46,7 +48,8 @@ pub(super) fn syntax_hint(pattern: &str, names: &impl Names) -> Option<String> {
     } else {
         return None;
     };
-    Some(format!("find searches values, then keys; for {what} use portion_read(cursor, {argument}={dotted})"))
+    let call = read_call.with(&format!("cursor, {argument}={dotted}"));
+    Some(format!("find searches values, then keys; for {what} use {call}"))
 }
 
 /// Returns the key and the value of `"key": "value"`, `key: value` or `key=value`.
@@ -63,6 +66,7 @@ fn member(pattern: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::{Names, syntax_hint};
+    use crate::render::FollowUpCall;
 
     struct Sample;
 
@@ -83,7 +87,7 @@ mod tests {
     #[test]
     fn recognizes_members_and_paths() {
         let check = |pattern: &str, expect: Option<&str>| {
-            let hint = syntax_hint(pattern, &Sample);
+            let hint = syntax_hint(pattern, &Sample, FollowUpCall::Tool("read"));
             assert_eq!(hint.is_some(), expect.is_some(), "{pattern}: {hint:?}");
             assert!(hint.unwrap_or_default().ends_with(expect.unwrap_or_default()), "{pattern}");
         };
@@ -103,6 +107,9 @@ mod tests {
         check("price['total']", Some("path=price.total)"));
         check("$['price'].total", Some("path=price.total)"));
         check("$.guest.name", Some("fields=guest.name)"));
+        let call = |read_call| syntax_hint("/price/total", &Sample, read_call).unwrap_or_default();
+        assert!(call(FollowUpCall::Tool("get")).ends_with("use get(cursor, path=/price/total)"));
+        assert!(call(FollowUpCall::Http("/a")).ends_with("use GET /a?cursor&path=/price/total"));
         for pattern in [
             "new",
             "no: such",

@@ -62,6 +62,7 @@ mod structured_records;
 mod subject;
 mod summary;
 mod uncharged;
+mod upstream_call;
 mod upstream_paging;
 mod walk;
 mod whole;

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::notice::UnshownRange;
 use super::{pass_through, reply};
 use crate::cursor::{CursorTarget, PartOffset, Position, SnapshotId, stand_in};
+use crate::paging::requested_count;
 use crate::policy::MetadataMode;
 use crate::snapshot::{List, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target, View, line_start_place};
@@ -58,7 +59,12 @@ fn first_page_size(
     };
     if passes_through(snapshot, &opening, cx) {
         return match &node.subject.structure {
-            Structure::List(list) => Some(list.len().max(cx.policy.default_page_size) as u32),
+            Structure::List(list) => {
+                let served = list.len() as u64;
+                let requested = requested_count(snapshot.paging()).filter(|count| *count >= served);
+                let size = requested.unwrap_or(served.max(cx.policy.default_page_size as u64));
+                Some(u32::try_from(size).unwrap_or(u32::MAX))
+            }
             Structure::Text(text) => Some(text.line_count().max(cx.policy.chunk_lines) as u32),
             Structure::Object(_) => None,
         };

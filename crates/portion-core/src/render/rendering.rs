@@ -6,6 +6,7 @@ use super::budget::RemainingBudget;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use crate::cursor::PartOffset;
+use crate::paging::PagingArgument;
 use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
 use crate::snapshot::IndexedText;
@@ -44,7 +45,7 @@ pub(super) struct RenderTarget<'a> {
     /// Order in which a list is shown, if not its own.
     pub order: Option<&'a SortOrder>,
     /// Paging arguments of the tool that was called.
-    pub paging_arguments: &'a [String],
+    pub paging_arguments: &'a [PagingArgument],
     /// What the transport says about this page of the upstream.
     pub transport_page: Option<&'a TransportPage>,
     /// Extent of the list, where it is fetched from the upstream page by page.

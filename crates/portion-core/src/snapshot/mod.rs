@@ -25,6 +25,7 @@ use std::sync::Arc;
 use portion_json::span::Span;
 
 use crate::missing_codes::MissingCodes;
+use crate::paging::PagingArgument;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
@@ -53,7 +54,7 @@ pub struct Snapshot {
     query_answer: Option<QueryAnswer>,
     redacted_fields: Vec<String>,
     is_list_path_missing: bool,
-    paging_arguments: Arc<[String]>,
+    paging_arguments: Arc<[PagingArgument]>,
     transport_page: Option<Box<TransportPage>>,
     upstream_list: Option<UpstreamList>,
     missing_codes: MissingCodes,
@@ -211,7 +212,7 @@ impl Snapshot {
     }
 
     /// Returns the arguments by which the called tool pages its own results.
-    pub fn paging(&self) -> &[String] {
+    pub fn paging(&self) -> &[PagingArgument] {
         &self.paging_arguments
     }
 

@@ -125,13 +125,15 @@ struct PageFields {
     limit: Option<u64>,
     /// True if a member exists that only pages have, whatever its value.
     has_page_marker: bool,
+    /// True if the call shows that the list is a page.
+    is_called_by_page: bool,
 }
 
 impl List {
-    /// Returns the paging information in the objects around the list; `None` where it does not show that
-    /// there is more.
-    pub fn upstream_page(&self, text: &str) -> Option<UpstreamPage> {
-        let mut fields = PageFields::default();
+    /// Returns the paging information in the objects around the list; `None` where it shows neither that
+    /// there is more nor that this is the last page. `is_page`: true if the call shows that the list is a page.
+    pub fn upstream_page(&self, text: &str, is_page: bool) -> Option<UpstreamPage> {
+        let mut fields = PageFields { is_called_by_page: is_page, ..PageFields::default() };
         let mut path = Vec::new();
         for level in &self.enclosing_objects {
             let beside = level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member);
@@ -218,6 +220,7 @@ impl PageFields {
     /// Computes the next page from the fields; `items` is the length of the list.
     fn into_page(self, items: u64) -> Option<UpstreamPage> {
         let is_page = self.has_page_marker
+            || self.is_called_by_page
             || self.limit.is_some()
             || self.offset.is_some()
             || self.page_number.is_some()
@@ -227,14 +230,17 @@ impl PageFields {
         let totals = self.totals.iter().chain(self.totals_of_pages.iter().filter(|_| is_page));
         let total = totals.copied().filter(|total| *total > items).max();
         // Numbers of pages up to the end of this one.
-        let page = self.page_number.map(|page| page + u64::from(self.is_zero_based));
+        let page = self.page_number.map(|page| page.saturating_add(u64::from(self.is_zero_based)));
         let pages = self.page_count.or_else(|| Some(total?.div_ceil(self.limit.filter(|limit| *limit > 0)?)));
         let by_page = page.zip(pages).is_some_and(|(page, pages)| page < pages);
         let by_offset =
             self.offset.zip(total).is_some_and(|(begin, total)| begin.saturating_add(items) < total);
         let next = self.next_member.filter(|_| self.has_more != Some(false));
         if total.is_none() && next.is_none() && self.has_more != Some(true) && !by_page {
-            return None;
+            let ends = self.has_more == Some(false)
+                || self.has_page_marker
+                || page.zip(pages).is_some_and(|(page, pages)| page >= pages);
+            return ends.then(|| UpstreamPage { has_more: Some(false), ..UpstreamPage::default() });
         }
         let more = next.is_some() || self.has_more == Some(true) || by_page || by_offset;
         let known = self.has_more.is_some()
@@ -246,7 +252,10 @@ impl PageFields {
             total,
             has_more: if known || next.is_some() { Some(more) } else { None },
             next_member: next,
-            next_page: self.page_number.filter(|_| on && (by_page || pages.is_none())).map(|page| page + 1),
+            next_page: self
+                .page_number
+                .filter(|_| on && (by_page || pages.is_none()))
+                .map(|page| page.saturating_add(1)),
             next_offset: self.offset.filter(|_| on && by_offset).map(|begin| begin + items),
         })
     }

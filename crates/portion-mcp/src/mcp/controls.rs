@@ -72,6 +72,18 @@ pub(super) fn split_controls(
     Ok((request, canonical))
 }
 
+/// Returns the canonical form of arguments, a JSON object.
+pub(super) fn canonical_arguments(arguments: &str) -> String {
+    let mut canonical = String::new();
+    write_sorted_object(
+        arguments,
+        walk::members(arguments, walk::document_span(arguments)),
+        0,
+        &mut canonical,
+    );
+    canonical
+}
+
 /// Parses the arguments of `portion_read`, all of which are controls. `query_tool`: listed name of the query tool.
 ///
 /// # Errors

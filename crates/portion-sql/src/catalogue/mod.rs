@@ -19,7 +19,9 @@ use arrays::{
 use crate::column::UniqueNames;
 use crate::fields::FieldsSource;
 use crate::missing::MissingValues;
-use crate::records::{ArraySource, BlocksSource, LeavesSource, ListSource, MapSource, ObjectSource};
+use crate::records::{
+    ArraySource, BlocksSource, LeafDocument, LeavesSource, ListSource, MapSource, ObjectSource,
+};
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::table_rows::RowSource;
@@ -85,7 +87,6 @@ pub(crate) fn build(
         builder.add_path(snapshot, view, path)?;
     }
     for other in joined {
-        builder.has_leaves = false;
         builder.prefix = Some(other.name.to_owned());
         let first = builder.catalogue.tables.len();
         builder.add_view(other.snapshot, other.view);
@@ -143,7 +144,8 @@ fn record_blocks(snapshot: &Snapshot, view: &View) -> Vec<(Slice, Span)> {
 struct CatalogueBuilder {
     names: UniqueNames,
     catalogue: Catalogue,
-    has_leaves: bool,
+    /// JSON documents of the view whose tables are added.
+    leaf_documents: Vec<LeafDocument>,
     /// Redacted fields of the snapshot whose tables are added.
     redacted: Arc<[String]>,
     /// Codes of missing values of that snapshot.
@@ -168,12 +170,13 @@ impl CatalogueBuilder {
         }
         for (path, subject) in subjects {
             if subject.is_json() && has_blocks {
-                self.add_leaves(&subject.text, None);
+                self.leaf_documents.push(LeafDocument::new(&path, &subject.text, None));
                 continue;
             }
             self.catalogue.block_count += usize::from(self.prefix.is_none() && subject.is_json());
             self.add_subject(&path, subject);
         }
+        self.add_leaves();
     }
 
     /// Adds the list at a path of the main subject. The path is the name of the table.
@@ -226,11 +229,11 @@ impl CatalogueBuilder {
                 if list.layout == Layout::Lines {
                     self.add_table("lines", LinesSource(text.clone()));
                 }
-                self.add_leaves(text, Some(list));
+                self.leaf_documents.push(LeafDocument::new(path, text, Some(list)));
             }
             Structure::Object(members) => {
                 self.add_object(path, text, members.span);
-                self.add_leaves(text, None);
+                self.leaf_documents.push(LeafDocument::new(path, text, None));
             }
             Structure::Text(index) => {
                 let is_log = portion_text::log_entry::entries(text, index.chunker).is_some();
@@ -295,12 +298,9 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Adds the table of all leaves, once.
-    fn add_leaves(&mut self, text: &Slice, list: Option<&Arc<List>>) {
-        if !self.has_leaves
-            && let Some(source) = LeavesSource::new(text, list)
-        {
-            self.has_leaves = true;
+    /// Adds the table of all leaves of the view.
+    fn add_leaves(&mut self) {
+        if let Some(source) = LeavesSource::new(std::mem::take(&mut self.leaf_documents)) {
             let name = if self.is_free("leaves") { "leaves" } else { "portion_leaves" };
             self.add_table(name, source);
         }

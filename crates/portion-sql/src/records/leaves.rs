@@ -1,4 +1,4 @@
-//! The table `leaves(path, key, value, type)`: all values of a JSON document that are no objects or arrays.
+//! The table `leaves(path, key, value, type)`: all values of JSON documents that are no objects or arrays.
 
 use std::sync::Arc;
 
@@ -13,14 +13,20 @@ use crate::limits::QueryDeadline;
 use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
 
-/// Maximum bytes of a document whose leaves are a table; parts of a longer one are reached by `path`.
+/// Maximum bytes of the documents whose leaves are a table; parts of longer ones are reached by `path`.
 pub(crate) const MAX_LEAVES_BYTES: usize = 8 << 20;
 
-/// Source of the leaves of a value, or of the lines of JSON.
-pub(crate) struct LeavesSource {
-    pub(crate) text: Slice,
+/// Source of the leaves of documents.
+pub(crate) struct LeavesSource(Vec<LeafDocument>);
+
+/// A JSON value, or lines of JSON.
+#[derive(Clone)]
+pub(crate) struct LeafDocument {
+    /// Its pointer; empty for the main part.
+    pointer: String,
+    text: Slice,
     /// The list, if the text is one JSON value per line.
-    pub(crate) lines: Option<Arc<List>>,
+    lines: Option<Arc<List>>,
 }
 
 /// The step from a container to a value.
@@ -41,37 +47,35 @@ struct Node {
 }
 
 struct LeafRows {
-    text: Slice,
+    /// Documents, each with the index of its first leaf.
+    documents: Vec<(usize, LeafDocument)>,
     containers: Vec<Node>,
     leaves: Vec<(Node, Span)>,
     columns: Vec<ColumnDef>,
 }
 
-impl LeavesSource {
-    /// Creates the source for a value; `None` if it is too long.
-    pub(crate) fn new(text: &Slice, list: Option<&Arc<List>>) -> Option<Self> {
+impl LeafDocument {
+    pub(crate) fn new(pointer: &str, text: &Slice, list: Option<&Arc<List>>) -> Self {
         let lines = list.filter(|list| list.layout == Layout::Lines).cloned();
-        (text.len() <= MAX_LEAVES_BYTES).then(|| Self { text: text.clone(), lines })
+        Self { pointer: pointer.to_owned(), text: text.clone(), lines }
+    }
+}
+
+impl LeavesSource {
+    /// Creates the source for documents; `None` if there are none, or if they are too long together.
+    pub(crate) fn new(documents: Vec<LeafDocument>) -> Option<Self> {
+        let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+        (!documents.is_empty() && bytes <= MAX_LEAVES_BYTES).then_some(Self(documents))
     }
 }
 
 impl RowSource for LeavesSource {
     fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let root = Node { parent: 0, step: Step::Root };
-        let mut scan = LeafScan {
-            text: &self.text,
-            containers: vec![root],
-            leaves: Vec::new(),
-            kinds: ValueKinds::default(),
-        };
-        match &self.lines {
-            None => scan.add_value(JsonReader::new(&self.text), root, clock)?,
-            Some(list) => {
-                for (index, line) in list.iter_from(&self.text, 0).enumerate() {
-                    let node = Node { parent: 0, step: Step::Index(index as u32) };
-                    scan.add_value(JsonReader::resume(&self.text, line.value.start as usize), node, clock)?;
-                }
-            }
+        let mut scan = LeafScan::default();
+        let mut documents = Vec::with_capacity(self.0.len());
+        for document in &self.0 {
+            documents.push((scan.leaves.len(), document.clone()));
+            scan.add_document(document, clock)?;
         }
         let (count, text) = (scan.leaves.len(), ValueKinds::TEXT);
         let columns = vec![
@@ -81,13 +85,13 @@ impl RowSource for LeavesSource {
             ColumnDef::new("type", text, count),
         ];
         let (containers, leaves) = (scan.containers, scan.leaves);
-        Some(Arc::new(LeafRows { text: self.text.clone(), containers, leaves, columns }))
+        Some(Arc::new(LeafRows { documents, containers, leaves, columns }))
     }
 }
 
 /// A scan for leaves.
-struct LeafScan<'a> {
-    text: &'a str,
+#[derive(Default)]
+struct LeafScan {
     containers: Vec<Node>,
     leaves: Vec<(Node, Span)>,
     kinds: ValueKinds,
@@ -100,9 +104,30 @@ struct OpenContainer {
     count: u32,
 }
 
-impl LeafScan<'_> {
+impl LeafScan {
+    /// Adds the leaves of a document.
+    fn add_document(&mut self, document: &LeafDocument, clock: &QueryDeadline) -> Option<()> {
+        let text = &document.text;
+        let root = Node { parent: self.containers.len() as u32, step: Step::Root };
+        self.containers.push(root);
+        let Some(list) = &document.lines else {
+            return self.add_value(text, JsonReader::new(text), root, clock);
+        };
+        for (index, line) in list.iter_from(text, 0).enumerate() {
+            let node = Node { step: Step::Index(index as u32), ..root };
+            self.add_value(text, JsonReader::resume(text, line.value.start as usize), node, clock)?;
+        }
+        Some(())
+    }
+
     /// Adds the leaves of the value at the reader. The containers around it are on a stack of its own.
-    fn add_value(&mut self, mut reader: JsonReader<'_>, node: Node, clock: &QueryDeadline) -> Option<()> {
+    fn add_value(
+        &mut self,
+        text: &str,
+        mut reader: JsonReader<'_>,
+        node: Node,
+        clock: &QueryDeadline,
+    ) -> Option<()> {
         let mut open: Vec<OpenContainer> = Vec::new();
         let mut next = Some(node);
         loop {
@@ -136,7 +161,7 @@ impl LeafScan<'_> {
                 continue;
             }
             let Ok(value) = reader.skip() else { return Some(()) };
-            self.kinds.insert(ValueKinds::from_json(value.slice(self.text)));
+            self.kinds.insert(ValueKinds::from_json(value.slice(text)));
             self.leaves.push((node, value));
             if should_stop_at(self.leaves.len(), clock) {
                 return None;
@@ -155,29 +180,36 @@ fn is_empty(reader: &JsonReader<'_>, kind: JsonKind) -> bool {
 }
 
 impl LeafRows {
-    fn step_name(&self, step: Step) -> String {
-        match step {
-            Step::Root => String::new(),
-            Step::Key(key) => unescape(key.slice(&self.text)),
-            Step::Index(index) => index.to_string(),
-        }
+    /// Returns the document of a leaf.
+    fn document(&self, leaf: usize) -> Option<&LeafDocument> {
+        let after = self.documents.partition_point(|(first, _)| *first <= leaf);
+        self.documents.get(after.checked_sub(1)?).map(|(_, document)| document)
     }
 
     /// Returns the JSON Pointer of a leaf.
-    fn path(&self, leaf: Node) -> String {
+    fn path(&self, document: &LeafDocument, leaf: Node) -> String {
         let (mut steps, mut node) = (Vec::new(), leaf);
-        // The first container is the root, and each one comes after the one around it.
+        // A document begins with its root, and each container comes after the one around it.
         loop {
             if matches!(node.step, Step::Root) {
                 break;
             }
-            steps.push(self.step_name(node.step).replace('~', "~0").replace('/', "~1"));
+            steps.push(step_name(&document.text, node.step).replace('~', "~0").replace('/', "~1"));
             match self.containers.get(node.parent as usize) {
                 Some(parent) => node = *parent,
                 None => break,
             }
         }
-        steps.iter().rev().flat_map(|step| ["/", step.as_str()]).collect()
+        let pointer: String = steps.iter().rev().flat_map(|step| ["/", step.as_str()]).collect();
+        format!("{}{pointer}", document.pointer)
+    }
+}
+
+fn step_name(text: &str, step: Step) -> String {
+    match step {
+        Step::Root => String::new(),
+        Step::Key(key) => unescape(key.slice(text)),
+        Step::Index(index) => index.to_string(),
     }
 }
 
@@ -191,12 +223,15 @@ impl TableRows for LeafRows {
     }
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        let Some((node, value)) = self.leaves.get(row.index) else { return Cell::Null };
-        let value = value.slice(&self.text);
+        let (Some((node, value)), Some(document)) = (self.leaves.get(row.index), self.document(row.index))
+        else {
+            return Cell::Null;
+        };
+        let value = value.slice(&document.text);
         let is_redacted = value.len() == REDACTED.len() + 2 && value.trim_matches('"') == REDACTED;
         match column {
-            0 => Cell::Text(self.path(*node).into()),
-            1 => Cell::Text(self.step_name(node.step).into()),
+            0 => Cell::Text(self.path(document, *node).into()),
+            1 => Cell::Text(step_name(&document.text, node.step).into()),
             2 if is_redacted => Cell::Null,
             2 => Cell::from_json(value),
             _ if is_redacted => Cell::text("redacted"),

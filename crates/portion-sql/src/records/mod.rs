@@ -12,7 +12,7 @@ use portion_json::span::Span;
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
-pub(crate) use leaves::LeavesSource;
+pub(crate) use leaves::{LeafDocument, LeavesSource};
 pub(crate) use source::{ArraySource, BlocksSource, ListSource, MapSource, ObjectSource};
 use tree::FieldTree;
 

@@ -8,6 +8,7 @@ use super::index::{IndexPieces, read_indexed, write_indexed};
 use super::texts::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 use crate::missing_codes::MissingCodes;
+use crate::paging::{ArgumentValue, PagingArgument};
 use crate::payload::{
     BinaryInfo, BlockLabel, DATA_POINTERS, NextPage, QueryAnswer, TransportPage, UpstreamList,
 };
@@ -34,7 +35,7 @@ pub(super) fn write_snapshot(
     });
     out.texts(snapshot.redacted_fields.iter().map(String::as_str));
     out.flag(snapshot.is_list_path_missing);
-    out.texts(snapshot.paging_arguments.iter().map(String::as_str));
+    write_paging(&snapshot.paging_arguments, out);
     out.option(snapshot.transport_page.as_deref(), |out, page| {
         out.option(page.next.as_ref(), |out, next| {
             let (is_link, text) = match next {
@@ -84,7 +85,7 @@ pub(super) fn read_snapshot(
         })?,
         redacted_fields: input.texts()?,
         is_list_path_missing: input.flag()?,
-        paging_arguments: Arc::from(input.texts()?),
+        paging_arguments: read_paging(input)?,
         transport_page: input.option(|input| {
             Ok(Box::new(TransportPage {
                 next: input.option(|input| {
@@ -178,6 +179,38 @@ fn read_part(
     };
     let json_origin = input.option(|input| read_origin(table, text.len(), input))?;
     Ok(Part { address, body, duplicate, label, json_origin, item_blocks: input.flag()? })
+}
+
+fn write_paging(arguments: &[PagingArgument], out: &mut ByteWriter) {
+    out.uint(arguments.len());
+    for PagingArgument { name, value, default } in arguments {
+        out.text(name);
+        let (kind, number) = match *value {
+            ArgumentValue::Absent => (0u64, 0),
+            ArgumentValue::Other => (1, 0),
+            ArgumentValue::Number(number) => (2, number),
+            ArgumentValue::Translated(number) => (3, number),
+        };
+        out.uint(kind);
+        out.uint(number);
+        out.option(*default, ByteWriter::uint);
+    }
+}
+
+fn read_paging(input: &mut ByteReader<'_>) -> Result<Arc<[PagingArgument]>, DecodeError> {
+    let read = |input: &mut ByteReader<'_>| {
+        let name = input.text()?;
+        let (kind, number) = (input.uint()?, input.uint()?);
+        let value = match kind {
+            0 => ArgumentValue::Absent,
+            1 => ArgumentValue::Other,
+            2 => ArgumentValue::Number(number),
+            3 => ArgumentValue::Translated(number),
+            _ => return Err(DecodeError::Invalid("paging argument")),
+        };
+        Ok(PagingArgument { name, value, default: input.option(ByteReader::uint)? })
+    };
+    (0..input.count()?).map(|_| read(input)).collect()
 }
 
 fn write_origin(origin: &JsonOrigin, table: &mut TextTable, out: &mut ByteWriter) {

@@ -2,6 +2,7 @@
 //! total: any bytes give a snapshot, a view or an error.
 
 use portion_core::DecodeError;
+use portion_core::paging::{ArgumentValue, PagingArgument};
 use portion_core::payload::{Payload, QueryAnswer};
 use portion_core::snapshot::{
     EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE, Snapshot, Structure, capture,
@@ -136,16 +137,23 @@ fn facts_about_answers_and_redaction_are_kept() {
     let mut extra_meta = serde_json::Map::new();
     extra_meta.insert("cut".into(), "more".into());
     let answer = QueryAnswer { match_count: 3, word_match_count: 1, extra_meta, has_known_fields: true };
+    let paging = |value, default| PagingArgument { value, default, ..PagingArgument::new("page") };
+    let paging = [
+        PagingArgument::new("cursor"),
+        paging(ArgumentValue::Number(u64::MAX), Some(1)),
+        paging(ArgumentValue::Translated(60), None),
+        paging(ArgumentValue::Other, Some(0)),
+    ];
     let payload = Payload {
         query_answer: Some(answer.clone()),
-        paging_arguments: ["page".to_owned()].into(),
+        paging_arguments: paging.clone().into(),
         list_path: Some("/nowhere".into()),
         redaction_rules: Some(std::sync::Arc::new(portion_core::redact::RedactionRules::default_secrets())),
         ..text_payload(r#"[{"id":1,"password":"x"}]"#.into())
     };
     let snapshot = decoded(&capture(payload));
     assert_eq!(snapshot.answer(), Some(&answer));
-    assert_eq!(snapshot.paging(), ["page"]);
+    assert_eq!(snapshot.paging(), paging);
     assert_eq!(snapshot.redacted(), ["password"]);
     assert!(snapshot.has_missing_list_path());
 }

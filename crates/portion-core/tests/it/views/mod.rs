@@ -7,6 +7,7 @@ mod render_options;
 mod resolving;
 mod shapes;
 mod upstream;
+mod warnings;
 
 use portion_core::cursor::{CursorTarget, Keyring, Scope};
 use portion_core::policy::Policy;

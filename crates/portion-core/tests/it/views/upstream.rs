@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
+use portion_core::paging::{ArgumentValue, PagingArgument};
 use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage};
 use portion_core::policy::Policy;
 use portion_core::render::{Context, FirstReply, first_reply};
@@ -11,8 +12,22 @@ use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 
-/// Checks `upstreamTotal` and `upstreamNext` of a payload, given the names of the tool's arguments; `$`
-/// stands for three items.
+/// Parses an argument: `name`, with its value in the call (`name=5`, `name=x`), its default (`name?1`), or the value
+/// that the gateway sent in place of a page (`name!60`).
+fn argument(text: &str) -> PagingArgument {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let (name, value, default) = if let Some((name, value)) = text.split_once('=') {
+        (name, number(value).map_or(ArgumentValue::Other, ArgumentValue::Number), None)
+    } else if let Some((name, value)) = text.split_once('!') {
+        (name, number(value).map_or(ArgumentValue::Other, ArgumentValue::Translated), None)
+    } else {
+        let (name, default) = text.split_once('?').unwrap_or((text, ""));
+        (name, ArgumentValue::Absent, number(default))
+    };
+    PagingArgument { value, default, ..PagingArgument::new(name) }
+}
+
+/// Checks `upstreamTotal` and `upstreamNext` of a payload, given the arguments of the call; `$` stands for three items.
 fn check(payload: &str, arguments: &str, expect: &str) {
     check_with_transport(payload, arguments, None, None, expect);
 }
@@ -31,7 +46,7 @@ fn check_with_transport(
         format!("{{\"id\":{n},\"count\":900,\"next\":\"x\",\"text\":\"{}\"}}", "word ".repeat(120))
     };
     let text = payload.replace('$', &(0..3).map(item).collect::<Vec<_>>().join(","));
-    let paging: Arc<[String]> = arguments.split_whitespace().map(str::to_owned).collect();
+    let paging: Arc<[PagingArgument]> = arguments.split_whitespace().map(argument).collect();
     let blocks = vec![Block::new("/content/0/text", Content::Text(text))];
     let transport_page =
         TransportPage { next: next_link.map(|link| NextPage::Link(link.into())), total: reported_total }
@@ -86,7 +101,7 @@ fn pages_of_the_upstream_are_reported() {
     check(
         r#"{"count":1000,"next":"https://api.example/?page=2","previous":null,"results":[$]}"#,
         "page",
-        "1000 repeat the call with another page",
+        "1000 repeat the call with page=2",
     );
     check(
         r#"{"count":1000,"next":"https://a/?page=2","previous":null,"results":[$]}"#,
@@ -101,7 +116,7 @@ fn pages_of_the_upstream_are_reported() {
     check(
         r#"{"total_count":40,"incomplete_results":false,"items":[$]}"#,
         "page per_page",
-        "40 repeat the call with another page, per_page",
+        "40 repeat the call with page=2, if its pages count from 1",
     );
     check(
         r#"{"object":"list","data":[$],"has_more":true,"url":"/v1/charges"}"#,
@@ -111,7 +126,7 @@ fn pages_of_the_upstream_are_reported() {
     check(
         r#"{"took":3,"timed_out":false,"hits":{"total":{"value":812,"relation":"eq"},"max_score":1.0,"hits":[$]}}"#,
         "from size",
-        "812 repeat the call with another from, size",
+        "812 repeat the call with from=3",
     );
     check(
         r#"{"ok":true,"members":[$],"response_metadata":{"next_cursor":"dXNlcjp"}}"#,
@@ -158,8 +173,6 @@ fn payloads_that_are_not_pages() {
         r#"{"items":[$],"count":3}"#,
         r#"{"items":[$],"count":3,"limit":50,"offset":0}"#,
         r#"{"items":[$],"total":3,"page":1,"pages":1}"#,
-        // A sum of money.
-        r#"{"items":[$],"total":4200}"#,
         r#"{"items":[$],"total":129.5,"limit":9}"#,
         r#"{"items":[$],"has_more":false}"#,
         r#"{"items":[$],"next":null,"nextCursor":""}"#,
@@ -168,4 +181,49 @@ fn payloads_that_are_not_pages() {
     ] {
         check(payload, "page limit", "- -");
     }
+    // A sum of money.
+    check(r#"{"items":[$],"total":4200}"#, "limit", "- -");
+    check(r#"{"items":[$],"total":4200}"#, "", "- -");
+}
+
+#[test]
+fn the_values_of_the_call_give_the_next_call() {
+    let total = r#"{"total":1000,"items":[$]}"#;
+    check(total, "limit=3 offset", "1000 repeat the call with offset=3");
+    check(total, "limit offset", "1000 repeat the call with offset=3");
+    check(total, "limit=3 offset=60", "1000 repeat the call with offset=63");
+    check(total, "limit=3 offset!60", "1000 repeat the call with offset=63 in place of page");
+    check(total, "skip=6 take=3", "1000 repeat the call with skip=9");
+    check(total, "startIndex?1 count", "1000 repeat the call with startIndex=4");
+    check(total, "page=4 per_page=3", "1000 repeat the call with page=5");
+    check(total, "page?0 per_page", "1000 repeat the call with page=1");
+    check(total, "page offset=60", "1000 repeat the call with offset=63");
+    check(total, "offset=x", "1000 repeat the call with another offset");
+    check(total, "offset=18446744073709551615", "1000 repeat the call with another offset");
+    check(total, "page=18446744073709551615", "1000 repeat the call with another page");
+    check(r#"{"has_more":true,"items":[$]}"#, "skip take=3", "- repeat the call with skip=3");
+    check(r#"{"has_more":true,"items":[$]}"#, "limit page=2", "- repeat the call with page=3");
+    check(r#"{"items":[$],"page":18446744073709551615,"pages":1}"#, "page", "- -");
+}
+
+#[test]
+fn the_values_of_the_call_show_the_last_page() {
+    let total = r#"{"total":63,"items":[$]}"#;
+    check(total, "limit=3 offset=60", "63 -");
+    check(total, "limit=3 offset=57", "63 repeat the call with offset=60");
+    check(total, "startIndex?1 count", "63 repeat the call with startIndex=4");
+    check(total, "page=21 per_page=3", "63 -");
+    check(total, "page=20 per_page=3", "63 repeat the call with page=21");
+    check(r#"{"has_more":false,"items":[$]}"#, "limit=3 offset", "- -");
+}
+
+#[test]
+fn a_full_page_may_have_a_next_one() {
+    check("[$]", "limit=3 offset", "- repeat the call with offset=3, if there are more");
+    check("[$]", "limit=3 offset=60", "- repeat the call with offset=63, if there are more");
+    check("[$]", "take?3 skip", "- repeat the call with skip=3, if there are more");
+    check("[$]", "per_page=3 page=2", "- repeat the call with page=3, if there are more");
+    check("[$]", "limit=4 offset", "- -");
+    check("[$]", "limit=3", "- -");
+    check(r#"{"has_more":false,"items":[$]}"#, "limit=3 offset=60", "- -");
 }

@@ -8,6 +8,7 @@ mod builtin_tool;
 mod catalog_pool;
 mod lazy;
 mod output_schema;
+mod paging_schema;
 mod schema;
 mod schema_bound;
 mod summary_line;
@@ -29,6 +30,7 @@ use super::walk::{self, Sequence};
 use builtin_tool::BuiltinToolNames;
 pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
 pub(super) use catalog_pool::CatalogPool;
+pub(super) use paging_schema::PagingProperty;
 pub(super) use tool::UpstreamTool;
 
 /// The known tools of an upstream.

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use portion_core::paging::is_paging_argument;
 use portion_core::view::CONTROLS;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
@@ -13,6 +12,7 @@ use portion_text::glob::matches;
 
 use super::super::header_params::{self, HeaderParam};
 use super::super::walk::{self, Sequence};
+use super::paging_schema::{PagingProperty, paging_properties};
 
 /// Keywords that may define properties outside `properties`.
 const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
@@ -63,6 +63,8 @@ pub(in super::super) struct UpstreamTool {
     /// Controls that were added to its schema.
     pub(super) advertised_controls: Vec<&'static str>,
     properties: HashSet<String>,
+    /// Arguments that page its results, sorted by name.
+    paging: Vec<PagingProperty>,
     /// True if its schema lists its properties and does not explicitly allow others.
     has_closed_schema: bool,
 }
@@ -102,6 +104,7 @@ impl UpstreamTool {
             input_schema: None,
             advertised_controls: Vec::new(),
             properties: HashSet::new(),
+            paging: Vec::new(),
             has_closed_schema: false,
         };
         if let Some(schema) = walk::member_value(text, tool, "inputSchema") {
@@ -136,12 +139,9 @@ impl UpstreamTool {
         self.has_closed_schema
     }
 
-    /// Returns the tool's own pagination arguments, sorted by name.
-    pub(in super::super) fn paging_arguments(&self) -> Vec<String> {
-        let mut own: Vec<String> =
-            self.properties.iter().filter(|name| is_paging_argument(name)).cloned().collect();
-        own.sort_unstable();
-        own
+    /// Returns the tool's own arguments that page its results, sorted by name.
+    pub(in super::super) fn paging(&self) -> &[PagingProperty] {
+        &self.paging
     }
 
     /// Returns true if the tool itself has a property of this name.
@@ -167,6 +167,7 @@ impl UpstreamTool {
         let properties = properties.map(|whole| {
             let listed = walk::members(text, whole);
             self.properties = listed.iter().map(|member| unescape(member.key.slice(text))).collect();
+            self.paging = paging_properties(text, &listed);
             let is_marked = |control: &&'static str| {
                 let property = walk::find_member(text, &listed, control);
                 let mark = property.and_then(|own| walk::member_value(text, own.value, CONTROL_MARK));
@@ -250,7 +251,8 @@ mod tests {
             r#"{"type":"object","properties":{"q":{},"pageToken":{},"per_page":{},"page":{},"fields":{}}}"#;
         let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
         let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
-        assert_eq!(tool.paging_arguments(), ["page", "pageToken", "per_page"]);
+        let names: Vec<&str> = tool.paging().iter().map(|own| own.argument.name.as_str()).collect();
+        assert_eq!(names, ["page", "pageToken", "per_page"]);
     }
 
     #[test]

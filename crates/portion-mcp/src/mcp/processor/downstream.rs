@@ -1,6 +1,7 @@
 //! Handles messages of the client.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::CancelFlag;
@@ -257,7 +258,15 @@ impl McpProcessor {
     fn pending_content(&self, who: CallerIdentity, shape: ResultShape, endpoint: Endpoint) -> PendingKind {
         let caller = Box::new(self.caller(who, Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
-        PendingKind::Content { shape, caller, endpoint, request, reuse_key: None, is_nested: false }
+        PendingKind::Content {
+            shape,
+            caller,
+            endpoint,
+            request,
+            reuse_key: None,
+            paging: Arc::default(),
+            is_nested: false,
+        }
     }
 
     /// Returns the pending kind of a task, whose result is nested in the response.
@@ -269,6 +278,7 @@ impl McpProcessor {
             endpoint: Box::new(endpoint),
             request: Box::default(),
             reuse_key: None,
+            paging: Arc::default(),
             is_nested: true,
         }
     }

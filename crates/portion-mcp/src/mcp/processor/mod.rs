@@ -7,12 +7,13 @@
 //! report about it. [`request_timer`] and [`timeouts`] limit how long a request waits, [`failures`] ends requests without a
 //! response, [`queries`] keeps the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds
 //! the client and the trace, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
-//! that page their results: [`paged_arguments`] translates their arguments, [`page_source`] and [`internal_calls`] request
+//! that page their results: [`paged_arguments`] translates their arguments, [`call_paging`] those of other tools, [`page_source`] and [`internal_calls`] request
 //! further pages. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 
 mod builtin_tools;
+mod call_paging;
 mod caller_identity;
 mod describe;
 mod dormant;

@@ -283,6 +283,7 @@ impl McpProcessor {
             endpoint,
             request,
             reuse_key,
+            paging: Arc::default(),
             is_nested: false,
         };
         let pending = PendingRequest { id: id.clone(), is_stateless, kind, timer: None };

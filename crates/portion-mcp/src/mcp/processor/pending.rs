@@ -5,6 +5,7 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::Instant;
 
+use portion_core::paging::PagingArgument;
 use portion_core::view::Request;
 use portion_gateway::call::{Caller, ReuseKey};
 use portion_policy::endpoint::Endpoint;
@@ -49,6 +50,8 @@ pub(super) enum PendingKind {
         endpoint: Box<Endpoint>,
         request: Box<Request>,
         reuse_key: Option<ReuseKey>,
+        /// Arguments of the call that page the tool's results.
+        paging: Arc<[PagingArgument]>,
         is_nested: bool,
     },
     /// Not sent yet: waits until the tools are known.

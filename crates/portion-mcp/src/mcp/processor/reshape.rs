@@ -102,7 +102,8 @@ impl McpProcessor {
         result: Span,
         shape: ResultShape,
     ) -> bool {
-        let PendingKind::Content { caller, endpoint, request, reuse_key: reuse, .. } = &pending.kind else {
+        let PendingKind::Content { caller, endpoint, request, reuse_key: reuse, paging, .. } = &pending.kind
+        else {
             return false;
         };
         let (text, envelope) = (edit.text, edit.envelope);
@@ -133,10 +134,8 @@ impl McpProcessor {
                 } else {
                     (**request).clone()
                 };
-                let payload = Payload {
-                    paging_arguments: self.paging_arguments(endpoint),
-                    ..outline.payload(edit.invalid_utf8)
-                };
+                let payload =
+                    Payload { paging_arguments: Arc::clone(paging), ..outline.payload(edit.invalid_utf8) };
                 let reply = answer(payload, request).await;
                 match &reply {
                     Reply::Untouched => outline.strip_reserved(edit.splice),
@@ -155,13 +154,6 @@ impl McpProcessor {
             Reply::Fault(reason) => replace_with_fault(edit.splice, text, &envelope, &reason),
         }
         true
-    }
-
-    /// Returns the pagination arguments of a tool, if it is known.
-    fn paging_arguments(&self, endpoint: &Endpoint) -> Arc<[String]> {
-        let server_info = self.server_info();
-        let tool = server_info.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool);
-        tool.map_or_else(Arc::default, |tool| tool.paging_arguments().into())
     }
 
     /// Limits a result that is not content but an instruction to the client: an input request, the handle of
@@ -282,8 +274,15 @@ impl McpProcessor {
     ) -> PendingRequest {
         let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
-        let kind =
-            PendingKind::Content { shape, caller, endpoint, request, reuse_key: None, is_nested: false };
+        let kind = PendingKind::Content {
+            shape,
+            caller,
+            endpoint,
+            request,
+            reuse_key: None,
+            paging: Arc::default(),
+            is_nested: false,
+        };
         PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer: None }
     }
 

@@ -1,5 +1,7 @@
 //! Handles notifications and requests of the server.
 
+use std::sync::Arc;
+
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
@@ -131,6 +133,7 @@ impl McpProcessor {
             endpoint,
             request,
             reuse_key: None,
+            paging: Arc::default(),
             is_nested: true,
         };
         PendingRequest { id: "null".to_owned(), is_stateless: false, kind, timer: None }

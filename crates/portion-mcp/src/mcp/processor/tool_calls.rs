@@ -8,11 +8,12 @@ use portion_gateway::rules::PassThrough;
 use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
-use super::super::catalog::{ToolCatalog, ToolOwner};
+use super::super::catalog::{ToolCatalog, ToolOwner, UpstreamTool};
 use super::super::envelope::Envelope;
 use super::super::result::ResultShape;
 use super::super::splice::Splice;
 use super::super::{controls, walk};
+use super::call_paging::CallPaging;
 use super::caller_identity::CallerIdentity;
 use super::paged_calls::{CallText, PagedJob, PagedOutcome};
 use super::pending::{PendingKind, PendingRequest, ToolListing};
@@ -76,8 +77,17 @@ impl McpProcessor {
         }
         let (caller, endpoint) = self.begin_paged_call(call, caller, endpoint).await?;
         let (split, cursor) = self.split_tool_controls(splice, (text, arguments), &caller, &endpoint);
-        let (request, canonical) = match split {
-            Ok(split) => split,
+        let split = split.and_then(|(mut request, canonical)| {
+            let paging = self.call_paging(&canonical, &mut request, &caller, &endpoint)?;
+            Ok((request, canonical, paging))
+        });
+        let (request, canonical, paging) = match split {
+            Ok((request, canonical, CallPaging { arguments: paging, translated })) => {
+                if let Some(arguments_sent) = &translated {
+                    splice.replace(arguments, arguments_sent.as_str());
+                }
+                (request, translated.unwrap_or(canonical), paging)
+            }
             Err(error) => {
                 return Err(call.answer(&self.refuse_controls(error, cursor, caller, endpoint).await, true));
             }
@@ -100,8 +110,22 @@ impl McpProcessor {
             endpoint: Box::new(endpoint),
             request: Box::new(request),
             reuse_key,
+            paging,
             is_nested: false,
         })
+    }
+
+    /// Reads the paging arguments of a call, and sets the one that stands for the gateway's `page`.
+    fn call_paging(
+        &self,
+        canonical: &str,
+        request: &mut Request,
+        caller: &Caller,
+        endpoint: &Endpoint,
+    ) -> Result<CallPaging, ViewError> {
+        let server_info = self.server_info();
+        let properties = server_info.catalog.tool(&endpoint.name).map_or(&[][..], UpstreamTool::paging);
+        CallPaging::new(canonical, properties, request, &caller.effective_policy.policy)
     }
 
     /// Begins a call of a tool that pages its results, as an error. Returns the caller and the endpoint of any other

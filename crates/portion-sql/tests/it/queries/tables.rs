@@ -203,3 +203,23 @@ fn other_blocks_are_named() {
     let (_, hints) = ask_blocks(&unlike, "SELECT * FROM items");
     assert_eq!(hints, ["items is one of 2 blocks; others are items_2"]);
 }
+
+#[test]
+fn leaves_are_those_of_all_blocks() {
+    let texts = [
+        r#"{"note":"n","list":[{"a":1},{"a":2}]}"#,
+        "plain text",
+        r#"{"other":{"b":[true]}}"#,
+        "{\"c\":1}\n{\"c\":2}\n",
+    ];
+    let (json, _) =
+        ask_blocks(&texts.map(str::to_owned), "SELECT path, key, value FROM leaves ORDER BY path");
+    assert_eq!(
+        json,
+        r#"[{"path":"/content/2/text/other/b/0","key":"0","value":1},{"path":"/content/3/text/0/c","key":"c","value":1},{"path":"/content/3/text/1/c","key":"c","value":2},{"path":"/list/0/a","key":"a","value":1},{"path":"/list/1/a","key":"a","value":2},{"path":"/note","key":"note","value":"n"}]"#
+    );
+    // Blocks that are the records of one table.
+    let records = [1, 2, 3].map(|id| format!("{{\"id\":{id},\"name\":\"n{id}\"}}"));
+    let (json, _) = ask_blocks(&records, "SELECT count(*) AS n, count(DISTINCT path) AS paths FROM leaves");
+    assert_eq!(json, r#"[{"n":6,"paths":6}]"#);
+}
