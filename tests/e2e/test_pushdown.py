@@ -167,6 +167,24 @@ def test_an_error_says_how_far_the_list_goes_and_the_next_call_tries_again(wrap_
     assert "of 200 fetched" in again.meta["upstream"] and calls(wrap_peer, "by_offset")
 
 
+@pytest.mark.parametrize("front", ["wrap", "serve"])
+def test_an_error_of_a_later_page_is_redacted(tmp_path, front):
+    with portion(tmp_path, f"redact: secrets\n{CONFIG}", front) as peer:
+        first = lawful(peer.call("by_offset", case="fails_with_a_secret"))
+        results = [peer.call("portion_query", cursor=first.meta["cursor"], sql="SELECT COUNT(*) AS n FROM items")]
+        results += [peer.call("portion_read", cursor=first.meta["cursor"], page=4)]
+        for result in results:
+            assert "refused" in json.dumps(result) and "hunter2" not in json.dumps(result)
+
+
+@pytest.mark.parametrize("profile", ["lean", "default"])
+def test_a_profile_with_samples_walks_the_whole_list(tmp_path, profile):
+    with portion(tmp_path, f"profile: {profile}\nfirstRows: sample\nrows: objects\n{CONFIG}") as peer:
+        first = lawful(peer.call("by_offset", total=470))
+        assert first.notice["totalCount"] == 470
+        assert walked(peer, "by_offset", first) == list(range(1, 471))
+
+
 def test_an_upstream_that_ends_before_its_total_says_so(wrap_peer):
     pages = list(walk(wrap_peer, lawful(wrap_peer.call("by_offset", case="ends_early")), HARD_CAP))
     assert [number for page in pages for number in ids(page, "by_offset")] == list(range(1, 201))

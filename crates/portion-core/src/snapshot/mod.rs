@@ -164,6 +164,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         transport_page,
         upstream_list,
         missing_codes,
+        redaction_rules,
         ..
     } = payload;
     Snapshot {
@@ -177,7 +178,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         is_list_path_missing: list_path_missing,
         paging_arguments: paging,
         transport_page,
-        upstream_list: upstream_list.map(|list| *list),
+        upstream_list: upstream_list.map(|list| redacted::redact_reason(redaction_rules.as_deref(), *list)),
         missing_codes,
     }
 }

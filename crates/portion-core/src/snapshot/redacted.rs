@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
-use crate::payload::{BinaryInfo, Content, Redact};
+use crate::payload::{BinaryInfo, Content, Redact, UpstreamList};
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -35,6 +35,16 @@ pub(super) fn redact_content(
         }
     }
     content
+}
+
+/// Redacts the reason for which a list is not complete: it may repeat an error of the upstream.
+pub(super) fn redact_reason(redact: Option<&dyn Redact>, mut list: UpstreamList) -> UpstreamList {
+    if let (Some(redact), Some(reason)) = (redact, &mut list.stop_reason)
+        && let Some((without, _)) = redact.redact(reason)
+    {
+        *reason = without;
+    }
+    list
 }
 
 /// Redacts a text in place. Returns true if something was hidden.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::paging::{ArgumentValue, PagingArgument};
-use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage};
+use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage, UpstreamList};
 use portion_core::policy::Policy;
+use portion_core::redact::RedactionRules;
 use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
@@ -226,4 +227,24 @@ fn a_full_page_may_have_a_next_one() {
     check("[$]", "limit=4 offset", "- -");
     check("[$]", "limit=3", "- -");
     check(r#"{"has_more":false,"items":[$]}"#, "limit=3 offset=60", "- -");
+}
+
+#[test]
+fn the_reason_of_an_incomplete_list_is_redacted() {
+    let reason = r#"a further page failed: {"message":"refused","password":"hunter2"}"#;
+    let list = UpstreamList {
+        fetched: 1,
+        is_partial: true,
+        stop_reason: Some(reason.into()),
+        ..UpstreamList::default()
+    };
+    let payload = Payload {
+        blocks: vec![Block::new("/content/0/text", Content::Text(r#"[{"id":1}]"#.into()))],
+        upstream_list: Some(Box::new(list)),
+        redaction_rules: Some(Arc::new(RedactionRules::default_secrets())),
+        ..Payload::default()
+    };
+    let snapshot = capture(payload);
+    let gap = snapshot.upstream_list().and_then(UpstreamList::describe_gap).expect("a gap");
+    assert!(gap.contains("refused") && !gap.contains("hunter2"), "{gap}");
 }
