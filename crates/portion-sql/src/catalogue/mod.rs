@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
-use portion_core::snapshot::{IndexedText, Layout, List, Slice, Snapshot, Structure};
+use portion_core::snapshot::{IndexedText, Layout, Slice, Snapshot, Structure};
 use portion_core::view::View;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
