@@ -88,12 +88,11 @@ impl<'a> UpstreamPaging<'a> {
         let offset = self
             .find(PagingRole::Offset)
             .filter(|_| !self.find(PagingRole::Page).is_some_and(PagingArgument::is_given));
-        let call = match offset {
-            Some(argument) => self.call_from(argument, self.offset_start(argument)?, None),
-            None => {
-                let argument = self.find(PagingRole::Page)?;
-                self.call_from(argument, self.page_start(argument)?, None)
-            }
+        let call = if let Some(argument) = offset {
+            self.call_from(argument, self.offset_start(argument)?, None)
+        } else {
+            let argument = self.find(PagingRole::Page)?;
+            self.call_from(argument, self.page_start(argument)?, None)
         };
         call.map(|call| format!("{call}, if there are more"))
     }

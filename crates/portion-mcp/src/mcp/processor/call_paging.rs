@@ -101,8 +101,8 @@ fn translate_page(
             _ => None,
         }
     };
-    let candidates = arguments.iter().enumerate().filter(|(_, argument)| is_number(argument));
-    let found = candidates.filter_map(|(at, argument)| Some((at, value_of(argument)?))).next();
+    let mut candidates = arguments.iter().enumerate().filter(|(_, argument)| is_number(argument));
+    let found = candidates.find_map(|(at, argument)| Some((at, value_of(argument)?)));
     let Some((at, value)) = found else { return Ok(None) };
     if arguments.iter().any(|argument| is_position(argument) && argument.value != ArgumentValue::Absent) {
         return Err(ViewError::Conflict { one: "page", other: "the tool's own argument for the position" });
