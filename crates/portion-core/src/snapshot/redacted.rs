@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
-use crate::payload::{BinaryInfo, Content, Redact, UpstreamList};
+use crate::payload::{BinaryInfo, Content, NextPage, Redact, TransportPage, UpstreamList};
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -45,6 +45,16 @@ pub(super) fn redact_reason(redact: Option<&dyn Redact>, mut list: UpstreamList)
         *reason = without;
     }
     list
+}
+
+/// Redacts the upstream's next page: a URL or a call may contain a credential.
+pub(super) fn redact_next(redact: Option<&dyn Redact>, mut page: Box<TransportPage>) -> Box<TransportPage> {
+    if let (Some(redact), Some(NextPage::Link(next) | NextPage::Call(next))) = (redact, &mut page.next)
+        && let Some((without, _)) = redact.redact(next)
+    {
+        *next = without.into();
+    }
+    page
 }
 
 /// Redacts a text in place. Returns true if something was hidden.

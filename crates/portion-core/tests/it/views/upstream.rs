@@ -248,3 +248,22 @@ fn the_reason_of_an_incomplete_list_is_redacted() {
     let gap = snapshot.upstream_list().and_then(UpstreamList::describe_gap).expect("a gap");
     assert!(gap.contains("refused") && !gap.contains("hunter2"), "{gap}");
 }
+
+#[test]
+fn the_next_page_is_redacted() {
+    for next in [
+        NextPage::Link("https://api.example/bookings?page=2&api_key=hunter2".into()),
+        NextPage::Call(r#"list_bookings(page=2, apiKey="hunter2")"#.into()),
+    ] {
+        let payload = Payload {
+            blocks: vec![Block::new("/content/0/text", Content::Text(r#"[{"id":1}]"#.into()))],
+            transport_page: TransportPage { next: Some(next), total: None }.into_field(),
+            redaction_rules: Some(Arc::new(RedactionRules::default_secrets())),
+            ..Payload::default()
+        };
+        let snapshot = capture(payload);
+        let page = snapshot.transport_page().expect("a next page");
+        let Some(NextPage::Link(shown) | NextPage::Call(shown)) = &page.next else { panic!("no next page") };
+        assert!(shown.contains("bookings") && !shown.contains("hunter2"), "{shown}");
+    }
+}
