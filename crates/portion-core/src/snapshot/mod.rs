@@ -177,7 +177,8 @@ pub fn capture(payload: Payload) -> Snapshot {
         redacted_fields: redacted,
         is_list_path_missing: list_path_missing,
         paging_arguments: paging,
-        transport_page: transport_page.map(|page| redacted::redact_next(redaction_rules.as_deref(), page)),
+        transport_page: transport_page
+            .map(|page| Box::new(redacted::redact_next(redaction_rules.as_deref(), *page))),
         upstream_list: upstream_list.map(|list| redacted::redact_reason(redaction_rules.as_deref(), *list)),
         missing_codes,
     }

@@ -48,7 +48,7 @@ pub(super) fn redact_reason(redact: Option<&dyn Redact>, mut list: UpstreamList)
 }
 
 /// Redacts the upstream's next page: a URL or a call may contain a credential.
-pub(super) fn redact_next(redact: Option<&dyn Redact>, mut page: Box<TransportPage>) -> Box<TransportPage> {
+pub(super) fn redact_next(redact: Option<&dyn Redact>, mut page: TransportPage) -> TransportPage {
     if let (Some(redact), Some(NextPage::Link(next) | NextPage::Call(next))) = (redact, &mut page.next)
         && let Some((without, _)) = redact.redact(next)
     {

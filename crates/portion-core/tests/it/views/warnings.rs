@@ -27,7 +27,7 @@ fn a_warning_names_a_call_that_narrows_the_reply() {
     let record = |n: usize| format!(r#"{{"id":{n},"name":"n{n}","about":"{}"}}"#, "word ".repeat(30));
     let records = format!("[{}]", (0..200).map(record).collect::<Vec<_>>().join(","));
     check(&records, 0.1, "portion_read(cursor, fields=…)");
-    let lines: String = (0..2_000).map(|n| format!("line {n} of a text\n")).collect();
+    let lines: String = (0..2_000).map(|n| format!("line {n} of a text\n")).collect::<Vec<_>>().concat();
     check(&lines, 0.1, "portion_read(cursor, startLine, endLine)");
     // Line numbers do not narrow a part of one line.
     check(&"word ".repeat(20_000), 0.1, "portion_read(cursor, maxTokens=…)");
