@@ -23,6 +23,7 @@ mod server;
 mod setup;
 mod stdio_client;
 mod storage;
+mod temporary_files;
 mod tips;
 mod watchdog;
 mod webhook;

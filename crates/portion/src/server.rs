@@ -20,7 +20,7 @@ use portion_policy::listing::ListingStyle;
 
 use crate::remote::{RemoteArgs, RemoteServer};
 use crate::rest::{self, RestServer};
-use crate::storage::overflow_file;
+use crate::temporary_files::overflow_opener;
 use crate::{allocator, oauth, watchdog};
 
 /// Largest message of a server without a configuration, in bytes: the default of `upstreamMessageLimit`.
@@ -196,7 +196,7 @@ impl Server {
             Self::Command(program) => {
                 let program = allocator::with_user_environment(program);
                 let message_limit = lanes.max_server_message_bytes;
-                let dial = ChildConnector { program, message_limit, overflow: overflow_file(config) };
+                let dial = ChildConnector { program, message_limit, overflow: overflow_opener(config) };
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
             }
             Self::Rest(rest) => {

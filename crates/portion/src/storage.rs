@@ -10,12 +10,13 @@ use portion_config::{Config, user_dirs};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::file::{FileStore, FileStoreLimits, load_or_create_secret};
-use portion_gateway::store::spill::{FileOpener, SpillingStore, unlinked_in};
+use portion_gateway::store::spill::SpillingStore;
 use portion_gateway::store::{CachedStore, MemoryStore, StoreLimits};
 use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
 use crate::cursor_keys::CursorKeys;
 use crate::server::ServerIds;
+use crate::temporary_files;
 
 /// A store, and the secrets of its cursors and scopes.
 pub(crate) struct Storage {
@@ -65,7 +66,7 @@ impl Storage {
         let store = if disk_bytes == 0 {
             CachedStore::from(Arc::new(MemoryStore::new(limits)))
         } else {
-            SpillingStore::new(limits, disk_bytes, unlinked_in(temporary_directories())).into()
+            SpillingStore::new(limits, disk_bytes, temporary_files::opener()).into()
         };
         Ok(Self::new(store, random_secret()?, random_secret()?))
     }
@@ -73,18 +74,6 @@ impl Storage {
     fn new(store: CachedStore, cursor_secret: [u8; 32], principal_secret: [u8; 32]) -> Self {
         Self { store, cursor_secret, earlier_cursor_secrets: Vec::new(), principal_secret }
     }
-}
-
-/// Returns an opener of temporary files for very long messages of servers, unless `snapshotDisk` is off.
-pub(crate) fn overflow_file(config: &Config) -> Option<FileOpener> {
-    (config.snapshot_disk() > 0).then(|| unlinked_in(temporary_directories()))
-}
-
-/// Returns the directories for temporary files, the first choice first. `/tmp` is in memory on many systems.
-fn temporary_directories() -> Vec<PathBuf> {
-    let configured = std::env::var_os("TMPDIR").map(PathBuf::from);
-    let on_disk = cfg!(unix).then(|| PathBuf::from("/var/tmp"));
-    configured.into_iter().chain(on_disk).chain([std::env::temp_dir()]).collect()
 }
 
 /// Opens a store that several instances share.

@@ -26,7 +26,7 @@ use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
-use crate::storage::overflow_file;
+use crate::temporary_files::overflow_opener;
 use crate::watchdog;
 
 /// Time to live of results, unless one is configured: a client on stdio comes back to a result within a conversation.
@@ -154,7 +154,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             Server::Command(program) => {
                 match Child::spawn(&allocator::with_user_environment(program), message_limit) {
                     Ok(child) => {
-                        let child = child.with_overflow(overflow_file(&setup.config));
+                        let child = child.with_overflow(overflow_opener(&setup.config));
                         Ok(report_exit(relay(lane, child, front).await))
                     }
                     Err(error) => {
