@@ -17,7 +17,7 @@ class Recorded:
         """What `portion stats` says, as JSON; `None` before anything is recorded."""
         command = [PORTION, "stats", "--telemetry", str(self.path), "--format", "json", *options]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-        if done.returncode and "nothing is recorded" in done.stderr:
+        if done.returncode and "no telemetry in" in done.stderr:
             return None
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
