@@ -144,6 +144,12 @@ pub enum ViewError {
     },
 }
 
+/// Reason of [`ViewError::Sort`] for anything but a list.
+pub(super) const ONLY_LISTS: &str = "only lists can be sorted";
+
+/// Reason of [`ViewError::NoFields`] for texts.
+pub(super) const TEXT_HAS_NO_FIELDS: &str = "text has no fields";
+
 fn page_syntax(name: &str) -> &'static str {
     match name {
         "pages" => "a range of page numbers, such as 1-3",
@@ -212,6 +218,9 @@ impl ViewError {
             }
             Self::Exclusion { rest, .. } if rest.is_empty() => "fields=all returns every field".into(),
             Self::Exclusion { rest, .. } => format!("set fields={}", rest.join(",")),
+            Self::NoFields(why) if *why == TEXT_HAS_NO_FIELDS => {
+                "omit fields; query CSV and tables with sql: SELECT \"column\" FROM items, or use startLine/endLine".into()
+            }
             Self::NoFields(_) => "omit fields; use section, path, startLine/endLine or raw".into(),
             Self::Path { available, .. } => {
                 name_sentence("available there: ", available, "omit path to see the whole")
@@ -224,6 +233,9 @@ impl ViewError {
             }
             Self::NoLines => "omit startLine and endLine".into(),
             Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
+            Self::Sort { why, .. } if why == ONLY_LISTS => {
+                "omit sort; query CSV and tables with sql: SELECT * FROM items ORDER BY \"column\" DESC".into()
+            }
             Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
             Self::MaxTokens { least, most, .. } => {
                 format!("set maxTokens from {least} to {most}, or omit it")
@@ -254,4 +266,17 @@ fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
     text.push_str("; ");
     text.push_str(otherwise);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ONLY_LISTS, TEXT_HAS_NO_FIELDS, ViewError};
+
+    #[test]
+    fn advice_on_texts_names_a_query() {
+        let sort = ViewError::Sort { given: "b desc".into(), why: ONLY_LISTS.into() };
+        assert!(sort.advice().contains("FROM items ORDER BY"), "{}", sort.advice());
+        let fields = ViewError::NoFields(TEXT_HAS_NO_FIELDS).advice();
+        assert!(fields.contains("FROM items") && !fields.contains("path"), "{fields}");
+    }
 }

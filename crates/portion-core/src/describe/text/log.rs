@@ -49,7 +49,9 @@ pub(super) fn describe(
     // Levels that are single letters, or have an unusual spelling, are not in the word list.
     for (word, at) in stats.first_by_level {
         let level = LogLevel::from_word(word);
-        if level >= Some(LogLevel::Warn) && !severity_words::ALL_WORDS.contains(&word) {
+        // `warn` is already found at the first `warning`.
+        let is_found = found.iter().any(|found| found.first_offset == at && word.starts_with(found.word));
+        if level >= Some(LogLevel::Warn) && !severity_words::ALL_WORDS.contains(&word) && !is_found {
             let milder = |found: &severity_words::SeverityWord| {
                 LogLevel::from_word(found.word).is_some_and(|of| Some(of) < level)
             };

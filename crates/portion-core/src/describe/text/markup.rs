@@ -40,7 +40,10 @@ pub(super) fn describe(text: &str, index: &LineIndex, description: &mut TextDesc
     let last = closing_excerpt(&plain_text(tail(text)), description);
     let kept = description.member_cost("last", &last);
     document::describe_outline(&outline, description.remaining().saturating_sub(kept), description);
-    description.add("last", last);
+    // The document may end with a script, which has no text.
+    if last.as_str().is_some_and(|last| !last.is_empty()) {
+        description.add("last", last);
+    }
     true
 }
 

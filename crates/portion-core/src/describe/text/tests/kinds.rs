@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::check;
+use super::{check, described};
 
 fn service() -> String {
     let mut log = String::from("2024-05-01 10:00:00 INFO [main] a.b.App: started\n");
@@ -34,6 +34,25 @@ fn logs() {
         common: ["39 × [#] a.b.Job: job # done in # ms"]
         "#,
     );
+}
+
+#[test]
+fn the_first_line_of_a_level_is_told_once() {
+    let mut log = String::new();
+    for second in 10..40 {
+        let _ = writeln!(log, "Jul 25 23:23:{second} combo xinetd[26482]: warning: no address");
+    }
+    let facts = described(&log, 400);
+    assert!(facts["levels"].get("warning").is_some(), "{facts:?}");
+    assert!(facts["first"].get("warn").is_some() && facts["first"].get("warning").is_none(), "{facts:?}");
+}
+
+#[test]
+fn a_page_that_ends_with_a_script_has_no_last_words() {
+    let scripts = "<script></script>\n".repeat(500);
+    let page = format!("<html><body><h1>Title</h1><p>Words.</p>\n{scripts}</body></html>");
+    let facts = described(&page, 400);
+    assert!(facts.contains_key("outline") && !facts.contains_key("last"), "{facts:?}");
 }
 
 #[test]
