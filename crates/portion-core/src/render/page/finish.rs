@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::builder::{PageBuilder, WrittenItems};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
+use crate::policy::MetadataStyle;
 use crate::render::budget::RemainingBudget;
 use crate::render::list_wrapper::ListWrapper;
 use crate::render::portion::PortionKind;
@@ -69,13 +70,20 @@ impl PageBuilder<'_> {
         PageParts { items, outer_members: filled.wrapper.outer_members.clone() }
     }
 
+    /// Returns the page size to report. Page numbers count pages of the size that the walk fixed, also after a sample,
+    /// where a page that is read by cursor holds another number of items.
+    fn reported_size(&self, page_size: u32) -> u32 {
+        let is_numbered = self.target.policy.render_options.metadata_style == MetadataStyle::Snake;
+        self.target.view.page_size().filter(|_| is_numbered).unwrap_or(page_size)
+    }
+
     /// Adds the place of the page in the list, and its order.
     fn note_extent(&self, drawn: &mut Rendering, served: usize, how: &RowFormat) {
         let total = self.rows.list.len();
         let next = self.first_item.saturating_add(served);
         let is_partial = self.target.upstream_list.is_some_and(|list| list.is_partial);
         let pagination = self.pagination(served, how, next < total || is_partial);
-        drawn.set_meta("pageSize", pagination.page_size);
+        drawn.set_meta("pageSize", self.reported_size(pagination.page_size));
         drawn.pagination = (self.first_item < total || total == 0).then_some(pagination);
         drawn.required_count = self.fixed_count;
         drawn.set_meta("served", served);
