@@ -66,6 +66,9 @@ pub enum ViewError {
     /// `fields` does not apply to this value.
     #[error("fields does not apply here: {0}")]
     NoFields(&'static str),
+    /// `fields` on a text.
+    #[error("fields does not apply here: text has no fields")]
+    TextHasNoFields,
     /// A path that does not resolve.
     #[error("there is no path {given}: {reached} has no {}{}", visible_name(.missing), nearest_text(.nearest.as_deref()))]
     Path {
@@ -106,6 +109,9 @@ pub enum ViewError {
         /// Reason.
         why: String,
     },
+    /// `sort` on anything but a list.
+    #[error("sort is {0}; only lists can be sorted")]
+    SortOfNoList(String),
     /// `maxTokens` is outside the policy's range.
     #[error("maxTokens is {given}; it must be a whole number from {least} to {most}")]
     MaxTokens {
@@ -143,12 +149,6 @@ pub enum ViewError {
         wants: &'static str,
     },
 }
-
-/// Reason of [`ViewError::Sort`] for anything but a list.
-pub(super) const ONLY_LISTS: &str = "only lists can be sorted";
-
-/// Reason of [`ViewError::NoFields`] for texts.
-pub(super) const TEXT_HAS_NO_FIELDS: &str = "text has no fields";
 
 fn page_syntax(name: &str) -> &'static str {
     match name {
@@ -190,11 +190,13 @@ impl ViewError {
             Self::LimitTooLarge { .. } => ErrorCode::LimitTooLarge,
             Self::Page { .. } | Self::NoPages => ErrorCode::PageInvalid,
             Self::Offset(_) | Self::BeforeFetched { .. } => ErrorCode::OffsetInvalid,
-            Self::Field { .. } | Self::Exclusion { .. } | Self::NoFields(_) => ErrorCode::FieldUnknown,
+            Self::Field { .. } | Self::Exclusion { .. } | Self::NoFields(_) | Self::TextHasNoFields => {
+                ErrorCode::FieldUnknown
+            }
             Self::Path { .. } => ErrorCode::PathUnknown,
             Self::Section { .. } => ErrorCode::SectionUnknown,
             Self::Range(_) | Self::NoLines => ErrorCode::RangeInvalid,
-            Self::Sort { .. } => ErrorCode::SortInvalid,
+            Self::Sort { .. } | Self::SortOfNoList(_) => ErrorCode::SortInvalid,
             Self::MaxTokens { .. } => ErrorCode::MaxTokensInvalid,
             Self::Conflict { .. } => ErrorCode::ControlsConflict,
             Self::UnknownArgument(_) => ErrorCode::ArgumentUnknown,
@@ -218,7 +220,7 @@ impl ViewError {
             }
             Self::Exclusion { rest, .. } if rest.is_empty() => "fields=all returns every field".into(),
             Self::Exclusion { rest, .. } => format!("set fields={}", rest.join(",")),
-            Self::NoFields(why) if *why == TEXT_HAS_NO_FIELDS => {
+            Self::TextHasNoFields => {
                 "omit fields; query CSV and tables with sql: SELECT \"column\" FROM items, or use startLine/endLine".into()
             }
             Self::NoFields(_) => "omit fields; use section, path, startLine/endLine or raw".into(),
@@ -233,7 +235,7 @@ impl ViewError {
             }
             Self::NoLines => "omit startLine and endLine".into(),
             Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
-            Self::Sort { why, .. } if why == ONLY_LISTS => {
+            Self::SortOfNoList(_) => {
                 "omit sort; query CSV and tables with sql: SELECT * FROM items ORDER BY \"column\" DESC".into()
             }
             Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
@@ -270,13 +272,13 @@ fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ONLY_LISTS, TEXT_HAS_NO_FIELDS, ViewError};
+    use super::ViewError;
 
     #[test]
     fn advice_on_texts_names_a_query() {
-        let sort = ViewError::Sort { given: "b desc".into(), why: ONLY_LISTS.into() };
+        let sort = ViewError::SortOfNoList("b desc".into());
         assert!(sort.advice().contains("FROM items ORDER BY"), "{}", sort.advice());
-        let fields = ViewError::NoFields(TEXT_HAS_NO_FIELDS).advice();
+        let fields = ViewError::TextHasNoFields.advice();
         assert!(fields.contains("FROM items") && !fields.contains("path"), "{fields}");
     }
 }

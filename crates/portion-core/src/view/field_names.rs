@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
 use portion_text::spelling::{closest_name, equivalent_name};
 
-use super::error::TEXT_HAS_NO_FIELDS;
 use super::{RequestedFields, Target, View, ViewError, section};
 use crate::snapshot::{IndexedText, Layout, List, Snapshot, Structure};
 
@@ -25,7 +24,7 @@ pub(crate) fn select_fields(
     };
     let json: Vec<&IndexedText> = subjects.into_iter().filter(|subject| subject.is_json()).collect();
     if json.is_empty() {
-        return Err(ViewError::NoFields(TEXT_HAS_NO_FIELDS));
+        return Err(ViewError::TextHasNoFields);
     }
     if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
         return Ok(RequestedFields::Only(fields));

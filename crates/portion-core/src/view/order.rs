@@ -7,7 +7,6 @@ use portion_json::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
 use portion_json::span::Span;
 use portion_text::spelling::{closest_name, equivalent_name};
 
-use super::error::ONLY_LISTS;
 use super::field_names::list_field_names;
 use super::{SortOrder, Target, View, ViewError};
 use crate::snapshot::{IndexedText, Layout, List, ListItem, Snapshot, Structure};
@@ -24,7 +23,7 @@ enum SortKey {
 pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result<SortOrder, ViewError> {
     let fail = |why: String| ViewError::Sort { given: spec.to_owned(), why };
     let Structure::List(list) = &subject.structure else {
-        return Err(fail(ONLY_LISTS.into()));
+        return Err(ViewError::SortOfNoList(spec.to_owned()));
     };
     let (field, descending) = parse_sort(spec).ok_or_else(|| fail(format!("it must be {SORT_SYNTAX}")))?;
     let names = list_field_names(list);
