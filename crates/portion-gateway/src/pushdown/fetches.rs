@@ -241,7 +241,13 @@ impl Fetches {
                 Err(PageError::Failed(reason)) => reason,
             };
             let Some(delay) = RETRY_DELAYS.get(failures) else {
-                tracing::warn!(tool = call.tool, reason, "fetching further pages failed");
+                // The reason may quote the upstream, whose content does not belong in a log.
+                let bytes = reason.len();
+                tracing::warn!(
+                    tool = call.tool,
+                    reason_bytes = bytes,
+                    "fetching further pages failed; the replies say why"
+                );
                 return fetch.edit(|list| list.stop(format!("a further page failed: {reason}")));
             };
             failures += 1;
