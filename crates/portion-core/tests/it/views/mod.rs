@@ -4,6 +4,7 @@ mod controls;
 mod fields;
 mod paths;
 mod render_options;
+mod repeated;
 mod resolving;
 mod shapes;
 mod upstream;
