@@ -3,6 +3,7 @@
 mod controls;
 mod fields;
 mod paths;
+mod quoted;
 mod render_options;
 mod repeated;
 mod resolving;
