@@ -13,6 +13,7 @@ use super::context::Context;
 use super::description::Description;
 use super::notice::UnshownRange;
 use super::rendering::RenderTarget;
+use super::upstream_paging;
 use crate::cursor::{PartOffset, Position};
 use crate::policy::{EnvelopeMode, RowStyle};
 use crate::snapshot::{IndexedText, Part, Snapshot};
@@ -105,10 +106,12 @@ impl<'a> PartWalk<'a> {
 
     /// Renders what the request selects.
     pub(super) fn render(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
-        match &self.request.view.target {
+        let mut content = match &self.request.view.target {
             Target::Value(node) => self.render_value(node, room),
             Target::Everything => self.render_everything(room),
-        }
+        };
+        upstream_paging::note_upstream_step(self, &mut content);
+        content
     }
 
     /// Returns a part, or a value in it, as it is to be rendered.
