@@ -9,7 +9,8 @@ from pathlib import Path
 
 from .common import REPOSITORY, fill, guarded_call, run
 
-ENTRY_POINT = "server/portion"
+PROGRAM = "portion.exe" if sys.platform == "win32" else "portion"
+ENTRY_POINT = f"server/{PROGRAM}"
 
 
 def missing():
@@ -21,10 +22,12 @@ def path(release):
 
 
 def build(release):
-    manifest = json.loads(fill("manifest.json", version=release.version, platform=release.npm_system))
+    manifest = json.loads(
+        fill("manifest.json", version=release.version, platform=release.npm_system, program=PROGRAM)
+    )
     files = {"manifest.json": json.dumps(manifest, indent=2).encode()}
     files |= {name: (REPOSITORY / name).read_bytes() for name in ("LICENSE-MIT", "LICENSE-APACHE")}
-    files[ENTRY_POINT + (".exe" if sys.platform == "win32" else "")] = release.binary.read_bytes()
+    files[ENTRY_POINT] = release.binary.read_bytes()
     with zipfile.ZipFile(path(release), "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name)

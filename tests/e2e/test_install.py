@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import tomllib
 
 import pytest
@@ -172,6 +173,14 @@ def test_an_error_names_the_file_the_line_and_the_next_step(machine):
     bad.write_text('{\n  "mcpServers": {,\n}')
     told = machine.portion("install", "--yes", code=1)
     assert f"{bad}:2:18: " in told and "--client" in told
+    assert path.read_bytes() == before
+
+
+def test_a_program_that_uninstall_would_not_recognise_is_not_written(machine):
+    path = write_servers(machine)
+    before = path.read_bytes()
+    renamed = shutil.copy(PORTION, machine.folder / "gateway")
+    assert "name the program portion" in machine.run(renamed, "install", "--yes", code=1)
     assert path.read_bytes() == before
 
 

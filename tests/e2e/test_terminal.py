@@ -13,10 +13,11 @@ import termios
 import pytest
 
 from harness.command import FIXTURE, PORTION
+from harness.peer import Peer
 
 ESCAPE = re.compile(r"\x1b\[")
-COMMANDS = ["demo", "wrap", "install", "uninstall", "try", "doctor", "serve", "http", "fetch", "shape", "config", "stats",
-            "top", "dashboard", "calibrate", "completions", "man"]
+COMMANDS = ["demo", "wrap", "install", "uninstall", "try", "check", "doctor", "serve", "http", "login", "logout", "fetch", "shape",
+            "config", "stats", "top", "token", "dashboard", "calibrate", "completions", "man"]
 
 
 def environment(home, **more):
@@ -168,6 +169,15 @@ def test_versions_of_a_configuration_are_listed_and_restored_as_json(home):
     back = [{"key": "hardCap", "old": 8000, "new": 9000}]
     assert restored == {"file": "versions.yaml", "version": 1, "changes": back}
     assert file.read_text() == "hardCap: 9000\n"
+
+
+def test_verbose_gives_reasons(home):
+    explained = piped(home, "shape", "rows.json", "--verbose")
+    assert explained.stderr == piped(home, "shape", "rows.json", "--explain").stderr != ""
+    for options, logged in (([], False), (["--verbose"], True)):
+        with Peer([PORTION, "wrap", *options, *FIXTURE], cwd=home) as peer:
+            peer.call("list_bookings")
+        assert ("list_bookings" in peer.said()) is logged
 
 
 def test_a_closed_pipe_is_no_failure(home):

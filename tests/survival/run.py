@@ -11,7 +11,9 @@ documents a folder beside it; neither is part of this repository.
 """
 
 import collections
+import concurrent.futures
 import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -22,13 +24,16 @@ from harness import PROFILES, TOOL_LIMIT, WINDOW, Harness, config, options, perc
 
 BUDGET = 8192
 
+# Tokens of first replies with those of their documents, tokens of follow-ups, and the failed follow-ups.
+Replies = collections.namedtuple("Replies", "firsts follow_ups failed")
+
 
 class Recorded:
     """The proxy, with every reply counted."""
 
-    def __init__(self, harness, config):
-        self.harness = harness
-        self.shaper = harness.mcp_shaper.McpShaper(config)
+    def __init__(self, config):
+        self.harness = HARNESS
+        self.shaper = HARNESS.mcp_shaper.McpShaper(config)
         self.supports = self.shaper.supports
         self.firsts, self.follow_ups, self.failed = [], [], collections.Counter()
 
@@ -48,10 +53,11 @@ class Recorded:
 
     def close(self):
         self.shaper.close()
+        return Replies(self.firsts, self.follow_ups, self.failed)
 
 
-def look_ups(harness, profile, only, verbose):
-    proxy = Recorded(harness, config(profile))
+def look_ups(profile, only, verbose):
+    harness, proxy = HARNESS, Recorded(config(profile))
     classes = {"education", "hostaway", "logs", "docs", "mcp"}
     rows = []
     for pack, rel, cls in harness.documents(classes, only):
@@ -66,8 +72,7 @@ def look_ups(harness, profile, only, verbose):
                       str(question["answer"])[:60], outcome, file=sys.stderr)
         for cached in (harness.agent.tok, harness.agent.norm, harness.agent.view):
             cached.cache_clear()
-    proxy.close()
-    return rows, proxy
+    return rows, proxy.close()
 
 
 def figures_of(rows):
@@ -82,11 +87,12 @@ def figures_of(rows):
     }
 
 
-def chunks(harness, only, verbose):
+def chunks(verbose):
     """Quality of the boundaries between the chunks of a walk, in tokens that the harness counts."""
+    harness = HARNESS
     proxy = harness.mcp_shaper.McpShaper(config("default", "--tokenizer", "o200k"))
     total, fill = collections.Counter(), []
-    for pack, rel, cls in harness.documents({"logs", "docs"}, only):
+    for pack, rel, cls in harness.documents({"logs", "docs"}):
         doc = harness.docs.Doc(pack, rel, cls)
         read, text = [], proxy.open(doc)[0]
         while text is not None:
@@ -106,9 +112,9 @@ def chunks(harness, only, verbose):
     return {**total, "fill": sum(fill) / max(len(fill), 1)}
 
 
-def ranked(harness):
+def ranked():
     """The share of the relevant among scored chunks that are kept within a budget."""
-    base = Path(harness.docs.BASE) / os.environ.get("PACK", "public")
+    base = Path(HARNESS.docs.BASE) / os.environ.get("PACK", "public")
     relevant = collections.defaultdict(set)
     for line in (base / "rag_qrels.tsv").read_text().split("\n")[1:]:
         if line:
@@ -133,8 +139,8 @@ def table(results, cut, kept):
         lines.append(f"| {name} | {target} | " + " | ".join(value(profile) for profile in PROFILES) + " |")
 
     def replies(profile):
-        proxy = results[profile][1]
-        return [first for first, _ in proxy.firsts] + proxy.follow_ups
+        counted = results[profile][1]
+        return [first for first, _ in counted.firsts] + counted.follow_ups
 
     row("look-ups answered", "≥ 98 %", lambda p: percent(of[p]["answered"]))
     for cls in sorted({row["class"] for row in results["lean"][0]}):
@@ -186,12 +192,18 @@ def lost(results, cut, kept):
 
 def main():
     given = options(__doc__).parse_args()
-    harness = Harness(given.harness)
+    global HARNESS
+    HARNESS = Harness(given.harness)
     profiles = [given.profile] if given.profile else PROFILES
-    results = {}
-    for profile in profiles:
-        results[profile] = look_ups(harness, profile, given.only, given.v)
-        rows, proxy = results[profile]
+    # Processes, because each waits for its own proxy. They inherit the harness.
+    fork = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0)), fork) as pool:
+        looked = {profile: pool.submit(look_ups, profile, given.only, given.v) for profile in profiles}
+        is_whole = not (given.only or given.profile)
+        rest = [pool.submit(chunks, given.v), pool.submit(ranked)] if is_whole else []
+        results = {profile: future.result() for profile, future in looked.items()}
+        cut, kept = [future.result() for future in rest] or (None, None)
+    for profile, (rows, counted) in results.items():
         kinds = collections.defaultdict(list)
         for row in rows:
             kinds[row["kind"]].append(row)
@@ -200,11 +212,10 @@ def main():
                 told = figures_of(of_kind)
                 print(f"{profile} {kind:11} {told['questions']:4} answered {told['answered']:6.1%} first "
                       f"{told['first alone']:6.1%} tokens {told['tokens']:6.0f} calls {told['calls']:.2f}", file=sys.stderr)
-            print(profile, figures_of(rows), "failed", dict(proxy.failed), "first mean",
-                  sum(f for f, _ in proxy.firsts) / len(proxy.firsts), file=sys.stderr)
+            print(profile, figures_of(rows), "failed", dict(counted.failed), "first mean",
+                  sum(f for f, _ in counted.firsts) / len(counted.firsts), file=sys.stderr)
     if given.profile:
         return 0
-    cut, kept = (None, None) if given.only else (chunks(harness, None, given.v), ranked(harness))
     text = table(results, cut, kept)
     print(text)
     if given.readme:

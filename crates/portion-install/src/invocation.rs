@@ -85,7 +85,7 @@ pub fn recognise<S: AsRef<str>>(program: &str, args: &[S]) -> Invocation {
 }
 
 /// Returns true if a program is Portion, by its file name. Both separators of paths count on every system.
-fn is_portion(program: &str) -> bool {
+pub fn is_portion(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
     stem.eq_ignore_ascii_case("portion") && (stem == name || name.to_ascii_lowercase().ends_with(".exe"))

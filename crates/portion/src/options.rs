@@ -20,8 +20,7 @@ pub(crate) trait KeyGroups: Clone + Debug + Send + Sync + 'static {
 }
 
 /// Groups of keys that shape replies.
-const SHAPING_GROUPS: [KeyGroup; 4] =
-    [KeyGroup::Limits, KeyGroup::Payloads, KeyGroup::Replies, KeyGroup::Log];
+const SHAPING_GROUPS: [KeyGroup; 3] = [KeyGroup::Limits, KeyGroup::Payloads, KeyGroup::Replies];
 
 /// Keys of a command that shapes one payload.
 #[derive(Clone, Debug)]
@@ -51,7 +50,7 @@ impl KeyGroups for ServerKeys {
         SHAPING_GROUPS[2],
         KeyGroup::Rollout,
         KeyGroup::Tools,
-        SHAPING_GROUPS[3],
+        KeyGroup::Log,
         KeyGroup::Alerts,
     ];
 }
@@ -65,7 +64,7 @@ impl KeyGroups for ListenerKeys {
         KeyGroup::Rollout,
         KeyGroup::Tools,
         KeyGroup::Listeners,
-        SHAPING_GROUPS[3],
+        KeyGroup::Log,
         KeyGroup::Alerts,
     ];
 }
@@ -78,7 +77,7 @@ impl KeyGroups for ApiKeys {
         SHAPING_GROUPS[2],
         KeyGroup::Rollout,
         KeyGroup::Listeners,
-        SHAPING_GROUPS[3],
+        KeyGroup::Log,
         KeyGroup::Alerts,
     ];
 }
@@ -123,11 +122,11 @@ impl<K: KeyGroups> Args for ConfigOptions<K> {
     fn augment_args(command: Command) -> Command {
         let keyed = Key::all().filter(|key| K::GROUPS.contains(&key.group));
         let keyed = keyed.filter_map(|key| Some(key_arg(key, key.option()?)));
-        let short = SHORTHANDS.iter().map(|short| {
+        let short = shorthands::<K>().map(|(short, group)| {
             Arg::new(short.option)
                 .long(short.option)
                 .help(short.doc)
-                .help_heading(KeyGroup::Limits.heading())
+                .help_heading(group.heading())
                 .action(ArgAction::SetTrue)
         });
         command.arg(config_arg()).args(keyed).args(short)
@@ -141,7 +140,7 @@ impl<K: KeyGroups> Args for ConfigOptions<K> {
 impl<K: KeyGroups> FromArgMatches for ConfigOptions<K> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut given = Vec::new();
-        for Shorthand { option, key, value, .. } in SHORTHANDS {
+        for (Shorthand { option, key, value, .. }, _) in shorthands::<K>() {
             if matches.get_flag(option) {
                 given.push(((*key).to_owned(), (*value).to_owned()));
             }
@@ -159,6 +158,12 @@ impl<K: KeyGroups> FromArgMatches for ConfigOptions<K> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// Returns the shorthands of the keys of a command, with their groups.
+fn shorthands<K: KeyGroups>() -> impl Iterator<Item = (&'static Shorthand, KeyGroup)> {
+    let grouped = SHORTHANDS.iter().filter_map(|short| Some((short, short.group()?)));
+    grouped.filter(|(_, group)| K::GROUPS.contains(group))
 }
 
 fn key_arg(key: &'static Key, option: String) -> Arg {

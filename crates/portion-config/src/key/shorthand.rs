@@ -1,5 +1,7 @@
 //! Options that stand for a value of a key.
 
+use super::{Key, KeyGroup};
+
 /// An option that stands for a value of a key.
 #[derive(Debug)]
 pub struct Shorthand {
@@ -14,9 +16,24 @@ pub struct Shorthand {
 }
 
 /// All shorthands.
-pub const SHORTHANDS: &[Shorthand] = &[Shorthand {
-    option: "lean",
-    key: "profile",
-    value: "lean",
-    doc: "Smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets",
-}];
+pub const SHORTHANDS: &[Shorthand] = &[
+    Shorthand {
+        option: "lean",
+        key: "profile",
+        value: "lean",
+        doc: "Smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets",
+    },
+    Shorthand {
+        option: "verbose",
+        key: "logLevel",
+        value: "info",
+        doc: "Log the decision about each reply and its reasons on stderr: logLevel info",
+    },
+];
+
+impl Shorthand {
+    /// Returns the group of its key.
+    pub fn group(&self) -> Option<KeyGroup> {
+        Key::by_name(self.key).map(|key| key.group)
+    }
+}

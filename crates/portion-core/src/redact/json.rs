@@ -15,6 +15,7 @@ use pairs::PairName;
 
 mod nested;
 mod pairs;
+mod secret_data;
 
 /// Maximum steps of a reported path, the innermost ones.
 const MAX_PATH_STEPS: usize = 12;
@@ -92,6 +93,10 @@ struct OpenObject {
     pair: Option<PairName>,
     /// True if the members after the first value were searched for a name.
     is_pair_searched: bool,
+    /// True if it is a Kubernetes secret, as far as the members before tell.
+    is_secret: bool,
+    /// True if it is the data of such a secret: all its values are hidden.
+    is_secret_data: bool,
 }
 
 /// Result of matching a key against the rules.
@@ -205,9 +210,9 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             if begins {
                 match reader.peek()? {
                     JsonKind::Object => {
+                        let (pair, is_secret_data) = (self.inherited_pair(), self.is_secret_data(&reader));
                         reader.enter_object()?;
-                        let pair = self.inherited_pair();
-                        self.open_objects.push(OpenObject { pair, ..OpenObject::default() });
+                        self.open_objects.push(OpenObject { pair, is_secret_data, ..OpenObject::default() });
                         self.member_state = MemberState::default();
                     }
                     JsonKind::Array => {
@@ -271,9 +276,11 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
         let name = self.decode_key(key);
         let kind = reader.peek()?;
+        self.note_kind(&name, reader);
         let may_be_secret = may_be_secret(kind, reader) || self.hides_containers && kind.is_container();
-        let hidden =
-            self.is_member_hidden(key, &name, may_be_secret) || self.is_value_hidden(key, kind, reader);
+        let hidden = self.is_member_hidden(key, &name, may_be_secret)
+            || self.is_value_hidden(key, kind, reader)
+            || self.open_objects.last().is_some_and(|open| open.is_secret_data);
         let omitted = hidden && !matches!(kind, JsonKind::String | JsonKind::Null);
         if omitted {
             let value = reader.skip()?;

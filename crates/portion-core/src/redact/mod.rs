@@ -10,6 +10,7 @@ mod flag;
 mod fragment;
 mod html_table;
 mod json;
+mod manifest;
 mod markup;
 mod pair;
 mod pattern;

@@ -10,7 +10,7 @@ use memchr::memchr2_iter;
 use super::pair::{is_phrase_name, last_two_names};
 use super::setting_path::path_before;
 use super::text_pair::{TextPair, is_line_lead};
-use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, markup, token};
+use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, manifest, markup, token};
 
 /// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
@@ -101,6 +101,7 @@ pub(super) fn collect_edits<'t>(
     flag::collect_edits(redact, text, &mut edits, &mut names);
     if redact.hides_secrets {
         token::collect_edits(text, &mut edits, &mut names);
+        manifest::collect_edits(text, &mut edits, &mut names);
     }
     (edits, names)
 }

@@ -73,7 +73,7 @@ impl Candidate {
         } else {
             Vec::new()
         };
-        let costs = CostEstimate::new(walk, &forms.text.pieces, forms.envelope, charged_cursors.clone());
+        let costs = CostEstimate::new(walk, &forms.text, forms.envelope, charged_cursors.clone());
         let written = forms.write(walk, &notice, own_notice.as_ref(), &costs, detail);
         let facts = RenderedFacts::new(forms.noticed_content(), forms.envelope.is_some());
         let (kind, next_cursor, start_cursor) = (notice.kind(), notice.next_cursor, notice.start_cursor);

@@ -88,8 +88,8 @@ impl ResolvedRequest {
 
 /// Resolves a request against a snapshot. `base` is the view and position of the request's cursor.
 ///
-/// With a cursor, a new path, section, order, range or `raw` starts at its beginning; `limit` and `fields`
-/// continue at the cursor.
+/// With a cursor, a new path, section, order, range or `raw` starts at its beginning. One that the cursor already has
+/// continues at the cursor, as `limit` and `fields` do.
 ///
 /// # Errors
 /// Returns [`ViewError`] if the request names something that does not exist.
@@ -115,6 +115,11 @@ pub fn resolve(
     };
     let pagination = start_view.pagination.clone();
     let (mut view, mut from) = select(snapshot, start_view, start, request, policy)?;
+    if let Some((base_view, at)) = base.filter(|(base_view, _)| repeats_selection(request, &view, base_view))
+    {
+        view = continued_view(view, base_view);
+        from = at;
+    }
     let (mut count, mut numbered) = (None, None);
     if request.page.is_some() || request.offset.is_some() {
         if request.path.is_none() && request.section.is_none() && view.page_size().is_none() {
@@ -147,6 +152,21 @@ pub fn resolve(
         is_plain_except_budget: base.is_none() && unasked,
         is_continuation: goes_on,
     })
+}
+
+/// Returns true if a request repeats what its cursor selects. Callers often send all arguments again with a cursor.
+fn repeats_selection(request: &Request, view: &View, base: &View) -> bool {
+    request.selects_from_whole()
+        && view.selects_same(base)
+        && (request.section.is_none() || view.field_selection == base.field_selection)
+}
+
+/// Returns the view of a request that repeats what its cursor selects, with the page size of the walk.
+fn continued_view(view: View, base: &View) -> View {
+    let limit = view.limit.or(base.limit);
+    let is_same_walk = limit == base.limit && view.field_selection == base.field_selection;
+    let pagination = if is_same_walk { base.pagination.clone() } else { view.pagination };
+    View { limit, pagination, ..view }
 }
 
 /// Applies what a request selects, other than a page. Returns the view and its start.
@@ -244,6 +264,33 @@ fn focused_value(snapshot: &Snapshot, view: &View) -> Result<Arc<TargetValue>, V
 }
 
 fn section_view(
+    snapshot: &Snapshot,
+    view: &View,
+    name: &str,
+    limit: Option<u32>,
+    policy: &Policy,
+) -> Result<View, ViewError> {
+    // The section of the cursor is looked up in the whole that it is a section of, and so are others that it lacks.
+    if view.is_section && !matches!(&view.target, Target::Value(node) if node.pointer.is_empty()) {
+        let whole = View { target: whole_target(snapshot, view), ..View::default() };
+        let found = section_view(snapshot, &whole, name, limit, policy);
+        if found.as_ref().is_ok_and(|found| found.selects_same(view)) {
+            return found;
+        }
+        return section_in(snapshot, view, name, limit, policy).or_else(|error| found.map_err(|_| error));
+    }
+    section_in(snapshot, view, name, limit, policy)
+}
+
+/// Returns the whole part of a view's value.
+fn whole_target(snapshot: &Snapshot, view: &View) -> Target {
+    let Target::Value(node) = &view.target else { return Target::Everything };
+    let whole = whole_part_value(snapshot, usize::from(node.part));
+    whole.map_or(Target::Everything, |whole| Target::Value(Arc::new(whole)))
+}
+
+/// Returns the view of a section of what a view shows.
+fn section_in(
     snapshot: &Snapshot,
     view: &View,
     name: &str,

@@ -45,7 +45,7 @@ Examples:
 
 A server that asks for a login gets one in the browser; portion login does it beforehand.
 Without a command or a URL, the single server of the configuration is wrapped.
-PORTION_LOG=info logs the decision about each reply on stderr, never its content.
+--verbose logs the decision about each reply on stderr, never its content; PORTION_LOG sets the level for all commands.
 The exit code is that of the command. With --url it is 0 if the client disconnected and 1 if the server did.";
 
 /// Options of `portion wrap`.

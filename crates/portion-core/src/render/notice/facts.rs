@@ -94,7 +94,8 @@ impl Notice<'_> {
         let numbered = self.key_style == MetadataStyle::Snake && self.kind() == PortionKind::Page;
         let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
         let end = offset.saturating_add(served);
-        let next = match (end < total, end % size) {
+        // An empty page ends the walk, also where further items could not be fetched.
+        let next = match (end < total && served > 0, end % size) {
             (true, 0) => Some((end / size + 1).into()),
             (true, _) => None,
             (false, _) => Some(Value::Null),

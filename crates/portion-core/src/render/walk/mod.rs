@@ -12,6 +12,7 @@ use super::budget::RemainingBudget;
 use super::context::Context;
 use super::description::Description;
 use super::rendering::RenderTarget;
+use super::upstream_paging;
 use crate::cursor::{PartOffset, Position};
 use crate::paging::UnshownRange;
 use crate::policy::{EnvelopeMode, RowStyle};
@@ -105,10 +106,12 @@ impl<'a> PartWalk<'a> {
 
     /// Renders what the request selects.
     pub(super) fn render(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
-        match &self.request.view.target {
+        let mut content = match &self.request.view.target {
             Target::Value(node) => self.render_value(node, room),
             Target::Everything => self.render_everything(room),
-        }
+        };
+        upstream_paging::note_upstream_step(self, &mut content);
+        content
     }
 
     /// Returns a part, or a value in it, as it is to be rendered.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use portion_install::invocation::is_portion;
+
 /// Returns the absolute path of this program. If a directory of `PATH` leads to it, that path is used: package managers
 /// keep it over an update, while the file itself moves.
 pub(super) fn own_path() -> Result<String, String> {
@@ -11,9 +13,14 @@ pub(super) fn own_path() -> Result<String, String> {
     }
     let path = on_search_path(&file).unwrap_or(file);
     let name = path.display().to_string();
-    path.into_os_string().into_string().map_err(|_| {
+    let path = path.into_os_string().into_string().map_err(|_| {
         format!("{name} is not Unicode, so that no configuration can contain it: move portion to another directory")
-    })
+    })?;
+    if is_portion(&path) {
+        Ok(path)
+    } else {
+        Err(format!("uninstall would not recognise {name}: name the program portion"))
+    }
 }
 
 fn on_search_path(file: &Path) -> Option<PathBuf> {

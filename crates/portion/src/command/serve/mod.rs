@@ -39,7 +39,7 @@ Examples:
 
 One server is served at /mcp, several at /NAME/mcp. Without servers on the command line, those of the configuration are
 served.
-PORTION_LOG=info logs the decision about each reply on stderr.";
+--verbose logs the decision about each reply on stderr; PORTION_LOG sets the level for all commands.";
 
 /// Options of `portion serve`.
 #[derive(Debug, Args)]

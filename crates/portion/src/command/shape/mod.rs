@@ -54,7 +54,7 @@ pub(crate) struct Options {
     /// File to read; `-` is stdin
     file: PathBuf,
     /// Explain on stderr how the file was detected and shown
-    #[arg(long)]
+    #[arg(long, visible_alias = "verbose")]
     explain: bool,
     /// Print one JSON object: what was detected, the sizes, and the blocks of the reply
     #[arg(long)]

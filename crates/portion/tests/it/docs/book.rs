@@ -40,6 +40,8 @@ fn relative_links_lead_somewhere() -> Outcome {
             let path = if target.is_empty() { file.clone() } else { resolved(&file, target) };
             if !repository(&path).exists() {
                 broken.push(format!("{file}: {link}: there is no file {path}"));
+            } else if file.starts_with("docs/") && !path.starts_with("docs/") {
+                broken.push(format!("{file}: {link}: the book has only the files in docs/"));
             } else if !anchor.is_empty() {
                 if !anchors.contains_key(&path) {
                     anchors.insert(path.clone(), headings(&page(&path)?));
@@ -55,7 +57,7 @@ fn relative_links_lead_somewhere() -> Outcome {
 }
 
 /// The pages in `docs/`, relative to the repository.
-fn pages() -> Result<Vec<String>, Box<dyn std::error::Error>> {
+pub(super) fn pages() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut folders = vec![PathBuf::from("docs")];
     let mut pages = Vec::new();
     while let Some(folder) = folders.pop() {

@@ -10,7 +10,7 @@ const HEAD: &str = "\
 # Metrics
 
 All metrics, as `/metrics` and OTLP export them. A test writes this page from the code. [Telemetry](telemetry.md) says how to
-switch the exporters on; [`deploy/`](../deploy/README.md) has rules and dashboards.
+switch the exporters on; [Deployment](deployment.md) has rules and a dashboard.
 
 Values count from the start of one process. Names follow the [OpenTelemetry conventions for
 MCP](https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/) where they exist. The first 200 endpoints have labels of their own, later
