@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use portion_core::cursor::Scope;
 use portion_core::event::TraceContext;
+use portion_core::paging::UnshownRange;
 use portion_core::payload::Payload;
 use portion_core::policy::{Policy, RenderOptions, Techniques};
 use portion_core::redact::RedactionRules;
@@ -23,6 +24,7 @@ use crate::query_limiter::CancelFlag;
 pub use crate::resolved_cursor::ResolvedCursor;
 pub use crate::reuse_key::ReuseKey;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
+pub use crate::served_pages::ServedPage;
 use crate::session::ClientSession;
 pub use crate::snapshot_query::SnapshotQuery;
 
@@ -80,6 +82,8 @@ pub struct Caller {
     pub cancel_flag: CancelFlag,
     /// The cursor of its request, if it is resolved already.
     pub resolved_cursor: Option<Box<ResolvedCursor>>,
+    /// Items that the page before the requested one did not show, where that page is a result of its own.
+    pub unshown: Option<UnshownRange>,
     /// Call of a tool that pages its results, if the gateway fetches its pages.
     pub paged_call: Option<Arc<PagedCall>>,
     /// Calls tools again for further pages of earlier results.
@@ -167,6 +171,7 @@ impl Caller {
             trace: None,
             cancel_flag: CancelFlag::default(),
             resolved_cursor: None,
+            unshown: None,
             paged_call: None,
             page_source: None,
         }

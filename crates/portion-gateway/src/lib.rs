@@ -24,6 +24,7 @@ mod renderer;
 mod resolved_cursor;
 mod reuse_key;
 pub mod rules;
+mod served_pages;
 pub mod session;
 mod snapshot_query;
 mod span_ids;

@@ -6,7 +6,7 @@ use super::rendering::{RenderTarget, Rendering};
 use super::upstream_call::{UpstreamPaging, named_call};
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
-use crate::paging::ArgumentValue;
+use crate::paging::{ArgumentValue, requested_count};
 use crate::snapshot::List;
 use crate::view::Target;
 
@@ -32,7 +32,18 @@ pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &m
         (None, None) => paging.call_after_full_page(),
     };
     if let Some(next) = next {
+        note_short_page(spot, list, drawn);
         drawn.set_meta("upstreamNext", next);
+    }
+}
+
+/// Adds that a page by number, which is not the last one, is shorter than asked for.
+fn note_short_page(spot: &RenderTarget<'_>, list: &List, drawn: &mut Rendering) {
+    let asked = requested_count(spot.paging_arguments).filter(|asked| *asked > list.len() as u64);
+    if let (Some(asked), Some(sent)) = (asked, drawn.meta.get("sent").and_then(Value::as_str)) {
+        let received = list.len();
+        let short = format!("{sent}; {received} of {asked} items came, so page skips items: use the offset");
+        drawn.set_meta("sent", short);
     }
 }
 

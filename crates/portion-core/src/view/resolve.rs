@@ -10,6 +10,7 @@ use super::section::{self, SectionScope, SectionTarget};
 use super::target::{self, path_error, target_at_path, whole_part_value};
 use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order};
 use crate::cursor::{PartOffset, Position};
+use crate::paging::UnshownRange;
 use crate::path::resolve_path;
 use crate::policy::Policy;
 use crate::snapshot::{IndexedText, LineIndex, Snapshot, Structure};
@@ -33,6 +34,8 @@ pub struct ResolvedRequest {
     pub(crate) item_count: Option<u32>,
     /// Set if a page was requested by number.
     pub(crate) numbered_page: Option<NumberedPage>,
+    /// Items that the page before this one did not show, where that page is a result of its own.
+    pub(crate) unshown: Option<UnshownRange>,
     /// True if the reply may cost more than the first one of its walk, and so may show more.
     pub(crate) has_larger_budget: bool,
     /// True if only the payload is requested.
@@ -68,11 +71,18 @@ impl ResolvedRequest {
             has_explicit_size: false,
             item_count: None,
             numbered_page: None,
+            unshown: None,
             has_larger_budget: false,
             is_plain: true,
             is_plain_except_budget: true,
             is_continuation: false,
         }
+    }
+
+    /// Sets the items that the page before this one did not show, where that page is a result of its own.
+    #[must_use]
+    pub fn with_unshown(self, unshown: Option<UnshownRange>) -> Self {
+        Self { unshown, ..self }
     }
 }
 
@@ -136,6 +146,7 @@ pub fn resolve(
         has_explicit_size: sized,
         item_count: count,
         numbered_page: numbered,
+        unshown: None,
         has_larger_budget: roomy,
         is_plain: false,
         is_plain_except_budget: base.is_none() && unasked,
@@ -188,6 +199,7 @@ fn select(
     }
     if let Some(spec) = &request.sort {
         let node = focused_value(snapshot, &view)?;
+        order::check_complete(snapshot, &node.subject, spec)?;
         view.order = Some(order::sort_order(node.part, &node.subject, spec)?);
         view.target = Target::Value(node);
         from = start_position(&view);

@@ -67,6 +67,7 @@ use crate::pushdown::{Fetches, Need};
 use crate::renderer::{Renderer, ReplyForm, payload_bytes};
 use crate::resolved_cursor::{ResolvedCursor, UnresolvedCursor};
 use crate::rules::EndpointRules;
+use crate::served_pages::{ServedPage, ServedPages};
 use crate::span_ids::SpanIds;
 use crate::store::{BackendStatus, CachedStore, Extent, StoreStats};
 
@@ -76,6 +77,7 @@ pub struct Gateway {
     renderer: Arc<Renderer>,
     store: CachedStore,
     issued_cursors: IssuedCursors,
+    served_pages: ServedPages,
     fetches: Arc<Fetches>,
     pass_through: PassThroughRelay,
     accounting: Arc<Accounting>,
@@ -131,6 +133,7 @@ impl Gateway {
             fetches: Arc::new(Fetches::new(store.clone(), Arc::clone(&clock))),
             store,
             issued_cursors: IssuedCursors::default(),
+            served_pages: ServedPages::default(),
             pass_through: relaying,
             accounting: accounts,
             span_ids: SpanIds::new(),
@@ -203,6 +206,11 @@ impl Gateway {
     /// Returns an id for one of the gateway's own spans.
     pub fn next_span_id(&self) -> u64 {
         self.span_ids.next_id()
+    }
+
+    /// Returns what the reply to an earlier call of a tool that pages its own results has shown, if that is known.
+    pub fn served_page(&self, caller: &Caller, key: &ReuseKey) -> Option<ServedPage> {
+        self.served_pages.get(caller.scope, *key)
     }
 
     /// Answers a call.

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::more_fields::fields_by_type;
-use super::{Audience, Detail, Notice, UnshownRange};
+use super::{Audience, Detail, Notice};
+use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;
 use crate::render::portion::PortionKind;
 use crate::render::rendering::{StrippedFields, name_list};

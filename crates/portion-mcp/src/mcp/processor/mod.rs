@@ -261,6 +261,7 @@ impl McpProcessor {
             trace,
             cancel_flag: CancelFlag::default(),
             resolved_cursor: None,
+            unshown: None,
             paged_call: None,
             page_source: Some(self.page_source(String::new())),
         }
