@@ -16,7 +16,7 @@ pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &m
     if !is_noted(spot, drawn) {
         return;
     }
-    let paging = UpstreamPaging::new(spot.paging_arguments, list.len() as u64);
+    let paging = UpstreamPaging::new(spot.paging_arguments, list.len() as u64, spot.read_call);
     let page = list.upstream_page(&spot.subject.text, paging.selects_pages());
     let reported_total = spot.transport_page.and_then(|page| page.total);
     let reported_total = reported_total.filter(|total| *total > list.len() as u64);

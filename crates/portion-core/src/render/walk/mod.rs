@@ -141,6 +141,7 @@ impl<'a> PartWalk<'a> {
             is_answer: self.snapshot.answer().is_some(),
             order: self.request.view.order.as_ref().filter(|order| usize::from(order.part) == part),
             paging_arguments: self.snapshot.paging(),
+            read_call: self.cx.read_call,
             transport_page: self.snapshot.transport_page(),
             upstream_list: self.snapshot.upstream_list().filter(|_| !singled_out),
             has_explicit_size: self.request.has_explicit_size,
