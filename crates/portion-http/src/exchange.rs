@@ -86,7 +86,7 @@ impl<'a> Exchange<'a> {
         session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
         let mut caller = Caller::new(scope, session, rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
-        let found = find_paging(shared, &method, &caller, &route);
+        let found = Paging::of_endpoint(shared, &method, &caller, &route);
         let sent_query = head.uri.query().unwrap_or_default();
         // A client that selects a page in another way walks the list itself, with the API's own parameters.
         let (bypassed, paging): (Option<Paging>, Option<Paging>) = match found {

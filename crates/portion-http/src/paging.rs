@@ -59,17 +59,38 @@ pub(crate) struct Paging {
 
 /// Requests further pages with the header fields of a client's request.
 pub(crate) struct HttpPages {
-    pub(crate) send: SendPageRequest,
-    pub(crate) headers: HeaderMap,
+    send: SendPageRequest,
+    headers: HeaderMap,
     /// The client's connection, for header fields about it.
-    pub(crate) extensions: Extensions,
-    pub(crate) max_bytes: usize,
-    pub(crate) timeout: Duration,
+    extensions: Extensions,
+    max_bytes: usize,
+    timeout: Duration,
 }
 
 impl Paging {
+    /// Returns the paging of an endpoint whose lists the gateway fetches page by page.
+    pub(crate) fn of_endpoint(
+        shared: &Shared,
+        method: &Method,
+        caller: &Caller,
+        route: &ResolvedRoute<'_>,
+    ) -> Option<Self> {
+        shared.options.send_page_request.as_ref()?;
+        let pushdown = caller.rule.config().pushdown.as_ref()?;
+        if caller.shaping_mode.pass_through.is_some() {
+            return None;
+        }
+        let found = if *method == Method::GET { Self::resolve(pushdown, route) } else { None };
+        if found.is_none() && *method != Method::HEAD && caller.rule.is_first_pushdown_warning() {
+            let reason =
+                if *method == Method::GET { "it has no such parameter" } else { "only GET is repeated" };
+            tracing::warn!(endpoint = route.endpoint_name, reason, "pushdown has no effect on this endpoint");
+        }
+        found
+    }
+
     /// Resolves the names of the parameters. Returns `None` if the API has no parameter that selects a page.
-    pub(crate) fn resolve(pushdown: &Arc<Pushdown>, route: &ResolvedRoute<'_>) -> Option<Self> {
+    fn resolve(pushdown: &Arc<Pushdown>, route: &ResolvedRoute<'_>) -> Option<Self> {
         let mut names = PagingNames::resolve(pushdown, |name| route.owns_parameter(name));
         let is_link = matches!(pushdown.style, PagingStyle::Link(_));
         if !route.knows_parameters() {
@@ -198,16 +219,6 @@ fn name_of(parameter: &str) -> String {
 }
 
 impl HttpPages {
-    /// Takes over the header fields of a request, without those that refer to its body or to a version of its response.
-    pub(crate) fn headers_of(headers: &HeaderMap) -> HeaderMap {
-        let mut headers = headers.clone();
-        for name in CONDITIONAL_FIELDS.into_iter().chain([CONTENT_LENGTH]) {
-            headers.remove(name);
-        }
-        restrict_accept_encoding(&mut headers);
-        headers
-    }
-
     /// Requests a page and returns the response of the API.
     pub(crate) async fn send(&self, arguments: &str) -> Result<Response<Body>, PageError> {
         let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());

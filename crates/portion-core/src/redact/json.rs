@@ -10,7 +10,7 @@ use portion_json::span::Span;
 use super::edit::REDACTED_STRING;
 use super::pair::PairRole;
 use super::table::TableColumns;
-use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text, token};
+use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text_value, token};
 use pairs::PairName;
 
 mod nested;
@@ -191,7 +191,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             for mut edit in walk.edits {
                 if edit.end > completed.len {
                     let open = completed.open_containers(edit.end);
-                    edit.end = text::closing_end(text, completed.len, open);
+                    edit.end = text_value::closing_end(text, completed.len, open);
                     end = end.max(edit.end);
                 }
                 if edit.start < completed.len {

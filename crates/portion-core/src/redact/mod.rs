@@ -20,7 +20,9 @@ mod setting_path;
 mod sql;
 mod table;
 mod text;
+mod text_name;
 mod text_pair;
+mod text_value;
 mod token;
 
 use crate::payload::Redact;
