@@ -25,8 +25,7 @@ use crate::controls::SplitQuery;
 use crate::media_type::is_json;
 use crate::options::{CallerIdentity, Shared};
 use crate::paging::{
-    CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, find_paging, http_pages,
-    paging_arguments, target_of,
+    CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, paging_arguments, target_of,
 };
 use crate::payload::payload_of;
 use crate::response::{DIGEST_HEADERS, RequestTarget, fault_response, portion_response, timeout_fault};
@@ -129,7 +128,7 @@ impl<'a> Exchange<'a> {
         let variant = variant_of(&head.headers);
         let reuse_key = (is_safe && is_authenticated && !forbids_keeping(&head.headers))
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
-        let pages = paging.as_ref().and_then(|_| http_pages(shared, head, &caller));
+        let pages = paging.as_ref().and_then(|_| HttpPages::for_request(shared, head, &caller));
         caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);
         Self {
             shared,

@@ -137,37 +137,6 @@ impl Paging {
     }
 }
 
-/// Returns the paging of an endpoint whose lists the gateway fetches page by page.
-pub(crate) fn find_paging(
-    shared: &Shared,
-    method: &Method,
-    caller: &Caller,
-    route: &ResolvedRoute<'_>,
-) -> Option<Paging> {
-    shared.options.send_page_request.as_ref()?;
-    let pushdown = caller.rule.config().pushdown.as_ref()?;
-    if caller.shaping_mode.pass_through.is_some() {
-        return None;
-    }
-    let found = if *method == Method::GET { Paging::resolve(pushdown, route) } else { None };
-    if found.is_none() && *method != Method::HEAD && caller.rule.is_first_pushdown_warning() {
-        let reason = if *method == Method::GET { "it has no such parameter" } else { "only GET is repeated" };
-        tracing::warn!(endpoint = route.endpoint_name, reason, "pushdown has no effect on this endpoint");
-    }
-    found
-}
-
-/// Returns what requests further pages, with the header fields of a request.
-pub(crate) fn http_pages(shared: &Shared, head: &Parts, caller: &Caller) -> Option<Arc<HttpPages>> {
-    Some(Arc::new(HttpPages {
-        send: Arc::clone(shared.options.send_page_request.as_ref()?),
-        headers: HttpPages::headers_of(&head.headers),
-        extensions: head.extensions.clone(),
-        max_bytes: shared.options.max_response_bytes,
-        timeout: caller.rule.config().request_timeout.unwrap_or(PAGE_TIMEOUT),
-    }))
-}
-
 /// Returns the parameters by which an API pages its results, with their values in a query.
 pub(crate) fn paging_arguments(route: &ResolvedRoute<'_>, query: &str) -> Arc<[PagingArgument]> {
     let value_of = |name: &str| {
@@ -219,6 +188,23 @@ fn name_of(parameter: &str) -> String {
 }
 
 impl HttpPages {
+    /// Takes over the header fields of a request, without those that refer to its body or to a version of its response.
+    pub(crate) fn for_request(shared: &Shared, head: &Parts, caller: &Caller) -> Option<Arc<Self>> {
+        let send = Arc::clone(shared.options.send_page_request.as_ref()?);
+        let mut headers = head.headers.clone();
+        for name in CONDITIONAL_FIELDS.into_iter().chain([CONTENT_LENGTH]) {
+            headers.remove(name);
+        }
+        restrict_accept_encoding(&mut headers);
+        Some(Arc::new(Self {
+            send,
+            headers,
+            extensions: head.extensions.clone(),
+            max_bytes: shared.options.max_response_bytes,
+            timeout: caller.rule.config().request_timeout.unwrap_or(PAGE_TIMEOUT),
+        }))
+    }
+
     /// Requests a page and returns the response of the API.
     pub(crate) async fn send(&self, arguments: &str) -> Result<Response<Body>, PageError> {
         let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());

@@ -77,6 +77,23 @@ pub struct MapKey {
     pub position: TextPosition,
 }
 
+/// Returns the text of a document without a byte order mark.
+///
+/// # Errors
+/// Returns an error if the text is too large.
+fn checked_text(text: &str) -> Result<&str, DocumentError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.len() > MAX_DOCUMENT_BYTES {
+        let fix = format!("at most {MAX_DOCUMENT_BYTES} bytes are allowed");
+        return Err(DocumentError::new(TextPosition::START, "this is too large", fix));
+    }
+    Ok(text)
+}
+
+impl TextPosition {
+    const START: Self = Self { line: 1, column: 1 };
+}
+
 impl Node {
     /// Creates a scalar without a position.
     pub(crate) fn plain_scalar(text: &str) -> Self {

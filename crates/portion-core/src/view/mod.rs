@@ -100,6 +100,17 @@ pub(crate) struct TargetValue {
 }
 
 impl TargetValue {
+    /// Creates a value that is no selection of fields and no base64.
+    pub(crate) fn new(
+        part: u16,
+        pointer: String,
+        subject: IndexedText,
+        source: Slice,
+        extra_bytes: usize,
+    ) -> Self {
+        Self { part, pointer, subject, source, base64: None, field_subset: None, extra_bytes }
+    }
+
     /// Returns true for the same value of the same part, with the same selection of fields.
     fn is_same(&self, other: &Self) -> bool {
         let fields = |value: &Self| value.field_subset.as_ref().map(|(fields, _)| fields.clone());

@@ -349,17 +349,8 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
         // Line numbers of JSON count the lines of its text as the upstream wrote it.
         let subject = IndexedText::from_text(node.source.clone());
         let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
-        let (part, pointer) = (node.part, node.pointer.clone());
-        let source = node.source.clone();
-        node = Arc::new(TargetValue {
-            part,
-            pointer,
-            subject,
-            source,
-            base64: None,
-            field_subset: None,
-            extra_bytes: own_bytes,
-        });
+        let (pointer, source) = (node.pointer.clone(), node.source.clone());
+        node = Arc::new(TargetValue::new(node.part, pointer, subject, source, own_bytes));
     }
     let Structure::Text(text) = &node.subject.structure else {
         return Err(ViewError::Range("only text has line ranges".into()));

@@ -100,6 +100,18 @@ struct RequestContext {
 }
 
 impl RequestContext {
+    /// Creates the context of a request that never reaches the upstream.
+    fn for_follow_up(caller: Caller, endpoint: Option<Endpoint>, started_at: Instant) -> Self {
+        Self {
+            caller,
+            endpoint: endpoint.map(Arc::new),
+            is_follow_up: true,
+            is_upstream_error: false,
+            origin_snapshot: None,
+            started_at,
+        }
+    }
+
     /// Adds what is known about the target of an unresolved cursor.
     fn with_unresolved_cursor(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
         Self { endpoint: endpoint.or(self.endpoint), origin_snapshot: origin, ..self }
@@ -216,19 +228,11 @@ impl Gateway {
     /// Answers a call.
     pub async fn answer(&self, call: Call) -> Reply {
         let Call { caller, endpoint, intent } = call;
-        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
-        let follow_up = !matches!(intent, Intent::Fresh { .. });
-        let failed = matches!(&intent, Intent::Fresh { payload, .. } if payload.is_error);
-        let context = RequestContext {
-            caller,
-            endpoint,
-            is_follow_up: follow_up,
-            is_upstream_error: failed,
-            origin_snapshot: None,
-            started_at: begun,
-        };
+        let context = RequestContext::for_follow_up(caller, endpoint, self.now());
         match intent {
             Intent::Fresh { payload, request, reuse } => {
+                let is_upstream_error = payload.is_error;
+                let context = RequestContext { is_follow_up: false, is_upstream_error, ..context };
                 let relayed = context.caller.shaping_mode.pass_through.filter(|relayed| {
                     request.is_plain()
                         && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
@@ -276,15 +280,9 @@ impl Gateway {
         }
         let need = Need::of_follow_up(request, Position::default(), &held, &caller);
         let held = self.with_needed_items(&caller, held, need).await;
-        let origin = held.origin_snapshot;
-        let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
         let context = RequestContext {
-            caller,
-            endpoint,
-            is_follow_up: true,
-            is_upstream_error: false,
-            origin_snapshot: origin,
-            started_at: begun,
+            origin_snapshot: Some(held.origin_snapshot),
+            ..RequestContext::for_follow_up(caller, Some(endpoint.clone()), begun)
         };
         // Page sizes follow the first reply to the earlier call.
         let from = Position::default();
@@ -327,14 +325,13 @@ impl Gateway {
     }
 
     fn request_info<'a>(&self, endpoint: &'a Endpoint, caller: &'a Caller) -> RequestInfo<'a> {
-        let (endpoint, begun) = (Some(endpoint), self.now());
         RequestInfo {
             caller,
-            endpoint,
+            endpoint: Some(endpoint),
             is_follow_up: false,
             is_upstream_error: false,
             origin_snapshot: None,
-            started_at: begun,
+            started_at: self.now(),
         }
     }
 
@@ -347,15 +344,7 @@ impl Gateway {
         endpoint: Option<Endpoint>,
         cursor: Option<String>,
     ) -> Reply {
-        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
-        let mut context = RequestContext {
-            caller,
-            endpoint,
-            is_follow_up: true,
-            is_upstream_error: false,
-            origin_snapshot: None,
-            started_at: begun,
-        };
+        let mut context = RequestContext::for_follow_up(caller, endpoint, self.now());
         let request = Request { cursor, ..Request::default() };
         let context = match self.resolve_cursor(&mut context, None, &request, Extent::Page).await {
             Ok((held, _)) => context.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),

@@ -276,12 +276,11 @@ impl McpProcessor {
             (caller.paged_call, reuse_key) = (None, None);
             response = call_tool(&*self.upstream_caller(), &own_params, timeout).await;
         }
-        let (caller, endpoint, request) = (Box::new(caller), Box::new(endpoint), Box::new(request));
         let kind = PendingKind::Content {
             shape: ResultShape::Tool,
-            caller,
-            endpoint,
-            request,
+            caller: Box::new(caller),
+            endpoint: Box::new(endpoint),
+            request: Box::new(request),
             reuse_key,
             paging: Arc::default(),
             is_nested: false,

@@ -272,17 +272,8 @@ impl McpProcessor {
         shape: ResultShape,
         endpoint: Endpoint,
     ) -> PendingRequest {
-        let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
-        let (endpoint, request) = (Box::new(endpoint), Box::default());
-        let kind = PendingKind::Content {
-            shape,
-            caller,
-            endpoint,
-            request,
-            reuse_key: None,
-            paging: Arc::default(),
-            is_nested: false,
-        };
+        let caller = self.caller(self.session_identity(), Some(&endpoint));
+        let kind = PendingKind::content(shape, caller, endpoint, false);
         PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer: None }
     }
 

@@ -1,7 +1,5 @@
 //! Handles notifications and requests of the server.
 
-use std::sync::Arc;
-
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
@@ -125,17 +123,8 @@ impl McpProcessor {
     /// Builds the pending request for a task that a notification reports.
     fn task_request(&self, method: &str) -> PendingRequest {
         let endpoint = notification_endpoint(method);
-        let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
-        let (endpoint, request) = (Box::new(endpoint), Box::default());
-        let kind = PendingKind::Content {
-            shape: ResultShape::Tool,
-            caller,
-            endpoint,
-            request,
-            reuse_key: None,
-            paging: Arc::default(),
-            is_nested: true,
-        };
+        let caller = self.caller(self.session_identity(), Some(&endpoint));
+        let kind = PendingKind::content(ResultShape::Tool, caller, endpoint, true);
         PendingRequest { id: "null".to_owned(), is_stateless: false, kind, timer: None }
     }
 
