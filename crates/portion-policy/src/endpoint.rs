@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub use portion_core::event::EndpointKind;
+
 /// Largest endpoint name in logs and records, in bytes.
 const MAX_LOG_NAME_BYTES: usize = 256;
 
@@ -16,28 +18,6 @@ pub struct Endpoint {
     pub read_only: bool,
     /// Marked as changing nothing more when an equal call is repeated.
     pub idempotent: bool,
-}
-
-/// Kind of an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EndpointKind {
-    /// Called; may have side effects.
-    Tool,
-    /// Read.
-    Resource,
-    /// Fetched as a prompt.
-    Prompt,
-}
-
-impl EndpointKind {
-    /// Returns the name of the kind in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Resource => "resource",
-            Self::Prompt => "prompt",
-        }
-    }
 }
 
 impl Endpoint {

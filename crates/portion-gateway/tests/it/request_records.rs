@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::event::{Outcome, RequestServed};
+use portion_core::event::{EndpointKind, Outcome, RequestServed, ServedError};
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Fault, Intent, SnapshotQuery};
 use portion_gateway::store::{MemoryStore, StoreLimits};
@@ -32,8 +32,14 @@ async fn stored_list(trial: &Trial) -> (String, u64) {
 
 /// Checks the record of a failed follow-up: endpoint, origin and error.
 fn check(served: &RequestServed, endpoint: &str, origin: Option<u64>, error: &str) {
-    let record = (&*served.endpoint, served.kind, served.origin, served.error, served.follow_up);
-    assert_eq!(record, (endpoint, "tool", origin, Some(error), true));
+    let record = (
+        &*served.endpoint,
+        served.kind,
+        served.origin,
+        served.error.map(ServedError::name),
+        served.follow_up,
+    );
+    assert_eq!(record, (endpoint, EndpointKind::Tool, origin, Some(error), true));
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use portion_core::event::{ExperimentArm, Observer, Outcome, RequestServed};
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{EndpointKind, ExperimentArm, Observer, Outcome, RequestServed, ServedError};
 use portion_core::policy::{ClientLimits, LimitOverrides, RenderOptions, Techniques};
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
@@ -316,7 +317,7 @@ async fn each_request_is_recorded_once() {
     let page = portion(fixture.fresh(list_bookings(), bookings(500)).await);
     let record = fixture.record(1).await;
     assert_eq!((record.outcome, record.items, record.follow_up), (Outcome::Paginated, Some(20), false));
-    assert_eq!((&*record.endpoint, record.kind), ("list_bookings", "tool"));
+    assert_eq!((&*record.endpoint, record.kind), ("list_bookings", EndpointKind::Tool));
     assert_eq!(record.estimated_tokens, Some(page.tokens() as u64));
     assert!(
         record.original_tokens > record.estimated_tokens && record.original_bytes > record.response_bytes
@@ -327,7 +328,10 @@ async fn each_request_is_recorded_once() {
     assert!(next.request != record.request && next.session == record.session);
     fixture.follow(Some("forged".into())).await;
     let refused = fixture.record(3).await;
-    assert_eq!((refused.outcome, refused.error), (Outcome::Refused, Some("cursor_invalid")));
+    assert_eq!(
+        (refused.outcome, refused.error),
+        (Outcome::Refused, Some(ServedError::Own(ErrorCode::CursorInvalid)))
+    );
     fixture.fresh(list_bookings(), bookings(3)).await;
     assert_eq!(fixture.record(4).await.outcome, Outcome::Untouched);
 }

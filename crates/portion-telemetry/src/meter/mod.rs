@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portion_core::event::{Event, Observer, RequestServed};
+use portion_core::event::{EndpointKind, Event, Observer, RequestServed};
 use portion_tokens::accuracy::{self, Accuracy};
 
 use crate::names;
@@ -34,7 +34,7 @@ pub struct Meter {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Labels {
     upstream: Option<Arc<str>>,
-    kind: &'static str,
+    kind: EndpointKind,
     endpoint: Arc<str>,
 }
 
@@ -129,7 +129,7 @@ impl Counters {
             endpoint: Arc::clone(endpoint),
         };
         match (served.kind, &*served.endpoint) {
-            ("resource", _) => labelled(&self.any),
+            (EndpointKind::Resource, _) => labelled(&self.any),
             (_, "") => labelled(&self.none),
             _ => {
                 let own = labelled(&served.endpoint);
