@@ -21,7 +21,6 @@ pub mod principal;
 mod pushdown;
 pub mod query_limiter;
 mod renderer;
-mod resolved_cursor;
 mod reuse_key;
 pub mod rules;
 mod served_pages;

@@ -12,7 +12,7 @@ use http::{Method, Response, Uri};
 use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, ReadCall, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Fault, ReadCall, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall, with_argument};
 use portion_gateway::session::ClientSession;
 use portion_json::scan::quote;
@@ -157,15 +157,10 @@ impl<'a> Exchange<'a> {
     pub(crate) async fn answer_without_service(&mut self) -> Result<Request, Box<Response<Body>>> {
         let gateway = &self.shared.gateway;
         if let Some(cursor) = self.query.cursor() {
-            let caller = gateway.caller_for_cursor(self.caller.clone(), cursor).await;
-            let reply = match self.query.parse(&caller.effective_policy.policy) {
-                Ok(request) => {
-                    let intent = Intent::FollowUp { request };
-                    gateway.answer(Call { caller, endpoint: None, intent }).await
-                }
-                Err(error) => {
-                    gateway.fault_reply_for_cursor(error.into(), caller, None, Some(cursor.to_owned())).await
-                }
+            let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;
+            let reply = match self.query.parse(&opened.caller().effective_policy.policy) {
+                Ok(request) => opened.answer(request).await,
+                Err(error) => opened.refuse(error.into()),
             };
             return Err(Box::new(self.local_response(reply)));
         }
@@ -263,9 +258,8 @@ impl<'a> Exchange<'a> {
             Err(response) => return *response,
         };
         let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
-        let intent = Intent::Fresh { payload, request, reuse };
         let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
-        match self.shared.gateway.answer(Call { caller, endpoint, intent }).await {
+        match self.shared.gateway.answer(Call { caller, endpoint, payload, request, reuse }).await {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
                 if self.paging.is_some() {

@@ -198,7 +198,7 @@ impl McpProcessor {
             MethodHandling::ReadResource => {
                 let uri = envelope.string_param(text, "uri").unwrap_or_default();
                 if let Some(own) = uri.strip_prefix(READ_URI_PREFIX) {
-                    let reply = self.read_own_resource(who, own).await;
+                    let reply = Box::pin(self.read_own_resource(who, own)).await;
                     return MessageOutcome::Respond(responses::resource_response(id, &reply, modern));
                 }
                 self.pending_content(

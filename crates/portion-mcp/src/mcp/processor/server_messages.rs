@@ -2,7 +2,7 @@
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, unescape_into};
 use portion_json::span::Span;
@@ -112,8 +112,9 @@ impl McpProcessor {
         payload.blocks.push(Block::new(DATA_ADDRESS, content));
         let endpoint = notification_endpoint("notifications/message");
         let caller = self.caller(self.session_identity(), Some(&endpoint));
-        let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
-        match self.gateway.answer(Call { caller, endpoint: Some(endpoint), intent }).await {
+        let call =
+            Call { caller, endpoint: Some(endpoint), payload, request: Request::default(), reuse: None };
+        match self.gateway.answer(call).await {
             Reply::Untouched => {}
             Reply::Portion(portion) => edit.splice.replace(data, result::part_json(&portion, DATA_ADDRESS)),
             Reply::Fault(reason) => edit.splice.replace(data, reason.to_json()),

@@ -96,7 +96,8 @@ impl McpProcessor {
         let caller = caller.with_arguments(&canonical);
         let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &canonical));
         if request.cursor.is_some() {
-            let reply = self.answer_follow_up(caller, Some(endpoint), ResultShape::Tool, request).await;
+            let opened = self.gateway.open_cursor(caller, Some(endpoint), request.cursor.clone()).await;
+            let reply = self.answer_at_cursor(opened, request, None).await;
             return Err(call.answer(&reply, true));
         }
         if !request.is_plain()
@@ -155,7 +156,7 @@ impl McpProcessor {
     }
 
     /// Returns the reply to a call with invalid controls. `cursor`: the gateway's cursor among them.
-    async fn refuse_controls(
+    pub(super) async fn refuse_controls(
         &self,
         error: ViewError,
         cursor: Option<String>,
@@ -163,7 +164,7 @@ impl McpProcessor {
         endpoint: Endpoint,
     ) -> Reply {
         if cursor.is_some() {
-            return self.gateway.fault_reply_for_cursor(error.into(), caller, Some(endpoint), cursor).await;
+            return self.gateway.open_cursor(caller, Some(endpoint), cursor).await.refuse(error.into());
         }
         Reply::Fault(self.gateway.report_fault(error.into(), &caller, &Request::default(), &endpoint))
     }
