@@ -3,6 +3,28 @@
 //!
 //! Events carry no content: only sizes, names of endpoints and fields, and codes. Times are passed in,
 //! never read from a clock.
+//!
+//! ```
+//! use std::sync::{Arc, Mutex};
+//!
+//! use portion_core::event::{Event, Observer, Outcome, RequestServed};
+//!
+//! #[derive(Default)]
+//! struct Outcomes(Mutex<Vec<Outcome>>);
+//!
+//! impl Observer for Outcomes {
+//!     fn observe(&self, event: Event) {
+//!         if let Event::RequestServed(served) = event {
+//!             self.0.lock().unwrap().push(served.outcome);
+//!         }
+//!     }
+//! }
+//!
+//! let outcomes = Outcomes::default();
+//! let served = RequestServed { outcome: Outcome::Paginated, ..RequestServed::default() };
+//! outcomes.observe(Event::RequestServed(Arc::new(served)));
+//! assert_eq!(*outcomes.0.lock().unwrap(), [Outcome::Paginated]);
+//! ```
 
 mod facts;
 

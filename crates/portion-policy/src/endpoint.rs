@@ -1,4 +1,11 @@
 //! Tools, resources and prompts.
+//!
+//! ```
+//! use portion_policy::endpoint::{Endpoint, EndpointKind};
+//!
+//! let order = Endpoint { name: "order".into(), kind: EndpointKind::Tool, read_only: false, idempotent: false };
+//! assert!(!order.is_repeatable());
+//! ```
 
 use std::borrow::Cow;
 

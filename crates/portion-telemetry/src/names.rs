@@ -5,6 +5,12 @@
 //! [`Metric::prometheus`] translates them as
 //! [specified](https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/), so the same rules
 //! and dashboards work for scraped and collected metrics.
+//!
+//! ```
+//! use portion_telemetry::names;
+//!
+//! assert_eq!(names::REQUESTS.prometheus(), "portion_requests_total");
+//! ```
 
 use portion_core::event::{EndpointKind, ServedError};
 

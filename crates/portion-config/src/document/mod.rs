@@ -1,4 +1,13 @@
 //! Parses a file into a tree with the position of every value. YAML and JSON give the same tree.
+//!
+//! ```
+//! use portion_config::document::{NodeValue, yaml};
+//!
+//! let document = yaml::parse("hardCap: 9000\nredact: [pin]\n").unwrap();
+//! let NodeValue::Map(entries) = &document.root.value else { panic!("a mapping") };
+//! let (key, value) = &entries[1];
+//! assert_eq!((key.text.as_str(), key.position.line, value.position.column), ("redact", 2, 9));
+//! ```
 
 mod builder;
 pub mod json;

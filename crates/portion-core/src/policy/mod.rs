@@ -1,4 +1,12 @@
 //! The limits of an endpoint, validated once.
+//!
+//! ```
+//! use portion_core::policy::{Policy, PolicyError};
+//!
+//! let policy = Policy { default_page_size: 500, ..Policy::default() };
+//! let contradiction = policy.validate().unwrap_err();
+//! assert!(matches!(contradiction, PolicyError::Contradictory { upper: "maxPageSize", .. }));
+//! ```
 
 mod limit_overrides;
 mod modes;

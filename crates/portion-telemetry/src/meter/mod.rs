@@ -2,6 +2,18 @@
 //!
 //! The number of labels is bounded. The first [`MAX_NAMED`] endpoints have labels of their own, later ones share
 //! `other`. Resources share `*`, because the number of URIs is unbounded.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use portion_core::event::{Event, Observer as _, Outcome, RequestServed};
+//! use portion_telemetry::meter::Meter;
+//!
+//! let meter = Meter::default();
+//! let served = RequestServed { outcome: Outcome::Paginated, ..RequestServed::default() };
+//! meter.observe(Event::RequestServed(Arc::new(served)));
+//! assert_eq!(meter.totals().of(Outcome::Paginated), 1);
+//! ```
 
 mod endpoint;
 mod families;
