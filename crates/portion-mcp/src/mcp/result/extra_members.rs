@@ -2,6 +2,7 @@
 
 use portion_core::payload::BlockLabel;
 use portion_core::redact::RedactionRules;
+use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 
 use super::super::member_limits;
@@ -31,10 +32,12 @@ impl<'a> ExtraMembers<'a> {
 
     /// Passes a member if the remaining bytes suffice, else adds it to the overflow. `slot`: as for a part.
     pub(super) fn add(&mut self, member: Member, slot: (usize, usize), address: &str) {
-        let redacted = self.redact.and_then(|redact| member_limits::redact_member(redact, self.text, member));
-        let len = redacted.as_ref().map_or(member.span().len(), String::len);
+        let redactions = self.redact_member(member);
+        let removed: usize = redactions.iter().map(|(span, _)| span.len()).sum();
+        let len =
+            member.span().len() - removed + redactions.iter().map(|(_, with)| with.len()).sum::<usize>();
         // A member redacted by its own name must not become a part, because parts have no name.
-        let fits = if len <= MAX_REDACTED_BYTES && redacted.is_some() {
+        let fits = if len <= MAX_REDACTED_BYTES && !redactions.is_empty() {
             Some(self.remaining_bytes)
         } else {
             self.remaining_bytes.checked_sub(len)
@@ -42,10 +45,22 @@ impl<'a> ExtraMembers<'a> {
         match fits {
             Some(remaining) => {
                 self.remaining_bytes = remaining;
-                self.redactions.extend(redacted.map(|replacement| (member.span(), replacement)));
+                self.redactions.extend(redactions);
             }
             None => self.overflow.push((member, slot, address.to_owned())),
         }
+    }
+
+    /// Returns the redactions of a member. Members of `_meta` are redacted one by one, because some of them are removed, and
+    /// others added.
+    fn redact_member(&self, member: Member) -> Vec<(Span, String)> {
+        let Some(redact) = self.redact else { return Vec::new() };
+        let is_meta = walk::string_equals(member.key.slice(self.text), "_meta")
+            && walk::kind(self.text, member.value) == JsonKind::Object;
+        let members = if is_meta { walk::members(self.text, member.value) } else { vec![member] };
+        let redacted =
+            |member: Member| Some((member.span(), member_limits::redact_member(redact, self.text, member)?));
+        members.into_iter().filter_map(redacted).collect()
     }
 
     /// Makes a member of the result a part, whatever its size.

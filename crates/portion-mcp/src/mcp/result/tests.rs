@@ -1,6 +1,7 @@
 //! Tests of results: extracting the payload, and writing a portion in its place.
 
 use portion_core::payload::{Content, NextPage};
+use portion_core::redact::RedactionRules;
 use portion_core::render::{Piece, PieceBody};
 use portion_json::scan::quote;
 
@@ -14,7 +15,15 @@ const OURS: &str = r#""io.portion/notice":{"nextCursor":"C","meta":{"cursor":"B"
 const BLOCK: &str = r#"{"type":"text","text":"{\"nextCursor\":\"C\",\"meta\":{\"cursor\":\"B\"}}"}"#;
 
 fn outline_of(result: &str, shape: ResultShape) -> ResultOutline<'_> {
-    match ResultOutline::parse(result, walk::document_span(result), shape, None) {
+    outline_within(result, shape, None)
+}
+
+fn outline_within<'a>(
+    result: &'a str,
+    shape: ResultShape,
+    redact: Option<&'a RedactionRules>,
+) -> ResultOutline<'a> {
+    match ResultOutline::parse(result, walk::document_span(result), shape, redact) {
         ParsedResult::Content(outline) => outline,
         other => panic!("no content: {other:?}"),
     }
@@ -336,6 +345,42 @@ fn removes_reserved_members_of_the_server() {
     let mut splice = Splice::new(&result);
     outline.strip_reserved(&mut splice);
     assert_eq!(splice.apply(), r#"{"content":[],"_meta":{"a":1}}"#);
+}
+
+#[test]
+fn members_of_meta_are_redacted_one_by_one() {
+    let rules = RedactionRules::default_secrets();
+    let stripped = |result: &str| {
+        let mut splice = Splice::new(result);
+        outline_within(result, ResultShape::Tool, Some(&rules)).strip_reserved(&mut splice);
+        splice.apply()
+    };
+    assert_eq!(
+        stripped(
+            r#"{"content":[],"_meta":{"io.portion/notice":{"fake":true},"token":"hunter2","pin":1,"a":{"pin":"2"}}}"#
+        ),
+        r#"{"content":[],"_meta":{"token":"[redacted]","pin":null,"a":{"pin":"[redacted]"}}}"#
+    );
+    // The notice of another Portion is omitted if it contains a secret.
+    assert_eq!(
+        stripped(
+            r#"{"content":[],"_meta":{"b":1,"io.portion/notice":{"meta":{"about":{"password":"hunter2"}}}}}"#
+        ),
+        r#"{"content":[],"_meta":{"b":1}}"#
+    );
+    let result = r#"{"content":[],"_meta":{"token":"hunter2"}}"#;
+    let mut splice = Splice::new(result);
+    let content = PortionContent {
+        pieces: &[],
+        structured: None,
+        notice: NOTICE,
+        text_notice: Some(NOTICE),
+        cursor: None,
+        extra_meta: None,
+        is_whole: false,
+    };
+    outline_within(result, ResultShape::Tool, Some(&rules)).write_content(content, &mut splice);
+    assert_eq!(splice.apply(), format!(r#"{{"content":[{BLOCK}],"_meta":{{"token":"[redacted]",{OURS}}}}}"#));
 }
 
 #[test]
