@@ -168,7 +168,8 @@ def public_modules(files):
 
 
 def has_example(lines):
-    return any(line.startswith("//! ```") for line in lines)
+    """Returns true if the module or an item of it has an example."""
+    return any(line.strip().startswith(("//! ```", "/// ```")) for line in lines)
 
 
 def main():

@@ -3,6 +3,7 @@
 import base64
 import json
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -223,6 +224,54 @@ def test_an_error_of_a_page_says_how_far_the_list_goes(api, tmp_path):
         assert rows(first, "result") == list(range(1, 201))
         rest = get(proxy.url + first.links["next"]["url"]) if "next" in first.links else first
         assert "of 200 fetched; the upstream has 470" in rest.json()["meta"]["upstream"]
+
+
+@pytest.mark.parametrize("limit", [{"Retry-After": "1"}, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}], ids=str)
+def test_further_pages_are_requested_again_when_the_api_says(api, tmp_path, limit):
+    """The API counts requests that come before the second is over."""
+    refused, early, answer = [], [], api.answer
+
+    def limited(request):
+        if int(request.query.get("offset", 0)) != 200:
+            return answer(request)
+        early.extend(at for at in refused if time.monotonic() < at + 1)
+        if not refused:
+            refused.append(time.monotonic())
+            return Response({"message": "slow down"}, 429, limit)
+        return answer(request)
+
+    api.answer = limited
+    with proxied(api, tmp_path) as proxy:
+        assert walked(proxy.url, "/offset", "result") == list(range(1, 471))
+    assert refused and not early
+
+
+def test_a_part_of_a_list_is_not_sorted(api, tmp_path):
+    config = "endpoints:\n  GET /offset: {pushdown: {preset: hostaway, maxFetch: 100}}\n"
+    with proxied(api, tmp_path, config=config) as proxy:
+        refused = get(f"{proxy.url}/offset?sort=id%20desc")
+        error = refused.json()["error"]
+        assert refused.status_code == 400 and error["code"] == "sort_invalid"
+        assert "of 100 fetched; the upstream has 470 (maxFetch is 100)" in error["message"]
+        # The list itself is kept.
+        first = get(f"{proxy.url}/offset?cursor={error['cursor']}&limit=5&fields=id")
+        assert rows(first, "result") == [1, 2, 3, 4, 5]
+
+
+def test_without_pushdown_pages_by_number_are_of_what_the_api_sent_and_the_next_call_is_named(api, tmp_path):
+    own = ["--api-parameter", "limit", "--api-parameter", "offset"]
+    with proxied(api, tmp_path, *own, config="endpoints: {}\n") as proxy:
+        seen = []
+        for page in range(1, 9):
+            shown = get(f"{proxy.url}/offset?limit=100&offset=100&page={page}")
+            if not rows(shown, "result"):
+                break
+            assert shown.json().get("notShown") is None and shown.json().get("cut") is None
+            seen += rows(shown, "result")
+        assert seen == list(range(101, 201))
+        meta = shown.json()["meta"]
+        assert meta["pastEnd"] and meta["upstreamTotal"] == 470
+        assert meta["upstreamNext"] == "repeat the call with offset=200"
 
 
 def test_names_come_from_a_document(api, tmp_path):

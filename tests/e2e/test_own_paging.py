@@ -4,10 +4,12 @@ import json
 from contextlib import ExitStack
 
 import pytest
+from fixture import paged
 from harness.command import CLIENT_BIN, E2E, PORTION
 from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.reply import HARD_CAP, Reply, items, lawful
+from harness.rest_stub import RestStub, operation
 
 FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/paged.py")]
 
@@ -19,6 +21,40 @@ def peer(request):
             yield stack.enter_context(Peer([PORTION, "wrap", "--", *FIXTURE]))
         else:
             yield stack.enter_context(Peer(stack.enter_context(Listening(served("--", *FIXTURE))).url))
+
+
+class Bookings(RestStub):
+    """An API that returns at most 30 of its bookings, whatever `limit` says, if `case` is `caps`."""
+
+    def __init__(self):
+        super().__init__({"GET /bookings": self._bookings})
+
+    def _bookings(self, request):
+        limit, offset, total = (int(request.query.get(name, value)) for name, value in [("limit", 10), ("offset", 0), ("total", 500)])
+        count = min(limit, 30) if request.query.get("case") == "caps" else limit
+        rows = [paged.record(number) for number in range(offset + 1, min(offset + count, total) + 1)]
+        return {"status": "success", "result": rows, "count": total, "limit": limit, "offset": offset}
+
+
+DOCUMENT = {
+    "openapi": "3.0.3",
+    "info": {"title": "Bookings", "version": "1"},
+    "paths": {"/bookings": {"get": operation("by_offset", *[(name, "query", kind) for name, kind in paged.TOOLS["by_offset"][1].items()], ("case", "query", paged.STRING), ("total", "query", paged.NUMBER))}},
+}
+
+
+@pytest.fixture(params=["wrap", "serve", "REST over stdio", "REST through serve"])
+def fresh(request, tmp_path):
+    """A peer of a process of its own, which remembers no calls yet. Over HTTP it has a session, so that calls are remembered."""
+    with ExitStack() as stack:
+        source = ["--", *FIXTURE]
+        if request.param.startswith("REST"):
+            (tmp_path / "openapi.json").write_text(json.dumps(DOCUMENT))
+            source = ["--openapi", str(tmp_path / "openapi.json"), "--upstream", stack.enter_context(Bookings()).url]
+        if request.param in ("wrap", "REST over stdio"):
+            yield stack.enter_context(Peer([PORTION, "wrap", *source]))
+        else:
+            yield stack.enter_context(Peer(stack.enter_context(Listening(served(*source))).url, mode="legacy"))
 
 
 def calls(peer, tool):
@@ -49,6 +85,41 @@ def test_pages_by_number_of_a_large_size_neither_skip_nor_repeat(peer):
             reply = lawful(peer.call("portion_read", cursor=reply.notice["nextCursor"]), HARD_CAP)
             seen += ids(reply, "result")
     assert seen == list(range(1, 501))
+
+
+@pytest.mark.parametrize("total", [500, 90])
+def test_a_server_that_returns_fewer_items_than_asked_for_is_walked_without_a_gap(fresh, total):
+    """It returns 30 of the 100 items that `limit` asks for, and says nothing."""
+    seen = []
+    for page in range(1, 20):
+        reply = Reply(fresh.call("by_offset", limit=100, page=page, case="caps", total=total))
+        page_of_server = items(reply, "result")
+        seen += [int(item["id"]) for item in page_of_server]
+        if not page_of_server:
+            break
+    assert seen == list(range(1, total + 1))
+
+
+def test_the_next_page_by_number_says_what_the_page_before_did_not_show(fresh):
+    first = lawful(fresh.call("by_offset", limit=100))
+    shown = len(ids(first, "result"))
+    assert 0 < shown < 100
+    second = lawful(fresh.call("by_offset", limit=100, page=2), HARD_CAP)
+    assert ids(second, "result")[0] == 101
+    gap = second.notice["notShown"]
+    assert (gap["offset"], gap["items"]) == (shown, 100 - shown)
+    missing = lawful(fresh.call("portion_read", cursor=gap["cursor"], limit=100), HARD_CAP)
+    assert ids(missing, "result") == list(range(shown + 1, 101))
+    third = lawful(fresh.call("by_offset", limit=100, page=3), HARD_CAP)
+    shown = len(ids(second, "result"))
+    assert third.notice.get("notShown", {}).get("items", 0) == 100 - shown
+
+
+def test_a_short_page_without_a_known_first_page_is_said(fresh):
+    """As where callers cannot be told apart, and nothing is remembered of them."""
+    reply = Reply(fresh.call("by_offset", limit=100, page=3, case="caps"))
+    assert ids(reply, "result") == list(range(201, 231))
+    assert reply.meta["sent"] == "offset=200 in place of page; 30 of 100 items came, so page skips items: use the offset"
 
 
 def test_a_page_by_number_and_an_offset_exclude_each_other(peer):

@@ -232,6 +232,13 @@ def test_a_query_sees_the_whole_list(peer):
     assert [dict(row) for row in reply.json] == [{"n": "470", "top": "470"}]
 
 
+def test_a_part_of_a_list_is_not_sorted(peer):
+    first = lawful(peer.call("by_offset", case="fails"))
+    error = Reply(peer.call("portion_read", cursor=first.meta["cursor"], sort="id desc")).error
+    assert error["code"] == "sort_invalid" and "of 200 fetched; the upstream has 500" in error["message"]
+    assert "ORDER BY" in error["advice"] and error["cursor"]
+
+
 def test_a_sorted_view_is_of_the_whole_list(peer):
     first = lawful(peer.call("by_page", total=470))
     reply = lawful(peer.call("portion_read", cursor=first.meta["cursor"], sort="id desc", limit=5), HARD_CAP)

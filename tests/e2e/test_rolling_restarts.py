@@ -7,15 +7,16 @@ import pytest
 
 from harness.command import FIXTURE
 from harness.listening import Listening, served
+from harness.load import Load
 from harness.redis import RedisServer
-from harness.reply import items, lawful
 from harness.waiting import until
 from test_shared_store import Caller, Draining, make_key
 
 INSTANCES = 3
-WALKERS = 4
 ROTATIONS = int(os.environ.get("ROLLING_ROTATIONS", "1"))
 """Changes of the key. Each restarts every instance three times."""
+REQUESTS = int(os.environ.get("ROLLING_REQUESTS", "0"))
+"""The fewest requests."""
 LOST = (ConnectionError, OSError)
 
 
@@ -47,8 +48,11 @@ class Instances:
             assert self._running[place].process.returncode == 143, "it drained, and ended by the signal"
             self._running[place] = self._started(keys)
 
-    def call(self, credentials, tool, **arguments):
-        """What the next instance answers that is not restarting. All calls only read, so that a lost one is passed on."""
+    def call_of(self, number):
+        """Calls of one caller, which the next instance answers that is not restarting. A lost call is passed on, for all only read."""
+        return lambda tool, **arguments: self._call({"Authorization": f"Bearer {number}"}, tool, arguments)
+
+    def _call(self, credentials, tool, arguments):
         def answered():
             for _ in range(INSTANCES):
                 with self._lock:
@@ -61,37 +65,6 @@ class Instances:
             return None
 
         return until(answered, "an instance takes the call", seconds=60)
-
-
-class Walker(threading.Thread):
-    """Walks lists to their ends until it is stopped."""
-
-    def __init__(self, instances, name):
-        super().__init__(daemon=True)
-        self.walks, self.pages, self.failure = 0, 0, None
-        self._instances, self._ended = instances, threading.Event()
-        self._credentials = {"Authorization": f"Bearer {name}"}
-
-    def run(self):
-        try:
-            while not self._ended.is_set():
-                self._walk()
-                self.walks += 1
-        except BaseException as failure:  # told by the test
-            self.failure = failure
-
-    def stop(self):
-        self._ended.set()
-        self.join(60)
-
-    def _walk(self):
-        reply = lawful(self._instances.call(self._credentials, "list_bookings"))
-        seen = items(reply)
-        while reply.next:
-            reply = lawful(self._instances.call(self._credentials, "portion_read", cursor=reply.next))
-            seen += items(reply)
-            self.pages += 1
-        assert [item["id"] for item in seen] == [f"BK-{number:04}" for number in range(1, 501)]
 
 
 @pytest.fixture
@@ -108,29 +81,16 @@ def test_instances_restart_with_new_keys_and_no_walk_fails(redis, tmp_path):
         return file
 
     old = make_key()
-    with Instances(redis.url(), keyring("first", old)) as instances:
-        walkers = [Walker(instances, number) for number in range(WALKERS)]
-        for walker in walkers:
-            walker.start()
-
-        def all_go_on():
-            """Waits until every walk that was under way has ended."""
-            walks = [walker.walks for walker in walkers]
-            ahead = lambda: all(w.walks > walked or w.failure for w, walked in zip(walkers, walks, strict=True))
-            until(ahead, "every walk ends", seconds=120)
-            assert not [walker.failure for walker in walkers if walker.failure]
-
-        all_go_on()
+    with Instances(redis.url(), keyring("first", old)) as instances, Load(instances.call_of) as load:
+        load.goes_on()
         for number in range(ROTATIONS):
             new = make_key()
             instances.restart_all(keyring(f"{number}-added", old, new))
             instances.restart_all(keyring(f"{number}-first", new, old))
-            all_go_on()
+            load.goes_on()
             instances.restart_all(keyring(f"{number}-alone", new))
             old = new
-        all_go_on()
-        for walker in walkers:
-            walker.stop()
-        assert not [walker.failure for walker in walkers if walker.failure]
-        pages = sum(walker.pages for walker in walkers)
-        print(f"{9 * ROTATIONS} restarts, {pages} pages, {instances.passed_on} calls passed on to another instance")
+        load.goes_on()
+        while load.pace.count < REQUESTS:
+            load.keeps_on(1)
+    print(f"{9 * ROTATIONS} restarts, {instances.passed_on} calls passed on to another instance; {load}")

@@ -1,8 +1,11 @@
 """Two hundred clients use the same request ids at the same time, and each gets its own answer."""
 
+import http.client
 import json
+import os
 import socket
 import threading
+from urllib.parse import urlsplit
 
 import pytest
 from mcp_idprobe import prober
@@ -12,6 +15,8 @@ from harness.pairing import UPSTREAMS, Listening, pairing, upstream
 from harness.talk import SECONDS, OverHttp, exchange, messages, talk, together
 
 CLIENTS = 200
+ROUNDS = int(os.environ.get("SAME_ID_ROUNDS", "5"))
+"""Calls of each client, one after another."""
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
@@ -88,6 +93,28 @@ def check(answers, number):
         (answer,) = came
         assert answer["id"] == number and "result" in answer, answer
         assert answer["result"]["content"] == [{"type": "text", "text": f"for {client} alone"}]
+
+
+def test_again_and_again(server):
+    """Each client on a connection of its own, without a pause."""
+    with pairing("http", "--admin", "off", "--url", f"{server.url}/json/mcp") as target:
+        at = urlsplit(target["url"])
+
+        def ask(number):
+            session = OverHttp(target["url"])
+            session.open()
+            headers = HEADERS | dict(session._headers())
+            connection, crossed = http.client.HTTPConnection(at.hostname, at.port, timeout=SECONDS), 0
+            for turn in range(ROUNDS):
+                text = f"for {number} alone, turn {turn}"
+                call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": text}}}
+                connection.request("POST", at.path, json.dumps(call), headers)
+                answer = json.loads(connection.getresponse().read())
+                crossed += answer["id"] != 7 or answer["result"]["content"] != [{"type": "text", "text": text}]
+            connection.close()
+            return crossed
+
+        assert together(CLIENTS, ask, seconds=36_000) == [0] * CLIENTS
 
 
 @pytest.mark.parametrize("kind", UPSTREAMS)

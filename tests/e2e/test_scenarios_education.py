@@ -58,14 +58,14 @@ class Paths:
 
 
 @contextmanager
-def opened(front, rows):
+def opened(front, rows, *options):
     with ExitStack() as stack:
         if front == "wrapped":
-            command = wrapped([*EDUCATION, "--rows", str(rows)], *PROFILE)
+            command = wrapped([*EDUCATION, "--rows", str(rows)], *PROFILE, *options)
             yield Tools(stack.enter_context(Peer(command)), EducationData(rows=rows, full=True))
             return
         stub = stack.enter_context(EducationData(rows=rows, full=True))
-        target = [*PROFILE, "--upstream", stub.url]
+        target = [*PROFILE, "--upstream", stub.url, *options]
         if front == "REST over stdio":
             yield Tools(stack.enter_context(Peer([PORTION, "wrap", *target])), stub)
             return
@@ -102,6 +102,14 @@ def test_e1_1_1000_schools_are_the_first_20_whole_ones(front):
     shown = front.data()
     assert schools(shown) == front.stub.schools()[:20]
     assert shown.total == 1000 and shown.cost < 10_000
+
+
+@pytest.mark.parametrize("counter", ["o200k", "cl100k", "claude", "chars4", "len4"])
+def test_e1_1_whatever_the_counter(counter):
+    with opened("REST over stdio", 1000, "--tokenizer", counter) as front:
+        shown = front.data()
+        assert schools(shown) == front.stub.schools()[:20]
+        assert shown.total == 1000 and shown.cost < 10_000
 
 
 def test_e1_2_every_reply_is_compact_json_under_the_threshold(front):

@@ -1,4 +1,15 @@
 //! Lists the differences between two configurations, key by key.
+//!
+//! ```
+//! use portion_config::{Config, Sources, diff};
+//!
+//! let load = |text: &str| {
+//!     let file = Some(("portion.yaml".into(), text.to_owned()));
+//!     Config::load(&Sources { file, ..Sources::default() }, 1).unwrap().0
+//! };
+//! let changes = diff(&load("hardCap: 9000"), &load("hardCap: 8000"));
+//! assert_eq!((changes[0].key.as_str(), changes[0].new.as_deref()), ("hardCap", Some("8000")));
+//! ```
 
 use std::collections::BTreeMap;
 

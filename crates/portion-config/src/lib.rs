@@ -5,6 +5,18 @@
 //! options, suggestions for misspelled keys, the schema, the documentation page, and `config show`. Only
 //! [`mod@find`] looks for the file and reads the environment; [`watch`] and [`history`] access files as
 //! well.
+//!
+//! ```
+//! use portion_config::{Config, Sources};
+//! use portion_policy::policy_source::{EndpointTarget, PolicySource as _};
+//!
+//! let file = ("portion.yaml".into(), "endpoints:\n  list_*:\n    defaultPageSize: 20\n".to_owned());
+//! let sources = Sources { file: Some(file), ..Sources::default() };
+//! let (config, _warnings) = Config::load(&sources, 1)?;
+//! let bookings = config.endpoint_config(Some(EndpointTarget::from_name("list_bookings")));
+//! assert_eq!(bookings.limits.default_page_size, Some(20));
+//! # Ok::<(), portion_config::Errors>(())
+//! ```
 
 pub mod config;
 pub mod diff;

@@ -1,5 +1,13 @@
 //! Matches endpoints against the pattern of a rule: a name, a name with `*`, the URI of a resource, a
 //! route.
+//!
+//! ```
+//! use portion_config::pattern::Pattern;
+//!
+//! let (lists, all) = (Pattern::new("list_*"), Pattern::new("*"));
+//! assert!(lists.matches("list_bookings") && !lists.matches("get_booking"));
+//! assert!(lists.overlaps(&all));
+//! ```
 
 use std::cmp::Ordering;
 

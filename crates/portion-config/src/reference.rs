@@ -2,6 +2,15 @@
 //!
 //! Secrets themselves are rejected in a configuration, so that a configuration file, or a log of its
 //! changes, reveals none.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use portion_config::reference::expand;
+//!
+//! let variables = BTreeMap::from([("TOKEN".to_owned(), "abc".to_owned())]);
+//! assert_eq!(expand("Bearer ${TOKEN}", &variables).unwrap(), "Bearer abc");
+//! ```
 
 use std::collections::BTreeMap;
 use std::env::VarError;

@@ -8,6 +8,17 @@
 //!
 //! The tag is compared in constant time before anything is looked up. The store handles expiry: a token carries
 //! neither a time nor a budget.
+//!
+//! ```
+//! use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
+//!
+//! let (keyring, ada) = (Keyring::new(&[7; 32]), Scope::from_principal("ada"));
+//! let target = CursorTarget { snapshot: [1; 6], view: [0; 5], position: Position::default() };
+//! let token = keyring.sign(&target, &ada);
+//! assert_eq!(token.as_str().len(), 21);
+//! assert_eq!(keyring.verify(token.as_str(), &ada), Ok(target));
+//! assert!(keyring.verify(token.as_str(), &Scope::from_principal("bob")).is_err());
+//! ```
 
 mod body;
 mod charge;

@@ -3,10 +3,36 @@
 //!
 //! Events carry no content: only sizes, names of endpoints and fields, and codes. Times are passed in,
 //! never read from a clock.
+//!
+//! ```
+//! use std::sync::{Arc, Mutex};
+//!
+//! use portion_core::event::{Event, Observer, Outcome, RequestServed};
+//!
+//! #[derive(Default)]
+//! struct Outcomes(Mutex<Vec<Outcome>>);
+//!
+//! impl Observer for Outcomes {
+//!     fn observe(&self, event: Event) {
+//!         if let Event::RequestServed(served) = event {
+//!             self.0.lock().unwrap().push(served.outcome);
+//!         }
+//!     }
+//! }
+//!
+//! let outcomes = Outcomes::default();
+//! let served = RequestServed { outcome: Outcome::Paginated, ..RequestServed::default() };
+//! outcomes.observe(Event::RequestServed(Arc::new(served)));
+//! assert_eq!(*outcomes.0.lock().unwrap(), [Outcome::Paginated]);
+//! ```
+
+mod facts;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use facts::{EndpointKind, ExperimentArm, Outcome, PayloadForm, ServedError};
 
 /// Receives events. It must neither block nor fail, because it is called while a request is being served.
 pub trait Observer: Send + Sync {
@@ -40,13 +66,12 @@ pub struct RequestServed {
     /// Name of a tool or prompt, URI of a resource, or a route; for follow-ups, the endpoint that their
     /// snapshot came from.
     pub endpoint: Arc<str>,
-    /// Kind of the endpoint: `tool`, `resource`, `prompt`, `route`.
-    pub kind: &'static str,
+    /// Kind of the endpoint. Routes of REST APIs count as tools.
+    pub kind: EndpointKind,
     /// Outcome of the request.
     pub outcome: Outcome,
-    /// Code of the error that was served: one of Portion's own, or `upstream` for an error of the
-    /// upstream.
-    pub error: Option<&'static str>,
+    /// Error that was served.
+    pub error: Option<ServedError>,
     /// True if it was answered from a snapshot, without an upstream request.
     pub follow_up: bool,
     /// Names of its arguments and controls.
@@ -70,8 +95,8 @@ pub struct RequestServed {
     pub response_bytes: u64,
     /// Size of the payload in bytes.
     pub original_bytes: u64,
-    /// Structure of the payload: `list`, `object`, `text`; `None` where it was not examined.
-    pub form: Option<&'static str>,
+    /// Structure of the payload; `None` where it was not examined.
+    pub form: Option<PayloadForm>,
     /// Number of list items served.
     pub items: Option<u64>,
     /// Number of items in the list.
@@ -92,43 +117,6 @@ pub struct RequestServed {
     pub client: Option<Arc<str>>,
     /// Version of the configuration that was in force.
     pub config: u64,
-}
-
-/// The outcome of a request. Paging and chunking exclude each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// The reply is the whole payload, because it is small.
-    #[default]
-    Untouched,
-    /// The reply is the whole payload, however large: shaping is off for it.
-    Unshaped,
-    /// A page of a list.
-    Paginated,
-    /// A summary.
-    Summarized,
-    /// A chunk or a range of text.
-    Chunked,
-    /// The answer to a query.
-    Queried,
-    /// Named fields, a section or a path.
-    Projected,
-    /// Bytes as the upstream wrote them.
-    Raw,
-    /// The byte limit decided, because counting failed or was badly wrong.
-    Capped,
-    /// The snapshot is no longer kept.
-    Expired,
-    /// Another error of Portion's own.
-    Refused,
-}
-
-/// An arm of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ExperimentArm {
-    /// Replies are shaped.
-    Shaped,
-    /// Replies are relayed unchanged.
-    Unshaped,
 }
 
 /// The position of a request in a trace, as defined by <https://www.w3.org/TR/trace-context/>.
@@ -234,68 +222,6 @@ impl RequestServed {
     }
 }
 
-impl Outcome {
-    /// All outcomes.
-    pub const ALL: [Self; 11] = [
-        Self::Untouched,
-        Self::Unshaped,
-        Self::Paginated,
-        Self::Summarized,
-        Self::Chunked,
-        Self::Queried,
-        Self::Projected,
-        Self::Raw,
-        Self::Capped,
-        Self::Expired,
-        Self::Refused,
-    ];
-
-    /// Returns the outcome of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.name() == name)
-    }
-
-    /// Returns true if the reply is the whole payload.
-    pub fn is_payload(self) -> bool {
-        matches!(self, Self::Untouched | Self::Unshaped)
-    }
-
-    /// Returns the name used in logs, records and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Untouched => "untouched",
-            Self::Unshaped => "unshaped",
-            Self::Paginated => "paginated",
-            Self::Summarized => "summarized",
-            Self::Chunked => "chunked",
-            Self::Queried => "queried",
-            Self::Projected => "projected",
-            Self::Raw => "raw",
-            Self::Capped => "capped",
-            Self::Expired => "expired",
-            Self::Refused => "refused",
-        }
-    }
-}
-
-impl ExperimentArm {
-    /// Both arms.
-    pub const ALL: [Self; 2] = [Self::Shaped, Self::Unshaped];
-
-    /// Returns the arm of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|arm| arm.name() == name)
-    }
-
-    /// Returns the name used in logs, records and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Shaped => "shaped",
-            Self::Unshaped => "unshaped",
-        }
-    }
-}
-
 /// Ignores all events.
 impl Observer for () {
     fn observe(&self, _: Event) {}
@@ -310,7 +236,7 @@ impl Observer for Vec<Arc<dyn Observer>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ExperimentArm, Outcome, RequestServed};
+    use super::RequestServed;
 
     #[test]
     fn tokens_of_a_payload_are_counted_once() {
@@ -325,20 +251,5 @@ mod tests {
         // The saving is a difference: without one of the two, neither is counted.
         check(false, None, Some(100), (0, 0));
         check(false, Some(900), None, (0, 0));
-    }
-
-    #[test]
-    fn every_outcome_has_a_distinct_name() {
-        for (at, outcome) in Outcome::ALL.into_iter().enumerate() {
-            // A variant that is added to the type must be added to `ALL`.
-            assert_eq!(outcome as usize, at);
-            assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
-        }
-        assert_eq!(Outcome::ALL.len(), Outcome::Refused as usize + 1);
-        assert_eq!(
-            ExperimentArm::ALL.map(|arm| ExperimentArm::from_name(arm.name())),
-            ExperimentArm::ALL.map(Some)
-        );
-        assert_eq!((Outcome::from_name("Paginated"), ExperimentArm::from_name("")), (None, None));
     }
 }

@@ -5,6 +5,32 @@
 //! against the snapshot; [`render::first_reply`] and [`render::follow_up_reply`] make the reply. Nothing
 //! here does IO, reads a clock, draws randomness, reads the environment, recurses on the depth of its
 //! input, or fails: malformed input becomes a plainer reply.
+//!
+//! ```
+//! use portion_core::payload::{Block, Content, Payload};
+//! use portion_core::policy::Policy;
+//! use portion_core::render::{Context, FirstReply, first_reply};
+//! use portion_core::snapshot::capture;
+//! use portion_core::view::{Request, resolve};
+//! use portion_tokens::Tokenizer;
+//!
+//! let items: Vec<String> = (0..2_000).map(|id| format!(r#"{{"id":{id},"name":"Guest {id}"}}"#)).collect();
+//! let list = Block::new("/content/0/text", Content::Text(format!("[{}]", items.join(","))));
+//! let snapshot = capture(Payload { blocks: vec![list], ..Payload::default() });
+//! let policy = Policy::default();
+//! let view = resolve(&snapshot, None, &Request { limit: Some(2), ..Request::default() }, &policy)?;
+//! let cx = Context {
+//!     policy: &policy,
+//!     counter: Tokenizer::O200k.counter(),
+//!     mint_cursor: &|_| None,
+//!     read_call: "portion_read".into(),
+//!     query_tool: None,
+//!     read_uri: None,
+//! };
+//! let FirstReply::Portion(page) = first_reply(&snapshot, &view, &cx) else { panic!("a list is paged") };
+//! assert_eq!((page.served_count(), page.total_count()), (Some(2), Some(2_000)));
+//! # Ok::<(), portion_core::view::ViewError>(())
+//! ```
 
 mod codec;
 pub mod cursor;

@@ -2,6 +2,8 @@
 
 use portion_text::name_words;
 
+use crate::cursor::CursorToken;
+
 /// Names of arguments for a cursor, an id, a page, an offset, and a number of items, as words.
 const CURSOR_NAMES: &[&str] = &[
     "after",
@@ -72,6 +74,17 @@ pub enum ArgumentValue {
     Translated(u64),
     /// Anything else.
     Other,
+}
+
+/// Items, or bytes of a text, that the page before a page by number did not show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnshownRange {
+    /// Index of the first item; `None` in a text.
+    pub offset: Option<usize>,
+    /// Number of items or bytes.
+    pub count: usize,
+    /// Cursor to the first of them.
+    pub cursor: Option<CursorToken>,
 }
 
 /// Returns true if an argument of this name pages the results of a tool.

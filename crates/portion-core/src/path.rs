@@ -1,4 +1,15 @@
 //! Resolves paths into a payload: JSON Pointers (RFC 6901) and the dotted form that people type.
+//!
+//! ```
+//! use portion_core::path::resolve_path;
+//! use portion_core::snapshot::{IndexedText, Slice};
+//!
+//! let order = IndexedText::from_payload(Slice::new(r#"{"guest":{"name":"Ada"}}"#.to_owned()));
+//! let found = resolve_path(&order, "guest.name").unwrap();
+//! assert_eq!((found.pointer.as_str(), found.span.slice(&order.text)), ("/guest/name", "\"Ada\""));
+//! let missing = resolve_path(&order, "guest.nam").unwrap_err();
+//! assert_eq!(missing.closest_step.as_deref(), Some("name"));
+//! ```
 
 use portion_json::json_pointer::escape_step;
 use portion_json::path::{PathSteps, child_steps, find_child, index_range_label};

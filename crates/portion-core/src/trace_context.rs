@@ -1,5 +1,13 @@
 //! Parses the `traceparent` header, the trace that a request belongs to:
 //! <https://www.w3.org/TR/trace-context/#traceparent-header>.
+//!
+//! ```
+//! use portion_core::trace_context::TraceParent;
+//!
+//! let caller = TraceParent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap();
+//! assert_eq!((caller.span, caller.is_sampled), (0x00f0_67aa_0ba9_02b7, true));
+//! assert_eq!(caller.child(1).parent, caller.span);
+//! ```
 
 use std::ops::Range;
 

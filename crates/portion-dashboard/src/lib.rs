@@ -3,6 +3,16 @@
 //! [`Site::answer`] is a function of the telemetry file, a path, a query and a time. It reads the file and may block,
 //! so servers call it on a blocking thread. Pages are complete without scripts. A script draws charts with uPlot from
 //! data in the page. Pages load nothing from other origins; the content security policy enforces that.
+//!
+//! ```
+//! use std::time::SystemTime;
+//!
+//! use portion_dashboard::{Records, Site};
+//!
+//! let site = Site::new(Records::Off);
+//! let page = site.answer("/", None, None, SystemTime::now());
+//! assert_eq!((page.status, page.headers[0].1), (200, "text/html; charset=utf-8"));
+//! ```
 
 mod answer;
 mod api;

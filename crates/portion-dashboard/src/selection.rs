@@ -2,8 +2,7 @@
 
 use std::time::SystemTime;
 
-use portion_core::error_code::ErrorCode;
-use portion_core::event::Outcome;
+use portion_core::event::{Outcome, ServedError};
 use portion_telemetry::read::{Endpoint, Filter, Notable, ReadError, Reader, Record};
 
 use crate::query::{InvalidParameter, Query, link};
@@ -28,9 +27,6 @@ pub(crate) struct Selection {
     pub(crate) limit: usize,
 }
 
-/// Code of the errors of upstreams in records.
-pub(crate) const UPSTREAM_ERROR: &str = "upstream";
-
 /// Requests, the newest first.
 pub(crate) struct Page {
     pub(crate) records: Vec<Record>,
@@ -50,10 +46,9 @@ impl Selection {
             Notable::named(name).ok_or_else(|| InvalidParameter::new("only", format!("expected {names}")))
         });
         let error = query.get("error").map(|name| {
-            let is_code = name == UPSTREAM_ERROR || ErrorCode::from_name(name).is_some();
-            let expected =
-                || format!("expected the code of an error, such as path_unknown, or {UPSTREAM_ERROR}");
-            is_code.then(|| name.to_owned()).ok_or_else(|| InvalidParameter::new("error", expected()))
+            let expected = "expected the code of an error, such as path_unknown, or upstream";
+            let error = ServedError::from_name(name).map(|error| error.name().to_owned());
+            error.ok_or_else(|| InvalidParameter::new("error", expected.to_owned()))
         });
         let text = |name| query.get(name).map(str::to_owned);
         let of = query.get("kind").map(|kind| Endpoint {

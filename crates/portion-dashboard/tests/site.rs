@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use portion_core::error_code::ErrorCode;
 use portion_core::event::{
-    AlertChanged, ConfigApplied, ConfigChange, Event, Observer as _, Outcome, RequestServed,
+    AlertChanged, ConfigApplied, ConfigChange, EndpointKind, Event, Observer as _, Outcome, RequestServed,
+    ServedError,
 };
 use portion_dashboard::{Answer, Records, Site};
 use portion_telemetry::recorder::{Recorder, Settings};
@@ -35,9 +37,9 @@ fn recorded() -> (tempfile::TempDir, Site) {
         request: 7,
         at,
         endpoint: Arc::from(HOSTILE),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: Outcome::Expired,
-        error: Some("cursor_expired"),
+        error: Some(ServedError::Own(ErrorCode::CursorExpired)),
         arguments: vec![HOSTILE.to_owned()],
         origin: Some(1),
         session: 9,
@@ -173,12 +175,17 @@ fn an_endpoint_has_its_own_page_and_list() {
         kind,
         endpoint: Arc::from("list"),
         outcome: Outcome::Expired,
-        error: Some("cursor_expired"),
+        error: Some(ServedError::Own(ErrorCode::CursorExpired)),
         ..RequestServed::default()
     };
     let (_folder, site) = holding(
-        [like(1, None, "tool"), like(2, None, "tool"), like(3, Some("z"), "tool"), like(4, None, "prompt")]
-            .map(|served| Event::RequestServed(Arc::new(served))),
+        [
+            like(1, None, EndpointKind::Tool),
+            like(2, None, EndpointKind::Tool),
+            like(3, Some("z"), EndpointKind::Tool),
+            like(4, None, EndpointKind::Prompt),
+        ]
+        .map(|served| Event::RequestServed(Arc::new(served))),
     );
     let overview = body(&asked(&site, "/"));
     for (page, requests) in
@@ -206,7 +213,7 @@ fn what_is_oversized_and_not_shaped_is_what_is_counted() {
     let first = |number: u64, outcome| RequestServed {
         request: u128::from(number),
         at: AT + number,
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome,
         estimated_tokens: Some(9_000),
         original_tokens: Some(9_000),
@@ -287,7 +294,10 @@ fn what_was_left_out_is_told_without_any_step() {
     };
     check(list.clone(), "50 of 500 items were served: a page.");
     check(RequestServed { items: Some(500), ..list.clone() }, "All items were served.");
-    check(RequestServed { error: Some("upstream"), ..list }, "Nothing was cut: the reply is an error.");
+    check(
+        RequestServed { error: Some(ServedError::Upstream), ..list },
+        "Nothing was cut: the reply is an error.",
+    );
     let of = |outcome| RequestServed { outcome, ..RequestServed::default() };
     check(of(Outcome::Chunked), "The first chunk of the text was served.");
     check(of(Outcome::Summarized), "A summary was served instead.");
@@ -361,7 +371,7 @@ fn a_follow_up_is_about_what_was_counted_when_it_came() {
         request: 1,
         at: AT,
         endpoint: Arc::from("list"),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: Outcome::Paginated,
         origin: Some(7),
         estimated_tokens: Some(900),
@@ -390,8 +400,8 @@ fn a_follow_up_is_about_what_was_counted_when_it_came() {
 fn sessions_are_listed_and_paged() {
     let events = (0..30).map(|number: u64| {
         let (outcome, error) = match number {
-            29 => (Outcome::Expired, Some("cursor_expired")),
-            28 => (Outcome::Untouched, Some("upstream")),
+            29 => (Outcome::Expired, Some(ServedError::Own(ErrorCode::CursorExpired))),
+            28 => (Outcome::Untouched, Some(ServedError::Upstream)),
             _ => (Outcome::Paginated, None),
         };
         let served = RequestServed {
@@ -466,9 +476,13 @@ fn codes_clients_and_costs_are_shown() {
         request: u128::from(number),
         at: AT + number,
         endpoint: Arc::from("list"),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         session: 9,
-        outcome: if error == Some("limit_too_large") { Outcome::Refused } else { Outcome::Paginated },
+        outcome: if error == Some(ServedError::Own(ErrorCode::LimitTooLarge)) {
+            Outcome::Refused
+        } else {
+            Outcome::Paginated
+        },
         error,
         client: client.map(Arc::from),
         estimated_tokens: Some(1_000),
@@ -478,8 +492,8 @@ fn codes_clients_and_costs_are_shown() {
     let (folder, site) = holding(
         [
             served(1, None, Some("desktop & co")),
-            served(2, Some("limit_too_large"), Some("desktop & co")),
-            served(3, Some("upstream"), None),
+            served(2, Some(ServedError::Own(ErrorCode::LimitTooLarge)), Some("desktop & co")),
+            served(3, Some(ServedError::Upstream), None),
         ]
         .map(|served| Event::RequestServed(Arc::new(served))),
     );
@@ -506,9 +520,9 @@ fn servers_of_unknown_cursors_are_named() {
         request: u128::from(number),
         at: AT + number,
         upstream: upstream.map(Arc::from),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: Outcome::Refused,
-        error: Some("cursor_invalid"),
+        error: Some(ServedError::Own(ErrorCode::CursorInvalid)),
         ..RequestServed::default()
     };
     let events = [refused(1, None), refused(2, Some("a")), refused(3, Some("b"))];

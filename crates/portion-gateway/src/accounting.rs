@@ -11,7 +11,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use portion_core::cursor::SnapshotId;
 use portion_core::error_code::ErrorCode;
-use portion_core::event::{Event, Observer, Outcome, RequestServed, ShadowResult};
+use portion_core::event::{
+    EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed, ServedError, ShadowResult,
+};
 use portion_core::render::{Portion, PortionKind};
 use portion_core::snapshot::{Part, Snapshot, Structure};
 use portion_core::view::Request;
@@ -25,8 +27,6 @@ use crate::decision_log;
 use crate::deferred_worker::{DeferredWorker, JobPriority};
 use crate::gateway_parts::Clock;
 
-/// Error code of an error result from the upstream.
-const UPSTREAM_ERROR: &str = "upstream";
 /// Largest reply, in text bytes, that is always recounted: takes about 40 µs.
 const ALWAYS_RECOUNT_MAX_BYTES: usize = 2 << 10;
 /// Largest reply, in text bytes, that is recounted if it is sampled.
@@ -64,7 +64,7 @@ pub(crate) struct RequestInfo<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ReplyOutcome {
     pub(crate) outcome: Outcome,
-    pub(crate) error: Option<&'static str>,
+    pub(crate) error: Option<ServedError>,
     pub(crate) tokens: Option<usize>,
     pub(crate) response_bytes: usize,
     pub(crate) original_bytes: usize,
@@ -77,16 +77,18 @@ pub(crate) struct ReplyOutcome {
 /// Shape of a payload, by its first readable part.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PayloadShape {
-    form: Option<&'static str>,
+    form: Option<PayloadForm>,
     item_count: Option<usize>,
 }
 
 impl PayloadShape {
     pub(crate) fn from_snapshot(snapshot: &Snapshot) -> Self {
         match snapshot.parts().iter().find_map(Part::indexed_text).map(|subject| &subject.structure) {
-            Some(Structure::List(list)) => Self { form: Some("list"), item_count: Some(list.len()) },
-            Some(Structure::Object(_)) => Self { form: Some("object"), item_count: None },
-            Some(Structure::Text(_)) => Self { form: Some("text"), item_count: None },
+            Some(Structure::List(list)) => {
+                Self { form: Some(PayloadForm::List), item_count: Some(list.len()) }
+            }
+            Some(Structure::Object(_)) => Self { form: Some(PayloadForm::Object), item_count: None },
+            Some(Structure::Text(_)) => Self { form: Some(PayloadForm::Text), item_count: None },
             None => Self::default(),
         }
     }
@@ -130,7 +132,7 @@ impl ReplyOutcome {
         let bytes = fault.to_json().len();
         Self {
             outcome,
-            error: Some(fault.code.name()),
+            error: Some(ServedError::Own(fault.code)),
             tokens: Some(tokens),
             response_bytes: bytes,
             ..Self::default()
@@ -286,7 +288,7 @@ impl Accounting {
             kind,
             outcome,
             // If a fault replaces the upstream's error, the record has the fault's code.
-            error: error.or(failed.then_some(UPSTREAM_ERROR)),
+            error: error.or(failed.then_some(ServedError::Upstream)),
             follow_up,
             arguments: caller.argument_names.clone(),
             origin: origin.map(|id| id.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))),
@@ -323,8 +325,8 @@ fn emit_event(observer: &dyn Observer, served: RequestServed) {
 }
 
 /// Returns the kind and the name of an endpoint for records.
-fn endpoint_kind_and_name(endpoint: Option<&Endpoint>) -> (&'static str, Cow<'_, str>) {
-    (endpoint.map_or("tool", |endpoint| endpoint.kind.name()), Endpoint::log_name(endpoint))
+fn endpoint_kind_and_name(endpoint: Option<&Endpoint>) -> (EndpointKind, Cow<'_, str>) {
+    (endpoint.map_or(EndpointKind::Tool, |endpoint| endpoint.kind), Endpoint::log_name(endpoint))
 }
 
 /// Hashes a number into [0, 1), such that consecutive numbers are spread evenly.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use portion_core::cursor::Scope;
 use portion_core::event::TraceContext;
+use portion_core::paging::UnshownRange;
 use portion_core::payload::Payload;
 use portion_core::policy::{Policy, RenderOptions, Techniques};
 use portion_core::redact::RedactionRules;
@@ -20,24 +21,28 @@ use crate::effective_policy::EffectivePolicy;
 pub use crate::fault::Fault;
 use crate::paged_call::{PageSource, PagedCall};
 use crate::query_limiter::CancelFlag;
-pub use crate::resolved_cursor::ResolvedCursor;
 pub use crate::reuse_key::ReuseKey;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
+pub use crate::served_pages::ServedPage;
 use crate::session::ClientSession;
 pub use crate::snapshot_query::SnapshotQuery;
 
 /// Largest size of arguments that an error repeats.
 const MAX_REPEATABLE_BYTES: usize = 240;
 
-/// A request for one reply with content.
+/// A call with the payload that the upstream returned.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// Caller of the reply.
     pub caller: Caller,
-    /// Called endpoint; `None` for a built-in tool.
+    /// Called endpoint.
     pub endpoint: Option<Endpoint>,
-    /// Kind of the call.
-    pub intent: Intent,
+    /// Content of the upstream's response.
+    pub payload: Payload,
+    /// Controls of the caller.
+    pub request: Request,
+    /// Set if a later call may be answered from this payload.
+    pub reuse: Option<ReuseKey>,
 }
 
 /// Recipient of a reply, with the policy that applies to it.
@@ -78,8 +83,8 @@ pub struct Caller {
     pub trace: Option<TraceContext>,
     /// Cancels its query.
     pub cancel_flag: CancelFlag,
-    /// The cursor of its request, if it is resolved already.
-    pub resolved_cursor: Option<Box<ResolvedCursor>>,
+    /// Items that the page before the requested one did not show, where that page is a result of its own.
+    pub unshown: Option<UnshownRange>,
     /// Call of a tool that pages its results, if the gateway fetches its pages.
     pub paged_call: Option<Arc<PagedCall>>,
     /// Calls tools again for further pages of earlier results.
@@ -93,32 +98,6 @@ pub enum ReadCall {
     Tool(Arc<str>),
     /// With a GET request for this path.
     Http(Arc<str>),
-}
-
-/// Kind of a call.
-#[derive(Clone, Debug)]
-pub enum Intent {
-    /// A payload that just arrived from the upstream.
-    Fresh {
-        /// Content of the upstream's response.
-        payload: Payload,
-        /// Controls of the caller.
-        request: Request,
-        /// Set if a later call may be answered from this payload.
-        reuse: Option<ReuseKey>,
-    },
-    /// A request with a cursor. It never reaches the upstream.
-    FollowUp {
-        /// Controls of the caller, with the cursor.
-        request: Request,
-    },
-    /// A query on the content of a cursor. It never reaches the upstream.
-    Query {
-        /// Controls for the answer; cursor, path and section select the queried content.
-        request: Request,
-        /// The query.
-        query: SnapshotQuery,
-    },
 }
 
 /// Reply to a call.
@@ -166,7 +145,7 @@ impl Caller {
             argument_names: Vec::new(),
             trace: None,
             cancel_flag: CancelFlag::default(),
-            resolved_cursor: None,
+            unshown: None,
             paged_call: None,
             page_source: None,
         }

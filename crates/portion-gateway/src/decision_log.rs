@@ -1,6 +1,6 @@
 //! Logs each reply: sizes and codes, never content.
 
-use portion_core::event::{ExperimentArm, Outcome, RequestServed};
+use portion_core::event::{ExperimentArm, Outcome, RequestServed, ServedError};
 
 /// Logs the record of a served request.
 pub(crate) fn log_served(served: &RequestServed) {
@@ -16,7 +16,7 @@ pub(crate) fn log_served(served: &RequestServed) {
         upstream = served.upstream.as_deref(),
         endpoint = &*served.endpoint,
         outcome = served.outcome.name(),
-        error = served.error,
+        error = served.error.map(ServedError::name),
         original_bytes = (served.original_bytes > 0).then_some(served.original_bytes),
         bytes = served.response_bytes,
         reduction = reduction(served.original_bytes, served.response_bytes),

@@ -1,4 +1,13 @@
 //! The policy for one client at one endpoint: limits, token counter, redaction.
+//!
+//! ```
+//! use portion_core::policy::Policy;
+//! use portion_gateway::effective_policy::EffectivePolicy;
+//! use portion_tokens::{Factor, Tokenizer};
+//!
+//! let policy = EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::O200k, Factor::ONE);
+//! assert_eq!(policy.counter.count("three small words"), 3);
+//! ```
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -6,7 +6,7 @@
 //! ```
 //! use portion_gateway::fault::Fault;
 //!
-//! let fault = Fault::request_too_large(1_024);
+//! let fault = Fault::client_message_too_large(1_024);
 //! assert!(fault.to_json().starts_with(r#"{"error":{"code":"message_too_large","message":"#));
 //! ```
 
@@ -127,12 +127,6 @@ impl Fault {
     pub fn too_many_queries(most: usize) -> Self {
         let message = format!("this session already has {most} pending queries");
         Self::new(ErrorCode::QueryTooCostly, message, "retry when some of them finish".into())
-    }
-
-    /// Client message over `limit` bytes. It was neither read nor forwarded.
-    pub fn request_too_large(limit: usize) -> Self {
-        let message = format!("the message exceeds {limit} bytes; it was not sent to the server");
-        Self::new(ErrorCode::MessageTooLarge, message, "send a smaller message".into())
     }
 
     /// Request of the server to its client over `limit` bytes.

@@ -6,6 +6,19 @@
 //!
 //! Credentials are not verified here; they only distinguish callers. A caller whose credential the program has verified
 //! is identified by that identity in place of `Authorization`, and keeps what it owns when its token is refreshed.
+//!
+//! ```
+//! use http::HeaderMap;
+//! use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
+//!
+//! let resolver = PrincipalResolver::new([7; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
+//! let caller = |token: &str| {
+//!     let headers = HeaderMap::from_iter([("authorization".parse().unwrap(), token.parse().unwrap())]);
+//!     resolver.identify("/mcp", None, &headers)
+//! };
+//! assert_eq!(caller("Bearer a"), caller("Bearer a"));
+//! assert_ne!(caller("Bearer a"), caller("Bearer b"));
+//! ```
 
 use std::sync::Arc;
 

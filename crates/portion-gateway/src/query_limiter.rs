@@ -1,4 +1,12 @@
 //! Limits the concurrent queries of a session, and cancels queries.
+//!
+//! ```
+//! use portion_gateway::query_limiter::CancelFlag;
+//!
+//! let flag = CancelFlag::default();
+//! drop(flag.cancel_on_drop());
+//! assert!(flag.is_cancelled());
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -180,7 +180,10 @@ impl Renderer {
     ) -> RenderOutcome {
         let base = job.base.as_ref().map(|(view, position)| (view, *position));
         let resolved = match view::resolve(&job.snapshot, base, &job.request, policy) {
-            Ok(resolved) => render::rank(&job.snapshot, resolved, policy, counter),
+            Ok(resolved) => {
+                let resolved = resolved.with_unshown(job.caller.unshown.clone());
+                render::rank(&job.snapshot, resolved, policy, counter)
+            }
             Err(error) => return RenderOutcome::InvalidRequest(error),
         };
         let mint = |position| stored.then(|| self.sign_cursor(job, &resolved.view, position));

@@ -1,7 +1,7 @@
 //! One request and its response.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{
@@ -9,9 +9,10 @@ use http::header::{
 };
 use http::uri::PathAndQuery;
 use http::{Method, Response, Uri};
+use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, ReadCall, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Fault, ReadCall, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall, with_argument};
 use portion_gateway::session::ClientSession;
 use portion_json::scan::quote;
@@ -23,16 +24,14 @@ use crate::body::{self, Body, BoxError, ReadBodyError, ReadLimits, full, may_hav
 use crate::controls::SplitQuery;
 use crate::media_type::is_json;
 use crate::options::{CallerIdentity, Shared};
-use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, target_of};
+use crate::paging::{
+    CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, paging_arguments, target_of,
+};
 use crate::payload::payload_of;
 use crate::response::{DIGEST_HEADERS, RequestTarget, fault_response, portion_response, timeout_fault};
 use crate::response_timeout::ResponseTimeout;
-use crate::route::ResolvedRoute;
 use crate::variant::{forbids_keeping, variant_of, varies_always, wants_fresh};
 use http_body::Body as HttpBody;
-
-/// Timeout of a request for a further page where none is configured.
-const PAGE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A request, and what its response needs of it.
 pub(crate) struct Exchange<'a> {
@@ -48,6 +47,8 @@ pub(crate) struct Exchange<'a> {
     variant: String,
     /// True if the request asks for a response that is not kept.
     wants_fresh: bool,
+    /// Parameters of the request by which the API pages its results.
+    paging_arguments: Arc<[PagingArgument]>,
     /// Paging of the endpoint, if the gateway fetches the pages of its lists.
     paging: Option<Paging>,
     /// Requests pages of the endpoint.
@@ -70,9 +71,8 @@ impl<'a> Exchange<'a> {
     pub(crate) fn new(shared: &'a Shared, head: &http::request::Parts) -> Self {
         let (method, path) = (head.method.clone(), head.uri.path().to_owned());
         let route = shared.options.routes.resolve(&method, &path);
-        let upstream = shared.options.upstream.clone();
         let rule = shared.gateway.rules().rule_for(EndpointTarget {
-            upstream: upstream.as_deref(),
+            upstream: shared.options.upstream.as_deref(),
             kind: EndpointKind::Tool,
             name: &route.endpoint_name,
         });
@@ -85,7 +85,7 @@ impl<'a> Exchange<'a> {
         session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
         let mut caller = Caller::new(scope, session, rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
-        let found = find_paging(shared, &method, &caller, &route);
+        let found = Paging::of_endpoint(shared, &method, &caller, &route);
         let sent_query = head.uri.query().unwrap_or_default();
         // A client that selects a page in another way walks the list itself, with the API's own parameters.
         let (bypassed, paging): (Option<Paging>, Option<Paging>) = match found {
@@ -112,11 +112,12 @@ impl<'a> Exchange<'a> {
                 own_query.filter(|own| own.has_parameter(|name| paging.names.page.as_deref() == Some(name)));
             paging.translate(&mut query, policy);
         }
-        caller.upstream = upstream;
+        caller.upstream.clone_from(&shared.options.upstream);
         caller.read_call = ReadCall::Http(path.as_str().into());
         caller.query_tool = None;
         caller.received_at = Instant::now();
         caller.argument_names = query.names();
+        let paging_arguments = paging_arguments(&route, &query.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);
         let endpoint = Endpoint {
             name: route.endpoint_name,
@@ -127,20 +128,20 @@ impl<'a> Exchange<'a> {
         let variant = variant_of(&head.headers);
         let reuse_key = (is_safe && is_authenticated && !forbids_keeping(&head.headers))
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
-        let target = RequestTarget { path, rest: query.rest.clone() };
-        let pages = paging.as_ref().and_then(|_| http_pages(shared, head, &caller));
+        let pages = paging.as_ref().and_then(|_| HttpPages::for_request(shared, head, &caller));
         caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);
         Self {
             shared,
             method,
             origin: head.headers.get(ORIGIN).cloned(),
+            target: RequestTarget { path, rest: query.rest.clone() },
             query,
-            target,
             endpoint,
             caller,
             reuse_key,
             variant,
             wants_fresh: wants_fresh(&head.headers),
+            paging_arguments,
             paging,
             pages,
             own_query: own_query.map(|own| own.rest),
@@ -156,15 +157,10 @@ impl<'a> Exchange<'a> {
     pub(crate) async fn answer_without_service(&mut self) -> Result<Request, Box<Response<Body>>> {
         let gateway = &self.shared.gateway;
         if let Some(cursor) = self.query.cursor() {
-            let caller = gateway.caller_for_cursor(self.caller.clone(), cursor).await;
-            let reply = match self.query.parse(&caller.effective_policy.policy) {
-                Ok(request) => {
-                    let intent = Intent::FollowUp { request };
-                    gateway.answer(Call { caller, endpoint: None, intent }).await
-                }
-                Err(error) => {
-                    gateway.fault_reply_for_cursor(error.into(), caller, None, Some(cursor.to_owned())).await
-                }
+            let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;
+            let reply = match self.query.parse(&opened.caller().effective_policy.policy) {
+                Ok(request) => opened.answer(request).await,
+                Err(error) => opened.refuse(error.into()),
             };
             return Err(Box::new(self.local_response(reply)));
         }
@@ -262,9 +258,8 @@ impl<'a> Exchange<'a> {
             Err(response) => return *response,
         };
         let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
-        let intent = Intent::Fresh { payload, request, reuse };
         let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
-        match self.shared.gateway.answer(Call { caller, endpoint, intent }).await {
+        match self.shared.gateway.answer(Call { caller, endpoint, payload, request, reuse }).await {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
                 if self.paging.is_some() {
@@ -345,7 +340,8 @@ impl<'a> Exchange<'a> {
             Ok(decoded) => decoded,
             Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
         };
-        let payload = payload_of(&decoded, &head);
+        let paging_arguments = Arc::clone(&self.paging_arguments);
+        let payload = Payload { paging_arguments, ..payload_of(&decoded, &head) };
         Ok(Received { head, wire, payload })
     }
 
@@ -384,35 +380,4 @@ impl<'a> Exchange<'a> {
     fn metadata_style(&self) -> portion_core::policy::MetadataStyle {
         self.caller.effective_policy.policy.render_options.metadata_style
     }
-}
-
-/// Returns the paging of an endpoint whose lists the gateway fetches page by page.
-fn find_paging(
-    shared: &Shared,
-    method: &Method,
-    caller: &Caller,
-    route: &ResolvedRoute<'_>,
-) -> Option<Paging> {
-    shared.options.send_page_request.as_ref()?;
-    let pushdown = caller.rule.config().pushdown.as_ref()?;
-    if caller.shaping_mode.pass_through.is_some() {
-        return None;
-    }
-    let found = if *method == Method::GET { Paging::resolve(pushdown, route) } else { None };
-    if found.is_none() && *method != Method::HEAD && caller.rule.is_first_pushdown_warning() {
-        let reason = if *method == Method::GET { "it has no such parameter" } else { "only GET is repeated" };
-        tracing::warn!(endpoint = route.endpoint_name, reason, "pushdown has no effect on this endpoint");
-    }
-    found
-}
-
-/// Returns what requests further pages, with the header fields of a request.
-fn http_pages(shared: &Shared, head: &http::request::Parts, caller: &Caller) -> Option<Arc<HttpPages>> {
-    Some(Arc::new(HttpPages {
-        send: Arc::clone(shared.options.send_page_request.as_ref()?),
-        headers: HttpPages::headers_of(&head.headers),
-        extensions: head.extensions.clone(),
-        max_bytes: shared.options.max_response_bytes,
-        timeout: caller.rule.config().request_timeout.unwrap_or(PAGE_TIMEOUT),
-    }))
 }

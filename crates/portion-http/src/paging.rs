@@ -7,24 +7,29 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::header::{
     CONTENT_LENGTH, HeaderMap, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
     RANGE,
 };
-use http::{Extensions, Request, Response};
+use http::request::Parts;
+use http::{Extensions, Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
+use portion_core::paging::{ArgumentValue, PagingArgument};
 use portion_core::policy::Policy;
+use portion_gateway::call::Caller;
 use portion_gateway::paged_call::{PageError, PageFuture, PageSource, PagingNames};
 use portion_json::scan::quote;
 use portion_net::accept_encoding::restrict_accept_encoding;
+use portion_net::rate_limits::{quota_delay, retry_after};
 use portion_openapi::percent;
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
 use serde_json::{Map, Value};
 
 use crate::body::{self, Body, BoxError, ReadLimits, full};
 use crate::controls::SplitQuery;
+use crate::options::Shared;
 use crate::payload::payload_of;
 use crate::response_timeout::ResponseTimeout;
 use crate::route::ResolvedRoute;
@@ -40,6 +45,8 @@ pub(crate) const PAGING_CONTROLS: [&str; 5] = ["limit", "page", "pages", "offset
 /// Header fields that refer to another representation than a page.
 pub(crate) const CONDITIONAL_FIELDS: [http::HeaderName; 6] =
     [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE];
+/// Timeout of a request for a further page where none is configured.
+const PAGE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Member with the path and the query without paging. A query parameter of this name would only be sent twice.
 const TARGET_KEY: &str = ":target";
 
@@ -52,17 +59,38 @@ pub(crate) struct Paging {
 
 /// Requests further pages with the header fields of a client's request.
 pub(crate) struct HttpPages {
-    pub(crate) send: SendPageRequest,
-    pub(crate) headers: HeaderMap,
+    send: SendPageRequest,
+    headers: HeaderMap,
     /// The client's connection, for header fields about it.
-    pub(crate) extensions: Extensions,
-    pub(crate) max_bytes: usize,
-    pub(crate) timeout: Duration,
+    extensions: Extensions,
+    max_bytes: usize,
+    timeout: Duration,
 }
 
 impl Paging {
+    /// Returns the paging of an endpoint whose lists the gateway fetches page by page.
+    pub(crate) fn of_endpoint(
+        shared: &Shared,
+        method: &Method,
+        caller: &Caller,
+        route: &ResolvedRoute<'_>,
+    ) -> Option<Self> {
+        shared.options.send_page_request.as_ref()?;
+        let pushdown = caller.rule.config().pushdown.as_ref()?;
+        if caller.shaping_mode.pass_through.is_some() {
+            return None;
+        }
+        let found = if *method == Method::GET { Self::resolve(pushdown, route) } else { None };
+        if found.is_none() && *method != Method::HEAD && caller.rule.is_first_pushdown_warning() {
+            let reason =
+                if *method == Method::GET { "it has no such parameter" } else { "only GET is repeated" };
+            tracing::warn!(endpoint = route.endpoint_name, reason, "pushdown has no effect on this endpoint");
+        }
+        found
+    }
+
     /// Resolves the names of the parameters. Returns `None` if the API has no parameter that selects a page.
-    pub(crate) fn resolve(pushdown: &Arc<Pushdown>, route: &ResolvedRoute<'_>) -> Option<Self> {
+    fn resolve(pushdown: &Arc<Pushdown>, route: &ResolvedRoute<'_>) -> Option<Self> {
         let mut names = PagingNames::resolve(pushdown, |name| route.owns_parameter(name));
         let is_link = matches!(pushdown.style, PagingStyle::Link(_));
         if !route.knows_parameters() {
@@ -109,6 +137,21 @@ impl Paging {
     }
 }
 
+/// Returns the parameters by which an API pages its results, with their values in a query.
+pub(crate) fn paging_arguments(route: &ResolvedRoute<'_>, query: &str) -> Arc<[PagingArgument]> {
+    let value_of = |name: &str| {
+        let mut values = query.split('&').filter(|parameter| name_of(parameter) == name);
+        let value = values.next().map(|parameter| parameter.split_once('=').map_or("", |(_, value)| value));
+        value.map_or(ArgumentValue::Absent, |value| {
+            value.parse().map_or(ArgumentValue::Other, ArgumentValue::Number)
+        })
+    };
+    route
+        .paging_parameters()
+        .map(|name| PagingArgument { value: value_of(name), ..PagingArgument::new(name) })
+        .collect()
+}
+
 /// Returns the arguments of a request without paging. `rest`: its query without controls.
 pub(crate) fn base_arguments(path: &str, rest: &str) -> String {
     let target = if rest.is_empty() { path.to_owned() } else { format!("{path}?{rest}") };
@@ -130,6 +173,14 @@ pub(crate) fn target_of(arguments: &str) -> Option<String> {
     Some(if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") })
 }
 
+/// Returns the error for a response that asks for a pause, as rate limits do.
+fn rate_limited(status: StatusCode, headers: &HeaderMap) -> Option<PageError> {
+    let is_limit = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+    let now = SystemTime::now();
+    let delay = retry_after(headers, now).or_else(|| quota_delay(headers, now)).filter(|_| is_limit)?;
+    Some(PageError::Limited { reason: format!("the API responds with {status}"), delay })
+}
+
 /// Returns the decoded name of a query parameter.
 fn name_of(parameter: &str) -> String {
     let name = parameter.split('=').next().unwrap_or_default().replace('+', " ");
@@ -138,13 +189,20 @@ fn name_of(parameter: &str) -> String {
 
 impl HttpPages {
     /// Takes over the header fields of a request, without those that refer to its body or to a version of its response.
-    pub(crate) fn headers_of(headers: &HeaderMap) -> HeaderMap {
-        let mut headers = headers.clone();
+    pub(crate) fn for_request(shared: &Shared, head: &Parts, caller: &Caller) -> Option<Arc<Self>> {
+        let send = Arc::clone(shared.options.send_page_request.as_ref()?);
+        let mut headers = head.headers.clone();
         for name in CONDITIONAL_FIELDS.into_iter().chain([CONTENT_LENGTH]) {
             headers.remove(name);
         }
         restrict_accept_encoding(&mut headers);
-        headers
+        Some(Arc::new(Self {
+            send,
+            headers,
+            extensions: head.extensions.clone(),
+            max_bytes: shared.options.max_response_bytes,
+            timeout: caller.rule.config().request_timeout.unwrap_or(PAGE_TIMEOUT),
+        }))
     }
 
     /// Requests a page and returns the response of the API.
@@ -161,6 +219,9 @@ impl HttpPages {
     async fn fetch(&self, arguments: &str) -> Result<portion_core::payload::Payload, PageError> {
         let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());
         let response = self.send(arguments).await?;
+        if let Some(limited) = rate_limited(response.status(), response.headers()) {
+            return Err(limited);
+        }
         let (head, mut body) = response.into_parts();
         let coding = body::content_coding(&head.headers);
         let coding = coding.map_err(|()| PageError::Failed("a page has an unknown content coding".into()))?;
@@ -203,6 +264,7 @@ mod tests {
 
     use super::{Paging, base_arguments, target_of};
     use crate::controls::SplitQuery;
+    use crate::options::Shared;
     use crate::route::{Route, RouteTable};
 
     fn paging(preset: &str, parameters: Option<&[&str]>) -> Option<Paging> {

@@ -93,6 +93,9 @@ pub(crate) fn portion_response(
     if let Some(total) = portion.total_count() {
         add_header(headers, "x-total-count", &total.to_string());
     }
+    if let Some(total) = portion.upstream_total() {
+        add_header(headers, "x-portion-upstream-total", &total.to_string());
+    }
     if !portion.stages().is_empty() {
         add_header(headers, "x-portion-stages", &portion.stages().join(","));
     }
@@ -217,10 +220,13 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Returns an object with the members of the notice after its own, or under one key if any of their keys is taken.
+/// Returns an object with the members of the notice after its own, or under one key if any of their keys, or a key that
+/// notices usually have, is taken.
 fn merge_notice(object: &str, notice: &str, style: MetadataStyle) -> String {
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(object).unwrap_or_default();
-    if NOTICE_KEYS.iter().any(|key| members.contains_key(&style.key(key))) {
+    let [members, own] = [object, notice]
+        .map(|json| serde_json::from_str::<BTreeMap<String, &RawValue>>(json).unwrap_or_default());
+    let mut keys = NOTICE_KEYS.iter().map(|key| style.key(key)).chain(own.into_keys());
+    if keys.any(|key| members.contains_key(&key)) {
         return append_members(object, &format!("{{\"{}\":{notice}}}", nested_notice_key(object)));
     }
     append_members(object, notice)
@@ -245,6 +251,8 @@ mod tests {
         assert_eq!(merged("{}"), "{\"meta\":1}");
         assert_eq!(merged("{ \"a\":[1] }\n"), "{ \"a\":[1],\"meta\":1}");
         assert_eq!(merged("{\"meta\":0}"), "{\"meta\":0,\"portion\":{\"meta\":1}}");
+        let cut = |object: &str| merge_notice(object, "{\"cut\":2,\"meta\":1}", MetadataStyle::Camel);
+        assert_eq!(cut("{\"cut\":1}"), "{\"cut\":1,\"portion\":{\"cut\":2,\"meta\":1}}");
         let taken = "{\"meta\":0,\"portion\":1,\"p\\u006frtion_\":2";
         assert_eq!(merged(&format!("{taken}}}")), format!("{taken},\"portion__\":{{\"meta\":1}}}}"));
     }

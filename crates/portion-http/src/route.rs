@@ -1,6 +1,7 @@
 //! Names the endpoint of a request, so that rules, records and limits apply to all requests of one kind.
 
 use http::Method;
+use portion_core::paging::is_paging_argument;
 
 /// An operation of an API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,11 @@ impl ResolvedRoute<'_> {
     /// Returns true if the parameters that the API reads are known.
     pub(crate) fn knows_parameters(&self) -> bool {
         self.is_known || self.parameters.iter().any(|names| !names.is_empty())
+    }
+
+    /// Returns the query parameters by which the API pages its results.
+    pub(crate) fn paging_parameters(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().copied().flatten().map(String::as_str).filter(|name| is_paging_argument(name))
     }
 
     /// Returns true if the API itself reads this query parameter.

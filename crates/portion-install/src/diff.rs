@@ -1,4 +1,11 @@
 //! The preview of an edit: a unified diff.
+//!
+//! ```
+//! use portion_install::diff::unified;
+//!
+//! let shown = unified("mcp.json", "{\n}\n", "{\n  \"servers\": {}\n}\n");
+//! assert!(shown.contains("+  \"servers\": {}"));
+//! ```
 
 use similar::{Algorithm, TextDiff};
 

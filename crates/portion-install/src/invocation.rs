@@ -1,4 +1,10 @@
 //! The command line with which a client starts Portion: how it is written and how it is recognised.
+//!
+//! ```
+//! use portion_install::invocation::wrap_args;
+//!
+//! assert_eq!(wrap_args("git", false), ["wrap", "--server", "git", "--"]);
+//! ```
 
 use std::path::Path;
 

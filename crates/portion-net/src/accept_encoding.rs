@@ -1,4 +1,14 @@
 //! Requests only content codings that can be decoded.
+//!
+//! ```
+//! use http::HeaderMap;
+//! use http::header::ACCEPT_ENCODING;
+//! use portion_net::accept_encoding::restrict_accept_encoding;
+//!
+//! let mut headers = HeaderMap::from_iter([(ACCEPT_ENCODING, "zstd, gzip;q=0.5".parse().unwrap())]);
+//! restrict_accept_encoding(&mut headers);
+//! assert_eq!(headers[ACCEPT_ENCODING], "gzip;q=0.5");
+//! ```
 
 use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 

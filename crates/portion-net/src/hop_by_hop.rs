@@ -1,4 +1,15 @@
 //! Removes hop-by-hop header fields.
+//!
+//! ```
+//! use http::HeaderMap;
+//! use http::header::{CONNECTION, HOST};
+//! use portion_net::hop_by_hop::remove_hop_by_hop;
+//!
+//! let fields = [(HOST, "a.example"), (CONNECTION, "close")];
+//! let mut fields: HeaderMap = fields.map(|(name, value)| (name, value.parse().unwrap())).into_iter().collect();
+//! remove_hop_by_hop(&mut fields);
+//! assert_eq!(fields.keys().collect::<Vec<_>>(), ["host"]);
+//! ```
 
 use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName};

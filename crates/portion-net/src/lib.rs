@@ -4,6 +4,7 @@
 //! - [`accept_encoding`]: requests only the codings that can be decoded
 //! - [`forwarding`]: requests that must not reach a server with the operator's credentials
 //! - [`link_header`]: the URL of the next page
+//! - [`rate_limits`]: how long an API asks its clients to wait
 //! - `guarded_body` (feature `io`): ties a permit to the body of a message
 //! - `timed_io` (feature `io`): ends connections whose clients do not read
 //! - `tls` (feature `tls`): configures TLS with the system's root certificates
@@ -26,6 +27,7 @@ pub mod forwarding;
 pub mod guarded_body;
 pub mod hop_by_hop;
 pub mod link_header;
+pub mod rate_limits;
 #[cfg(feature = "io")]
 pub mod timed_io;
 #[cfg(feature = "tls")]

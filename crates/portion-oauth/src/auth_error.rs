@@ -49,7 +49,7 @@ pub enum AuthError {
     #[error("another process is logging in at {0}; finish that login first")]
     Locked(ServerUrl),
     /// Another process holds the tokens.
-    #[error("another process renews the tokens of {0}; try again")]
+    #[error("another process is renewing the tokens of {0}; try again")]
     Busy(ServerUrl),
     /// The work was stopped.
     #[error("the login at {0} was stopped")]

@@ -52,7 +52,7 @@ pub(crate) enum CallbackError {
     Refused(String),
     #[error("the redirect comes from another authorization server, {0}, which is refused")]
     ForeignIssuer(String),
-    #[error("the redirect does not name the authorization server, which announced to do so")]
+    #[error("the redirect does not name the authorization server, although its metadata promises that")]
     MissingIssuer,
     #[error("the redirect contains no code")]
     NoCode,

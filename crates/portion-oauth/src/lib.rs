@@ -13,6 +13,13 @@
 //!   logins; tokens in memory; reasons that there is no token
 //!
 //! No redirect is followed. Errors and logs contain no token, code or secret.
+//!
+//! ```
+//! use portion_oauth::{ServerUrl, ServerUrlError};
+//!
+//! assert_eq!(ServerUrl::parse("https://mcp.example.com/mcp").unwrap().as_str(), "https://mcp.example.com/mcp");
+//! assert_eq!(ServerUrl::parse("http://mcp.example.com/mcp").unwrap_err(), ServerUrlError::NotEncrypted);
+//! ```
 
 mod auth_error;
 mod callback;

@@ -6,6 +6,13 @@
 //!
 //! Spans and metrics follow the MCP conventions, <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/>. They carry
 //! sizes, names and codes, never content.
+//!
+//! ```
+//! use portion_otlp::Settings;
+//!
+//! let settings = Settings::of(Some("http://127.0.0.1:4318"), |_variable| None).unwrap();
+//! assert_eq!(settings.traces.unwrap().endpoint, "http://127.0.0.1:4318/v1/traces");
+//! ```
 
 mod client;
 mod exporter;

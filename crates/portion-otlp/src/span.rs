@@ -9,7 +9,7 @@ use opentelemetry::trace::{
 };
 use opentelemetry::{Array, Context, KeyValue, SpanId, StringValue, TraceId, Value};
 use opentelemetry_sdk::trace::SdkTracer;
-use portion_core::event::{RequestServed, TraceContext};
+use portion_core::event::{EndpointKind, RequestServed, TraceContext};
 use portion_telemetry::names::{self as conventions, ERROR, METHOD, PROMPT, TOOL};
 
 use crate::ids::SpanIds;
@@ -31,11 +31,6 @@ pub(crate) fn record(tracer: &SdkTracer, ids: &SpanIds, served: &RequestServed) 
     span.end_with_timestamp(start.checked_add(served.latency).unwrap_or_else(SystemTime::now));
 }
 
-/// Returns the JSON-RPC method for a kind of endpoint.
-fn method(kind: &str) -> &'static str {
-    conventions::method(kind).unwrap_or("_OTHER")
-}
-
 /// Returns the error type, with the same values as in the metrics.
 fn error(served: &RequestServed) -> Option<&'static str> {
     served.error.map(conventions::error_type)
@@ -43,8 +38,8 @@ fn error(served: &RequestServed) -> Option<&'static str> {
 
 /// Returns the span name: the method and its target. URIs are left out, because there are too many.
 fn name(served: &RequestServed) -> String {
-    let method = method(served.kind);
-    if served.kind == "resource" || served.endpoint.is_empty() {
+    let method = conventions::method(served.kind);
+    if served.kind == EndpointKind::Resource || served.endpoint.is_empty() {
         return method.to_owned();
     }
     format!("{method} {}", served.endpoint)
@@ -58,7 +53,7 @@ fn parent_context(trace: TraceContext) -> Context {
 
 fn attributes(served: &RequestServed) -> Vec<KeyValue> {
     let mut all = vec![
-        KeyValue::new(METHOD, method(served.kind)),
+        KeyValue::new(METHOD, conventions::method(served.kind)),
         KeyValue::new(names::REQUEST, format!("{:032x}", served.request)),
         KeyValue::new(names::OUTCOME, served.outcome.name()),
         KeyValue::new(names::FOLLOW_UP, served.follow_up),
@@ -74,10 +69,10 @@ fn attributes(served: &RequestServed) -> Vec<KeyValue> {
         let named = served.kind == kind && !served.endpoint.is_empty();
         named.then(|| Value::from(Arc::clone(&served.endpoint)))
     };
-    maybe(TOOL, endpoint("tool"));
-    maybe(names::OPERATION, (served.kind == "tool").then(|| "execute_tool".into()));
-    maybe(names::RESOURCE_URI, endpoint("resource"));
-    maybe(PROMPT, endpoint("prompt"));
+    maybe(TOOL, endpoint(EndpointKind::Tool));
+    maybe(names::OPERATION, (served.kind == EndpointKind::Tool).then(|| "execute_tool".into()));
+    maybe(names::RESOURCE_URI, endpoint(EndpointKind::Resource));
+    maybe(PROMPT, endpoint(EndpointKind::Prompt));
     maybe(names::UPSTREAM, served.upstream.clone().map(Into::into));
     maybe(ERROR, error(served).map(Into::into));
     maybe(names::TOKENS_ORIGINAL, served.original_tokens.map(int_value));

@@ -1,6 +1,15 @@
 //! Tools, resources and prompts.
+//!
+//! ```
+//! use portion_policy::endpoint::{Endpoint, EndpointKind};
+//!
+//! let order = Endpoint { name: "order".into(), kind: EndpointKind::Tool, read_only: false, idempotent: false };
+//! assert!(!order.is_repeatable());
+//! ```
 
 use std::borrow::Cow;
+
+pub use portion_core::event::EndpointKind;
 
 /// Largest endpoint name in logs and records, in bytes.
 const MAX_LOG_NAME_BYTES: usize = 256;
@@ -16,28 +25,6 @@ pub struct Endpoint {
     pub read_only: bool,
     /// Marked as changing nothing more when an equal call is repeated.
     pub idempotent: bool,
-}
-
-/// Kind of an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EndpointKind {
-    /// Called; may have side effects.
-    Tool,
-    /// Read.
-    Resource,
-    /// Fetched as a prompt.
-    Prompt,
-}
-
-impl EndpointKind {
-    /// Returns the name of the kind in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Resource => "resource",
-            Self::Prompt => "prompt",
-        }
-    }
 }
 
 impl Endpoint {

@@ -1,4 +1,11 @@
 //! Options for the listing of an upstream's tools.
+//!
+//! ```
+//! use portion_policy::listing::{AdvertisePolicy, ListingStyle};
+//!
+//! assert_eq!("lazy".parse::<ListingStyle>(), Ok(ListingStyle::Lazy));
+//! assert_eq!(AdvertisePolicy::default(), AdvertisePolicy::Lists);
+//! ```
 
 use std::fmt;
 use std::str::FromStr;

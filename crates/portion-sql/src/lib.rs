@@ -21,6 +21,20 @@
 //! | `dialect` | statements of other SQL dialects, rewritten for SQLite |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
 //! | `query_result` | result rows as JSON |
+//!
+//! ```
+//! use portion_core::payload::{Block, Content, Payload};
+//! use portion_core::snapshot::capture;
+//! use portion_core::view::View;
+//! use portion_sql::{QueryLimits, SqlQuery, query};
+//!
+//! let text = Content::Text(r#"[{"state":"CA","pupils":120},{"state":"NY","pupils":80}]"#.to_owned());
+//! let snapshot = capture(Payload { blocks: vec![Block::new("/content/0/text", text)], ..Payload::default() });
+//! let question = SqlQuery { sql: "SELECT sum(pupils) AS pupils FROM items WHERE state = 'CA'", params: &[] };
+//! let result = query(&snapshot, &View::default(), &question, &QueryLimits::default())?;
+//! assert_eq!(result.json, r#"[{"pupils":120}]"#);
+//! # Ok::<(), portion_sql::QueryError>(())
+//! ```
 
 mod adjusted_rows;
 mod catalogue;

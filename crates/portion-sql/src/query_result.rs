@@ -7,6 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
 use crate::column::{JSON_TYPE, RECORD_TYPE, ROUNDED_TYPE, UniqueNames};
+use crate::dialect::select_columns;
 use crate::limits::QueryLimits;
 
 /// The result of a query.
@@ -90,10 +91,20 @@ enum DeclaredType {
 }
 
 impl ResultWriter {
-    pub(crate) fn for_statement(statement: &Statement<'_>) -> Self {
+    /// Creates a writer for the rows of a statement. Columns whose names come from a rewritten form have the names in
+    /// the statement as it was given.
+    pub(crate) fn for_statement(statement: &Statement<'_>, given_sql: &str) -> Self {
+        let given_names = select_columns(given_sql);
+        let given_names = if given_names.len() == statement.column_count()
+            && !given_names.iter().any(|name| name.ends_with('*'))
+        {
+            given_names
+        } else {
+            Vec::new()
+        };
         let mut names = UniqueNames::default();
         let mut bare = false;
-        let columns = statement.columns().map(|column| {
+        let columns = statement.columns().into_iter().enumerate().map(|(at, column)| {
             bare = column.decl_type() == Some(RECORD_TYPE);
             let declared = match column.decl_type() {
                 None => DeclaredType::Expression,
@@ -102,7 +113,8 @@ impl ResultWriter {
                 Some(ROUNDED_TYPE) => DeclaredType::Rounded,
                 Some(_) => DeclaredType::Scalar,
             };
-            let name = names.unique(column.name());
+            let given = given_names.get(at).filter(|_| !given_sql.contains(column.name()));
+            let name = names.unique(given.copied().unwrap_or_else(|| column.name()));
             let mut key = String::from("\"");
             escape_into(&name, &mut key);
             key.push_str("\":");

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::event::{
-    AlertChanged, ConfigApplied, ConfigChange, Event, Observer, Outcome, RequestServed,
+    AlertChanged, ConfigApplied, ConfigChange, EndpointKind, Event, Observer, Outcome, PayloadForm,
+    RequestServed,
 };
 use portion_telemetry::read::{Filter, Reader, Series};
 use portion_telemetry::recorder::{Recorder, Settings};
@@ -107,7 +108,7 @@ fn served(number: u64) -> RequestServed {
         request: u128::from(number),
         at: at(number),
         endpoint: Arc::from(format!("list_{}", mixed % ENDPOINTS)),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: match mixed % 1_000 {
             0 => Outcome::Refused,
             few if few < 300 => Outcome::Paginated,
@@ -123,7 +124,7 @@ fn served(number: u64) -> RequestServed {
         budget: Some(4_000),
         response_bytes: 4_000,
         original_bytes: 40_000,
-        form: Some("list"),
+        form: Some(PayloadForm::List),
         items: Some(50),
         total_items: Some(500),
         latency: Duration::from_micros(5_000 + (mixed % 3_000).pow(2) / 50),

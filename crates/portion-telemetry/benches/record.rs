@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portion_core::event::{Event, Observer, Outcome, RequestServed};
+use portion_core::event::{EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed};
 use portion_telemetry::alert::{Alarm, Rule};
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::Meter;
@@ -172,7 +172,7 @@ fn event(number: u64) -> Event {
         request: u128::from(number),
         at: at(number),
         endpoint: Arc::from(format!("list_{}", number % 20)),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: Outcome::Paginated,
         arguments: vec!["limit".to_owned(), "status".to_owned()],
         estimated_tokens: Some(1_000 + number % 3_000),
@@ -180,7 +180,7 @@ fn event(number: u64) -> Event {
         budget: Some(4_000),
         response_bytes: 4_000,
         original_bytes: 40_000,
-        form: Some("list"),
+        form: Some(PayloadForm::List),
         items: Some(50),
         total_items: Some(500),
         latency: Duration::from_micros(20_000 + number % 9_000),

@@ -1,4 +1,19 @@
 //! Delivers events to an observer on a separate thread, so a request only pays for a place in a queue.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use portion_core::event::{Event, Observer as _, RequestServed};
+//! use portion_telemetry::async_observer::AsyncObserver;
+//! use portion_telemetry::meter::Meter;
+//!
+//! let meter = Arc::new(Meter::default());
+//! let observer = AsyncObserver::start(meter.clone());
+//! observer.observe(Event::RequestServed(Arc::new(RequestServed::default())));
+//! assert!(observer.flush(Duration::from_secs(60)));
+//! assert_eq!(meter.totals().requests(), 1);
+//! ```
 
 use std::sync::Arc;
 use std::time::Duration;

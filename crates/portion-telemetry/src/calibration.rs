@@ -2,6 +2,17 @@
 //!
 //! The model of a charge is `factor · count + overhead`. The overhead is what a request costs besides its texts, and
 //! is about the same each time. Replies have no overhead, so only the factor applies to them.
+//!
+//! ```
+//! use portion_telemetry::calibration::{Observation, Observations};
+//!
+//! let mut requests = Observations::default();
+//! for counted in (100..2_100).step_by(100).map(f64::from) {
+//!     requests.add(Observation { fitted: counted, counted, charged: 1.25 * counted + 40.0 });
+//! }
+//! let calibration = requests.calibration().unwrap();
+//! assert!((calibration.factor.value - 1.25).abs() < 1e-9 && (calibration.overhead - 40.0).abs() < 1e-6);
+//! ```
 
 use portion_tokens::accuracy::ACCURATE_MAX_ERROR;
 

@@ -5,6 +5,14 @@
 //! [`Metric::prometheus`] translates them as
 //! [specified](https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/), so the same rules
 //! and dashboards work for scraped and collected metrics.
+//!
+//! ```
+//! use portion_telemetry::names;
+//!
+//! assert_eq!(names::REQUESTS.prometheus(), "portion_requests_total");
+//! ```
+
+use portion_core::event::{EndpointKind, ServedError};
 
 /// A metric.
 #[derive(Debug, PartialEq)]
@@ -197,19 +205,21 @@ pub fn label(attribute: &str) -> String {
     attribute.replace('.', "_")
 }
 
-/// Returns the JSON-RPC method for a kind of endpoint.
-pub fn method(kind: &str) -> Option<&'static str> {
+/// Returns the MCP method that asks an endpoint of this kind.
+pub fn method(kind: EndpointKind) -> &'static str {
     match kind {
-        "tool" => Some("tools/call"),
-        "resource" => Some("resources/read"),
-        "prompt" => Some("prompts/get"),
-        _ => None,
+        EndpointKind::Tool => "tools/call",
+        EndpointKind::Resource => "resources/read",
+        EndpointKind::Prompt => "prompts/get",
     }
 }
 
-/// Returns an error code as the conventions name it: `tool_error` for an error of the upstream.
-pub fn error_type(code: &'static str) -> &'static str {
-    if code == "upstream" { "tool_error" } else { code }
+/// Returns an error as the conventions name it: `tool_error` for an error of the upstream.
+pub fn error_type(error: ServedError) -> &'static str {
+    match error {
+        ServedError::Own(code) => code.name(),
+        ServedError::Upstream => "tool_error",
+    }
 }
 
 #[cfg(test)]

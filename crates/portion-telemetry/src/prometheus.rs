@@ -1,6 +1,14 @@
 //! Writes metrics in the text format of Prometheus.
 //!
 //! Source: <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>.
+//!
+//! ```
+//! use portion_telemetry::meter::{Family, Value};
+//! use portion_telemetry::{names, prometheus};
+//!
+//! let text = prometheus::text(&[Family::of(&names::REQUESTS, Value::Count(3))]);
+//! assert!(text.ends_with("# TYPE portion_requests_total counter\nportion_requests_total 3\n"));
+//! ```
 
 use std::fmt::{self, Write as _};
 

@@ -1,4 +1,13 @@
 //! Parses and formats points in time for people.
+//!
+//! ```
+//! use std::time::SystemTime;
+//!
+//! use portion_telemetry::timestamp::{parse_timestamp, rfc3339};
+//!
+//! let micros = parse_timestamp("2026-11-22T08:00+01:00", SystemTime::now()).unwrap();
+//! assert_eq!(rfc3339(micros), "2026-11-22T07:00:00.000000Z");
+//! ```
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

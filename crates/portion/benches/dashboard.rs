@@ -10,7 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use portion_core::event::{Event, Observer as _, Outcome, RequestServed};
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{
+    EndpointKind, Event, Observer as _, Outcome, PayloadForm, RequestServed, ServedError,
+};
 use portion_telemetry::recorder::{Recorder, Settings};
 
 const RECORDS: u64 = 1_000_000;
@@ -106,9 +109,9 @@ fn request(number: u64, at: u64) -> RequestServed {
         request: u128::from(number),
         at,
         endpoint: Arc::from(format!("tool_{}", mixed % ENDPOINTS)),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: if expired { Outcome::Expired } else { Outcome::ALL[(mixed % 7) as usize] },
-        error: expired.then_some("cursor_expired"),
+        error: expired.then_some(ServedError::Own(ErrorCode::CursorExpired)),
         follow_up,
         arguments: vec!["limit".to_owned()],
         origin: Some(number / 3),
@@ -119,7 +122,7 @@ fn request(number: u64, at: u64) -> RequestServed {
         budget: Some(4_000),
         response_bytes: 8_000,
         original_bytes: 20_000,
-        form: Some("list"),
+        form: Some(PayloadForm::List),
         items: Some(20),
         total_items: Some(100),
         latency: Duration::from_micros(5_000 + mixed % 90_000),

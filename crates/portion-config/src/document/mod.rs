@@ -1,4 +1,13 @@
 //! Parses a file into a tree with the position of every value. YAML and JSON give the same tree.
+//!
+//! ```
+//! use portion_config::document::{NodeValue, yaml};
+//!
+//! let document = yaml::parse("hardCap: 9000\nredact: [pin]\n").unwrap();
+//! let NodeValue::Map(entries) = &document.root.value else { panic!("a mapping") };
+//! let (key, value) = &entries[1];
+//! assert_eq!((key.text.as_str(), key.position.line, value.position.column), ("redact", 2, 9));
+//! ```
 
 mod builder;
 pub mod json;
@@ -75,6 +84,23 @@ pub struct MapKey {
     pub text: String,
     /// Position of its start.
     pub position: TextPosition,
+}
+
+/// Returns the text of a document without a byte order mark.
+///
+/// # Errors
+/// Returns an error if the text is too large.
+fn checked_text(text: &str) -> Result<&str, DocumentError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.len() > MAX_DOCUMENT_BYTES {
+        let fix = format!("at most {MAX_DOCUMENT_BYTES} bytes are allowed");
+        return Err(DocumentError::new(TextPosition::START, "this is too large", fix));
+    }
+    Ok(text)
+}
+
+impl TextPosition {
+    const START: Self = Self { line: 1, column: 1 };
 }
 
 impl Node {

@@ -3,22 +3,14 @@
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 
 use super::builder::TreeBuilder;
-use super::{Document, DocumentError, EMPTY_MESSAGE, MAX_DOCUMENT_BYTES, Node, NodeValue, TextPosition};
+use super::{Document, DocumentError, EMPTY_MESSAGE, Node, NodeValue, TextPosition, checked_text};
 
 /// Parses a document.
 ///
 /// # Errors
 /// The first syntax error.
 pub fn parse(text: &str) -> Result<Document, DocumentError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let start = TextPosition { line: 1, column: 1 };
-    if text.len() > MAX_DOCUMENT_BYTES {
-        return Err(DocumentError::new(
-            start,
-            "this is too large",
-            format!("at most {MAX_DOCUMENT_BYTES} bytes are allowed"),
-        ));
-    }
+    let text = checked_text(text)?;
     let mut build = TreeBuilder::default();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
@@ -27,7 +19,7 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
         })?;
         push_event(&mut build, event, span)?;
     }
-    build.finish().ok_or_else(|| empty_document(start))
+    build.finish().ok_or_else(|| empty_document(TextPosition::START))
 }
 
 /// Returns the error for a document without content.

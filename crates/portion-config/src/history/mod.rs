@@ -9,6 +9,16 @@
 //! that could be left behind: a version is written to a temporary file and then renamed, unless another
 //! process has taken its number; in that case the directory is read again. Truncated and unknown files
 //! are skipped.
+//!
+//! ```
+//! use portion_config::history::History;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let mut history = History::open(folder.path())?;
+//! let number = history.record("portion.yaml".as_ref(), "hardCap: 9000", 0)?;
+//! assert_eq!(history.text(number)?, "hardCap: 9000");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod restore;
 mod version_file;

@@ -1,4 +1,12 @@
 //! All configuration keys with their properties.
+//!
+//! ```
+//! use portion_config::key::Key;
+//!
+//! let key = Key::by_name("hardCap").unwrap();
+//! assert_eq!(key.variable().as_deref(), Some("PORTION_HARD_CAP"));
+//! assert_eq!(Key::from_variable("PORTION_HARD_CAP").unwrap().name, key.name);
+//! ```
 
 mod definitions;
 mod group;

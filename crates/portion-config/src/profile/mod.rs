@@ -1,5 +1,11 @@
 //! Configurations for known APIs, by name. A profile is a configuration file that is part of the program: it has the
 //! lowest priority of all sources.
+//!
+//! ```
+//! use portion_config::profile::Profile;
+//!
+//! assert!(Profile::by_name("hostaway").unwrap().text.contains("endpoints:"));
+//! ```
 
 /// A configuration for a known API.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,4 +1,12 @@
 //! The limits of an endpoint, validated once.
+//!
+//! ```
+//! use portion_core::policy::{Policy, PolicyError};
+//!
+//! let policy = Policy { default_page_size: 500, ..Policy::default() };
+//! let contradiction = policy.validate().unwrap_err();
+//! assert!(matches!(contradiction, PolicyError::Contradictory { upper: "maxPageSize", .. }));
+//! ```
 
 mod limit_overrides;
 mod modes;
@@ -122,6 +130,11 @@ pub enum PolicyError {
 }
 
 impl Policy {
+    /// Returns true if some reply can show an image or audio of this many decoded bytes.
+    pub fn can_show_media(&self, decoded_bytes: usize) -> bool {
+        decoded_bytes <= self.media_byte_limit && self.media_tokens + MIN_BUDGET <= self.hard_cap
+    }
+
     /// Returns the profile `lean`: lower targets for oversized payloads, and records as tables where that
     /// saves tokens.
     #[must_use]

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::pair::{PairRole, may_be_pair_secret};
-use super::text::{ValueExtent, value_after};
+use super::text_value::{ValueExtent, value_after};
 use super::{REDACTED, RedactedNames, RedactionRules, TextEdit};
 
 /// Maximum bytes of a flag.

@@ -10,11 +10,12 @@ use portion_json::span::Span;
 use super::edit::REDACTED_STRING;
 use super::pair::PairRole;
 use super::table::TableColumns;
-use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text, token};
+use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text_value, token};
 use pairs::PairName;
 
 mod nested;
 mod pairs;
+mod secret_data;
 
 /// Maximum steps of a reported path, the innermost ones.
 const MAX_PATH_STEPS: usize = 12;
@@ -92,6 +93,10 @@ struct OpenObject {
     pair: Option<PairName>,
     /// True if the members after the first value were searched for a name.
     is_pair_searched: bool,
+    /// True if it is a Kubernetes secret, as far as the members before tell.
+    is_secret: bool,
+    /// True if it is the data of such a secret: all its values are hidden.
+    is_secret_data: bool,
 }
 
 /// Result of matching a key against the rules.
@@ -186,7 +191,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             for mut edit in walk.edits {
                 if edit.end > completed.len {
                     let open = completed.open_containers(edit.end);
-                    edit.end = text::closing_end(text, completed.len, open);
+                    edit.end = text_value::closing_end(text, completed.len, open);
                     end = end.max(edit.end);
                 }
                 if edit.start < completed.len {
@@ -205,9 +210,9 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             if begins {
                 match reader.peek()? {
                     JsonKind::Object => {
+                        let (pair, is_secret_data) = (self.inherited_pair(), self.is_secret_data(&reader));
                         reader.enter_object()?;
-                        let pair = self.inherited_pair();
-                        self.open_objects.push(OpenObject { pair, ..OpenObject::default() });
+                        self.open_objects.push(OpenObject { pair, is_secret_data, ..OpenObject::default() });
                         self.member_state = MemberState::default();
                     }
                     JsonKind::Array => {
@@ -271,9 +276,11 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
         let name = self.decode_key(key);
         let kind = reader.peek()?;
+        self.note_kind(&name, reader);
         let may_be_secret = may_be_secret(kind, reader) || self.hides_containers && kind.is_container();
-        let hidden =
-            self.is_member_hidden(key, &name, may_be_secret) || self.is_value_hidden(key, kind, reader);
+        let hidden = self.is_member_hidden(key, &name, may_be_secret)
+            || self.is_value_hidden(key, kind, reader)
+            || self.open_objects.last().is_some_and(|open| open.is_secret_data);
         let omitted = hidden && !matches!(kind, JsonKind::String | JsonKind::Null);
         if omitted {
             let value = reader.skip()?;

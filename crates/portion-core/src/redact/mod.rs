@@ -3,6 +3,16 @@
 //! Values are selected by the names of members, columns and settings, before a payload is indexed, so nothing that is
 //! made from a snapshot contains them. A string becomes `"[redacted]"`. No value changes its type, so a value of
 //! another type is removed together with its key, except `null`. All other bytes stay the same.
+//!
+//! ```
+//! use portion_core::redact::RedactionRules;
+//!
+//! let rules = RedactionRules::parse("secrets, guest.phone")?;
+//! let (shown, hidden) = rules.redact(r#"{"password":"hunter2","guest":{"phone":"+49 30 1"}}"#).unwrap();
+//! assert_eq!(shown, r#"{"password":"[redacted]","guest":{"phone":"[redacted]"}}"#);
+//! assert_eq!(hidden, ["password", "guest.phone"]);
+//! # Ok::<(), portion_core::redact::RedactError>(())
+//! ```
 
 mod delimited;
 mod edit;
@@ -10,6 +20,7 @@ mod flag;
 mod fragment;
 mod html_table;
 mod json;
+mod manifest;
 mod markup;
 mod pair;
 mod pattern;
@@ -19,7 +30,9 @@ mod setting_path;
 mod sql;
 mod table;
 mod text;
+mod text_name;
 mod text_pair;
+mod text_value;
 mod token;
 
 use crate::payload::Redact;

@@ -6,7 +6,8 @@ use memchr::memchr2_iter;
 use super::NameMatch;
 use super::pair::{PairRole, may_be_pair_secret};
 use super::setting_path::name_of_block;
-use super::text::{ValueExtent, name_before, value_after};
+use super::text_name::name_before;
+use super::text_value::{ValueExtent, is_line_lead, value_after};
 
 /// Maximum lines between the name and the value of a pair, and bytes of a line that are read on each side.
 const MAX_LINES: usize = 4;
@@ -148,9 +149,4 @@ fn add_line_names<'t>(
         found.extend(names_in(text, (start, until.max(start))).take(1));
     }
     true
-}
-
-/// Returns true for what may stand before the first key of a line: indentation, the dash of an item, a quote.
-pub(super) fn is_line_lead(text: &str) -> bool {
-    text.chars().all(|c| matches!(c, ' ' | '\t' | '-' | '*' | '+' | '>' | '#' | '"' | '\'' | '`' | '_' | '•'))
 }

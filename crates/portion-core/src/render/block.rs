@@ -69,9 +69,9 @@ pub(super) fn block_placeholder(
     let (path, bytes) = content_path_and_size(part, binary);
     let name = part.label.source.as_ref().filter(|of| of.len() <= MAX_NAME_BYTES).map(|of| format!("{of}: "));
     let name = name.unwrap_or_default();
-    // In replies to a tool, media within the limit are shown through the path of their block.
+    // In replies to a tool, media within the limits are shown through the path of their block.
     let shows = cx.read_uri.is_none()
-        && binary.is_some_and(|binary| binary.is_media && binary.decoded_bytes <= cx.policy.media_byte_limit);
+        && binary.is_some_and(|binary| binary.is_media && cx.policy.can_show_media(binary.decoded_bytes));
     if let (true, Some(binary), Some(_)) = (shows, binary, handle) {
         let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
         let (mime, read) = (&binary.mime_type, cx.read_call.with(&format!("cursor, path=\"{block}\"")));

@@ -48,6 +48,7 @@ struct RenderedFacts {
     stages: Vec<&'static str>,
     whole_value: Option<String>,
     total_count: Option<usize>,
+    upstream_total: Option<usize>,
     dropped_count: usize,
     served_count: Option<usize>,
     pagination: Option<Pagination>,
@@ -73,7 +74,7 @@ impl Candidate {
         } else {
             Vec::new()
         };
-        let costs = CostEstimate::new(walk, &forms.text.pieces, forms.envelope, charged_cursors.clone());
+        let costs = CostEstimate::new(walk, &forms.text, forms.envelope, charged_cursors.clone());
         let written = forms.write(walk, &notice, own_notice.as_ref(), &costs, detail);
         let facts = RenderedFacts::new(forms.noticed_content(), forms.envelope.is_some());
         let (kind, next_cursor, start_cursor) = (notice.kind(), notice.next_cursor, notice.start_cursor);
@@ -111,6 +112,7 @@ impl Candidate {
                 dropped_count: facts.dropped_count,
                 served_count: facts.served_count,
                 total_count: facts.total_count,
+                upstream_total: facts.upstream_total,
                 pagination: facts.pagination,
                 next_position: facts.next_position,
                 notice_extras: None,
@@ -197,6 +199,7 @@ impl RenderedFacts {
                 .filter(|rendering| is_enveloped && rendering.kind == PortionKind::Whole && rendering.is_json)
                 .map(|rendering| rendering.body.clone()),
             total_count: rendering.and_then(|rendering| rendering.total_count),
+            upstream_total: count("upstreamTotal"),
             dropped_count: count("dropped").unwrap_or_default(),
             served_count: count("served"),
             pagination: rendering.and_then(|rendering| rendering.pagination.clone()),

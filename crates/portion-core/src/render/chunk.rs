@@ -65,17 +65,14 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
         let shown =
             if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(limits.max_lines) };
-        let (part, size) = (spot.part_index as u16, size.unwrap_or(shown) as u32);
         drawn.pagination = (from < to).then_some(Pagination {
-            part_index: part,
-            page_size: size,
+            part_index: spot.part_index as u16,
+            page_size: size.unwrap_or(shown) as u32,
             is_sample,
             first_page_count: None,
             kept_fields: None,
         });
         drawn.required_count = of.map(|of| of.min(left));
-    }
-    if !range {
         note_upstream_chunk(spot, &mut drawn);
     }
     drawn.set_meta("bytesInChunk", end - from);
@@ -84,20 +81,29 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         drawn.set_meta("pastEnd", true);
     }
     if spot.is_first() {
-        drawn.query_tables = drawn.next.map(|_| query_tables(index.chunker.name()));
-        let size = estimate_size(room.counter, text);
-        let told = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
-        drawn.set_meta("totalTokens", told);
-        // Finding headings reads the whole text; logs have none.
-        if !range && index.has_headings() {
-            let headings: Vec<String> =
-                sections(spot.subject).into_iter().map(|section| section.name).collect();
-            if !headings.is_empty() {
-                drawn.extras.push(("sections", name_list(headings, max_name_chars(room) * 2)));
-            }
-        }
+        describe_text(spot, index, room, &mut drawn);
     }
     drawn
+}
+
+/// Adds facts of the whole text: its tables for queries, its tokens and its headings.
+fn describe_text(
+    spot: &RenderTarget<'_>,
+    index: &LineIndex,
+    room: &RemainingBudget<'_>,
+    drawn: &mut Rendering,
+) {
+    drawn.query_tables = drawn.next.map(|_| query_tables(index.chunker.name()));
+    let size = estimate_size(room.counter, &spot.subject.text);
+    let tokens = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
+    drawn.set_meta("totalTokens", tokens);
+    // Finding headings reads the whole text; logs have none.
+    if drawn.kind == PortionKind::Chunk && index.has_headings() {
+        let headings: Vec<String> = sections(spot.subject).into_iter().map(|section| section.name).collect();
+        if !headings.is_empty() {
+            drawn.extras.push(("sections", name_list(headings, max_name_chars(room) * 2)));
+        }
+    }
 }
 
 /// Part of the reply target that a sample of a text takes, as a divisor.

@@ -5,7 +5,7 @@ use portion_tokens::estimate_size;
 use super::notice::NoticeText;
 use super::portion::Piece;
 use super::reply_limits::NOTICE_COPIES;
-use super::walk::PartWalk;
+use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{CursorToken, charged};
 use crate::snapshot::STRUCTURED_CONTENT;
 
@@ -26,14 +26,15 @@ pub(super) struct CostEstimate<'w, 'a> {
 }
 
 impl<'w, 'a> CostEstimate<'w, 'a> {
-    /// Adds up the cost of the pieces, one of which may be an envelope that is still empty. The `cursors`
-    /// are those of the notices.
+    /// Adds up the cost of the pieces of a content, one of which may be an envelope that is still empty. The
+    /// `cursors` are those of the notices.
     pub(super) fn new(
         walk: &'w PartWalk<'a>,
-        pieces: &[Piece],
+        content: &ReplyContent<'_>,
         opened: Option<usize>,
         cursors: Vec<CursorToken>,
     ) -> Self {
+        let (pieces, is_quoted) = (&content.pieces, walk.quotes_text(content));
         let structured = walk.snapshot.parts().iter().position(|part| part.address == STRUCTURED_CONTENT);
         let mut bill = Self {
             walk,
@@ -49,7 +50,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
             if bill.uncharged_pieces[at] {
                 bill.uncharged_tokens += bill.token_cost(piece.body.as_str(), true);
             } else {
-                bill.charged_tokens += walk.piece_tokens(piece);
+                bill.charged_tokens += walk.piece_tokens(piece, is_quoted);
             }
         }
         bill

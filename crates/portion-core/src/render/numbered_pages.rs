@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use super::context::Context;
-use super::notice::UnshownRange;
 use super::{pass_through, reply};
 use crate::cursor::{CursorTarget, PartOffset, Position, SnapshotId, stand_in};
-use crate::paging::requested_count;
+use crate::paging::{UnshownRange, requested_count};
 use crate::policy::MetadataMode;
 use crate::snapshot::{List, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target, View, line_start_place};
@@ -19,7 +18,7 @@ pub(super) fn resolve_page_size<'a>(
     fresh: bool,
 ) -> (Cow<'a, ResolvedRequest>, Option<UnshownRange>) {
     let Some(numbered) = asked.numbered_page.filter(|numbered| numbered.number > 1) else {
-        return (Cow::Borrowed(asked), None);
+        return (Cow::Borrowed(asked), asked.unshown.clone());
     };
     let mut asked = Cow::Borrowed(asked);
     if !numbered.has_known_size

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use portion_json::scan::escaped_len;
+use portion_json::scan::{escaped_len, quote};
 
 use super::block::binary_tokens;
 use super::context::Context;
+use super::follow_up_call::FollowUpCall;
 use super::portion::{Piece, PieceBody};
-use super::walk::PartWalk;
+use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::charged;
 use crate::payload::BinaryInfo;
 use crate::snapshot::{Part, PartBody};
@@ -18,10 +19,17 @@ pub(super) const TEXT_BLOCK_BYTES: usize = 64;
 const CONTENTS_ENTRY_BYTES: usize = 128;
 
 impl PartWalk<'_> {
-    /// Returns the tokens of a piece.
-    pub(super) fn piece_tokens(&self, piece: &Piece) -> usize {
+    /// Returns true if texts are sent, and read, as strings of JSON: in the body of an HTTP response.
+    pub(super) fn quotes_text(&self, content: &ReplyContent<'_>) -> bool {
+        let is_json = content.notice_part.as_ref().is_some_and(|part| part.rendering.is_json);
+        matches!(self.cx.read_call, FollowUpCall::Http(_)) && !is_json
+    }
+
+    /// Returns the tokens of a piece. `is_quoted`: a text is sent as a string of JSON.
+    pub(super) fn piece_tokens(&self, piece: &Piece, is_quoted: bool) -> usize {
         let Context { policy, counter, .. } = *self.cx;
         match &piece.body {
+            PieceBody::Text(text) if is_quoted => counter.count(&quote(text)),
             PieceBody::Text(text) => counter.count(&self.charged(text)),
             PieceBody::Base64(text) => binary_tokens(text, policy, counter),
             PieceBody::Block(json) => match self.binary_of(piece) {

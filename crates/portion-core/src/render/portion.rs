@@ -23,6 +23,7 @@ pub struct Portion {
     pub(super) dropped_count: usize,
     pub(super) served_count: Option<usize>,
     pub(super) total_count: Option<usize>,
+    pub(super) upstream_total: Option<usize>,
     pub(super) pagination: Option<Pagination>,
     pub(super) next_position: Option<Position>,
     pub(super) notice_extras: Option<String>,
@@ -187,6 +188,11 @@ impl Portion {
     /// Returns the number of all items, rows or matches, or `None` if none are counted.
     pub fn total_count(&self) -> Option<usize> {
         self.total_count
+    }
+
+    /// Returns the upstream's number of items, if the payload is one page of them.
+    pub fn upstream_total(&self) -> Option<usize> {
+        self.upstream_total
     }
 
     /// Returns what the portion shows of the payload.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
+use super::follow_up_call::FollowUpCall;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use crate::cursor::PartOffset;
@@ -46,6 +47,8 @@ pub(super) struct RenderTarget<'a> {
     pub order: Option<&'a SortOrder>,
     /// Paging arguments of the tool that was called.
     pub paging_arguments: &'a [PagingArgument],
+    /// Request for further pages.
+    pub read_call: FollowUpCall<'a>,
     /// What the transport says about this page of the upstream.
     pub transport_page: Option<&'a TransportPage>,
     /// Extent of the list, where it is fetched from the upstream page by page.

@@ -5,11 +5,12 @@ use super::candidate::Candidate;
 use super::context::Context;
 use super::description::Description;
 use super::fitting::Attempts;
-use super::notice::{Detail, UnshownRange};
+use super::notice::Detail;
 use super::pass_through;
 use super::portion::Portion;
 use super::reply_limits::{NoticeSize, ReplyLimits};
 use super::walk::PartWalk;
+use crate::paging::UnshownRange;
 use crate::snapshot::Snapshot;
 use crate::view::ResolvedRequest;
 

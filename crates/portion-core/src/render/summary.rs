@@ -76,7 +76,10 @@ fn render_without_noise(
     noise.write_without(&spot.subject.text, &mut lean);
     let own = ObjectIndex::parse(&mut JsonReader::new(&lean)).ok()?;
     let fields = core_object(&spot.subject.text, members).1.len();
-    let mut drawn = if room.with_max_tokens(spot.policy.summarize_above).fits(&lean) {
+    // A summary of the operator's fields has no others, even if they would fit.
+    let options = &spot.policy.render_options;
+    let is_open = !options.summary_only || options.summary_fields.is_empty();
+    let mut drawn = if is_open && room.with_max_tokens(spot.policy.summarize_above).fits(&lean) {
         let shown = shown_field_names(&lean, &core_object(&spot.subject.text, members).0);
         let mut drawn = Rendering::new(PortionKind::Summary, lean);
         drawn.is_json = true;
@@ -240,8 +243,8 @@ pub(super) struct FittedRecord {
     pub elided_count: usize,
 }
 
-/// Reduces a record to `aim` tokens: the summary fields, then the highest-ranked ones unless the operator wants
-/// no others, with long strings shortened.
+/// Reduces a record to `aim` tokens: the summary fields, then the highest-ranked ones, with long strings shortened. If
+/// the operator wants no other fields than the summary fields, all of these are shown that fit the budget.
 ///
 /// Returns `None` if not even the essential fields fit the budget.
 pub(super) fn fit_record(
@@ -273,10 +276,12 @@ pub(super) fn fit_record(
     let (mut first, mut rest): (Vec<Field>, Vec<Field>) =
         candidates.into_iter().partition(|field| rank(&field.path).is_some());
     first.sort_by_key(|field| rank(&field.path));
-    if options.summary_only && !first.is_empty() {
+    let is_fixed = options.summary_only && !first.is_empty();
+    if is_fixed {
         // Fields around the core object are no part of the record.
         rest.retain(|field| !inside.is_empty() && !is_path_within(&field.path, &inside));
     }
+    let aim = if is_fixed { room.tokens } else { aim };
     let costs = field_costs(text, room, &|path| rank(path).is_some());
     let mut spend = aim;
     loop {

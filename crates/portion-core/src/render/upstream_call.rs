@@ -1,5 +1,6 @@
 //! The call that requests the upstream's next page, by the arguments of this call and the information in the payload.
 
+use super::follow_up_call::FollowUpCall;
 use crate::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count};
 use crate::payload::NextPage;
 use crate::snapshot::UpstreamPage;
@@ -12,6 +13,7 @@ const MAX_LINK_BYTES: usize = 200;
 pub(super) struct UpstreamPaging<'a> {
     arguments: &'a [PagingArgument],
     item_count: u64,
+    read_call: FollowUpCall<'a>,
 }
 
 /// The start of a page in the upstream's list.
@@ -24,8 +26,8 @@ struct PageStart {
 }
 
 impl<'a> UpstreamPaging<'a> {
-    pub(super) fn new(arguments: &'a [PagingArgument], item_count: u64) -> Self {
-        Self { arguments, item_count }
+    pub(super) fn new(arguments: &'a [PagingArgument], item_count: u64, read_call: FollowUpCall<'a>) -> Self {
+        Self { arguments, item_count, read_call }
     }
 
     /// Returns true if some argument selects a page, so that a result is a page.
@@ -73,10 +75,14 @@ impl<'a> UpstreamPaging<'a> {
         if let Some(argument) = self.find(PagingRole::LastId).filter(|_| page.has_more == Some(true)) {
             return Some(repeated_with(argument, "id of the last item"));
         }
-        Some(match (&page.next_member, self.arguments) {
-            (_, [_, ..]) => format!("repeat the call with another {}", self.names()),
-            (Some((name, value)), []) => format!("{name}: {value}"),
-            (None, []) => "the upstream has more; change the arguments".to_owned(),
+        Some(match (&page.next_member, self.arguments, self.read_call) {
+            (_, [_, ..], _) => format!("repeat the call with another {}", self.names()),
+            (Some((name, value)), [], _) => format!("{name}: {value}"),
+            (None, [], FollowUpCall::Tool(_)) => "the upstream has more; change the arguments".to_owned(),
+            // Parameters that the gateway does not know as the API's own are its controls.
+            (None, [], FollowUpCall::Http(_)) => {
+                "the API has more; its parameters reach it if they are named with --api-parameter".to_owned()
+            }
         })
     }
 

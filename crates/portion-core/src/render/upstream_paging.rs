@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::rendering::{RenderTarget, Rendering};
 use super::upstream_call::{UpstreamPaging, named_call};
-use crate::cursor::PartOffset;
-use crate::paging::ArgumentValue;
+use super::walk::{PartWalk, ReplyContent};
+use crate::cursor::{PartOffset, Position};
+use crate::paging::{ArgumentValue, requested_count};
 use crate::snapshot::List;
+use crate::view::Target;
 
 /// Adds the upstream's next page to the notice of the first and the last page, if the payload or the transport names it.
 pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &mut Rendering) {
@@ -14,7 +16,7 @@ pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &m
     if !is_noted(spot, drawn) {
         return;
     }
-    let paging = UpstreamPaging::new(spot.paging_arguments, list.len() as u64);
+    let paging = UpstreamPaging::new(spot.paging_arguments, list.len() as u64, spot.read_call);
     let page = list.upstream_page(&spot.subject.text, paging.selects_pages());
     let reported_total = spot.transport_page.and_then(|page| page.total);
     let reported_total = reported_total.filter(|total| *total > list.len() as u64);
@@ -30,7 +32,18 @@ pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &m
         (None, None) => paging.call_after_full_page(),
     };
     if let Some(next) = next {
+        note_short_page(spot, list, drawn);
         drawn.set_meta("upstreamNext", next);
+    }
+}
+
+/// Adds that a page by number, which is not the last one, is shorter than asked for.
+fn note_short_page(spot: &RenderTarget<'_>, list: &List, drawn: &mut Rendering) {
+    let asked = requested_count(spot.paging_arguments).filter(|asked| *asked > list.len() as u64);
+    if let (Some(asked), Some(sent)) = (asked, drawn.meta.get("sent").and_then(Value::as_str)) {
+        let received = list.len();
+        let short = format!("{sent}; {received} of {asked} items came, so page skips items: use the offset");
+        drawn.set_meta("sent", short);
     }
 }
 
@@ -40,6 +53,23 @@ pub(super) fn note_upstream_chunk(spot: &RenderTarget<'_>, drawn: &mut Rendering
     let next = spot.transport_page.and_then(|page| page.next.as_ref());
     if let Some(next) = next.filter(|_| is_noted(spot, drawn)) {
         drawn.set_meta("upstreamNext", named_call(next, spot.paging_arguments));
+    }
+}
+
+/// Adds the upstream's next step to the notice of the first and the last reply about everything, whatever its kind, if the
+/// transport names it and the rendering does not.
+pub(super) fn note_upstream_step(walk: &PartWalk<'_>, content: &mut ReplyContent<'_>) {
+    let (snapshot, request) = (walk.snapshot, walk.request);
+    let is_end = request.start == Position::default() || content.next_position.is_none();
+    let is_noted = is_end
+        && matches!(request.view.target, Target::Everything)
+        && snapshot.answer().is_none()
+        && snapshot.upstream_list().is_none();
+    let next = snapshot.transport_page().and_then(|page| page.next.as_ref()).filter(|_| is_noted);
+    if let (Some(next), Some(part)) = (next, content.notice_part.as_mut())
+        && !part.rendering.meta.contains_key("upstreamNext")
+    {
+        part.rendering.set_meta("upstreamNext", named_call(next, snapshot.paging()));
     }
 }
 

@@ -2,6 +2,16 @@
 //!
 //! Every reply is rendered from a snapshot; follow-ups never ask the upstream again. A snapshot is
 //! immutable and holds no time: the store decides how long it is kept.
+//!
+//! ```
+//! use portion_core::payload::{Block, Content, Payload};
+//! use portion_core::snapshot::{Structure, capture};
+//!
+//! let text = Content::Text(r#"{"data":[{"id":1},{"id":2}]}"#.to_owned());
+//! let snapshot = capture(Payload { blocks: vec![Block::new("/content/0/text", text)], ..Payload::default() });
+//! let Structure::List(list) = &snapshot.parts()[0].indexed_text().unwrap().structure else { panic!() };
+//! assert_eq!((list.pointer.as_str(), list.len()), ("/data", 2));
+//! ```
 
 mod duplicates;
 mod embedded_json;

@@ -112,6 +112,14 @@ pub enum ViewError {
     /// `sort` on anything but a list.
     #[error("sort is {0}; only lists can be sorted")]
     SortOfNoList(String),
+    /// `sort` on a list that was not fetched completely.
+    #[error("sort is {given}; a part of a list is not sorted: {gap}")]
+    SortOfPart {
+        /// Value given.
+        given: String,
+        /// What is missing.
+        gap: String,
+    },
     /// `maxTokens` is outside the policy's range.
     #[error("maxTokens is {given}; it must be a whole number from {least} to {most}")]
     MaxTokens {
@@ -196,7 +204,7 @@ impl ViewError {
             Self::Path { .. } => ErrorCode::PathUnknown,
             Self::Section { .. } => ErrorCode::SectionUnknown,
             Self::Range(_) | Self::NoLines => ErrorCode::RangeInvalid,
-            Self::Sort { .. } | Self::SortOfNoList(_) => ErrorCode::SortInvalid,
+            Self::Sort { .. } | Self::SortOfNoList(_) | Self::SortOfPart { .. } => ErrorCode::SortInvalid,
             Self::MaxTokens { .. } => ErrorCode::MaxTokensInvalid,
             Self::Conflict { .. } => ErrorCode::ControlsConflict,
             Self::UnknownArgument(_) => ErrorCode::ArgumentUnknown,
@@ -237,6 +245,9 @@ impl ViewError {
             Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
             Self::SortOfNoList(_) => {
                 "omit sort; query CSV and tables with sql: SELECT * FROM items ORDER BY \"column\" DESC".into()
+            }
+            Self::SortOfPart { .. } => {
+                "filter by the arguments of the call, or omit sort; sql with ORDER BY sorts what was fetched".into()
             }
             Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
             Self::MaxTokens { least, most, .. } => {

@@ -13,13 +13,13 @@ use crate::snapshot::{PartBody, Snapshot};
 /// Minimum tokens that media leave for text and notice.
 const MIN_TEXT_TOKENS: usize = 2 * MIN_BUDGET;
 
-/// Returns true if a part is an image or audio within the byte limit.
+/// Returns true if a part is an image or audio that a reply can show.
 pub(crate) fn is_displayable(snapshot: &Snapshot, at: usize, policy: &Policy) -> bool {
     let body = snapshot.parts().get(at).map(|part| &part.body);
     matches!(
         body,
         Some(PartBody::Atomic { binary: Some(BinaryInfo { is_media: true, decoded_bytes, .. }), .. })
-            if *decoded_bytes <= policy.media_byte_limit
+            if policy.can_show_media(*decoded_bytes)
     )
 }
 

@@ -70,6 +70,16 @@ pub(crate) enum Target {
     Value(Arc<TargetValue>),
 }
 
+impl Target {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Everything, Self::Everything) => true,
+            (Self::Value(value), Self::Value(other)) => value.is_same(other),
+            _ => false,
+        }
+    }
+}
+
 /// A value in a part.
 #[derive(Debug)]
 pub(crate) struct TargetValue {
@@ -87,6 +97,25 @@ pub(crate) struct TargetValue {
     pub field_subset: Option<(FieldSelection, Arc<TargetValue>)>,
     /// Heap bytes beyond those of the snapshot.
     pub extra_bytes: usize,
+}
+
+impl TargetValue {
+    /// Creates a value that is no selection of fields and no base64.
+    pub(crate) fn new(
+        part: u16,
+        pointer: String,
+        subject: IndexedText,
+        source: Slice,
+        extra_bytes: usize,
+    ) -> Self {
+        Self { part, pointer, subject, source, base64: None, field_subset: None, extra_bytes }
+    }
+
+    /// Returns true for the same value of the same part, with the same selection of fields.
+    fn is_same(&self, other: &Self) -> bool {
+        let fields = |value: &Self| value.field_subset.as_ref().map(|(fields, _)| fields.clone());
+        (self.part, &self.pointer) == (other.part, &other.pointer) && fields(self) == fields(other)
+    }
 }
 
 /// Fields of records to show.
@@ -189,6 +218,15 @@ impl View {
                 own.filter_map(|(at, part)| Some((base(at).to_owned(), part.indexed_text()?))).collect()
             }
         }
+    }
+
+    /// Returns true if another view has the same content in the same order. Fields and page sizes may differ.
+    pub(crate) fn selects_same(&self, other: &Self) -> bool {
+        let order = |view: &Self| view.order.as_ref().map(|order| (order.spec.clone(), order.part));
+        self.target.is_same(&other.target)
+            && self.raw == other.raw
+            && self.range == other.range
+            && order(self) == order(other)
     }
 
     /// Returns true if a whole part is shown from its beginning, with automatic selection and in its own order.

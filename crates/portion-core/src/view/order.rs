@@ -50,6 +50,25 @@ pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result
     Ok(SortOrder { spec, part, is_requested: true, item_indices: ranks, top_count: None })
 }
 
+/// Fails if a value is a list that is fetched page by page and of which some is missing: its order is unknown.
+pub(super) fn check_complete(
+    snapshot: &Snapshot,
+    subject: &IndexedText,
+    spec: &str,
+) -> Result<(), ViewError> {
+    let Some(extent) = snapshot.upstream_list().filter(|extent| extent.is_incomplete()) else {
+        return Ok(());
+    };
+    match &subject.structure {
+        Structure::List(list) if list.len() == extent.fetched => {
+            let gap =
+                extent.describe_gap().unwrap_or_else(|| format!("{} items were fetched so far", list.len()));
+            Err(ViewError::SortOfPart { given: spec.to_owned(), gap })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the operator's default order for a list without a requested one, or `None` if the list does not
 /// have the field.
 ///

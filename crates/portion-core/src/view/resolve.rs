@@ -10,6 +10,7 @@ use super::section::{self, SectionScope, SectionTarget};
 use super::target::{self, path_error, target_at_path, whole_part_value};
 use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order};
 use crate::cursor::{PartOffset, Position};
+use crate::paging::UnshownRange;
 use crate::path::resolve_path;
 use crate::policy::Policy;
 use crate::snapshot::{IndexedText, LineIndex, Snapshot, Structure};
@@ -33,6 +34,8 @@ pub struct ResolvedRequest {
     pub(crate) item_count: Option<u32>,
     /// Set if a page was requested by number.
     pub(crate) numbered_page: Option<NumberedPage>,
+    /// Items that the page before this one did not show, where that page is a result of its own.
+    pub(crate) unshown: Option<UnshownRange>,
     /// True if the reply may cost more than the first one of its walk, and so may show more.
     pub(crate) has_larger_budget: bool,
     /// True if only the payload is requested.
@@ -68,18 +71,25 @@ impl ResolvedRequest {
             has_explicit_size: false,
             item_count: None,
             numbered_page: None,
+            unshown: None,
             has_larger_budget: false,
             is_plain: true,
             is_plain_except_budget: true,
             is_continuation: false,
         }
     }
+
+    /// Sets the items that the page before this one did not show, where that page is a result of its own.
+    #[must_use]
+    pub fn with_unshown(self, unshown: Option<UnshownRange>) -> Self {
+        Self { unshown, ..self }
+    }
 }
 
 /// Resolves a request against a snapshot. `base` is the view and position of the request's cursor.
 ///
-/// With a cursor, a new path, section, order, range or `raw` starts at its beginning; `limit` and `fields`
-/// continue at the cursor.
+/// With a cursor, a new path, section, order, range or `raw` starts at its beginning. One that the cursor already has
+/// continues at the cursor, as `limit` and `fields` do.
 ///
 /// # Errors
 /// Returns [`ViewError`] if the request names something that does not exist.
@@ -105,6 +115,11 @@ pub fn resolve(
     };
     let pagination = start_view.pagination.clone();
     let (mut view, mut from) = select(snapshot, start_view, start, request, policy)?;
+    if let Some((base_view, at)) = base.filter(|(base_view, _)| repeats_selection(request, &view, base_view))
+    {
+        view = continued_view(view, base_view);
+        from = at;
+    }
     let (mut count, mut numbered) = (None, None);
     if request.page.is_some() || request.offset.is_some() {
         if request.path.is_none() && request.section.is_none() && view.page_size().is_none() {
@@ -131,11 +146,27 @@ pub fn resolve(
         has_explicit_size: sized,
         item_count: count,
         numbered_page: numbered,
+        unshown: None,
         has_larger_budget: roomy,
         is_plain: false,
         is_plain_except_budget: base.is_none() && unasked,
         is_continuation: goes_on,
     })
+}
+
+/// Returns true if a request repeats what its cursor selects. Callers often send all arguments again with a cursor.
+fn repeats_selection(request: &Request, view: &View, base: &View) -> bool {
+    request.selects_from_whole()
+        && view.selects_same(base)
+        && (request.section.is_none() || view.field_selection == base.field_selection)
+}
+
+/// Returns the view of a request that repeats what its cursor selects, with the page size of the walk.
+fn continued_view(view: View, base: &View) -> View {
+    let limit = view.limit.or(base.limit);
+    let is_same_walk = limit == base.limit && view.field_selection == base.field_selection;
+    let pagination = if is_same_walk { base.pagination.clone() } else { view.pagination };
+    View { limit, pagination, ..view }
 }
 
 /// Applies what a request selects, other than a page. Returns the view and its start.
@@ -168,6 +199,7 @@ fn select(
     }
     if let Some(spec) = &request.sort {
         let node = focused_value(snapshot, &view)?;
+        order::check_complete(snapshot, &node.subject, spec)?;
         view.order = Some(order::sort_order(node.part, &node.subject, spec)?);
         view.target = Target::Value(node);
         from = start_position(&view);
@@ -238,6 +270,33 @@ fn section_view(
     limit: Option<u32>,
     policy: &Policy,
 ) -> Result<View, ViewError> {
+    // The section of the cursor is looked up in the whole that it is a section of, and so are others that it lacks.
+    if view.is_section && !matches!(&view.target, Target::Value(node) if node.pointer.is_empty()) {
+        let whole = View { target: whole_target(snapshot, view), ..View::default() };
+        let found = section_view(snapshot, &whole, name, limit, policy);
+        if found.as_ref().is_ok_and(|found| found.selects_same(view)) {
+            return found;
+        }
+        return section_in(snapshot, view, name, limit, policy).or_else(|error| found.map_err(|_| error));
+    }
+    section_in(snapshot, view, name, limit, policy)
+}
+
+/// Returns the whole part of a view's value.
+fn whole_target(snapshot: &Snapshot, view: &View) -> Target {
+    let Target::Value(node) = &view.target else { return Target::Everything };
+    let whole = whole_part_value(snapshot, usize::from(node.part));
+    whole.map_or(Target::Everything, |whole| Target::Value(Arc::new(whole)))
+}
+
+/// Returns the view of a section of what a view shows.
+fn section_in(
+    snapshot: &Snapshot,
+    view: &View,
+    name: &str,
+    limit: Option<u32>,
+    policy: &Policy,
+) -> Result<View, ViewError> {
     let shown = focused_value(snapshot, view)?;
     // A section of a custom section is looked up in the value that the custom section was taken from.
     let focus = shown.field_subset.as_ref().map_or(&shown, |(_, whole)| whole);
@@ -290,17 +349,8 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
         // Line numbers of JSON count the lines of its text as the upstream wrote it.
         let subject = IndexedText::from_text(node.source.clone());
         let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
-        let (part, pointer) = (node.part, node.pointer.clone());
-        let source = node.source.clone();
-        node = Arc::new(TargetValue {
-            part,
-            pointer,
-            subject,
-            source,
-            base64: None,
-            field_subset: None,
-            extra_bytes: own_bytes,
-        });
+        let (pointer, source) = (node.pointer.clone(), node.source.clone());
+        node = Arc::new(TargetValue::new(node.part, pointer, subject, source, own_bytes));
     }
     let Structure::Text(text) = &node.subject.structure else {
         return Err(ViewError::Range("only text has line ranges".into()));

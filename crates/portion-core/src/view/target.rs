@@ -61,16 +61,7 @@ fn target_in_part(
             if value != holder.span {
                 return Ok(target_from_source(part, pointer, source));
             }
-            let (subject, part) = (subject.clone(), part as u16);
-            let held = TargetValue {
-                part,
-                pointer,
-                subject,
-                source,
-                base64: None,
-                field_subset: None,
-                extra_bytes: 0,
-            };
+            let held = TargetValue::new(part as u16, pointer, subject.clone(), source, 0);
             return Ok(Target::Value(Arc::new(held)));
         }
         let dotted = holder.pointer.trim_start_matches('/').replace('/', ".");
@@ -99,30 +90,14 @@ pub(super) fn target_at(snapshot: &Snapshot, part: usize, pointer: &str, value: 
     let subject = IndexedText::from_value(&text);
     let own_bytes =
         subject.heap_bytes().saturating_sub(if subject.is_json() { text.heap_bytes() } else { 0 });
-    Target::Value(Arc::new(TargetValue {
-        part: part as u16,
-        pointer: pointer.to_owned(),
-        subject,
-        source,
-        base64: None,
-        field_subset: None,
-        extra_bytes: own_bytes,
-    }))
+    Target::Value(Arc::new(TargetValue::new(part as u16, pointer.to_owned(), subject, source, own_bytes)))
 }
 
 /// Returns all of a part, if it holds text.
 pub(super) fn whole_part_value(snapshot: &Snapshot, part: usize) -> Option<TargetValue> {
     let part_of = snapshot.parts().get(part)?;
     let (subject, source) = (part_of.indexed_text()?.clone(), part_of.source().clone());
-    Some(TargetValue {
-        part: part as u16,
-        pointer: String::new(),
-        subject,
-        source,
-        base64: None,
-        field_subset: None,
-        extra_bytes: 0,
-    })
+    Some(TargetValue::new(part as u16, String::new(), subject, source, 0))
 }
 
 /// Returns an operator-defined section of an object in a node.
@@ -134,13 +109,13 @@ pub(super) fn custom_section_value(
     object: Span,
 ) -> TargetValue {
     let subject = IndexedText::from_payload(Slice::new(made.project(object.slice(&of.subject.text))));
-    let (part, pointer, own_bytes) =
-        (of.part, joined_pointer(snapshot, of, pointer), subject.heap_bytes() + of.extra_bytes);
-    let written = snapshot.parts().get(usize::from(part));
+    let own_bytes = subject.heap_bytes() + of.extra_bytes;
+    let written = snapshot.parts().get(usize::from(of.part));
     let written = written.and_then(|whole| whole.original_text(span_in_part(snapshot, of, object)?));
     let source = written.unwrap_or_else(|| of.subject.text.subslice(object));
-    let fields = Some((made.fields.clone(), Arc::clone(of)));
-    TargetValue { part, pointer, subject, source, base64: None, field_subset: fields, extra_bytes: own_bytes }
+    let pointer = joined_pointer(snapshot, of, pointer);
+    let field_subset = Some((made.fields.clone(), Arc::clone(of)));
+    TargetValue { field_subset, ..TargetValue::new(of.part, pointer, subject, source, own_bytes) }
 }
 
 /// Returns a value inside a node.
@@ -170,16 +145,7 @@ fn span_in_part(snapshot: &Snapshot, of: &TargetValue, value: Span) -> Option<Sp
 fn target_from_source(part: usize, pointer: String, source: Slice) -> Target {
     let subject = IndexedText::from_value(&source);
     let own_bytes = subject.heap_bytes();
-    let part = part as u16;
-    Target::Value(Arc::new(TargetValue {
-        part,
-        pointer,
-        subject,
-        source,
-        base64: None,
-        field_subset: None,
-        extra_bytes: own_bytes,
-    }))
+    Target::Value(Arc::new(TargetValue::new(part as u16, pointer, subject, source, own_bytes)))
 }
 
 /// Returns a value inside a block that is not text. For the base64 of the block's data, quotes and escapes
@@ -194,16 +160,9 @@ fn target_in_block(part: &Part, index: usize, rest: &str) -> Result<Target, Unre
         Some((inner, mime)) => (IndexedText::from_text(inner.clone()), inner, Some(mime.clone())),
         None => (IndexedText::from_value(&source), source, None),
     };
-    let (part, own_bytes) = (index as u16, source.len());
-    Ok(Target::Value(Arc::new(TargetValue {
-        part,
-        pointer,
-        subject,
-        source,
-        base64,
-        field_subset: None,
-        extra_bytes: own_bytes,
-    })))
+    let own_bytes = source.len();
+    let value = TargetValue::new(index as u16, pointer, subject, source, own_bytes);
+    Ok(Target::Value(Arc::new(TargetValue { base64, ..value })))
 }
 
 /// Returns a JSON string without quotes and escapes. Without escapes, it is not copied.

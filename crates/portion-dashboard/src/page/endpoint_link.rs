@@ -1,6 +1,7 @@
 //! Names of endpoints and links to their pages.
 
 use maud::{Markup, html};
+use portion_core::event::EndpointKind;
 use portion_telemetry::read::Endpoint;
 
 use crate::query::{decoded, encoded, link};
@@ -20,7 +21,7 @@ pub(super) fn endpoint_link(endpoint: &Endpoint, range: &Range) -> Markup {
     let href = link(&format!("/endpoints/{}", path_of(endpoint)), &range.parameters());
     html! {
         a href=(href) { (display_name(endpoint)) }
-        @if endpoint.kind != "tool" { " " span.quiet { (endpoint.kind) } }
+        @if endpoint.kind != EndpointKind::Tool.name() { " " span.quiet { (endpoint.kind) } }
     }
 }
 

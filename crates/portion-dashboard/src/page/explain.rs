@@ -1,9 +1,6 @@
 //! Explains outcomes, stages and error codes in a sentence each.
 
-use portion_core::error_code::ErrorCode;
-use portion_core::event::Outcome;
-
-use crate::selection::UPSTREAM_ERROR;
+use portion_core::event::{Outcome, ServedError};
 
 /// Explains an outcome.
 pub(super) fn outcome(name: &str) -> &'static str {
@@ -49,9 +46,9 @@ pub(super) fn step(name: &str) -> &'static str {
 
 /// Explains an error code.
 pub(super) fn error(code: &str) -> String {
-    match ErrorCode::from_name(code) {
-        Some(code) => format!("Cause: {}.", code.info().cause.replace('`', "")),
-        None if code == UPSTREAM_ERROR => "Upstream error, passed on.".into(),
+    match ServedError::from_name(code) {
+        Some(ServedError::Own(code)) => format!("Cause: {}.", code.info().cause.replace('`', "")),
+        Some(ServedError::Upstream) => "Upstream error, passed on.".into(),
         None => "See the message that the model was sent.".into(),
     }
 }

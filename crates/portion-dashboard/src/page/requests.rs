@@ -1,8 +1,7 @@
 //! Page and table of requests.
 
 use maud::{Markup, html};
-use portion_core::error_code::ErrorCode;
-use portion_core::event::Outcome;
+use portion_core::event::{Outcome, ServedError};
 use portion_telemetry::read::{Notable, Record};
 use portion_telemetry::timestamp::rfc3339;
 
@@ -12,7 +11,7 @@ use super::term::{self, term};
 use super::{Failure, PageRequest, display_name, endpoint_link, notice};
 use crate::answer::Answer;
 use crate::range::Range;
-use crate::selection::{Selection, UPSTREAM_ERROR};
+use crate::selection::Selection;
 
 pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     let PageRequest { reader, selection, .. } = request;
@@ -72,8 +71,7 @@ fn form(selection: &Selection) -> Markup {
                 input name="error" value=[selection.error.as_deref()] placeholder="any" list="codes";
             }
             datalist id="codes" {
-                option value=(UPSTREAM_ERROR) {}
-                @for code in ErrorCode::all() { option value=(code.name()) {} }
+                @for error in ServedError::all() { option value=(error.name()) {} }
             }
             button { "Filter" }
         }

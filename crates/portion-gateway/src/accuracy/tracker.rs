@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portion_core::event::RequestServed;
+use portion_core::event::{EndpointKind, RequestServed};
 use portion_tokens::TokenCounter;
 
 use super::{AccuracyStats, CountSample};
@@ -25,7 +25,7 @@ const SMALL_REPLY_TOKENS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AccuracyKey {
     upstream: Option<Arc<str>>,
-    kind: &'static str,
+    kind: EndpointKind,
     endpoint: Arc<str>,
     /// Name and address of the counter: each factor has a counter of its own.
     counter: (&'static str, usize),
@@ -49,7 +49,7 @@ struct TrackerState {
 impl AccuracyKey {
     pub(crate) fn new(
         upstream: Option<Arc<str>>,
-        kind: &'static str,
+        kind: EndpointKind,
         endpoint: Arc<str>,
         counter: &'static dyn TokenCounter,
     ) -> Self {
@@ -186,12 +186,13 @@ fn log_near_share_change(is_low: bool, share: f64) {
 
 #[cfg(test)]
 mod tests {
+    use portion_core::event::EndpointKind;
     use portion_tokens::{Factor, Tokenizer};
 
     use super::{AccuracyKey, AccuracyTracker, CountSample, MAX_ENDPOINTS};
 
     fn subject(endpoint: &str) -> AccuracyKey {
-        AccuracyKey::new(None, "tool", endpoint.into(), Tokenizer::Chars4.counter())
+        AccuracyKey::new(None, EndpointKind::Tool, endpoint.into(), Tokenizer::Chars4.counter())
     }
 
     fn low(tracker: &AccuracyTracker, endpoint: &str) -> bool {
@@ -208,7 +209,7 @@ mod tests {
         let factor = Factor::from_f64(1.5).expect("a factor");
         let scaled = || AccuracyKey { counter: subject_of(factor), ..subject("a") };
         assert!(!tracker.is_too_low(scaled), "what another counter is off says nothing of this one");
-        assert!(!tracker.is_too_low(|| AccuracyKey { kind: "prompt", ..subject("a") }));
+        assert!(!tracker.is_too_low(|| AccuracyKey { kind: EndpointKind::Prompt, ..subject("a") }));
         assert!(!tracker.is_too_low(|| AccuracyKey { upstream: Some("x".into()), ..subject("a") }));
         assert_eq!(tracker.stats().in_fallback_count, 1);
         tracker.clear_endpoints();
@@ -216,7 +217,8 @@ mod tests {
     }
 
     fn subject_of(factor: Factor) -> (&'static str, usize) {
-        AccuracyKey::new(None, "", "".into(), Tokenizer::Chars4.scaled_counter(factor)).counter
+        AccuracyKey::new(None, EndpointKind::Tool, "".into(), Tokenizer::Chars4.scaled_counter(factor))
+            .counter
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::renderer::{RenderJob, RenderOutcome, ReplyForm};
 use crate::store::{Extent, StoreLookupError, StoredSnapshot};
 
 use super::finish::is_stored;
-use super::{Gateway, RequestContext};
+use super::{CursorCall, Gateway, RequestContext};
 
 /// Number of times that missing blocks are read as they are needed. After that, all of them are read.
 const MAX_BLOCK_READS: usize = 3;
@@ -23,28 +23,28 @@ struct RenderBase<'a> {
     form: ReplyForm,
 }
 
-impl Gateway {
-    pub(super) async fn answer_follow_up(&self, mut context: RequestContext, request: Request) -> Reply {
-        let endpoint = context.endpoint.clone();
-        let extent = if request.is_next_page() { Extent::Page } else { Extent::Whole };
-        let found = self.resolve_cursor(&mut context, endpoint.as_deref(), &request, extent).await;
-        let (held, position) = match found {
-            Ok(found) => found,
-            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
-        };
-        let form = if context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
-        let endpoint = held.endpoint.clone().or(context.endpoint);
-        let context = RequestContext {
-            caller: self.with_snapshot_rule(context.caller, &held),
-            endpoint,
-            origin_snapshot: Some(held.origin_snapshot),
-            ..context
+/// Returns the extent of the snapshot that a follow-up needs.
+pub(super) fn extent_for(request: &Request) -> Extent {
+    if request.is_next_page() { Extent::Page } else { Extent::Whole }
+}
+
+impl CursorCall<'_> {
+    /// Answers a follow-up.
+    pub async fn answer(self, request: Request) -> Reply {
+        let gateway = self.gateway;
+        // The result of a built-in tool is text.
+        let form = if self.context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
+        let (context, held, position) = match self.into_target(&request, extent_for(&request)).await {
+            Ok(target) => target,
+            Err(reply) => return reply,
         };
         let need = Need::of_follow_up(&request, position, &held, &context.caller);
-        let held = self.with_needed_items(&context.caller, held, need).await;
-        self.answer_from_stored(context, (held, position), request, form).await
+        let held = gateway.with_needed_items(&context.caller, held, need).await;
+        Box::pin(gateway.answer_from_stored(context, (held, position), request, form)).await
     }
+}
 
+impl Gateway {
     /// Answers from a stored snapshot, from a position in one of its views.
     pub(super) async fn answer_from_stored(
         &self,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use portion_core::cursor::SnapshotId;
+use portion_core::paging::requested_count;
 use portion_core::payload::Payload;
 use portion_core::view::{Request, View};
 
-use crate::call::{Caller, Fault, Reply, ReuseKey};
+use crate::call::{Caller, Fault, Reply, ReuseKey, ServedPage};
 use crate::offload::offload;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
@@ -28,6 +29,8 @@ impl Gateway {
         let context = RequestContext { caller, ..context };
         let mut fetch = None;
         let (mut payload, mut reuse) = (payload, reuse);
+        let page_key = reuse
+            .filter(|_| requested_count(&payload.paging_arguments).is_some() && !request.is_continuation());
         let skipped = context.caller.paged_call.as_ref().map_or(0, |call| call.start);
         // What an equal call would be answered from begins with the first item.
         reuse = reuse.filter(|_| skipped == 0);
@@ -72,7 +75,14 @@ impl Gateway {
             let fault = self.oversized_fault(&context, &job, stored);
             return self.fault_reply(fault, &job.request, context.request_info());
         }
-        self.finish_reply(&context, job, rendered, stored).await
+        let snapshot = Arc::clone(&job.snapshot);
+        let reply = self.finish_reply(&context, job, rendered, stored).await;
+        if let Some(key) = page_key.filter(|_| !context.is_upstream_error)
+            && let Some(page) = ServedPage::from_reply(&reply, &snapshot)
+        {
+            self.served_pages.record(context.caller.scope, key, page);
+        }
+        reply
     }
 
     /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns true if it is

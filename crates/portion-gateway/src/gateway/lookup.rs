@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::cursor::{CursorToken, Position};
+use portion_core::cursor::CursorToken;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::policy_source::EndpointTarget;
@@ -10,33 +10,13 @@ use portion_policy::policy_source::EndpointTarget;
 use crate::call::{Caller, Fault, Reply};
 use crate::pushdown::{Fetches, Need};
 use crate::renderer::{RenderJob, ReplyForm};
-use crate::resolved_cursor::UnresolvedCursor;
 use crate::rules::EndpointRule;
 use crate::store::{Extent, StoreLookupError, StoredSnapshot, redaction_id};
 
+use super::cursor_call::{CursorTarget, UnresolvedCursor};
 use super::{Gateway, RequestContext};
 
 impl Gateway {
-    /// Returns the target of a request's cursor, which may be resolved already.
-    pub(super) async fn resolve_cursor(
-        &self,
-        context: &mut RequestContext,
-        endpoint: Option<&Endpoint>,
-        request: &Request,
-        extent: Extent,
-    ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
-        let cursor = request.cursor.as_deref();
-        let suffices = |target: &Result<(StoredSnapshot, _), _>| {
-            extent == Extent::Page || target.as_ref().is_ok_and(|(held, _)| !held.snapshot.is_partial())
-        };
-        match context.caller.resolved_cursor.take() {
-            Some(resolved) if Some(&*resolved.token) == cursor && suffices(&resolved.target) => {
-                resolved.target
-            }
-            _ => self.look_up_cursor(&context.caller, endpoint, cursor, extent).await,
-        }
-    }
-
     /// Verifies a cursor, and looks it up in the store.
     pub(super) async fn look_up_cursor(
         &self,
@@ -44,7 +24,7 @@ impl Gateway {
         endpoint: Option<&Endpoint>,
         cursor: Option<&str>,
         extent: Extent,
-    ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
+    ) -> CursorTarget {
         let invalid = |fault: Fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: None };
         let Some(token) = cursor else {
             return Err(invalid(Fault::cursor_invalid("the cursor is missing", endpoint)));
@@ -185,6 +165,6 @@ impl Gateway {
         request: &Request,
     ) -> Reply {
         let UnresolvedCursor { fault, endpoint, origin_snapshot: origin } = unresolved;
-        self.fault_reply(fault, request, context.with_unresolved_cursor(endpoint, origin).request_info())
+        self.fault_reply(fault, request, context.with_source(endpoint, origin).request_info())
     }
 }

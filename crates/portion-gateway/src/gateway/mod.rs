@@ -1,4 +1,5 @@
-//! Makes all replies with content; [`Gateway::answer`] is the only entry point.
+//! Makes all replies with content. A payload enters by [`Gateway::answer`], a request with a cursor by
+//! [`Gateway::open_cursor`].
 //!
 //! A fresh payload is captured and rendered at once. It is stored only if the reply omits something. If the
 //! store refuses it, the reply is rendered again without cursors. On failure the reply gets smaller or
@@ -12,7 +13,7 @@
 //! use portion_core::policy::Policy;
 //! use portion_tokens::{Factor, Tokenizer};
 //! use portion_core::view::Request;
-//! use portion_gateway::call::{Call, Caller, Intent, Reply};
+//! use portion_gateway::call::{Call, Caller, Reply};
 //! use portion_gateway::effective_policy::EffectivePolicy;
 //! use portion_gateway::gateway::Gateway;
 //! use portion_gateway::gateway_parts::GatewayParts;
@@ -30,14 +31,15 @@
 //!
 //! let rule = Arc::clone(gateway.rules().default_rule());
 //! let caller = Caller::new(Scope::from_principal("ada"), ClientSession::new_unique(), rule);
-//! let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
+//! let call = Call { caller, endpoint: None, payload, request: Request::default(), reuse: None };
 //! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-//! let reply = runtime.block_on(gateway.answer(Call { caller, endpoint: None, intent }));
+//! let reply = runtime.block_on(gateway.answer(call));
 //! let Reply::Portion(page) = reply else { panic!("a list of this size is paginated") };
 //! assert!(page.next_cursor().is_some());
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod cursor_call;
 mod finish;
 mod follow_up;
 mod fresh;
@@ -57,7 +59,7 @@ use portion_tokens::BYTE_COUNTER;
 
 use crate::accounting::{Accounting, ReplyOutcome, RequestInfo};
 use crate::accuracy;
-use crate::call::{Call, Caller, Fault, Intent, Reply, ReuseKey};
+use crate::call::{Call, Caller, Fault, Reply, ReuseKey};
 use crate::dropped_messages::{self, DropCounter, DropReason};
 use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::{Clock, GatewayParts};
@@ -65,10 +67,11 @@ use crate::issued_cursors::IssuedCursors;
 use crate::pass_through::PassThroughRelay;
 use crate::pushdown::{Fetches, Need};
 use crate::renderer::{Renderer, ReplyForm, payload_bytes};
-use crate::resolved_cursor::{ResolvedCursor, UnresolvedCursor};
 use crate::rules::EndpointRules;
+use crate::served_pages::{ServedPage, ServedPages};
 use crate::span_ids::SpanIds;
-use crate::store::{BackendStatus, CachedStore, Extent, StoreStats};
+use crate::store::{BackendStatus, CachedStore, StoreStats};
+pub use cursor_call::CursorCall;
 
 /// Makes replies.
 pub struct Gateway {
@@ -76,6 +79,7 @@ pub struct Gateway {
     renderer: Arc<Renderer>,
     store: CachedStore,
     issued_cursors: IssuedCursors,
+    served_pages: ServedPages,
     fetches: Arc<Fetches>,
     pass_through: PassThroughRelay,
     accounting: Arc<Accounting>,
@@ -98,8 +102,20 @@ struct RequestContext {
 }
 
 impl RequestContext {
-    /// Adds what is known about the target of an unresolved cursor.
-    fn with_unresolved_cursor(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
+    /// Creates the context of a request that never reaches the upstream.
+    fn for_follow_up(caller: Caller, endpoint: Option<Endpoint>, started_at: Instant) -> Self {
+        Self {
+            caller,
+            endpoint: endpoint.map(Arc::new),
+            is_follow_up: true,
+            is_upstream_error: false,
+            origin_snapshot: None,
+            started_at,
+        }
+    }
+
+    /// Adds the source of a cursor's snapshot, if it is known.
+    fn with_source(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
         Self { endpoint: endpoint.or(self.endpoint), origin_snapshot: origin, ..self }
     }
 
@@ -131,6 +147,7 @@ impl Gateway {
             fetches: Arc::new(Fetches::new(store.clone(), Arc::clone(&clock))),
             store,
             issued_cursors: IssuedCursors::default(),
+            served_pages: ServedPages::default(),
             pass_through: relaying,
             accounting: accounts,
             span_ids: SpanIds::new(),
@@ -205,35 +222,27 @@ impl Gateway {
         self.span_ids.next_id()
     }
 
-    /// Answers a call.
+    /// Returns what the reply to an earlier call of a tool that pages its own results has shown, if that is known.
+    pub fn served_page(&self, caller: &Caller, key: &ReuseKey) -> Option<ServedPage> {
+        self.served_pages.get(caller.scope, *key)
+    }
+
+    /// Answers a call with the payload that the upstream returned.
     pub async fn answer(&self, call: Call) -> Reply {
-        let Call { caller, endpoint, intent } = call;
-        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
-        let follow_up = !matches!(intent, Intent::Fresh { .. });
-        let failed = matches!(&intent, Intent::Fresh { payload, .. } if payload.is_error);
+        let Call { caller, endpoint, payload, request, reuse } = call;
         let context = RequestContext {
-            caller,
-            endpoint,
-            is_follow_up: follow_up,
-            is_upstream_error: failed,
-            origin_snapshot: None,
-            started_at: begun,
+            is_follow_up: false,
+            is_upstream_error: payload.is_error,
+            ..RequestContext::for_follow_up(caller, endpoint, self.now())
         };
-        match intent {
-            Intent::Fresh { payload, request, reuse } => {
-                let relayed = context.caller.shaping_mode.pass_through.filter(|relayed| {
-                    request.is_plain()
-                        && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
-                });
-                match relayed {
-                    Some(relayed) => {
-                        Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
-                    }
-                    None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,
-                }
+        let relayed = context.caller.shaping_mode.pass_through.filter(|relayed| {
+            request.is_plain() && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
+        });
+        match relayed {
+            Some(relayed) => {
+                Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
             }
-            Intent::FollowUp { request } => Box::pin(self.answer_follow_up(context, request)).await,
-            Intent::Query { request, query: ask } => Box::pin(self.answer_query(context, request, ask)).await,
+            None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,
         }
     }
 
@@ -268,32 +277,13 @@ impl Gateway {
         }
         let need = Need::of_follow_up(request, Position::default(), &held, &caller);
         let held = self.with_needed_items(&caller, held, need).await;
-        let origin = held.origin_snapshot;
-        let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
         let context = RequestContext {
-            caller,
-            endpoint,
-            is_follow_up: true,
-            is_upstream_error: false,
-            origin_snapshot: origin,
-            started_at: begun,
+            origin_snapshot: Some(held.origin_snapshot),
+            ..RequestContext::for_follow_up(caller, Some(endpoint.clone()), begun)
         };
         // Page sizes follow the first reply to the earlier call.
         let from = Position::default();
         Some(self.answer_from_stored(context, (held, from), request.clone(), ReplyForm::Rebuilt).await)
-    }
-
-    /// Resolves the cursor of a follow-up. Returns its caller with the result, under the rule of the cursor's
-    /// snapshot, against which its controls are parsed.
-    pub async fn caller_for_cursor(&self, caller: Caller, cursor: &str) -> Caller {
-        let target = self.look_up_cursor(&caller, None, Some(cursor), Extent::Page).await;
-        let caller = match &target {
-            Ok((held, _)) => self.with_snapshot_rule(caller, held),
-            // Reading the cursor later reports the error.
-            Err(_) => caller,
-        };
-        let resolved_cursor = Some(Box::new(ResolvedCursor { token: cursor.to_owned(), target }));
-        Caller { resolved_cursor, ..caller }
     }
 
     /// Returns true if this gateway has issued a cursor to the caller.
@@ -319,48 +309,19 @@ impl Gateway {
     }
 
     fn request_info<'a>(&self, endpoint: &'a Endpoint, caller: &'a Caller) -> RequestInfo<'a> {
-        let (endpoint, begun) = (Some(endpoint), self.now());
         RequestInfo {
             caller,
-            endpoint,
+            endpoint: Some(endpoint),
             is_follow_up: false,
             is_upstream_error: false,
             origin_snapshot: None,
-            started_at: begun,
+            started_at: self.now(),
         }
     }
 
-    /// Returns a fault as the reply to an invalid follow-up. The record names the source of the cursor's
-    /// snapshot if it is known, else the called endpoint.
-    pub async fn fault_reply_for_cursor(
-        &self,
-        fault: Fault,
-        caller: Caller,
-        endpoint: Option<Endpoint>,
-        cursor: Option<String>,
-    ) -> Reply {
-        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
-        let mut context = RequestContext {
-            caller,
-            endpoint,
-            is_follow_up: true,
-            is_upstream_error: false,
-            origin_snapshot: None,
-            started_at: begun,
-        };
-        let request = Request { cursor, ..Request::default() };
-        let context = match self.resolve_cursor(&mut context, None, &request, Extent::Page).await {
-            Ok((held, _)) => context.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),
-            Err(UnresolvedCursor { endpoint, origin_snapshot: origin, .. }) => {
-                context.with_unresolved_cursor(endpoint, origin)
-            }
-        };
-        self.fault_reply(fault, &request, context.request_info())
-    }
-
     /// Fits a reworded fault into the budget. The original fault is already recorded.
-    pub fn refit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Reply {
-        Reply::Fault(fit_fault(fault, effective_policy, request))
+    pub fn refit_fault(fault: Fault, effective_policy: &EffectivePolicy, max_tokens: Option<usize>) -> Reply {
+        Reply::Fault(fit_fault(fault, effective_policy, max_tokens))
     }
 
     fn fault_reply(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Reply {
@@ -370,7 +331,7 @@ impl Gateway {
     /// Fits a fault into the budget of its request, and records it.
     fn fit_and_report_fault(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Fault {
         let effective_policy = &account.caller.effective_policy;
-        let fault = fit_fault(fault, effective_policy, request);
+        let fault = fit_fault(fault, effective_policy, request.max_tokens);
         self.issued_cursors.record(account.caller, &fault.cursor);
         let tokens = catch_unwind(AssertUnwindSafe(|| effective_policy.counter.count(&fault.to_json())));
         let tokens = tokens.unwrap_or(effective_policy.policy.token_budget_threshold);
@@ -380,9 +341,9 @@ impl Gateway {
 }
 
 /// Fits a fault into the budget of its request.
-fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, request: &Request) -> Fault {
+fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, max_tokens: Option<usize>) -> Fault {
     let EffectivePolicy { policy, counter, .. } = effective_policy;
-    let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
+    let budget = max_tokens.unwrap_or(policy.token_budget_threshold);
     let fitted = catch_unwind(AssertUnwindSafe(|| {
         fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)
     }));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use portion_core::cursor::Position;
 use portion_core::payload::Payload;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::Request;
@@ -13,28 +14,37 @@ use crate::offload::offload;
 use crate::pushdown::Need;
 use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::renderer::{RenderJob, ReplyForm, payload_bytes};
-use crate::resolved_cursor::UnresolvedCursor;
 use crate::snapshot_query::JoinedSnapshot;
 use crate::store::{Extent, StoredSnapshot};
 
-use super::{Gateway, RequestContext};
+use super::cursor_call::UnresolvedCursor;
+use super::{CursorCall, Gateway, RequestContext};
+
+impl CursorCall<'_> {
+    /// Answers a query on the content of the cursor. Cursor, path and section of the request select the queried
+    /// content; its other controls are for the answer.
+    pub async fn query(self, request: Request, query: SnapshotQuery) -> Reply {
+        let gateway = self.gateway;
+        match self.into_target(&request, Extent::Whole).await {
+            Ok((context, held, position)) => {
+                Box::pin(gateway.answer_query(context, (held, position), request, query)).await
+            }
+            Err(reply) => reply,
+        }
+    }
+}
 
 impl Gateway {
-    /// Answers a query on the content of a cursor. The answer becomes a snapshot of its own.
-    pub(super) async fn answer_query(
+    /// Answers a query on a stored snapshot. The answer becomes a snapshot of its own.
+    async fn answer_query(
         &self,
-        mut context: RequestContext,
+        context: RequestContext,
+        (held, position): (StoredSnapshot, Position),
         request: Request,
         ask: SnapshotQuery,
     ) -> Reply {
-        let (held, position) = match self.resolve_cursor(&mut context, None, &request, Extent::Whole).await {
-            Ok(found) => found,
-            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
-        };
         let caller = Caller { repeatable_arguments: held.arguments.clone(), ..context.caller };
-        let (caller, endpoint) = (self.with_snapshot_rule(caller, &held), held.endpoint.clone());
-        let context =
-            RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..context };
+        let context = RequestContext { caller, ..context };
         if !context.caller.effective_policy.policy.render_options.techniques.query {
             let fault =
                 Fault::query_disabled(context.endpoint.as_deref(), context.caller.read_call.to_follow_up());

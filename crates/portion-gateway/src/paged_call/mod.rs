@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
@@ -33,6 +34,14 @@ pub enum PageError {
     /// The upstream did not respond, or responded with an error.
     #[error("{0}")]
     Failed(String),
+    /// The upstream accepts no more requests for this time.
+    #[error("{reason}; try again after {} s", delay.as_secs().max(1))]
+    Limited {
+        /// Reason, such as its status.
+        reason: String,
+        /// Time until it accepts requests again.
+        delay: Duration,
+    },
     /// The connection or the session has ended.
     #[error("the session with the server has ended")]
     Closed,

@@ -15,7 +15,7 @@ use super::fetch::Fetch;
 use super::need::Need;
 use super::paged_list::PagedList;
 use super::payloads::{error_text, payload_of};
-use super::rate_limit::{RETRY_DELAYS, RateLimiter};
+use super::rate_limit::{MAX_REQUESTED_DELAY, RETRY_DELAYS, RateLimiter};
 use crate::call::Caller;
 use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::Clock;
@@ -228,6 +228,7 @@ impl Fetches {
             let Some(arguments) = fetch.list().next_arguments() else { return };
             let rate = call.pushdown.requests_per_second;
             tokio::time::sleep(self.rate_limiter.reserve(upstream, rate, Instant::now())).await;
+            let mut requested_delay = Duration::ZERO;
             let reason = match call.source.fetch_page(&call.tool, &arguments).await {
                 Ok(page) if !page.is_error => {
                     failures = 0;
@@ -238,9 +239,15 @@ impl Fetches {
                 Err(error @ PageError::Closed) => {
                     return fetch.edit(|list| list.stop(error.to_string()));
                 }
-                Err(PageError::Failed(reason)) => reason,
+                Err(error) => {
+                    if let PageError::Limited { delay, .. } = error {
+                        requested_delay = delay;
+                    }
+                    error.to_string()
+                }
             };
-            let Some(delay) = RETRY_DELAYS.get(failures) else {
+            let retry_delay = RETRY_DELAYS.get(failures).filter(|_| requested_delay <= MAX_REQUESTED_DELAY);
+            let Some(delay) = retry_delay else {
                 // The reason may quote the upstream, whose content does not belong in a log.
                 let bytes = reason.len();
                 tracing::warn!(
@@ -251,7 +258,7 @@ impl Fetches {
                 return fetch.edit(|list| list.stop(format!("a further page failed: {reason}")));
             };
             failures += 1;
-            tokio::time::sleep(*delay).await;
+            tokio::time::sleep(requested_delay.max(*delay)).await;
         }
     }
 

@@ -25,6 +25,8 @@ impl RateLimiter {
 /// Waits before the first, second and third retry.
 pub(crate) const RETRY_DELAYS: [Duration; 3] =
     [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(3)];
+/// Longest wait that an upstream may ask for before a retry.
+pub(crate) const MAX_REQUESTED_DELAY: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{ClientLimits, Policy};
 use portion_core::view::Request;
 use portion_gateway::accuracy::AccuracyStats;
-use portion_gateway::call::{Call, Caller, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Reply};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -25,7 +25,7 @@ use portion_tokens::{Factor, Tokenizer};
 
 use crate::samples::lines::Lines;
 use crate::samples::trial::{ada, next_cursor, portion, shown};
-use crate::samples::{bookings, list_bookings, text};
+use crate::samples::{bookings, follow_up, list_bookings, text};
 
 const LONG: Duration = Duration::from_mins(1);
 
@@ -70,20 +70,20 @@ impl Scene {
         Self::of(EndpointRules::new(Arc::new(written), ClientLimits::UNKNOWN))
     }
 
-    async fn answer(&self, endpoint: Option<Endpoint>, intent: Intent) -> Reply {
+    fn caller(&self) -> Caller {
         let rule = Arc::clone(self.gateway.rules().default_rule());
-        let caller = Caller::new(ada(), ClientSession::with_id(ada(), ""), rule);
-        self.gateway.answer(Call { caller, endpoint, intent }).await
+        Caller::new(ada(), ClientSession::with_id(ada(), ""), rule)
     }
 
     async fn fresh(&self, endpoint: Endpoint, payload: Payload) -> Reply {
-        let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
-        self.answer(Some(endpoint), intent).await
+        let (caller, endpoint) = (self.caller(), Some(endpoint));
+        let call = Call { caller, endpoint, payload, request: Request::default(), reuse: None };
+        self.gateway.answer(call).await
     }
 
     async fn follow(&self, cursor: String) -> Reply {
         let request = Request { cursor: Some(cursor), ..Request::default() };
-        self.answer(None, Intent::FollowUp { request }).await
+        follow_up(&self.gateway, self.caller(), None, request).await
     }
 
     /// Returns the last record, once all are emitted.

@@ -7,7 +7,7 @@ use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
 use portion_core::policy::{ClientLimits, LimitOverrides, OrderStrategy};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Intent, Reply, SnapshotQuery};
+use portion_gateway::call::{Call, Caller, Reply, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
@@ -17,13 +17,13 @@ use portion_policy::policy_source::EndpointConfig;
 use portion_tokens::Tokenizer;
 
 use crate::samples::lines::Lines;
-use crate::samples::{bookings, list_bookings, text};
+use crate::samples::{bookings, list_bookings, query, text};
 
 /// Makes one call after another, and asserts that each log line contains these parts.
 async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) {
     let log = logged(memory, LimitOverrides::default(), async |clerk| {
         for (count, request) in calls {
-            clerk.answer(fresh(bookings(count), request)).await;
+            clerk.fresh(bookings(count), request).await;
         }
     });
     hold(&log.await, expect);
@@ -35,30 +35,25 @@ struct TestGateway {
 }
 
 impl TestGateway {
-    async fn answer(&self, intent: Intent) -> Reply {
-        self.answer_of(None, intent).await
+    async fn fresh(&self, payload: Payload, request: Request) -> Reply {
+        self.fresh_of(None, payload, request).await
     }
 
     /// Calls one of several servers.
-    async fn answer_of(&self, upstream: Option<&str>, intent: Intent) -> Reply {
-        let scope = Scope::from_principal("secret-token");
-        let rule = Arc::clone(self.gateway.rules().default_rule());
-        let upstream = upstream.map(Arc::from);
-        let caller = Caller {
-            upstream,
-            query_tool: None,
-            ..Caller::new(scope, ClientSession::with_id(scope, ""), rule)
-        };
-        let call = Call { caller, endpoint: Some(list_bookings()), intent };
-        let reply = self.gateway.answer(call).await;
+    async fn fresh_of(&self, upstream: Option<&str>, payload: Payload, request: Request) -> Reply {
+        let (caller, endpoint) = (self.caller(upstream), Some(list_bookings()));
+        let reply = self.gateway.answer(Call { caller, endpoint, payload, request, reuse: None }).await;
         // The log line is written when the record is complete.
         assert!(self.gateway.flush(Duration::from_mins(1)));
         reply
     }
-}
 
-fn fresh(payload: Payload, request: Request) -> Intent {
-    Intent::Fresh { payload, request, reuse: None }
+    fn caller(&self, upstream: Option<&str>) -> Caller {
+        let scope = Scope::from_principal("secret-token");
+        let rule = Arc::clone(self.gateway.rules().default_rule());
+        let upstream = upstream.map(Arc::from);
+        Caller { upstream, query_tool: None, ..Caller::new(scope, ClientSession::with_id(scope, ""), rule) }
+    }
 }
 
 /// Returns the log of these calls.
@@ -125,7 +120,7 @@ async fn evictions_and_refusals_are_logged() {
 #[tokio::test]
 async fn queries_are_logged_with_kind_and_matches_but_without_text() {
     let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
-        let reply = clerk.answer(fresh(bookings(2_000), Request::default())).await;
+        let reply = clerk.fresh(bookings(2_000), Request::default()).await;
         let Reply::Portion(first) = reply else { panic!("{reply:?}") };
         let notice: serde_json::Value = serde_json::from_str(first.notice()).expect("JSON");
         let cursor = notice["meta"]["cursor"].as_str().map(str::to_owned);
@@ -144,7 +139,8 @@ async fn queries_are_logged_with_kind_and_matches_but_without_text() {
             with: Vec::new(),
         };
         for ask in [SnapshotQuery::Sql { sql, params, with: Vec::new() }, find, wrong] {
-            clerk.answer(Intent::Query { request: request.clone(), query: ask }).await;
+            query(&clerk.gateway, clerk.caller(None), request.clone(), ask).await;
+            assert!(clerk.gateway.flush(Duration::from_mins(1)));
         }
     });
     let queried = "INFO message=queried endpoint=\"list_bookings\"";
@@ -178,7 +174,7 @@ async fn dropped_ranked_results_are_logged_as_warnings() {
     let ranked = LimitOverrides { strategy: Some(OrderStrategy::Ranked), ..LimitOverrides::default() };
     let log = logged(1 << 20, ranked, async |clerk| {
         for count in [200, 2] {
-            clerk.answer(fresh(scored(count), Request::default())).await;
+            clerk.fresh(scored(count), Request::default()).await;
         }
     });
     hold(
@@ -195,7 +191,7 @@ async fn dropped_ranked_results_are_logged_as_warnings() {
 async fn log_lines_name_the_server() {
     let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
         for (upstream, count) in [("docs", 2_000), ("git", 2)] {
-            clerk.answer_of(Some(upstream), fresh(bookings(count), Request::default())).await;
+            clerk.fresh_of(Some(upstream), bookings(count), Request::default()).await;
         }
     });
     hold(
@@ -213,7 +209,7 @@ async fn a_reply_that_is_larger_than_its_payload_has_no_reduction() {
     let calls = vec![(1, path("/0/status")), (2_000, Request::default())];
     let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
         for (count, request) in calls {
-            clerk.answer(fresh(bookings(count), request)).await;
+            clerk.fresh(bookings(count), request).await;
         }
     });
     let log = log.await;

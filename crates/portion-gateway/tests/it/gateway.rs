@@ -8,7 +8,7 @@ use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::error_code::ErrorCode;
 use portion_core::policy::Policy;
 use portion_core::view::{Request, ViewError};
-use portion_gateway::call::{Call, Caller, Fault, Intent, Reply, ReuseKey};
+use portion_gateway::call::{Caller, Fault, Reply, ReuseKey};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::store::{
     CachedStore, FieldName, MemoryStore, SnapshotKey, SnapshotStore, StoreFuture, StoreLimits,
@@ -19,7 +19,7 @@ use portion_tokens::{Factor, TokenCounter, Tokenizer};
 use proptest::prelude::*;
 
 use crate::samples::trial::{Broken, Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
-use crate::samples::{bookings, create_order, list_bookings, text};
+use crate::samples::{bookings, create_order, follow_up, list_bookings, text};
 
 /// Counts a hundredth of the actual tokens.
 struct Blind;
@@ -169,10 +169,8 @@ async fn a_mistyped_cursor_is_named_to_its_owner_while_it_lives() {
     }
     // Callers that cannot be distinguished share a scope: nothing is named to them.
     let caller = Caller { owns_scope: false, ..trial.caller(ada()) };
-    let intent =
-        Intent::FollowUp { request: Request { cursor: Some(typos[0].clone()), ..Request::default() } };
-    let call = Call { caller, endpoint: None, intent };
-    let anonymous = fault(trial.gateway.answer(call).await);
+    let request = Request { cursor: Some(typos[0].clone()), ..Request::default() };
+    let anonymous = fault(follow_up(&trial.gateway, caller, None, request).await);
     assert_eq!(anonymous, fault(trial.follow("page2").await));
     trial.pass(Duration::from_mins(11));
     assert_eq!(fault(trial.follow(&typos[0]).await), anonymous);

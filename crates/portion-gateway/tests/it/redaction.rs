@@ -8,7 +8,7 @@ use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::snapshot::STRUCTURED_CONTENT;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Intent, Reply, SnapshotQuery};
+use portion_gateway::call::{Call, Caller, Reply, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -17,7 +17,7 @@ use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
 use portion_tokens::Tokenizer;
 
-use crate::samples::{list_bookings, text};
+use crate::samples::{follow_up, list_bookings, query, text};
 
 fn gateway() -> Gateway {
     let mut terms = EffectivePolicy::new(Policy::default(), Tokenizer::O200k.counter(), None);
@@ -26,14 +26,14 @@ fn gateway() -> Gateway {
     Gateway::new(GatewayParts::new(rules, Arc::new(MemoryStore::default()), [7; 32]))
 }
 
-async fn answer(gateway: &Gateway, intent: Intent) -> Reply {
+fn caller(gateway: &Gateway) -> Caller {
     let (scope, rule) = (Scope::from_principal("ada"), Arc::clone(gateway.rules().default_rule()));
-    let caller = Caller { query_tool: None, ..Caller::new(scope, ClientSession::new_unique(), rule) };
-    gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
+    Caller { query_tool: None, ..Caller::new(scope, ClientSession::new_unique(), rule) }
 }
 
 async fn fresh(gateway: &Gateway, payload: Payload) -> Reply {
-    answer(gateway, Intent::Fresh { payload, request: Request::default(), reuse: None }).await
+    let (caller, endpoint) = (caller(gateway), Some(list_bookings()));
+    gateway.answer(Call { caller, endpoint, payload, request: Request::default(), reuse: None }).await
 }
 
 /// Returns the shown content and the notice, asserting that neither contains a secret.
@@ -73,7 +73,8 @@ async fn follow_ups_and_raw_bytes_are_redacted() {
         for (name, value) in controls {
             request.set_control(name, value, &Policy::default()).expect("a control");
         }
-        let (output, notice) = shown(answer(&gateway, Intent::FollowUp { request }).await);
+        let (output, notice) =
+            shown(follow_up(&gateway, caller(&gateway), Some(list_bookings()), request).await);
         assert_eq!(notice["meta"]["redacted"], serde_json::json!(["access.wifiPassword"]), "{output}");
     }
 }
@@ -91,7 +92,7 @@ async fn queries_see_redacted_content_only() {
         [(find, 0), (SnapshotQuery::Sql { sql: sql.into(), params: vec![], with: Vec::new() }, 3)]
     {
         let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
-        let reply = answer(&gateway, Intent::Query { request, query: ask }).await;
+        let reply = query(&gateway, caller(&gateway), request, ask).await;
         let Reply::Portion(portion) = &reply else { panic!("expected a portion: {reply:?}") };
         let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
         assert_eq!(notice["meta"]["redacted"], serde_json::json!(["pin", "wifiPassword"]), "{notice}");

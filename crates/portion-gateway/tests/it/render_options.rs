@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portion_core::cursor::Scope;
 use portion_core::policy::{Policy, RenderOptions};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Reply};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -14,13 +14,10 @@ use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
 use portion_tokens::Tokenizer;
 
-use crate::samples::{list_bookings, text};
+use crate::samples::{follow_up, list_bookings, text};
 
 /// Returns the shown content, and the cursor to the next page.
-async fn answer(gateway: &Gateway, intent: Intent) -> (serde_json::Value, Option<String>) {
-    let (scope, rule) = (Scope::from_principal("ada"), Arc::clone(gateway.rules().default_rule()));
-    let caller = Caller { query_tool: None, ..Caller::new(scope, ClientSession::new_unique(), rule) };
-    let reply = gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await;
+fn shown(reply: Reply) -> (serde_json::Value, Option<String>) {
     let Reply::Portion(portion) = reply else { panic!("expected a portion: {reply:?}") };
     let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
     let shown = serde_json::from_str(portion.pieces()[0].body.as_str()).expect("JSON stays JSON");
@@ -48,11 +45,14 @@ async fn configured_list_paths_and_orders_apply() {
         (0..80).map(|i| format!(r#"{{"id":{i},"name":"Name {i}","debug":"d{i}"}}"#)).collect();
     let words = "a word ".repeat(3_000);
     let payload = text(format!(r#"{{"words":["{words}"],"data":{{"found":[{}]}}}}"#, found.join(",")));
-    let request = Request::default();
-    let (page, next) = answer(&gateway, Intent::Fresh { payload, request, reuse: None }).await;
+    let (scope, rule) = (Scope::from_principal("ada"), Arc::clone(gateway.rules().default_rule()));
+    let caller = Caller { query_tool: None, ..Caller::new(scope, ClientSession::new_unique(), rule) };
+    let (endpoint, request) = (Some(list_bookings()), Request::default());
+    let call = Call { caller: caller.clone(), endpoint: endpoint.clone(), payload, request, reuse: None };
+    let (page, next) = shown(gateway.answer(call).await);
     let first = serde_json::json!({"id": 79, "name": "Name 79"});
     assert_eq!(page["data"]["found"][0], first);
     let request = Request { cursor: next, ..Request::default() };
-    let (page, next) = answer(&gateway, Intent::FollowUp { request }).await;
+    let (page, next) = shown(follow_up(&gateway, caller, endpoint, request).await);
     assert_eq!((&page["data"]["found"][29]["id"], next), (&0.into(), None));
 }

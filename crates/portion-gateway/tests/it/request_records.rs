@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::event::{Outcome, RequestServed};
+use portion_core::event::{EndpointKind, Outcome, RequestServed, ServedError};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Fault, Intent, SnapshotQuery};
+use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_policy::endpoint::Endpoint;
 
 use crate::samples::trial::{Broken, Quarters, Trial, ada, next_cursor, notice, portion};
-use crate::samples::{bookings, create_order, list_bookings, text};
+use crate::samples::{bookings, create_order, follow_up, list_bookings, text};
 
 const TTL: Duration = Duration::from_mins(10);
 
@@ -32,8 +32,14 @@ async fn stored_list(trial: &Trial) -> (String, u64) {
 
 /// Checks the record of a failed follow-up: endpoint, origin and error.
 fn check(served: &RequestServed, endpoint: &str, origin: Option<u64>, error: &str) {
-    let record = (&*served.endpoint, served.kind, served.origin, served.error, served.follow_up);
-    assert_eq!(record, (endpoint, "tool", origin, Some(error), true));
+    let record = (
+        &*served.endpoint,
+        served.kind,
+        served.origin,
+        served.error.map(ServedError::name),
+        served.follow_up,
+    );
+    assert_eq!(record, (endpoint, EndpointKind::Tool, origin, Some(error), true));
 }
 
 #[tokio::test]
@@ -55,9 +61,7 @@ async fn a_late_cursor_is_recorded_with_its_source() {
         assert_eq!(record.outcome, Outcome::Expired);
     }
     // By the tool itself, which may differ from the snapshot's endpoint.
-    let intent = Intent::FollowUp { request: at(&cursor) };
-    let call = Call { caller: trial.caller(ada()), endpoint: Some(list_bookings()), intent };
-    trial.gateway.answer(call).await;
+    follow_up(&trial.gateway, trial.caller(ada()), Some(list_bookings()), at(&cursor)).await;
     check(&trial.records()[0], "create_order", Some(origin), "cursor_expired");
 }
 
@@ -87,7 +91,7 @@ async fn an_invalid_follow_up_is_recorded_with_its_origin() {
     let wrong = || Fault::from(portion_core::view::ViewError::UnknownArgument("filter".into()));
     let refuse = async |endpoint: Option<Endpoint>, cursor: Option<&str>| {
         let (caller, cursor) = (trial.caller(ada()), cursor.map(str::to_owned));
-        trial.gateway.fault_reply_for_cursor(wrong(), caller, endpoint, cursor).await;
+        trial.gateway.open_cursor(caller, endpoint, cursor).await.refuse(wrong());
         trial.records().remove(0)
     };
     check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "argument_unknown");

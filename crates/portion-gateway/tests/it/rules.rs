@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use portion_core::event::{ExperimentArm, Observer, Outcome, RequestServed};
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{EndpointKind, ExperimentArm, Observer, Outcome, RequestServed, ServedError};
 use portion_core::policy::{ClientLimits, LimitOverrides, RenderOptions, Techniques};
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Intent, Reply, ReuseKey, SnapshotQuery};
+use portion_gateway::call::{Call, Caller, Reply, ReuseKey, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
@@ -17,7 +18,7 @@ use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, 
 use portion_tokens::Tokenizer;
 
 use crate::samples::trial::{RecordingObserver, ada, fault, next_cursor, notice, portion, shown};
-use crate::samples::{bookings, create_order, list_bookings, text};
+use crate::samples::{bookings, create_order, follow_up, list_bookings, query, text};
 
 /// A gateway with configurable rules, and its observer.
 struct GatewayFixture {
@@ -59,13 +60,13 @@ impl GatewayFixture {
         payload: portion_core::payload::Payload,
     ) -> Reply {
         let reuse = Some(ReuseKey::new(&endpoint, "{}"));
-        let intent = Intent::Fresh { payload, request: Request::default(), reuse };
-        self.gateway.answer(Call { caller, endpoint: Some(endpoint), intent }).await
+        let (endpoint, request) = (Some(endpoint), Request::default());
+        self.gateway.answer(Call { caller, endpoint, payload, request, reuse }).await
     }
 
     async fn follow(&self, cursor: Option<String>) -> Reply {
-        let intent = Intent::FollowUp { request: Request { cursor, ..Request::default() } };
-        self.gateway.answer(Call { caller: self.caller(None), endpoint: None, intent }).await
+        let request = Request { cursor, ..Request::default() };
+        follow_up(&self.gateway, self.caller(None), None, request).await
     }
 
     /// Waits for this number of records, and returns the last.
@@ -137,9 +138,9 @@ async fn snapshots_captured_under_another_redaction_are_not_served() {
         let caller = fixture.caller(Some(&list_bookings()));
         fixture.gateway.answer_from_reuse(&caller, &list_bookings(), &reuse, &request).await
     };
-    let intent = Intent::Fresh { payload: bookings(500), request: Request::default(), reuse: Some(reuse) };
-    let caller = fixture.caller(Some(&list_bookings()));
-    let call = Call { caller, endpoint: Some(list_bookings()), intent };
+    let (caller, endpoint) = (fixture.caller(Some(&list_bookings())), Some(list_bookings()));
+    let (payload, request) = (bookings(500), Request::default());
+    let call = Call { caller, endpoint, payload, request, reuse: Some(reuse) };
     let before = portion(fixture.gateway.answer(call).await);
 
     fixture.gateway.replace_rules(rules(redacting(false)));
@@ -158,9 +159,9 @@ async fn errors_are_not_reused() {
     let reuse = ReuseKey::new(&list_bookings(), "{}");
     let call = async |is_error: bool| {
         let payload = portion_core::payload::Payload { is_error, ..bookings(500) };
-        let intent = Intent::Fresh { payload, request: Request::default(), reuse: Some(reuse) };
-        let caller = fixture.caller(Some(&list_bookings()));
-        portion(fixture.gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await)
+        let (caller, endpoint) = (fixture.caller(Some(&list_bookings())), Some(list_bookings()));
+        let request = Request::default();
+        portion(fixture.gateway.answer(Call { caller, endpoint, payload, request, reuse: Some(reuse) }).await)
     };
     let again = async || {
         let request = Request { offset: Some(40), ..Request::default() };
@@ -262,8 +263,7 @@ async fn queries_can_be_disabled() {
     let page = portion(fixture.fresh(list_bookings(), bookings(500)).await);
     let request = Request { cursor: next_cursor(&page), ..Request::default() };
     let ask = SnapshotQuery::Sql { sql: "SELECT 1".into(), params: Vec::new(), with: Vec::new() };
-    let intent = Intent::Query { request, query: ask };
-    let reply = fixture.gateway.answer(Call { caller: fixture.caller(None), endpoint: None, intent }).await;
+    let reply = query(&fixture.gateway, fixture.caller(None), request, ask).await;
     let fault = fault(reply);
     assert_eq!(fault.code.name(), "query_invalid");
     assert!(fault.message.contains("list_bookings") && fault.advice.contains("portion_read"), "{fault:?}");
@@ -316,7 +316,7 @@ async fn each_request_is_recorded_once() {
     let page = portion(fixture.fresh(list_bookings(), bookings(500)).await);
     let record = fixture.record(1).await;
     assert_eq!((record.outcome, record.items, record.follow_up), (Outcome::Paginated, Some(20), false));
-    assert_eq!((&*record.endpoint, record.kind), ("list_bookings", "tool"));
+    assert_eq!((&*record.endpoint, record.kind), ("list_bookings", EndpointKind::Tool));
     assert_eq!(record.estimated_tokens, Some(page.tokens() as u64));
     assert!(
         record.original_tokens > record.estimated_tokens && record.original_bytes > record.response_bytes
@@ -327,7 +327,10 @@ async fn each_request_is_recorded_once() {
     assert!(next.request != record.request && next.session == record.session);
     fixture.follow(Some("forged".into())).await;
     let refused = fixture.record(3).await;
-    assert_eq!((refused.outcome, refused.error), (Outcome::Refused, Some("cursor_invalid")));
+    assert_eq!(
+        (refused.outcome, refused.error),
+        (Outcome::Refused, Some(ServedError::Own(ErrorCode::CursorInvalid)))
+    );
     fixture.fresh(list_bookings(), bookings(3)).await;
     assert_eq!(fixture.record(4).await.outcome, Outcome::Untouched);
 }

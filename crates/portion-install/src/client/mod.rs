@@ -1,4 +1,10 @@
 //! Clients, and the files in which they keep their servers.
+//!
+//! ```
+//! use portion_install::client::Client;
+//!
+//! assert_eq!(Client::ALL.into_iter().find(|client| client.name() == "zed"), Some(Client::Zed));
+//! ```
 
 mod locations;
 

@@ -1,4 +1,13 @@
 //! HTTP bodies: built, streamed, or read as a whole within a limit.
+//!
+//! ```
+//! use portion_mcp::http::body::{full, read_all};
+//!
+//! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! assert_eq!(runtime.block_on(read_all(full("{}"), 2)).unwrap(), b"{}");
+//! assert!(runtime.block_on(read_all(full("{} "), 2)).is_err());
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 use bytes::Bytes;
 use futures_util::Stream;

@@ -1,4 +1,11 @@
 //! Error codes of JSON-RPC 2.0, and those that MCP adds.
+//!
+//! ```
+//! use portion_mcp::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
+//!
+//! let error = json_rpc_error("7", METHOD_NOT_FOUND, "unknown method");
+//! assert_eq!(error, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"unknown method"}}"#);
+//! ```
 
 use portion_json::scan::quote;
 

@@ -82,15 +82,14 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
         forwarded: forwarded.clone(),
     };
     let processor = Arc::new(session.post_processor().with_upstream_caller(Arc::new(caller)));
-    let (first_request_id, has_single_request, is_batch) =
-        (summary.request_ids.first().cloned(), summary.request_ids.len() == 1, summary.is_batch);
+    let is_batch = summary.is_batch;
     let mut post = PostExchange {
         shared,
         session,
         processor,
         forwarded,
-        first_request_id,
-        has_single_request,
+        first_request_id: summary.request_ids.first().cloned(),
+        has_single_request: summary.request_ids.len() == 1,
         is_batch,
         reserved_ids,
     };
@@ -151,19 +150,15 @@ impl PostExchange {
         forwarded: &ForwardedParts,
         processor: Arc<McpProcessor>,
     ) -> Self {
-        let (shared, forwarded) = (Arc::clone(shared), forwarded.clone());
-        let reserved_ids = ReservedIds::empty(session);
-        let (session, first_request_id, has_single_request, is_batch) =
-            (Arc::clone(session), None, false, false);
         Self {
-            shared,
-            session,
+            shared: Arc::clone(shared),
+            session: Arc::clone(session),
             processor,
-            forwarded,
-            first_request_id,
-            has_single_request,
-            is_batch,
-            reserved_ids,
+            forwarded: forwarded.clone(),
+            first_request_id: None,
+            has_single_request: false,
+            is_batch: false,
+            reserved_ids: ReservedIds::empty(session),
         }
     }
 

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor};
-use portion_core::event::Outcome;
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{Outcome, ServedError};
 
 use super::*;
 
@@ -45,7 +46,7 @@ fn spans(served: &[RequestServed]) -> Vec<SpanData> {
     spans
 }
 
-fn served(kind: &'static str, endpoint: &str) -> RequestServed {
+fn served(kind: EndpointKind, endpoint: &str) -> RequestServed {
     let latency = Duration::from_micros(250);
     RequestServed { kind, endpoint: endpoint.into(), at: 1_000_000, latency, ..RequestServed::default() }
 }
@@ -66,13 +67,17 @@ fn check(served: RequestServed, expect: &str, attributes: &[(&str, Option<&str>)
 #[test]
 fn names_are_few_and_attributes_say_the_rest() {
     let tool = [("gen_ai.tool.name", Some("list")), ("gen_ai.operation.name", Some("execute_tool"))];
-    check(served("tool", "list"), "tools/call list", &tool);
+    check(served(EndpointKind::Tool, "list"), "tools/call list", &tool);
     let uri = "file:///a/b?c";
     let resource = [("mcp.resource.uri", Some(uri)), ("gen_ai.operation.name", None), ("error.type", None)];
-    check(served("resource", uri), "resources/read", &resource);
-    check(served("prompt", "greet"), "prompts/get greet", &[("gen_ai.prompt.name", Some("greet"))]);
+    check(served(EndpointKind::Resource, uri), "resources/read", &resource);
+    check(
+        served(EndpointKind::Prompt, "greet"),
+        "prompts/get greet",
+        &[("gen_ai.prompt.name", Some("greet"))],
+    );
     // An unresolved cursor has no endpoint.
-    check(served("tool", ""), "tools/call", &[("gen_ai.tool.name", None)]);
+    check(served(EndpointKind::Tool, ""), "tools/call", &[("gen_ai.tool.name", None)]);
 }
 
 #[test]
@@ -81,9 +86,9 @@ fn errors_are_told_by_their_codes() {
     let check = |kind, error, expect| {
         check(failed(kind, error), &name(&served(kind, "a")), &[("error.type", Some(expect))]);
     };
-    check("tool", "upstream", "tool_error");
-    check("resource", "upstream", "tool_error");
-    check("tool", "cursor_expired", "cursor_expired");
+    check(EndpointKind::Tool, ServedError::Upstream, "tool_error");
+    check(EndpointKind::Resource, ServedError::Upstream, "tool_error");
+    check(EndpointKind::Tool, ServedError::Own(ErrorCode::CursorExpired), "cursor_expired");
 }
 
 #[test]
@@ -98,7 +103,7 @@ fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
         stages: vec!["minify", "elide"],
         follow_up: true,
         request: 0xab,
-        ..served("tool", "list")
+        ..served(EndpointKind::Tool, "list")
     };
     check(
         counted,
@@ -116,7 +121,7 @@ fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
         ],
     );
     check(
-        served("tool", "list"),
+        served(EndpointKind::Tool, "list"),
         "tools/call list",
         &[("portion.tokens.served", None), ("portion.stages", None)],
     );
@@ -126,7 +131,7 @@ fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
 fn a_span_hangs_below_its_caller_under_the_id_that_was_handed_on() {
     let trace = TraceContext { id: 7, parent: 8, span: 9, sampled: true };
     let unkept = TraceContext { sampled: false, span: 10, ..trace };
-    let within = |trace| RequestServed { trace, ..served("tool", "list") };
+    let within = |trace| RequestServed { trace, ..served(EndpointKind::Tool, "list") };
     let all = spans(&[within(Some(trace)), within(Some(unkept)), within(None)]);
     let [below, alone] = &all[..] else { panic!("what the caller does not keep is not kept: {all:?}") };
     let context = &below.span_context;

@@ -103,6 +103,47 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
     finish(edits, name, end, &cast_type);
 }
 
+/// Rewrites `CONVERT(date, x)` of T-SQL and `CONVERT(x, date)` of `MySQL` as casts.
+pub(super) fn convert(sql: &str) -> Option<String> {
+    let edits = Edits::new(sql);
+    let mut out = String::new();
+    let mut copied = 0;
+    for name in 0..edits.len() {
+        if name < copied || !edits.is_word_of(name, "convert try_convert") {
+            continue;
+        }
+        let (Some(end), Some(comma)) = (edits.call_end(name), edits.commas(name).first().copied()) else {
+            continue;
+        };
+        let value_end = edits.commas(name).get(1).copied().unwrap_or(end);
+        let is_type = |at: usize, end: usize| parse_type(&edits, at).is_some_and(|(_, last)| last + 1 == end);
+        let text = |start: usize, end: usize| edits.text_between(start, end).trim();
+        let (cast_type, value) = if is_type(name + 2, comma) {
+            (text(name + 2, comma), text(comma + 1, value_end))
+        } else if is_type(comma + 1, end) {
+            (text(comma + 1, end), text(name + 2, comma))
+        } else {
+            continue;
+        };
+        out.push_str(edits.text_between(copied, name));
+        // Texts of a date are cut to a length: `CONVERT(varchar(7), d, 120)` is the month.
+        let length = cast_type
+            .split_once('(')
+            .and_then(|(_, rest)| rest.strip_suffix(')')?.trim().parse::<u32>().ok());
+        out.push_str(&match length.filter(|_| cast_type.to_ascii_lowercase().contains("char")) {
+            Some(length) => format!("substr({value}, 1, {length})"),
+            None => format!("TRY_CAST({value} AS {cast_type})"),
+        });
+        copied = end + 1;
+    }
+    if copied == 0 {
+        return None;
+    }
+    out.push(' ');
+    out.push_str(edits.text_between(copied, edits.len()));
+    Some(out)
+}
+
 /// Records the expression.
 fn finish(edits: &mut Edits<'_>, start: usize, end: usize, cast_type: &CastType) {
     let is_date = matches!(cast_type, CastType::Function("to_date" | "to_timestamp"));

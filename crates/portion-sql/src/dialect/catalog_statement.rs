@@ -29,6 +29,10 @@ pub(crate) fn parse(sql: &str) -> Option<CatalogStatement> {
         }
         return None;
     }
+    if edits.is_word(first, "pragma") {
+        let is_columns = edits.is_word_of(second, "table_info table_xinfo") && length == 5;
+        return if is_columns { name(&edits, 3).map(CatalogStatement::Columns) } else { None };
+    }
     if !edits.is_word_of(first, "describe desc summarize") {
         return None;
     }

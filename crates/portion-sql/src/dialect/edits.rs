@@ -70,10 +70,14 @@ impl<'a> Edits<'a> {
         self.sql.get(range).unwrap_or_default()
     }
 
+    /// Returns the offset of a token in the statement; its length past the end.
+    pub(super) fn offset(&self, at: usize) -> usize {
+        self.code.get(at).map_or(self.sql.len(), |at| self.all[*at].range.start)
+    }
+
     /// Returns the text between two tokens, the first one included.
     pub(super) fn text_between(&self, start: usize, end: usize) -> &'a str {
-        let begin = |at: usize| self.code.get(at).map_or(self.sql.len(), |at| self.all[*at].range.start);
-        self.sql.get(begin(start)..begin(end)).unwrap_or_default()
+        self.sql.get(self.offset(start)..self.offset(end)).unwrap_or_default()
     }
 
     fn is(&self, at: usize, text: &str) -> bool {

@@ -7,14 +7,17 @@
 
 mod casts;
 mod catalog_statement;
+mod clauses;
 mod dates;
 mod edits;
+mod elements;
 #[cfg(test)]
 mod laws;
 mod limits;
 mod names;
 mod number_uses;
 mod operators;
+mod subscripts;
 mod tables;
 mod temporal;
 mod token;
@@ -24,8 +27,10 @@ mod within_group;
 use std::borrow::Cow;
 
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
+pub(crate) use clauses::select_columns;
 use edits::Edits;
-pub(crate) use number_uses::{NumberUse, number_uses};
+pub(crate) use number_uses::{NumberUse, date_uses, number_uses};
+pub(crate) use operators::is_compared_value;
 pub(crate) use tables::{NamedTables, name_tables};
 pub(crate) use temporal::DateColumns;
 use token::TokenKind;
@@ -51,7 +56,15 @@ impl DialectError {
 /// A form that SQLite would read as something else.
 pub(crate) fn rewrite<'a>(sql: &'a str, columns: &DateColumns<'_>) -> Result<Cow<'a, str>, DialectError> {
     let mut sql = Cow::Borrowed(sql);
-    for pass in [within_group::rewrite, names::format_first] {
+    for pass in [
+        elements::rewrite,
+        clauses::distinct_on,
+        clauses::qualify,
+        clauses::group_by_all,
+        casts::convert,
+        within_group::rewrite,
+        names::format_first,
+    ] {
         if let Some(rewritten) = pass(&sql) {
             sql = Cow::Owned(rewritten);
         }
@@ -72,7 +85,7 @@ fn rewrite_tokens(sql: &str, columns: &DateColumns<'_>) -> Result<Option<String>
             Some(TokenKind::Sign) if edits.is_replaced(at) => {}
             Some(TokenKind::Sign) if edits.is_sign(at, "::") => casts::double_colon(&mut edits, at)?,
             Some(TokenKind::Sign) => operators::sign(&mut edits, at),
-            Some(TokenKind::QuotedName) => refuse_subscript(&edits, at)?,
+            Some(TokenKind::QuotedName) => subscripts::rewrite(&mut edits, at)?,
             _ => {}
         }
     }
@@ -90,6 +103,10 @@ fn rewrite_word(edits: &mut Edits<'_>, at: usize) {
         "interval" => operators::interval(edits, at),
         "fetch" => limits::fetch(edits, at),
         "substring" | "substr" | "position" => names::keyword_arguments(edits, at),
+        // A raw text of BigQuery.
+        "r" if edits.kind(at + 1) == Some(TokenKind::Text) && edits.text_between(at, at + 1).len() == 1 => {
+            edits.remove(at, at);
+        }
         "now" | "getdate" | "sysdate" | "today" | "curdate" | "current_date" | "current_time"
         | "current_timestamp" | "localtimestamp" | "sysdatetime" | "getutcdate" => dates::current(edits, at),
         _ => {
@@ -97,20 +114,6 @@ fn rewrite_word(edits: &mut Edits<'_>, at: usize) {
             names::rename(edits, at);
         }
     }
-}
-
-/// Refuses `tags[0]`, which SQLite reads as `tags AS "0"`.
-fn refuse_subscript(edits: &Edits<'_>, at: usize) -> Result<(), DialectError> {
-    let index = edits.text(at).strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or_default();
-    let is_number = !index.is_empty() && index.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
-    let Some(operand) = at.checked_sub(1).filter(|last| is_number && edits.ends_expression(*last)) else {
-        return Ok(());
-    };
-    let name = edits.operand_start(operand).map_or("", |start| edits.text_between(start, at).trim());
-    Err(DialectError::new(
-        format!("{name}[{index}] is not SQLite"),
-        format!("write {name} ->> '$[{index}]'; the first element is $[0], the last $[#-1]"),
-    ))
 }
 
 /// Returns the words and signs of a statement in lower case, with one space around each; texts and quoted
@@ -127,6 +130,15 @@ pub(crate) fn normalized(sql: &str) -> String {
         out.push(' ');
     }
     out
+}
+
+/// Returns the first argument of the first call of one of these functions.
+pub(crate) fn argument_of(sql: &str, functions: &str) -> Option<String> {
+    let edits = Edits::new(sql);
+    let name =
+        (0..edits.len()).find(|at| edits.is_word_of(*at, functions) && edits.call_end(*at).is_some())?;
+    let end = edits.commas(name).first().copied().or(edits.call_end(name))?;
+    Some(edits.text_between(name + 2, end).trim().replace('"', ""))
 }
 
 /// Returns the calls of JSON functions in a statement, and the first argument of each.

@@ -4,7 +4,7 @@ use super::edits::Edits;
 use super::token::TokenKind;
 
 /// Functions under other names: where followed by a parenthesis, the first is replaced by the second.
-const RENAMED: [(&str, &str); 41] = [
+const RENAMED: [(&str, &str); 48] = [
     ("len", "length"),
     ("char_length", "length"),
     ("character_length", "length"),
@@ -46,6 +46,13 @@ const RENAMED: [(&str, &str); 41] = [
     ("regexp_like", "regexp_matches"),
     ("approx_quantile", "quantile"),
     ("str_to_date", "strptime"),
+    ("format_date", "strftime"),
+    ("format_datetime", "strftime"),
+    ("format_timestamp", "strftime"),
+    ("eomonth", "last_day"),
+    ("jsonb_path_query", "json_extract"),
+    ("jsonb_path_query_first", "json_extract"),
+    ("json_path_query", "json_extract"),
 ];
 
 /// Renames the function at a position.
@@ -82,9 +89,31 @@ pub(super) fn rename(edits: &mut Edits<'_>, name: usize) {
         // The number of a dimension; arrays have one here.
         edits.remove(comma, comma + 1);
         edits.replace(name, "json_array_length");
+    } else if edits.is_word(name, "safe_divide")
+        && let [comma] = edits.commas(name)[..]
+    {
+        edits.remove(name, name);
+        edits.insert_after(name + 1, "1.0 * (");
+        edits.replace(comma, ") / nullif((");
+        edits.insert_before(end, "), 0)");
+        edits.set_expression(name, end, false);
+    } else if edits.is_word(name, "format") && is_date_format(edits, end - 1) && edits.commas(name).len() == 1
+    {
+        edits.replace(name, "date_format");
+    } else if edits.is_word(name, "count") && edits.is_word(name + 2, "distinct") {
+        // Rows with a NULL in one of the columns do not count, as in the dialects with this form.
+        edits.commas(name).into_iter().for_each(|comma| edits.replace(comma, " || '/' ||"));
     } else if let Some((_, by)) = RENAMED.iter().find(|(from, _)| edits.is_word(name, from)) {
         edits.replace(name, *by);
     }
+}
+
+/// Returns true for a pattern of T-SQL: `'yyyy-MM'`. SQLite's `format` takes a pattern with `%` first.
+fn is_date_format(edits: &Edits<'_>, at: usize) -> bool {
+    let pattern = edits.text(at);
+    edits.kind(at) == Some(TokenKind::Text)
+        && !pattern.contains('%')
+        && ["yy", "MM", "dd", "HH", "hh", "mm"].iter().any(|part| pattern.contains(part))
 }
 
 /// Removes `SEPARATOR ', '` of `MySQL`. Returns the text, and the token before which it belongs.

@@ -1,4 +1,6 @@
-//! Finds the columns that a statement uses as numbers.
+//! Finds the columns that a statement uses as numbers or as dates.
+
+use portion_text::timestamp::Timestamp;
 
 use super::edits::Edits;
 use super::token::TokenKind;
@@ -44,6 +46,33 @@ pub(crate) fn number_uses(sql: &str) -> Vec<(String, NumberUse)> {
         if is_whole {
             found.push((name, kind));
         }
+    }
+    found
+}
+
+/// Functions of dates and times.
+const DATE_FUNCTIONS: &str = "date_trunc datetrunc date_part datepart extract year quarter month week day hour minute second \
+    date datetime julianday unixepoch strftime to_char date_format dayname monthname last_day datediff date_diff \
+    timestampdiff to_date to_timestamp";
+
+/// Returns the names of columns that are arguments of date functions, or are compared with a date.
+pub(crate) fn date_uses(sql: &str) -> Vec<String> {
+    let edits = Edits::new(sql);
+    let mut found = Vec::new();
+    for at in 0..edits.len() {
+        let is_date = |at: usize| {
+            edits.kind(at) == Some(TokenKind::Text)
+                && Timestamp::parse_iso(edits.text(at).trim_matches('\'')).is_some()
+        };
+        if COMPARISONS.iter().any(|sign| edits.is_sign(at, sign)) && is_date(at + 1) {
+            found.extend(at.checked_sub(1).and_then(|before| name_before(&edits, before)));
+        }
+        if !edits.is_word_of(at, DATE_FUNCTIONS) || edits.call_end(at).is_none() {
+            continue;
+        }
+        let separators = edits.find_in_call(at, |at| edits.is_sign(at, ",") || edits.is_word(at, "from"));
+        let arguments = std::iter::once(at + 1).chain(separators);
+        found.extend(arguments.filter_map(|before| name_after(&edits, before + 1)).map(|(name, _)| name));
     }
     found
 }

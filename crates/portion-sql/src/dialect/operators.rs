@@ -15,6 +15,27 @@ pub(super) fn sign(edits: &mut Edits<'_>, at: usize) {
     }
 }
 
+/// Returns true if the token at an offset is compared with a value before it: `status = "new"`, `status IN ("new")`.
+pub(crate) fn is_compared_value(sql: &str, offset: usize) -> bool {
+    let edits = Edits::new(sql);
+    let Some(mut before) =
+        (0..edits.len()).find(|at| edits.offset(*at) == offset).and_then(|at| at.checked_sub(1))
+    else {
+        return false;
+    };
+    // A list of values: back to its beginning.
+    while edits.is_sign(before, ",")
+        && before >= 2
+        && matches!(edits.kind(before - 1), Some(TokenKind::Text | TokenKind::QuotedName))
+    {
+        before -= 2;
+    }
+    let is_list = edits.is_sign(before, "(") && before > 0 && edits.is_word(before - 1, "in");
+    let is_comparison =
+        ["=", "==", "<>", "!=", "<", ">", "<=", ">="].iter().any(|sign| edits.is_sign(before, sign));
+    is_list || is_comparison || edits.is_word_of(before, "like ilike glob regexp rlike")
+}
+
 /// Rewrites `INTERVAL '7 days'` and `INTERVAL 7 DAY`: beside `+` or `-` to a call, else to a text.
 pub(super) fn interval(edits: &mut Edits<'_>, at: usize) {
     let negative = edits.is_sign(at + 1, "-");

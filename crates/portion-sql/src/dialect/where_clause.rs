@@ -19,12 +19,19 @@ pub(crate) struct Condition {
     pub(crate) text: String,
     /// Column and text of `column = 'text'`.
     pub(crate) equality: Option<(String, String)>,
+    /// Column of `column < value` or `column BETWEEN a AND b`.
+    pub(crate) range: Option<String>,
 }
 
 impl WhereClause {
     /// Returns a statement that counts the rows that satisfy a condition.
     pub(crate) fn count(&self, condition: &Condition) -> String {
         format!("{}SELECT count(*) {}WHERE {}", self.with, self.from, condition.text)
+    }
+
+    /// Returns a statement for the least and the greatest value of a column.
+    pub(crate) fn extent(&self, column: &str) -> String {
+        format!("{}SELECT min({column}), max({column}) {}", self.with, self.from)
     }
 
     /// Returns a statement that lists some values of a column.
@@ -67,14 +74,31 @@ pub(crate) fn parse(sql: &str) -> Option<WhereClause> {
             continue;
         }
         let text = edits.text_between(begin, at).trim().to_owned();
-        clause.conditions.push(Condition { text, equality: equality(&edits, begin, at) });
+        clause.conditions.push(Condition {
+            text,
+            equality: equality(&edits, begin, at),
+            range: range(&edits, begin),
+        });
         begin = at + 1;
     }
     Some(clause)
 }
 
+fn range(edits: &Edits<'_>, start: usize) -> Option<String> {
+    let end = edits.operand_end(start)?;
+    // Times of different forms are compared by their keys.
+    let (first, last) = if edits.is_word(start, "time_key") { (start + 2, end - 1) } else { (start, end) };
+    let is_column = matches!(edits.kind(first), Some(TokenKind::Word | TokenKind::QuotedName))
+        && edits.operand_end(first) == Some(last)
+        && edits.call_end(last).is_none()
+        && !edits.is_sign(last, ")");
+    let is_range = ["<", ">", "<=", ">="].iter().any(|sign| edits.is_sign(end + 1, sign))
+        || edits.is_word(end + 1, "between");
+    (is_column && is_range).then(|| edits.text_between(first, last + 1).trim().to_owned())
+}
+
 /// Returns the tokens that are not in parentheses.
-fn outside_of_parentheses(edits: &Edits<'_>) -> Vec<usize> {
+pub(super) fn outside_of_parentheses(edits: &Edits<'_>) -> Vec<usize> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < edits.len() {
         found.push(at);

@@ -29,6 +29,7 @@ pub(super) fn explain_empty(
         let Some(count) = count(connection, &clause.count(condition), given) else { continue };
         if count == 0
             && let Some(hint) = value_hint(connection, &clause, condition)
+                .or_else(|| range_hint(connection, &clause, condition))
         {
             reason.hints.push(hint);
         }
@@ -94,6 +95,24 @@ fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
             Some(format!("{column} has values as {}", values.join(", ")))
         }
     }
+}
+
+/// Returns the least and the greatest value of the column of `column < value`.
+fn range_hint(connection: &Connection, clause: &WhereClause, condition: &Condition) -> Option<String> {
+    let column = condition.range.as_ref()?;
+    let mut statement = connection.prepare(&clause.extent(column)).ok()?;
+    let mut rows = statement.raw_query();
+    let row = rows.next().ok()??;
+    let shown = |at: usize| match row.get_ref(at).ok()? {
+        ValueRef::Integer(n) => Some(n.to_string()),
+        ValueRef::Real(n) => Some(n.to_string()),
+        ValueRef::Text(text) => {
+            Some(format!("'{}'", shorten(std::str::from_utf8(text).ok()?, MAX_VALUE_CHARS)))
+        }
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    };
+    let (least, most) = (shown(0)?, shown(1)?);
+    Some(format!("{column} is from {least} to {most}"))
 }
 
 fn shorten(text: &str, most: usize) -> String {

@@ -6,16 +6,7 @@ use crate::error::quote_identifier;
 use crate::value_kinds::ValueKinds;
 
 /// Forms of other dialects, as words with one space between them, and what to write instead.
-const FORMS: [(&str, &str); 24] = [
-    (
-        " qualify ",
-        "SQLite has no QUALIFY: write SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY a ORDER BY b DESC) AS rn FROM items) WHERE rn = 1",
-    ),
-    (
-        " distinct on ",
-        "SQLite has no DISTINCT ON: write SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY a ORDER BY b DESC) AS rn FROM items) WHERE rn = 1",
-    ),
-    (" group by all ", "name the columns of GROUP BY, or their numbers: GROUP BY 1, 2"),
+const FORMS: [(&str, &str); 23] = [
     (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
     (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
     (" cube ", "SQLite has no CUBE: join the groupings with UNION ALL"),
@@ -36,6 +27,8 @@ const FORMS: [(&str, &str); 24] = [
     (" trim ( both ", "write trim(x, ' ')"),
     (" trim ( leading ", "write ltrim(x, ' ')"),
     (" trim ( trailing ", "write rtrim(x, ' ')"),
+    (" like any ( ", "use x REGEXP 'a|b', or several LIKE with OR"),
+    (" datename ( ", "use dayname(d) or monthname(d)"),
     (" tablesample ", "use LIMIT, or WHERE _index % 10 = 0"),
     (
         " random ( ",
@@ -73,10 +66,20 @@ const ARRAY_FORMS: [&str; 9] = [
     " && ",
 ];
 
+/// Functions of these forms, with the array as their argument.
+const ARRAY_FUNCTIONS: &str = "unnest flatten explode jsonb_array_elements json_array_elements \
+    jsonb_array_elements_text any";
+
 /// Functions of other dialects without an equal here, and what to write instead.
-const FUNCTIONS: [(&str, &str); 11] = [
+const FUNCTIONS: [(&str, &str); 17] = [
     ("weekday dayofweek day_of_week", "use EXTRACT(dow FROM d), 0 is Sunday, or dayname(d)"),
-    ("format_date", "use strftime('%Y-%m', d)"),
+    ("dayofyear", "use date_part('doy', d)"),
+    ("approx_quantiles", "use quantile(x, 0.25) for each share"),
+    ("width_bucket", "use floor(x / 100) * 100, or CASE"),
+    ("split string_split string_to_array regexp_split_to_array", "use split_part(x, ',', 2)"),
+    ("substring_index", "use split_part(x, '.', 1), or split_part(x, '.', -1) for the last part"),
+    ("histogram value_counts", "use SELECT value, count(*) AS n FROM … GROUP BY value"),
+    ("regr_slope", "use covar_pop(y, x) / var_pop(x)"),
     ("age", "use datediff('day', earlier, later)"),
     (
         "uuid gen_random_uuid newid rand",
@@ -85,10 +88,7 @@ const FUNCTIONS: [(&str, &str); 11] = [
     ("ascii", "use unicode(x)"),
     ("decode", "use CASE WHEN a = b THEN c ELSE d END"),
     ("md5 sha1 sha256 hash", "hashes are not available; use substr(x, 1, 20)"),
-    (
-        "try_to_number try_to_date safe_divide",
-        "use TRY_CAST(x AS FLOAT), TRY_CAST(x AS DATE), a / nullif(b, 0)",
-    ),
+    ("try_to_number try_to_date", "use TRY_CAST(x AS FLOAT), TRY_CAST(x AS DATE)"),
     (
         "object_keys json_object_keys jsonb_object_keys json_keys",
         "use SELECT key FROM items, json_each(item)",
@@ -126,8 +126,13 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
     {
         return Some("count distinct pairs as count(DISTINCT a || '/' || b)".to_owned());
     }
+    if message.starts_with("near \"LIMIT\"")
+        && (words.contains("_agg ( ") || words.contains("group_concat ( "))
+    {
+        return Some("aggregates have no LIMIT: FROM (SELECT … ORDER BY … LIMIT 3)".to_owned());
+    }
     if ARRAY_FORMS.iter().any(|form| words.contains(form)) {
-        return Some(array_hint(catalogue, None));
+        return Some(array_hint(catalogue, dialect::argument_of(sql, ARRAY_FUNCTIONS).as_deref()));
     }
     FORMS.iter().find(|(form, _)| words.contains(form)).map(|(_, hint)| (*hint).to_owned())
 }

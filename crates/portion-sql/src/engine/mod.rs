@@ -126,7 +126,7 @@ impl QueryRun<'_> {
     }
 
     fn collect_rows(&self, statement: &mut Statement<'_>) -> Result<QueryResult, RowsError> {
-        let mut writing = ResultWriter::for_statement(statement);
+        let mut writing = ResultWriter::for_statement(statement, self.query.sql);
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             if !writing.write_row(row, self.limits)? {
@@ -152,12 +152,10 @@ impl QueryRun<'_> {
             opened.rounding.reset();
             match connection.prepare(&sql) {
                 Ok(statement) => return Ok((self.ensure_read_only(statement)?, sql)),
-                Err(error) => {
-                    match quote_repair::quote_missing_column(&error, &sql, |name| self.has_column(name)) {
-                        Some(better) => sql = better,
-                        None => return Err(self.explain(error)),
-                    }
-                }
+                Err(error) => match quote_repair::repair_quotes(&error, &sql, |name| self.has_column(name)) {
+                    Some(better) => sql = better,
+                    None => return Err(self.explain(error)),
+                },
             }
         }
         opened.usage.reset();

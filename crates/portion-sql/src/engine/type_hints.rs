@@ -1,4 +1,4 @@
-//! Says which columns with texts a statement uses as numbers.
+//! Says which columns with texts a statement uses as numbers or as dates.
 
 use crate::cell::Cell;
 use crate::column::Redaction;
@@ -26,7 +26,48 @@ pub(super) fn type_hints(run: &QueryRun<'_>, sql: &str) -> Vec<String> {
             hints.push(hint);
         }
     }
+    for name in dialect::date_uses(sql) {
+        if hints.len() >= MAX_COLUMNS || run.deadline.is_over() {
+            break;
+        }
+        if let Some(hint) = date_hint(run, &name)
+            && !hints.contains(&hint)
+        {
+            hints.push(hint);
+        }
+    }
     hints
+}
+
+/// Returns a hint for a column of texts of which the first ones are no dates: `Jun 14 15:16:01` has no year.
+fn date_hint(run: &QueryRun<'_>, name: &str) -> Option<String> {
+    let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
+    run.catalogue.tables.iter().filter_map(|table| table.opened_rows()).find_map(|rows| {
+        let is_named = |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(tail);
+        let at = rows.columns().iter().position(|column| is_named(&column.name))?;
+        let column = &rows.columns()[at];
+        if !column.kinds.intersects(ValueKinds::TEXT) || column.redaction != Redaction::Unredacted {
+            return None;
+        }
+        let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
+        let mut texts = (0..rows.len().min(MAX_ROWS)).filter_map(|index| {
+            rows.read_row(index, &mut row);
+            match rows.cell(&row, at) {
+                Cell::Text(text) => Some(text.into_owned()),
+                _ => None,
+            }
+        });
+        let first = texts.next()?;
+        if functions::is_date(first.trim()) || texts.take(20).any(|text| functions::is_date(text.trim())) {
+            return None;
+        }
+        let example: String = first.chars().take(30).collect();
+        let name = quote_identifier(&column.name);
+        Some(format!(
+            "{name} has texts such as '{}', which are no full dates: use substr({name}, 1, 6) or REGEXP_EXTRACT",
+            example.replace('\'', "''")
+        ))
+    })
 }
 
 fn type_hint(run: &QueryRun<'_>, name: &str, number_use: NumberUse) -> Option<String> {

@@ -15,6 +15,7 @@ use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
 pub(crate) use leaves::{LeafDocument, LeavesSource};
 pub(crate) use source::{ArraySource, BlocksSource, ListSource, MapSource, ObjectSource};
 use tree::FieldTree;
+pub(crate) use tree::MAX_DEPTH;
 
 /// The rows of a list, whose items and fields were scanned once.
 pub(crate) struct RecordRows {

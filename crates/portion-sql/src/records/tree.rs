@@ -13,7 +13,7 @@ use portion_json::span::Span;
 use crate::value_kinds::ValueKinds;
 
 /// Maximum levels of objects that are searched for fields.
-const MAX_DEPTH: usize = 4;
+pub(crate) const MAX_DEPTH: usize = 4;
 /// Maximum fields in the tree; in a list with more, the later ones are reached only through the record.
 const MAX_FIELDS: usize = 20_000;
 

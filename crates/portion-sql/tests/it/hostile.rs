@@ -66,7 +66,6 @@ fn nothing_is_written_and_nothing_outside_is_read() {
         "ATTACH ':memory:' AS x",
         "DETACH main",
         "PRAGMA user_version = 1",
-        "PRAGMA table_info(items)",
         "PRAGMA database_list",
         "PRAGMA temp_store_directory = '/tmp'",
         "PRAGMA journal_mode = WAL",

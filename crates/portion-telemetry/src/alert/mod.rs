@@ -3,6 +3,20 @@
 //! By default only repeated calls count: those of a session that got an oversized result of the same endpoint before.
 //! Calls are counted as they arrive, so the call that crosses the threshold raises the alert. A separate thread writes
 //! the log, the record and the webhook. It also ends the alert when no more calls arrive.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use portion_telemetry::alert::{CountedCalls, Rule, Watch};
+//!
+//! let rule = Rule { counts: CountedCalls::Every, percent: 20.0, window: Duration::from_mins(5) };
+//! let mut watch = Watch::new(rule);
+//! let endpoint: Arc<str> = Arc::from("list_bookings");
+//! let changes: Vec<_> =
+//!     (0..40).filter_map(|call| watch.count(Duration::from_secs(call), Some(&endpoint))).collect();
+//! assert!(changes[0].raised && watch.state().raised);
+//! ```
 
 mod repeats;
 mod watch;

@@ -1,7 +1,9 @@
 //! Sums of one session within an arm.
 
-use crate::record::Record;
 use portion_core::error_code::ErrorCode;
+use portion_core::event::Outcome;
+
+use crate::record::Record;
 
 /// Sums of one session within an arm.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +67,7 @@ impl Session {
         let gone = [ErrorCode::CursorExpired, ErrorCode::CursorInvalid]
             .iter()
             .any(|code| record.error.as_deref() == Some(code.name()));
-        self.lost_snapshot |= gone || record.outcome == "expired";
+        self.lost_snapshot |= gone || record.outcome == Outcome::Expired.name();
     }
 
     /// Returns the number of first calls.

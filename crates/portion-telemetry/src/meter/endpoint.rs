@@ -1,6 +1,6 @@
 //! Counters of one endpoint.
 
-use portion_core::event::{Outcome, RequestServed};
+use portion_core::event::{Outcome, RequestServed, ServedError};
 
 use super::{Histogram, entry};
 use crate::names;
@@ -26,7 +26,7 @@ pub(super) struct EndpointCounters {
 }
 
 /// Key of a duration histogram: the error code, and true for a follow-up.
-pub(super) type OutcomeKey = (Option<&'static str>, bool);
+pub(super) type OutcomeKey = (Option<ServedError>, bool);
 
 impl EndpointCounters {
     pub(super) fn add(&mut self, served: &RequestServed) {

@@ -1,6 +1,6 @@
 //! Metric values by name and attributes, ready for any export format.
 
-use portion_core::event::{Outcome, RequestServed};
+use portion_core::event::{EndpointKind, Outcome, RequestServed};
 
 use super::endpoint::{EndpointCounters, OutcomeKey};
 use super::{Histogram, Labels, Meter, Totals};
@@ -177,7 +177,7 @@ impl Labels {
     /// Returns the labels as attributes, followed by `more`.
     fn with(&self, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
         let mut attributes = self.upstream();
-        attributes.push((names::KIND, self.kind.to_owned()));
+        attributes.push((names::KIND, self.kind.name().to_owned()));
         attributes.push((names::ENDPOINT, self.endpoint.to_string()));
         attributes.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
         attributes
@@ -186,12 +186,11 @@ impl Labels {
     /// Returns the attributes that the MCP conventions define for operation durations.
     fn operation(&self, (error, follow_up): OutcomeKey) -> Vec<(&'static str, String)> {
         let name = match self.kind {
-            "tool" => Some(names::TOOL),
-            "prompt" => Some(names::PROMPT),
-            _ => None,
+            EndpointKind::Tool => Some(names::TOOL),
+            EndpointKind::Prompt => Some(names::PROMPT),
+            EndpointKind::Resource => None,
         };
-        let mut attributes = Vec::new();
-        attributes.extend(names::method(self.kind).map(|method| (names::METHOD, method.to_owned())));
+        let mut attributes = vec![(names::METHOD, names::method(self.kind).to_owned())];
         attributes.extend(name.map(|name| (name, self.endpoint.to_string())));
         attributes.extend(self.upstream());
         attributes.push((names::FOLLOW_UP, follow_up.to_string()));

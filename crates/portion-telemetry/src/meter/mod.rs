@@ -2,6 +2,18 @@
 //!
 //! The number of labels is bounded. The first [`MAX_NAMED`] endpoints have labels of their own, later ones share
 //! `other`. Resources share `*`, because the number of URIs is unbounded.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use portion_core::event::{Event, Observer as _, Outcome, RequestServed};
+//! use portion_telemetry::meter::Meter;
+//!
+//! let meter = Meter::default();
+//! let served = RequestServed { outcome: Outcome::Paginated, ..RequestServed::default() };
+//! meter.observe(Event::RequestServed(Arc::new(served)));
+//! assert_eq!(meter.totals().of(Outcome::Paginated), 1);
+//! ```
 
 mod endpoint;
 mod families;
@@ -12,7 +24,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portion_core::event::{Event, Observer, RequestServed};
+use portion_core::event::{EndpointKind, Event, Observer, RequestServed};
 use portion_tokens::accuracy::{self, Accuracy};
 
 use crate::names;
@@ -34,7 +46,7 @@ pub struct Meter {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Labels {
     upstream: Option<Arc<str>>,
-    kind: &'static str,
+    kind: EndpointKind,
     endpoint: Arc<str>,
 }
 
@@ -129,7 +141,7 @@ impl Counters {
             endpoint: Arc::clone(endpoint),
         };
         match (served.kind, &*served.endpoint) {
-            ("resource", _) => labelled(&self.any),
+            (EndpointKind::Resource, _) => labelled(&self.any),
             (_, "") => labelled(&self.none),
             _ => {
                 let own = labelled(&served.endpoint);

@@ -1,4 +1,23 @@
 //! Records events on a separate writer thread.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use portion_core::event::{Event, Observer as _, RequestServed};
+//! use portion_telemetry::read::{Filter, Reader};
+//! use portion_telemetry::recorder::{Recorder, Settings};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("telemetry.db");
+//! let recorder = Recorder::start(Settings::new(&path));
+//! let served = RequestServed { endpoint: "list_bookings".into(), ..RequestServed::default() };
+//! recorder.observe(Event::RequestServed(Arc::new(served)));
+//! assert!(recorder.flush(Duration::from_secs(60)));
+//! let records = Reader::open(&path)?.requests(&Filter::default())?;
+//! assert_eq!(records[0].endpoint.name, "list_bookings");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod outage;
 mod stats;

@@ -193,7 +193,7 @@ fn catch_up(store: &mut Store) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use portion_core::event::RequestServed;
+    use portion_core::event::{EndpointKind, RequestServed};
     use portion_worker::Worker;
 
     use super::*;
@@ -210,7 +210,7 @@ mod tests {
             let served = RequestServed {
                 at,
                 endpoint: "list_bookings".into(),
-                kind: "tool",
+                kind: EndpointKind::Tool,
                 ..RequestServed::default()
             };
             worker.submit(Event::RequestServed(Arc::new(served))).expect("there is room");

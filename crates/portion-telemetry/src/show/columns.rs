@@ -172,7 +172,7 @@ pub(super) const COMPARISONS: &[Column<ComparisonRow>] = &[
     Column::both("verdict", "shaped is", |row| Cell::text(row.measured.verdict.name())),
 ];
 
-/// Returns true if the reply used a technique. For capped replies the stages tell it.
+/// Returns the flag of a technique: whether the reply used it. For capped replies the stages tell it.
 fn used(record: &Record, outcome: Outcome) -> Cell {
     let name = outcome.name();
     let is_capped = record.outcome == Outcome::Capped.name();

@@ -1,4 +1,13 @@
 //! Formats query results: a table for people, JSON and CSV for programs.
+//!
+//! ```
+//! use portion_telemetry::show::{TextCell, TextTable};
+//!
+//! let mut table = TextTable::new(0, 2);
+//! table.row([TextCell::left("endpoint"), TextCell::right("requests")]);
+//! table.row([TextCell::left("list_bookings"), TextCell::right("12")]);
+//! assert_eq!(table.to_string(), "endpoint       requests\nlist_bookings        12\n");
+//! ```
 
 mod advice;
 mod cell;

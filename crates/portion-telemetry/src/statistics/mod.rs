@@ -1,4 +1,12 @@
 //! Means and shares of samples, and line fits, with 95 % confidence intervals. Pure arithmetic.
+//!
+//! ```
+//! use portion_telemetry::statistics::mean;
+//!
+//! let tokens = mean(&[100.0, 120.0, 110.0, 90.0]).unwrap();
+//! let (low, high) = tokens.range.unwrap();
+//! assert!(tokens.value == 105.0 && low < 90.0 && high > 120.0);
+//! ```
 
 mod line;
 mod means;

@@ -174,7 +174,7 @@ fn used_bytes(connection: &Connection) -> Result<u64> {
 mod tests {
     use std::sync::Arc;
 
-    use portion_core::event::{ConfigApplied, Event, RequestServed};
+    use portion_core::event::{ConfigApplied, EndpointKind, Event, RequestServed};
 
     use super::*;
     use crate::store::open;
@@ -189,7 +189,7 @@ mod tests {
             Event::RequestServed(Arc::new(RequestServed {
                 at,
                 endpoint,
-                kind: "resource",
+                kind: EndpointKind::Resource,
                 ..RequestServed::default()
             }))
         };

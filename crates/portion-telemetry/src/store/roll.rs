@@ -85,7 +85,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use portion_core::event::{Event, Outcome, RequestServed};
+    use portion_core::event::{EndpointKind, Event, Outcome, RequestServed, ServedError};
     use proptest::prelude::*;
 
     use super::*;
@@ -122,7 +122,7 @@ mod tests {
         let request = |number: u64| RequestServed {
             at: number * 1_000_000,
             endpoint: Arc::from(format!("list_{}", number % 3)),
-            kind: "tool",
+            kind: EndpointKind::Tool,
             latency: Duration::from_micros(number % 997),
             ..RequestServed::default()
         };
@@ -165,10 +165,10 @@ mod tests {
         (what, when, (sizes(), sizes(), sizes(), sizes())).prop_map(|(what, when, sizes)| RequestServed {
             at: 20 * HOUR + when.0,
             endpoint: Arc::from(format!("list_{}", what.0)),
-            kind: "tool",
+            kind: EndpointKind::Tool,
             outcome: what.1,
             follow_up: what.2,
-            error: what.3.then_some("upstream"),
+            error: what.3.then_some(ServedError::Upstream),
             latency: Duration::from_micros(when.1),
             overhead: Duration::from_micros(when.2),
             estimated_tokens: sizes.0,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use portion_core::event::{
-    AlertChanged, ConfigApplied, ConfigRejected, Event, ExperimentArm, RequestServed, TraceContext,
+    AlertChanged, ConfigApplied, ConfigRejected, Event, ExperimentArm, PayloadForm, RequestServed,
+    ServedError, TraceContext,
 };
 use rusqlite::{OptionalExtension, Result, Statement, Transaction, TransactionBehavior, params};
 
@@ -73,7 +74,7 @@ impl<'a> Requests<'a> {
             stored(served.at),
             endpoint,
             served.outcome.name(),
-            served.error,
+            served.error.map(ServedError::name),
             served.follow_up,
             list(arguments),
             served.estimated_tokens.map(stored),
@@ -82,7 +83,7 @@ impl<'a> Requests<'a> {
             served.budget.map(stored),
             stored(served.response_bytes),
             stored(served.original_bytes),
-            served.form,
+            served.form.map(PayloadForm::name),
             served.items.map(stored),
             served.total_items.map(stored),
             micros(served.latency),
@@ -107,7 +108,7 @@ impl<'a> Requests<'a> {
     /// Returns the row of an endpoint and inserts it if missing.
     fn endpoint(&mut self, served: &'a RequestServed) -> Result<i64> {
         let upstream = clipped(served.upstream.as_deref().unwrap_or_default(), MAX_NAME);
-        let key = (upstream, served.kind, clipped(&served.endpoint, MAX_NAME));
+        let key = (upstream, served.kind.name(), clipped(&served.endpoint, MAX_NAME));
         if let Some(id) = self.endpoints.get(&key) {
             return Ok(*id);
         }

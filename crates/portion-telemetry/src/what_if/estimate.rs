@@ -1,6 +1,6 @@
 //! Estimates the reply to one recorded request under other limits.
 
-use portion_core::event::Outcome;
+use portion_core::event::{Outcome, PayloadForm};
 
 use crate::read::Record;
 
@@ -122,10 +122,11 @@ impl Payload {
     /// Returns the recorded form, or else the form that the outcome implies.
     pub fn of(record: &Record) -> Self {
         let tried = record.shadow.as_ref().map(|shadow| shadow.outcome.as_str());
-        match (record.form.as_deref(), tried.unwrap_or(&record.outcome)) {
-            (Some("list"), _) | (None, "paginated") => Self::List,
-            (Some("object"), _) | (None, "summarized") => Self::Object,
-            (Some("text"), _) | (None, "chunked") => Self::Text,
+        let outcome = Outcome::from_name(tried.unwrap_or(&record.outcome));
+        match (record.form.as_deref().and_then(PayloadForm::from_name), outcome) {
+            (Some(PayloadForm::List), _) | (None, Some(Outcome::Paginated)) => Self::List,
+            (Some(PayloadForm::Object), _) | (None, Some(Outcome::Summarized)) => Self::Object,
+            (Some(PayloadForm::Text), _) | (None, Some(Outcome::Chunked)) => Self::Text,
             _ if items(record).is_some() => Self::List,
             _ => Self::Unknown,
         }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use portion_core::event::{ConfigApplied, Event, Observer as _, Outcome, RequestServed};
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{
+    ConfigApplied, EndpointKind, Event, Observer as _, Outcome, RequestServed, ServedError,
+};
 use portion_telemetry::read::{Endpoint, Filter, Notable};
 
 use crate::sample::{LONG, Place, page};
@@ -17,22 +20,23 @@ fn namesakes_are_told_apart() {
         ..page(number)
     };
     place.record([
-        named(0, None, "tool", "list"),
-        named(1, None, "prompt", "list"),
-        named(2, Some("z"), "tool", "list"),
-        named(3, None, "tool", "z/list"),
-        named(4, None, "tool", "l*"),
+        named(0, None, EndpointKind::Tool, "list"),
+        named(1, None, EndpointKind::Prompt, "list"),
+        named(2, Some("z"), EndpointKind::Tool, "list"),
+        named(3, None, EndpointKind::Tool, "z/list"),
+        named(4, None, EndpointKind::Tool, "l*"),
     ]);
     let reader = place.reader();
     for (upstream, kind, name, expect) in [
-        (None, "tool", "list", Some(0)),
-        (None, "prompt", "list", Some(1)),
-        (Some("z"), "tool", "list", Some(2)),
-        (None, "tool", "z/list", Some(3)),
-        (None, "tool", "l*", Some(4)),
-        (None, "resource", "list", None),
+        (None, EndpointKind::Tool, "list", Some(0)),
+        (None, EndpointKind::Prompt, "list", Some(1)),
+        (Some("z"), EndpointKind::Tool, "list", Some(2)),
+        (None, EndpointKind::Tool, "z/list", Some(3)),
+        (None, EndpointKind::Tool, "l*", Some(4)),
+        (None, EndpointKind::Resource, "list", None),
     ] {
-        let of = Endpoint { upstream: upstream.map(str::to_owned), kind: kind.into(), name: name.into() };
+        let of =
+            Endpoint { upstream: upstream.map(str::to_owned), kind: kind.name().into(), name: name.into() };
         let filter = Filter { of: Some(of), ..Filter::default() };
         let found = reader.requests(&filter).expect("it can be read");
         let found: Vec<u128> = found.iter().map(|record| record.request).collect();
@@ -95,8 +99,11 @@ fn sessions_come_as_they_asked_last() {
         endpoint: Arc::from(name),
         ..page(number)
     };
-    let expired =
-        RequestServed { outcome: Outcome::Expired, error: Some("cursor_expired"), ..of(3, 7, "list") };
+    let expired = RequestServed {
+        outcome: Outcome::Expired,
+        error: Some(ServedError::Own(ErrorCode::CursorExpired)),
+        ..of(3, 7, "list")
+    };
     let many = (100..2_200).map(|number| of(number, u64::MAX, "get"));
     place.record([of(0, 7, "list"), of(1, 8, "list"), of(2, 7, "get"), expired].into_iter().chain(many));
     let reader = place.reader();

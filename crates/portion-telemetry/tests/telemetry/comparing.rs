@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::event::{ExperimentArm, Outcome, RequestServed, ShadowResult};
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{ExperimentArm, Outcome, RequestServed, ServedError, ShadowResult};
 use portion_telemetry::experiment::{Arms, Comparison, Design, Measure, Measured, Verdict};
 use portion_telemetry::read::Filter;
 
@@ -118,10 +119,10 @@ fn sessions_that_end_in_an_error_or_lose_their_snapshot_are_not_finished() {
         ..page(0)
     };
     check(next(50, None, Outcome::Paginated), true);
-    check(next(50, Some("upstream"), Outcome::Untouched), false);
-    check(next(5, Some("limit_invalid"), Outcome::Refused), true);
-    check(next(5, Some("cursor_invalid"), Outcome::Refused), false);
-    check(next(5, Some("cursor_expired"), Outcome::Expired), false);
+    check(next(50, Some(ServedError::Upstream), Outcome::Untouched), false);
+    check(next(5, Some(ServedError::Own(ErrorCode::LimitInvalid)), Outcome::Refused), true);
+    check(next(5, Some(ServedError::Own(ErrorCode::CursorInvalid)), Outcome::Refused), false);
+    check(next(5, Some(ServedError::Own(ErrorCode::CursorExpired)), Outcome::Expired), false);
 }
 
 #[test]

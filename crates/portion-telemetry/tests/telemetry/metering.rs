@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use portion_core::event::{Event, Observer, Outcome, RequestServed};
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{EndpointKind, Event, Observer, Outcome, RequestServed, ServedError};
 use portion_telemetry::meter::{Family, MAX_NAMED, Meter, Value};
 use portion_telemetry::names::{self, Metric};
 use proptest::prelude::*;
@@ -34,8 +35,11 @@ fn sum(meter: &Meter, metric: &'static Metric) -> i64 {
 
 fn any_request() -> impl Strategy<Value = RequestServed> {
     let sizes = (prop::option::of(0..50_000_u64), prop::option::of(0..50_000_u64), 0..100_000_u64);
-    let error = prop::option::of(prop::sample::select(vec!["upstream", "cursor_expired"]));
-    let what = (prop::sample::select(vec!["tool", "resource", "prompt"]), 0..400_u32, any::<bool>());
+    let error = prop::option::of(prop::sample::select(vec![
+        ServedError::Upstream,
+        ServedError::Own(ErrorCode::CursorExpired),
+    ]));
+    let what = (prop::sample::select(EndpointKind::ALL.to_vec()), 0..400_u32, any::<bool>());
     let outcome = prop::sample::select(Outcome::ALL.to_vec());
     (what, sizes, error, outcome).prop_map(|((kind, endpoint, follow_up), sizes, error, outcome)| {
         RequestServed {
@@ -108,7 +112,7 @@ fn the_first_endpoints_have_labels_of_their_own() {
     assert_eq!(all.len(), MAX_NAMED + 1);
     assert!(all.contains(&("other".to_owned(), Value::Count(50))));
     assert!(all.contains(&("tool_3".to_owned(), Value::Count(2))), "those that have one keep it");
-    let read = |number: usize| RequestServed { kind: "resource", ..called(number) };
+    let read = |number: usize| RequestServed { kind: EndpointKind::Resource, ..called(number) };
     assert_eq!(labels(&heard((0..900).map(read))), [("*".to_owned(), Value::Count(900))]);
 }
 
@@ -123,9 +127,19 @@ fn what_is_of_all_endpoints_begins_at_zero() {
 
 #[test]
 fn operations_are_told_apart_as_the_conventions_say() {
-    let tool = RequestServed { upstream: Some(Arc::from("hotel")), error: Some("upstream"), ..page(0) };
-    let prompt = RequestServed { kind: "prompt", endpoint: Arc::from("greet"), follow_up: true, ..page(0) };
-    let resource = RequestServed { kind: "resource", error: Some("cursor_expired"), ..page(0) };
+    let tool =
+        RequestServed { upstream: Some(Arc::from("hotel")), error: Some(ServedError::Upstream), ..page(0) };
+    let prompt = RequestServed {
+        kind: EndpointKind::Prompt,
+        endpoint: Arc::from("greet"),
+        follow_up: true,
+        ..page(0)
+    };
+    let resource = RequestServed {
+        kind: EndpointKind::Resource,
+        error: Some(ServedError::Own(ErrorCode::CursorExpired)),
+        ..page(0)
+    };
     let points = family(&heard([tool, prompt, resource]), &names::OPERATION_DURATION).points;
     let mut found: Vec<String> = points
         .iter()

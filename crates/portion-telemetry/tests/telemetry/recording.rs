@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use portion_core::event::{
-    ConfigApplied, ConfigChange, ConfigRejected, Event, ExperimentArm, Observer, Outcome, RequestServed,
-    ShadowResult, TraceContext,
+    ConfigApplied, ConfigChange, ConfigRejected, EndpointKind, Event, ExperimentArm, Observer, Outcome,
+    PayloadForm, RequestServed, ServedError, ShadowResult, TraceContext,
 };
 use portion_telemetry::read::{self, Endpoint, Filter, Record};
 use proptest::prelude::*;
@@ -21,11 +21,11 @@ fn expected(served: &RequestServed) -> Record {
         at: served.at,
         endpoint: Endpoint {
             upstream: served.upstream.as_deref().map(str::to_owned),
-            kind: served.kind.to_owned(),
+            kind: served.kind.name().to_owned(),
             name: served.endpoint.to_string(),
         },
         outcome: served.outcome.name().to_owned(),
-        error: text(served.error),
+        error: text(served.error.map(ServedError::name)),
         follow_up: served.follow_up,
         arguments: served.arguments.clone(),
         estimated_tokens: served.estimated_tokens,
@@ -34,7 +34,7 @@ fn expected(served: &RequestServed) -> Record {
         budget: served.budget,
         response_bytes: served.response_bytes,
         original_bytes: served.original_bytes,
-        form: text(served.form),
+        form: text(served.form.map(PayloadForm::name)),
         items: served.items,
         total_items: served.total_items,
         latency: served.latency,
@@ -88,13 +88,13 @@ fn any_served() -> impl Strategy<Value = RequestServed> {
         any_time(),
         prop::option::of(prop::sample::select(ExperimentArm::ALL.to_vec())),
         prop::option::of(shadow),
-        prop::option::of(Just("cursor_expired")),
+        prop::option::of(prop::sample::select(ServedError::all().collect::<Vec<_>>())),
     );
     (who, figures, rest).prop_map(|(who, figures, rest)| RequestServed {
         request: who.0,
         upstream: who.1.map(Arc::from),
         endpoint: Arc::from(who.2),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: who.3,
         follow_up: who.4,
         session: who.5,
@@ -111,7 +111,7 @@ fn any_served() -> impl Strategy<Value = RequestServed> {
         shadow: rest.4,
         error: rest.5,
         stages: vec!["elide"],
-        form: Some("list"),
+        form: Some(PayloadForm::List),
         origin: figures.0,
         counter: "o200k",
         trace: figures.1.map(|half| TraceContext {
@@ -325,7 +325,7 @@ fn endpoints_have_figures() {
         outcome: Outcome::Untouched,
         estimated_tokens: None,
         original_tokens: Some(300),
-        error: Some("upstream"),
+        error: Some(ServedError::Upstream),
         ..page(2)
     };
     place.record([page(0), follow_up, small]);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::event::{Event, Observer, Outcome, RequestServed};
+use portion_core::event::{EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed};
 use portion_telemetry::read::Reader;
 use portion_telemetry::recorder::{Recorder, Settings};
 use tempfile::TempDir;
@@ -52,7 +52,7 @@ pub(crate) fn page(number: u64) -> RequestServed {
         request: u128::from(number),
         at: 1_760_000_000_000_000 + number * 1_000_000,
         endpoint: Arc::from("list_bookings"),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: Outcome::Paginated,
         arguments: vec!["limit".to_owned()],
         estimated_tokens: Some(1_000),
@@ -60,7 +60,7 @@ pub(crate) fn page(number: u64) -> RequestServed {
         budget: Some(4_000),
         response_bytes: 4_000,
         original_bytes: 40_000,
-        form: Some("list"),
+        form: Some(PayloadForm::List),
         items: Some(50),
         total_items: Some(500),
         latency: Duration::from_millis(20 + number % 7),

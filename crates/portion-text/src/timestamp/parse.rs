@@ -6,12 +6,17 @@ use super::{CivilDate, Timestamp};
 const MAX_ISO_BYTES: usize = 40;
 
 impl Timestamp {
-    /// Parses ISO 8601, with a space or `T`; also `2024/05/01`, `01 May 2024`, `May 1, 2024`.
+    /// Parses ISO 8601, with a space or `T`; also `2024/05/01`, `01 May 2024`, `May 1, 2024`, and the forms of logs:
+    /// `Sun Dec 04 04:47:44 2005`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > 64 {
             return None;
         }
-        let (date, rest) = iso_date(text).or_else(|| named_month(text))?;
+        let (date, rest) = iso_date(text)
+            .or_else(|| year_last(text))
+            .or_else(|| named_month(text))
+            .or_else(|| month_in_slashes(text))
+            .or_else(|| compact_date(text))?;
         if !(1..=12).contains(&date.month) || !(1..=date.days_of_month()).contains(&date.day) {
             return None;
         }
@@ -20,11 +25,15 @@ impl Timestamp {
         if time.is_empty() {
             return Some(timestamp);
         }
-        let separator = time.chars().next().filter(|c| matches!(c, 'T' | 't' | ' '))?;
+        let separator = match time.chars().next()? {
+            'T' | 't' => 'T',
+            ' ' | ':' => ' ',
+            _ => return None,
+        };
         let (seconds, nanos, zone) = time_of_day(time[1..].trim_start())?;
         let (ahead, is_zoned) = if zone.is_empty() { (0, false) } else { (zone_offset(zone)?, true) };
         let seconds = timestamp.seconds + seconds - ahead;
-        Some(Self { seconds, nanos, is_date: false, separator: separator.to_ascii_uppercase(), is_zoned })
+        Some(Self { seconds, nanos, is_date: false, separator, is_zoned })
     }
 
     /// Parses ISO 8601 with year, month and day: `2024-05-01`, `2024-05-01 10:20`, `2024-05-01T10:20:30.5+02:00`.
@@ -71,6 +80,40 @@ fn named_month(text: &str) -> Option<(CivilDate, &str)> {
     None
 }
 
+/// Parses `Sun Dec 04 04:47:44 2005`, with or without a day of the week, and with or without a zone before the year.
+/// Returns the time and the zone.
+fn year_last(text: &str) -> Option<(CivilDate, &str)> {
+    let (before, year) = text.rsplit_once(' ')?;
+    let (year, _) = digits(year, 4).filter(|(_, rest)| rest.is_empty())?;
+    let mut rest = before;
+    for _ in 0..2 {
+        let (word, more) = rest.split_once(' ')?;
+        rest = more.trim_start();
+        let Some(month) = month_number(word) else { continue };
+        let end = rest.find(' ')?;
+        let day = rest[..end].parse().ok().filter(|_| end <= 2)?;
+        return Some((CivilDate { year, month, day }, &rest[end..]));
+    }
+    None
+}
+
+/// Parses `22/Jan/2019:03:56:14 +0330`. Returns the rest of the text.
+fn month_in_slashes(text: &str) -> Option<(CivilDate, &str)> {
+    let (day, rest) = digits(text, 2)?;
+    let (name, rest) = rest.strip_prefix('/')?.split_once('/')?;
+    let (year, rest) = digits(rest, 4)?;
+    Some((CivilDate { year, month: month_number(name)?, day }, rest))
+}
+
+/// Parses `081109 203615`: year, month and day in two digits each. Returns the rest of the text.
+fn compact_date(text: &str) -> Option<(CivilDate, &str)> {
+    let (year, rest) = digits(text, 2)?;
+    let (month, rest) = digits(rest, 2)?;
+    let (day, rest) = digits(rest, 2)?;
+    let is_time = rest.len() == 7 && rest.starts_with(' ');
+    is_time.then_some((CivilDate { year: 2000 + year, month, day }, rest))
+}
+
 /// English names of the months.
 pub const MONTHS: [&str; 12] = [
     "January",
@@ -98,9 +141,14 @@ pub fn month_number(word: &str) -> Option<i64> {
     MONTHS.iter().position(is_named).map(|at| at as i64 + 1)
 }
 
-/// Parses `10:20` or `10:20:30.5`. Returns seconds, nanoseconds and the rest.
+/// Parses `10:20`, `10:20:30.5` or `102030`. Returns seconds, nanoseconds and the rest.
 fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
     let (hour, rest) = digits(text, 2)?;
+    if let Some((minutes_and_seconds, "")) = digits(rest, 4) {
+        let (minute, second) = (minutes_and_seconds / 100, minutes_and_seconds % 100);
+        let is_valid = hour < 24 && minute < 60 && second <= 60;
+        return is_valid.then_some((hour * 3_600 + minute * 60 + second, 0, ""));
+    }
     let (minute, mut rest) = digits(rest.strip_prefix(':')?, 2)?;
     let (mut second, mut nanos) = (0, 0);
     if let Some(more) = rest.strip_prefix(':') {
@@ -146,6 +194,32 @@ mod tests {
 
     fn check(text: &str, seconds: Option<i64>) {
         assert_eq!(Timestamp::parse_iso(text).map(|timestamp| timestamp.seconds), seconds, "{text}");
+    }
+
+    #[test]
+    fn forms_of_logs() {
+        let check = |text: &str, written: Option<&str>| {
+            let timestamp = Timestamp::parse(text);
+            assert_eq!(timestamp.map(Timestamp::write).as_deref(), written, "{text}");
+        };
+        check("Sun Dec 04 04:47:44 2005", Some("2005-12-04 04:47:44"));
+        check("Sun Dec  4 04:47:44 2005", Some("2005-12-04 04:47:44"));
+        check("Dec 4 04:47:44 2005", Some("2005-12-04 04:47:44"));
+        check("Sun Aug 31 00:29:15 +0000 2014", Some("2014-08-31 00:29:15Z"));
+        check("Sun Aug 31 01:29:15 +0200 2014", Some("2014-08-30 23:29:15Z"));
+        check("22/Jan/2019:03:56:14 +0330", Some("2019-01-22 00:26:14Z"));
+        check("22/Jan/2019:03:56:14", Some("2019-01-22 03:56:14"));
+        check("081109 203615", Some("2008-11-09 20:36:15"));
+        for other in [
+            "Jun 14 15:16:01",
+            "03-17 16:13:38.811",
+            "Sun Dec 04 2005 x",
+            "081309 203615",
+            "22/Foo/2019:03:56:14",
+            "Sun 2005",
+        ] {
+            check(other, None);
+        }
     }
 
     #[test]

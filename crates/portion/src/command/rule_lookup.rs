@@ -21,11 +21,7 @@ impl EndpointRuleLookup {
 
     /// Returns the rule of an endpoint.
     pub(super) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
-        let kind = match endpoint.kind.as_str() {
-            "resource" => EndpointKind::Resource,
-            "prompt" => EndpointKind::Prompt,
-            _ => EndpointKind::Tool,
-        };
+        let kind = EndpointKind::from_name(&endpoint.kind).unwrap_or_default();
         self.0.rule_for(EndpointTarget { upstream: endpoint.upstream.as_deref(), kind, name: &endpoint.name })
     }
 }

@@ -89,22 +89,7 @@ pub(crate) struct Options {
 /// Starts or connects to the server, and relays until one side ends.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
-    let rest = options.rest.resolve(options.upstream.as_deref(), options.remote.headers()?)?;
-    let given = match rest {
-        Some(rest) => Some(Server::Rest(Box::new(rest))),
-        None => Server::from_args(options.url.as_deref(), &options.remote, &options.command)?,
-    };
-    let mut login = LoginConfig::default();
-    let (name, server) = if let Some(server) = given {
-        if let Server::Remote(remote) = &server {
-            login = oauth::configured_login(&loaded.config, &remote.url);
-        }
-        (options.server_name.clone().filter(|name| !name.is_empty()), server)
-    } else {
-        let (name, server) = configured_server(options, &loaded)?;
-        login = name.as_deref().and_then(|name| loaded.config.login(name)).cloned().unwrap_or_default();
-        (name, server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?)
-    };
+    let (name, server, login) = choose_server(options, &loaded)?;
     let has_login_options = options.login.is_given() || options.login_timeout.is_some();
     if has_login_options && !matches!(server, Server::Remote(_)) {
         return Err(LOGIN_NEEDS_URL.into());
@@ -168,6 +153,29 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     // A thread may still block in a read of stdin; it must not delay the exit.
     runtime.shutdown_background();
     exit
+}
+
+/// Returns the server of the command line, else that of the configuration, with its name and its login.
+fn choose_server(
+    options: &Options,
+    loaded: &LoadedConfig,
+) -> Result<(Option<String>, Server, LoginConfig), Box<dyn Error>> {
+    let rest = options.rest.resolve(options.upstream.as_deref(), options.remote.headers()?)?;
+    let given = match rest {
+        Some(rest) => Some(Server::Rest(Box::new(rest))),
+        None => Server::from_args(options.url.as_deref(), &options.remote, &options.command)?,
+    };
+    if let Some(server) = given {
+        let login = match &server {
+            Server::Remote(remote) => oauth::configured_login(&loaded.config, &remote.url),
+            Server::Rest(_) | Server::Command(_) => LoginConfig::default(),
+        };
+        return Ok((options.server_name.clone().filter(|name| !name.is_empty()), server, login));
+    }
+    let (name, server) = configured_server(options, loaded)?;
+    let login = name.as_deref().and_then(|name| loaded.config.login(name)).cloned().unwrap_or_default();
+    let server = server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?;
+    Ok((name, server, login))
 }
 
 /// Returns what a user at a terminal should know: nothing happens until a client sends a message.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use portion_core::error_code::ErrorCode;
 use portion_core::event::{
-    AlertChanged, ConfigApplied, ConfigChange, Event, ExperimentArm, Observer as _, Outcome, RequestServed,
-    ShadowResult, TraceContext,
+    AlertChanged, ConfigApplied, ConfigChange, EndpointKind, Event, ExperimentArm, Observer as _, Outcome,
+    PayloadForm, RequestServed, ServedError, ShadowResult, TraceContext,
 };
 use portion_telemetry::recorder::{Recorder, Settings};
 
@@ -64,9 +65,9 @@ impl Random {
 struct Kind {
     name: &'static str,
     upstream: Option<&'static str>,
-    what: &'static str,
+    what: EndpointKind,
     outcome: Outcome,
-    form: &'static str,
+    form: PayloadForm,
     tokens: f64,
     latency: f64,
     share: f64,
@@ -76,9 +77,9 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "list_bookings",
         upstream: Some("stays"),
-        what: "tool",
+        what: EndpointKind::Tool,
         outcome: Outcome::Paginated,
-        form: "list",
+        form: PayloadForm::List,
         tokens: 1_900.0,
         latency: 90.0,
         share: 0.34,
@@ -86,9 +87,9 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "get_booking",
         upstream: Some("stays"),
-        what: "tool",
+        what: EndpointKind::Tool,
         outcome: Outcome::Untouched,
-        form: "object",
+        form: PayloadForm::Object,
         tokens: 420.0,
         latency: 35.0,
         share: 0.26,
@@ -96,9 +97,9 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "search_issues",
         upstream: Some("tracker"),
-        what: "tool",
+        what: EndpointKind::Tool,
         outcome: Outcome::Paginated,
-        form: "list",
+        form: PayloadForm::List,
         tokens: 1_500.0,
         latency: 210.0,
         share: 0.16,
@@ -106,9 +107,9 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "read_log",
         upstream: Some("tracker"),
-        what: "tool",
+        what: EndpointKind::Tool,
         outcome: Outcome::Chunked,
-        form: "text",
+        form: PayloadForm::Text,
         tokens: 1_700.0,
         latency: 60.0,
         share: 0.1,
@@ -116,9 +117,9 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "get_property",
         upstream: Some("stays"),
-        what: "tool",
+        what: EndpointKind::Tool,
         outcome: Outcome::Summarized,
-        form: "object",
+        form: PayloadForm::Object,
         tokens: 1_200.0,
         latency: 48.0,
         share: 0.09,
@@ -126,9 +127,9 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "file:///docs/handbook.md",
         upstream: Some("docs"),
-        what: "resource",
+        what: EndpointKind::Resource,
         outcome: Outcome::Chunked,
-        form: "text",
+        form: PayloadForm::Text,
         tokens: 1_600.0,
         latency: 12.0,
         share: 0.05,
@@ -181,7 +182,7 @@ fn call(
     new: bool,
 ) -> Vec<Event> {
     // Most of it is small, and a little is very large.
-    let likely = if spike && kind.form == "list" { 0.4 } else { 0.035 };
+    let likely = if spike && kind.form == PayloadForm::List { 0.4 } else { 0.035 };
     let grown = if random.next() < likely && kind.tokens > 1_000.0 { 70.0 } else { 1.0 };
     let original = (kind.tokens * grown * (0.3 + random.skewed().min(1.7))) as u64 + 40;
     let budget = 4_000;
@@ -193,7 +194,7 @@ fn call(
     let latency = Duration::from_micros((kind.latency * (0.5 + random.skewed()) * 1e3) as u64);
     let overhead = Duration::from_micros(250 + (original as f64 * 0.04 * (0.6 + random.next())) as u64);
     let latency = latency + overhead;
-    let is_list = kind.form == "list";
+    let is_list = kind.form == PayloadForm::List;
     let exact = random.next() < 0.12;
     let first = RequestServed {
         at,
@@ -227,8 +228,8 @@ fn call(
         let expired = spike && random.next() < 0.55;
         let refused = !expired && random.next() < 0.006;
         let (outcome, error) = match (expired, refused) {
-            (true, _) => (Outcome::Expired, Some("cursor_expired")),
-            (_, true) => (Outcome::Refused, Some("field_unknown")),
+            (true, _) => (Outcome::Expired, Some(ServedError::Own(ErrorCode::CursorExpired))),
+            (_, true) => (Outcome::Refused, Some(ServedError::Own(ErrorCode::FieldUnknown))),
             _ if step == 2 => (Outcome::Queried, None),
             _ if step == 1 => (Outcome::Projected, None),
             _ => (kind.outcome, None),
@@ -256,7 +257,7 @@ fn call(
     if random.next() < 0.006 {
         events[0] = RequestServed {
             outcome: Outcome::Untouched,
-            error: Some("upstream"),
+            error: Some(ServedError::Upstream),
             original_tokens: Some(60),
             estimated_tokens: Some(60),
             stages: vec![],
@@ -303,7 +304,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
         request: u128::from(number),
         at: at + number,
         endpoint: Arc::from("list_bookings"),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: Outcome::Paginated,
         arguments: vec!["status".into()],
         origin: Some(7),
@@ -315,7 +316,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
         budget: Some(budget),
         response_bytes: 8_000,
         original_bytes: 40_000,
-        form: Some("list"),
+        form: Some(PayloadForm::List),
         items: Some(20),
         total_items: Some(100),
         latency: Duration::from_millis(40),
@@ -343,7 +344,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
     [
         first(1, 4_000),
         follow(2, Outcome::Paginated, None),
-        follow(3, Outcome::Expired, Some("cursor_expired")),
+        follow(3, Outcome::Expired, Some(ServedError::Own(ErrorCode::CursorExpired))),
         first(4, 4_000),
         alone(first(5, 12_000)),
         alone(first(6, 12_000)),
@@ -362,9 +363,9 @@ pub(crate) fn named(end: u64) -> Vec<Event> {
             request: 0xd000 + at as u128,
             at: end - 3 * MINUTE + at as u64,
             endpoint: Arc::from(name.as_str()),
-            kind: "tool",
+            kind: EndpointKind::Tool,
             outcome: Outcome::Expired,
-            error: Some("cursor_expired"),
+            error: Some(ServedError::Own(ErrorCode::CursorExpired)),
             follow_up: true,
             session: 0xd0,
             ..RequestServed::default()
@@ -382,7 +383,7 @@ pub(crate) fn experiment(end: u64) -> Vec<Event> {
             request: u128::from(0xe000 + number),
             at: end - 20 * MINUTE + number,
             endpoint: Arc::from("search_issues"),
-            kind: "tool",
+            kind: EndpointKind::Tool,
             outcome: if shaped { Outcome::Paginated } else { Outcome::Unshaped },
             estimated_tokens: Some(tokens),
             original_tokens: Some(10_000),
@@ -397,7 +398,7 @@ pub(crate) fn experiment(end: u64) -> Vec<Event> {
         request: 0xf000,
         at: end - 15 * MINUTE,
         endpoint: Arc::from("read_log"),
-        kind: "tool",
+        kind: EndpointKind::Tool,
         outcome: Outcome::Unshaped,
         estimated_tokens: Some(9_000),
         original_tokens: Some(9_000),

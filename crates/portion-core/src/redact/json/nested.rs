@@ -52,12 +52,19 @@ impl JsonRedactor<'_, '_> {
 fn may_hide(quoted: &str) -> bool {
     // A character that is written as `\u003d` may be any.
     quoted.contains(['{', '<', '|'])
+        || quoted.contains('[') && quoted.contains("\\\"")
         || quoted.contains("--")
         || quoted.contains(" '")
+        || quoted.contains('(') && holds_insert(quoted)
         || quoted.contains("\\u00")
         || quoted.contains("\\n") && (quoted.contains([',', ';']) || quoted.contains("\\t"))
         || may_hold_setting(quoted)
         || quoted.contains('@') && quoted.contains("://")
+}
+
+/// Returns true if a string may hold an `INSERT` of SQL, whose values need no quotes.
+fn holds_insert(quoted: &str) -> bool {
+    quoted.as_bytes().windows(6).any(|word| word.eq_ignore_ascii_case(b"values"))
 }
 
 /// Returns true if a separator may follow a name. A URL and a time of day have none.

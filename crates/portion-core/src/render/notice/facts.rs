@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::more_fields::fields_by_type;
-use super::{Audience, Detail, Notice, UnshownRange};
+use super::{Audience, Detail, Notice};
+use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;
 use crate::render::portion::PortionKind;
 use crate::render::rendering::{StrippedFields, name_list};
@@ -93,7 +94,8 @@ impl Notice<'_> {
         let numbered = self.key_style == MetadataStyle::Snake && self.kind() == PortionKind::Page;
         let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
         let end = offset.saturating_add(served);
-        let next = match (end < total, end % size) {
+        // An empty page ends the walk, also where further items could not be fetched.
+        let next = match (end < total && served > 0, end % size) {
             (true, 0) => Some((end / size + 1).into()),
             (true, _) => None,
             (false, _) => Some(Value::Null),

@@ -18,6 +18,7 @@ use super::follow_up_call::FollowUpCall;
 use super::portion::PortionKind;
 use super::rendering::Rendering;
 use crate::cursor::CursorToken;
+use crate::paging::UnshownRange;
 use crate::payload::QueryAnswer;
 use crate::policy::MetadataStyle;
 use crate::snapshot::FieldType;
@@ -93,17 +94,6 @@ pub(super) enum Detail {
     Full,
     Essential,
     Minimal,
-}
-
-/// Items, or bytes of a text, that the previous page did not show.
-#[derive(Clone, Debug)]
-pub(super) struct UnshownRange {
-    /// Index of the first item; `None` in a text.
-    pub offset: Option<usize>,
-    /// Number of items or bytes.
-    pub count: usize,
-    /// Cursor to the first of them.
-    pub cursor: Option<CursorToken>,
 }
 
 impl Notice<'_> {

@@ -127,7 +127,9 @@ fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
     let is_numbered = ranked.is_none() || spot.required_count.is_some();
     let fixed = spot.fixed_page_size().filter(|_| is_numbered);
     let size = spot.view.limit.or(fixed).map_or(usual, |size| size as usize);
-    let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
+    // A page by number has all of its records, whether they were selected to be shown first or not.
+    let selected = ranked.filter(|first| from < *first && spot.required_count.is_none());
+    let chosen = selected.map_or(list.len(), |first| first.min(list.len()));
     let there = chosen.saturating_sub(from);
     PageSizes {
         page_size: size,

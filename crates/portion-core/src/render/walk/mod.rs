@@ -11,9 +11,10 @@ pub(super) use content::{RenderedPart, ReplyContent};
 use super::budget::RemainingBudget;
 use super::context::Context;
 use super::description::Description;
-use super::notice::UnshownRange;
 use super::rendering::RenderTarget;
+use super::upstream_paging;
 use crate::cursor::{PartOffset, Position};
+use crate::paging::UnshownRange;
 use crate::policy::{EnvelopeMode, RowStyle};
 use crate::snapshot::{IndexedText, Part, Snapshot};
 use crate::view::{ResolvedRequest, Target};
@@ -105,10 +106,12 @@ impl<'a> PartWalk<'a> {
 
     /// Renders what the request selects.
     pub(super) fn render(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
-        match &self.request.view.target {
+        let mut content = match &self.request.view.target {
             Target::Value(node) => self.render_value(node, room),
             Target::Everything => self.render_everything(room),
-        }
+        };
+        upstream_paging::note_upstream_step(self, &mut content);
+        content
     }
 
     /// Returns a part, or a value in it, as it is to be rendered.
@@ -138,6 +141,7 @@ impl<'a> PartWalk<'a> {
             is_answer: self.snapshot.answer().is_some(),
             order: self.request.view.order.as_ref().filter(|order| usize::from(order.part) == part),
             paging_arguments: self.snapshot.paging(),
+            read_call: self.cx.read_call,
             transport_page: self.snapshot.transport_page(),
             upstream_list: self.snapshot.upstream_list().filter(|_| !singled_out),
             has_explicit_size: self.request.has_explicit_size,

@@ -59,6 +59,85 @@ proptest! {
     }
 }
 
+/// Instances of several versions share a store, and files outlive an update: the form of cursors stays.
+#[test]
+fn a_cursor_of_another_version_is_read() {
+    let (keyring, scope) = (Keyring::new(&[7; 32]), Scope::from_principal("ada"));
+    let position = Position { part: 3, ordinal: 20, offset: PartOffset::Byte(70_000) };
+    let target = CursorTarget { snapshot: *b"a snap", view: *b"views", position };
+    let check = |target: CursorTarget, token: &str| {
+        assert_eq!(keyring.sign(&target, &scope).as_str(), token);
+        assert_eq!(keyring.verify(token, &scope), Ok(target));
+    };
+    check(target, "bjhlwejnsmtjzpbnehrptxwqzitbykxfbadtozlk");
+    check(
+        CursorTarget { view: ViewId::default(), position: Position::default(), ..target },
+        "ajeitmrktqfpnjglduqbq",
+    );
+    assert_eq!(MAX_CURSOR_CHARS, 45);
+}
+
+#[test]
+fn cursors_of_one_snapshot_have_nothing_in_common() {
+    let target = CursorTarget { snapshot: [0; 6], view: ViewId::default(), position: Position::default() };
+    let start = |caller: usize| {
+        let scope = Scope::from_principal(&caller.to_string());
+        Keyring::new(&[1; 32]).sign(&target, &scope).as_str()[..5].to_owned()
+    };
+    let starts: std::collections::BTreeSet<String> = (0..100).map(start).collect();
+    assert!(starts.len() > 95, "{} different", starts.len());
+}
+
+#[test]
+fn scopes_are_equal_in_all_bytes_or_not() {
+    let scope = Scope::from_principal("ada");
+    assert!(scope.constant_time_eq(&Scope::from_principal("ada")));
+    for (at, bit) in (0..32).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+        let mut bytes = *scope.as_bytes();
+        bytes[at] ^= 1 << bit;
+        let other = Scope::from_bytes(&bytes).expect("32 bytes");
+        assert!(!scope.constant_time_eq(&other) && other.as_bytes() == &bytes, "bit {bit} of byte {at}");
+    }
+    assert_eq!(Scope::from_bytes(&scope.as_bytes()[..31]), None);
+}
+
+#[test]
+fn a_scope_is_read_from_its_digits() {
+    let scope = Scope::from_principal("ada");
+    let digits: String = scope.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(Scope::from_hex(&digits), Some(scope));
+    for wrong in [&digits[..63], &digits[..62], "", &format!("{digits}0"), &digits.replace(&digits[..1], "g")]
+    {
+        assert_eq!(Scope::from_hex(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn only_offset_zero_is_a_start() {
+    for (offset, expect) in [
+        (PartOffset::Item(0), true),
+        (PartOffset::Byte(0), true),
+        (PartOffset::Item(1), false),
+        (PartOffset::Byte(1), false),
+    ] {
+        assert_eq!(offset.is_start(), expect, "{offset:?}");
+    }
+}
+
+#[test]
+fn an_ordinal_has_15_bits_and_saturates() {
+    let (keyring, scope) = (Keyring::new(&[1; 32]), Scope::from_principal("caller"));
+    let largest = (1 << 15) - 1;
+    for (ordinal, expect) in
+        [(largest - 1, largest - 1), (largest, largest), (1 << 15, largest), (u16::MAX, largest)]
+    {
+        let position = Position { ordinal, ..Position::default() };
+        let token =
+            keyring.sign(&CursorTarget { snapshot: [7; 6], view: ViewId::default(), position }, &scope);
+        assert_eq!(keyring.verify(token.as_str(), &scope).map(|target| target.position.ordinal), Ok(expect));
+    }
+}
+
 proptest! {
     #![proptest_config(cases(100))]
     #[test]

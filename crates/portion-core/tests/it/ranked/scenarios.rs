@@ -154,6 +154,19 @@ fn numbered_pages_report_their_size() {
     }
 }
 
+/// Numbered pages have all of their records, also where the records that are shown first end.
+#[test]
+fn numbered_pages_hold_all_their_records() {
+    let snapshot = snapshot(&passages(150));
+    for fill in FILLS {
+        for page in 1..=25 {
+            let controls = [("limit", "6"), ("page", &*page.to_string())];
+            let reply = call(&snapshot, &controls, &policy(fill)).expect("large");
+            assert_eq!(reply.records().len(), 6, "{fill:?} page {page}");
+        }
+    }
+}
+
 /// Skipping passages that do not fit selects more of them.
 #[test]
 fn skipping_selects_more() {

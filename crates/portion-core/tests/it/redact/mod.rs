@@ -4,6 +4,7 @@ use portion_core::redact::{RedactError, RedactionRules};
 
 mod capture;
 mod laws;
+mod manifest;
 mod markup;
 mod pairs;
 mod paths;
@@ -16,6 +17,11 @@ fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
         Some((shown, hidden)) => assert_eq!((shown.as_str(), hidden), (expect, owned(named)), "{text}"),
         None => assert_eq!(expect, "-", "{text}"),
     }
+    // A string of JSON hides what a text hides.
+    let quoted = serde_json::Value::from(text).to_string();
+    let in_string = redact.redact(&quoted).map(|(shown, _)| serde_json::from_str(&shown).expect("a string"));
+    let expected = (expect != "-").then(|| expect.to_owned());
+    assert_eq!(in_string, expected, "{quoted}");
 }
 
 fn owned(names: &[&str]) -> Vec<String> {

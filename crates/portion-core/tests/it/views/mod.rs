@@ -3,7 +3,9 @@
 mod controls;
 mod fields;
 mod paths;
+mod quoted;
 mod render_options;
+mod repeated;
 mod resolving;
 mod shapes;
 mod upstream;

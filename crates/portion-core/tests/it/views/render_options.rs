@@ -157,6 +157,28 @@ fn requested_noise_is_shown() {
 }
 
 #[test]
+fn a_summary_of_given_fields_has_all_of_them_and_no_others() {
+    let only = |fields: &[&str]| RenderOptions {
+        summary_fields: names(fields).into(),
+        summary_only: true,
+        ..RenderOptions::default()
+    };
+    // Without its nulls, the object is small.
+    let nulls = (0..20).map(|n| format!(",\"empty{n}\":null")).collect::<String>();
+    let text = format!(r#"{{"status":"ok","result":{{"id":1,"price":7,"note":"n"{nulls}}}}}"#);
+    check(&text, &only(&["id", "price"]), &[], r#"{"status":"ok","result":{"id":1,"price":7}}"#);
+    let sections = vec![section("money", &["price"])].into();
+    let meta = shown(&text, &RenderOptions { sections, ..only(&["id"]) }, &[]).1;
+    assert!(meta["detailsAvailable"]["sections"].get("money").is_some(), "{meta}");
+    // More than a summary aims at.
+    let field = |n: usize| format!("\"field{n}\":\"{}\"", "word ".repeat(8));
+    let fields = (0..40).map(field).collect::<Vec<_>>().join(",");
+    let wanted: Vec<String> = (0..40).map(|n| format!("field{n}")).collect();
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    check(&format!("{{{fields},\"note\":\"n\"}}"), &only(&wanted), &[], &format!("{{{fields}}}"));
+}
+
+#[test]
 fn summary_fields_stay_if_few_records_have_them() {
     let summary_fields = ["id".to_owned(), "late".to_owned()].into();
     let manner = RenderOptions { summary_fields, summary_only: true, ..RenderOptions::default() };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::paging::{ArgumentValue, PagingArgument};
 use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage, UpstreamList};
-use portion_core::policy::Policy;
+use portion_core::policy::{MetadataMode, Policy, RenderOptions};
 use portion_core::redact::RedactionRules;
 use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
@@ -94,6 +94,32 @@ fn the_transport_can_name_the_next_page() {
     check(r#"{"count":70,"items":[$]}"#, "", "/a?page=2", 9, "70 /a?page=2");
     check_with_transport("[$]", "", None, Some(9), "9 -");
     check_with_transport("[$]", "", None, None, "- -");
+}
+
+#[test]
+fn the_next_step_is_named_whatever_is_shown() {
+    let policy = Policy {
+        render_options: RenderOptions { metadata: MetadataMode::Always, ..RenderOptions::default() },
+        ..Policy::default()
+    };
+    let prose = "A line of a text that is shown whole.\n".repeat(20);
+    let fields = (0..80).map(|n| format!(r#""field{n}":"{}""#, "word ".repeat(40))).collect::<Vec<_>>();
+    let object = format!("{{{}}}", fields.join(","));
+    for texts in [vec![prose.as_str()], vec![object.as_str()], vec![r#"{"id":1}"#], vec![&prose, "b", "c"]] {
+        let block = |(at, text): (usize, &&str)| {
+            Block::new(&format!("/content/{at}/text"), Content::Text((*text).to_owned()))
+        };
+        let blocks = texts.iter().enumerate().map(block).collect();
+        let next = Some(NextPage::Call("portion_read(cursor=c)".into()));
+        let transport_page = TransportPage { next, total: None }.into_field();
+        let snapshot = capture(Payload { blocks, transport_page, ..Payload::default() });
+        let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+        let FirstReply::Portion(portion) = super::reply(&snapshot, &asked, &policy) else {
+            panic!("untouched: {texts:?}")
+        };
+        let notice = portion.separate_notice().expect("a notice");
+        assert!(notice.contains(r#""upstreamNext":"portion_read(cursor=c)""#), "{texts:?}: {notice}");
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, View, resolve};
+use portion_gateway::call::{Caller, Reply, SnapshotQuery};
+use portion_gateway::gateway::Gateway;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 /// Returns a payload of one text.
@@ -43,4 +45,19 @@ pub(crate) fn list_bookings() -> Endpoint {
 /// Returns a tool with side effects.
 pub(crate) fn create_order() -> Endpoint {
     Endpoint { name: "create_order".into(), kind: EndpointKind::Tool, read_only: false, idempotent: false }
+}
+
+/// Answers a follow-up.
+pub(crate) async fn follow_up(
+    gateway: &Gateway,
+    caller: Caller,
+    endpoint: Option<Endpoint>,
+    request: Request,
+) -> Reply {
+    gateway.open_cursor(caller, endpoint, request.cursor.clone()).await.answer(request).await
+}
+
+/// Answers a query.
+pub(crate) async fn query(gateway: &Gateway, caller: Caller, request: Request, ask: SnapshotQuery) -> Reply {
+    gateway.open_cursor(caller, None, request.cursor.clone()).await.query(request, ask).await
 }

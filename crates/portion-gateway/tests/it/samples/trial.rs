@@ -10,7 +10,7 @@ use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, Reply, ReuseKey, SnapshotQuery};
+use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -19,6 +19,8 @@ use portion_gateway::session::ClientSession;
 use portion_gateway::store::{CachedStore, MemoryStore, StoreLimits, StoreStats};
 use portion_policy::endpoint::Endpoint;
 use portion_tokens::TokenCounter;
+
+use super::{follow_up, query};
 
 /// Counts a token for every four bytes.
 pub(crate) struct Quarters;
@@ -136,8 +138,8 @@ impl Trial {
 
     pub(crate) async fn fresh(&self, endpoint: Endpoint, payload: Payload, request: Request) -> Reply {
         let reuse = Some(ReuseKey::new(&endpoint, "{}"));
-        let intent = Intent::Fresh { payload, request, reuse };
-        self.gateway.answer(Call { caller: self.caller(ada()), endpoint: Some(endpoint), intent }).await
+        let (caller, endpoint) = (self.caller(ada()), Some(endpoint));
+        self.gateway.answer(Call { caller, endpoint, payload, request, reuse }).await
     }
 
     pub(crate) async fn follow(&self, cursor: impl ToString) -> Reply {
@@ -145,8 +147,7 @@ impl Trial {
     }
 
     pub(crate) async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
-        let (caller, intent) = (self.caller(scope), Intent::FollowUp { request });
-        self.gateway.answer(Call { caller, endpoint: None, intent }).await
+        follow_up(&self.gateway, self.caller(scope), None, request).await
     }
 
     /// Sends a query on the content of a cursor, by a caller with a query tool.
@@ -159,8 +160,7 @@ impl Trial {
     }
 
     pub(crate) async fn ask_as(&self, scope: Scope, request: Request, ask: SnapshotQuery) -> Reply {
-        let (caller, intent) = (self.caller(scope), Intent::Query { request, query: ask });
-        self.gateway.answer(Call { caller, endpoint: None, intent }).await
+        query(&self.gateway, self.caller(scope), request, ask).await
     }
 
     pub(crate) async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {

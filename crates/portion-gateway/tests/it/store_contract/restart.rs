@@ -6,7 +6,6 @@ use std::time::Duration;
 use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Intent};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_tokens::{Factor, Tokenizer};
 
@@ -56,11 +55,10 @@ async fn a_follow_up_looks_its_cursor_up_once() {
     let trial = Trial::on(terms(), store(root.path(), 0));
     let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let cursor = next_cursor(&first).expect("there is more");
-    let caller = trial.gateway.caller_for_cursor(trial.caller(ada()), &cursor).await;
+    let opened = trial.gateway.open_cursor(trial.caller(ada()), None, Some(cursor.clone())).await;
     assert!(trial.gateway.flush_store(Duration::from_mins(1)));
     std::fs::remove_dir_all(root.path()).expect("it is there");
     let request = Request { cursor: Some(cursor), ..Request::default() };
-    let call = Call { caller, endpoint: None, intent: Intent::FollowUp { request } };
-    let page = portion(trial.gateway.answer(call).await);
+    let page = portion(opened.answer(request).await);
     assert!(!shown(&page).is_empty());
 }

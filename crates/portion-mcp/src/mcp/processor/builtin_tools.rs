@@ -1,14 +1,11 @@
 //! Answers calls of the built-in tools.
 
-use portion_gateway::call::{Caller, Intent, Reply};
+use portion_gateway::call::{Caller, Reply};
 use portion_gateway::query_limiter::CancelFlag;
-use portion_json::span::Span;
 
 use super::super::argument_names::cursor_argument;
 use super::super::catalog::BuiltinTool;
 use super::super::controls;
-use super::super::envelope::Envelope;
-use super::super::result::ResultShape;
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
 use super::paged_calls::CallText;
@@ -25,35 +22,35 @@ impl McpProcessor {
         who: CallerIdentity,
         cancel: Option<&CancelFlag>,
     ) -> NotForwarded {
-        let CallText { text, envelope, arguments, is_stateless } = call;
         match tool {
             BuiltinTool::Read => {
-                let reply = self.read_on(who, text, arguments, protocol_meta_members(text, envelope)).await;
+                let reply = self.read_on(who, call).await;
                 match cancel {
                     Some(cancel) if cancel.is_cancelled() => NotForwarded::Cancelled,
                     _ => call.answer(&reply, false),
                 }
             }
             BuiltinTool::Query => {
-                let reply = self.query(who, text, envelope, arguments, cancel).await;
+                let reply = self.query(who, call, cancel).await;
                 reply.map_or(NotForwarded::Cancelled, |reply| call.answer(&reply, false))
             }
             BuiltinTool::Describe => {
-                let (id, caller) = (envelope.raw_id(text), self.caller(who, None));
-                let answer = self.describe_tools(id, name, caller, text, arguments, is_stateless).await;
-                NotForwarded::Answered(answer)
+                let caller = self.caller(who, None);
+                NotForwarded::Answered(self.describe_tools(name, caller, call).await)
             }
         }
     }
 
     /// Answers a call of `portion_read`.
-    async fn read_on(&self, who: CallerIdentity, text: &str, arguments: Span, meta: String) -> Reply {
-        let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
-        let caller = Caller { page_source: Some(self.page_source(meta)), ..caller };
-        let (policy, query_tool) = (&caller.effective_policy.policy, caller.query_tool.as_deref());
-        match controls::parse_read_arguments(text, arguments, policy, query_tool) {
-            Ok(request) => self.answer_follow_up(caller, None, ResultShape::Tool, request).await,
-            Err(fault) => self.gateway.fault_reply_for_cursor(fault, caller, None, cursor).await,
+    async fn read_on(&self, who: CallerIdentity, call: CallText<'_>) -> Reply {
+        let caller = self.builtin_tool_caller(who, call);
+        let cursor = cursor_argument(call.text, call.arguments);
+        let opened = self.gateway.open_cursor(caller, None, cursor).await;
+        let Caller { effective_policy, query_tool, .. } = opened.caller();
+        let (policy, query_tool) = (&effective_policy.policy, query_tool.as_deref());
+        match controls::parse_read_arguments(call.text, call.arguments, policy, query_tool) {
+            Ok(request) => self.answer_at_cursor(opened, request, None).await,
+            Err(fault) => opened.refuse(fault),
         }
     }
 
@@ -61,39 +58,32 @@ impl McpProcessor {
     async fn query(
         &self,
         who: CallerIdentity,
-        text: &str,
-        envelope: &Envelope,
-        arguments: Span,
+        call: CallText<'_>,
         cancel: Option<&CancelFlag>,
     ) -> Option<Reply> {
-        let id = envelope.raw_id(text);
+        let id = call.envelope.raw_id(call.text);
         let registered = cancel.is_none() && self.active_queries.register(id);
         // The entry is removed when this guard is dropped.
         let active = registered.then(|| self.active_queries.get(id)).flatten();
         let cancel =
             cancel.or(active.as_ref().map(|active| &active.cancel_flag)).cloned().unwrap_or_default();
-        let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
-        let page_source = Some(self.page_source(protocol_meta_members(text, envelope)));
-        let caller = Caller { cancel_flag: cancel.clone(), page_source, ..caller };
-        let reply = match controls::parse_query_arguments(text, arguments, &caller.effective_policy.policy) {
-            Ok((request, query)) => {
-                let intent = Intent::Query { request: request.clone(), query };
-                self.answer_locally(caller, None, &request, intent).await
-            }
-            Err(fault) => self.gateway.fault_reply_for_cursor(fault, caller, None, cursor).await,
+        let caller = Caller { cancel_flag: cancel.clone(), ..self.builtin_tool_caller(who, call) };
+        let cursor = cursor_argument(call.text, call.arguments);
+        let opened = self.gateway.open_cursor(caller, None, cursor).await;
+        let policy = &opened.caller().effective_policy.policy;
+        let reply = match controls::parse_query_arguments(call.text, call.arguments, policy) {
+            Ok((request, query)) => self.answer_at_cursor(opened, request, Some(query)).await,
+            Err(fault) => opened.refuse(fault),
         };
         (!cancel.is_cancelled()).then_some(reply)
     }
 
-    /// Returns the caller of a built-in tool, and the cursor among the arguments.
-    async fn builtin_tool_caller(
-        &self,
-        who: CallerIdentity,
-        text: &str,
-        arguments: Span,
-    ) -> (Caller, Option<String>) {
-        let cursor = cursor_argument(text, arguments);
-        let caller = self.follow_up_caller(who, cursor.as_deref()).await;
-        (Caller { argument_names: controls::argument_names(text, arguments), ..caller }, cursor)
+    /// Returns the caller of a built-in tool.
+    fn builtin_tool_caller(&self, who: CallerIdentity, call: CallText<'_>) -> Caller {
+        Caller {
+            argument_names: controls::argument_names(call.text, call.arguments),
+            page_source: Some(self.page_source(protocol_meta_members(call.text, call.envelope))),
+            ..self.caller(who, None)
+        }
     }
 }

@@ -7,13 +7,14 @@ use portion_core::error_code::ErrorCode;
 use portion_core::payload::{Block, Content, Payload, Redact};
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::NoSuchTool;
 use super::super::walk::{self, Member};
+use super::paged_calls::CallText;
 use super::{McpProcessor, responses};
 
 /// Characters of an invalid argument that an error repeats.
@@ -21,15 +22,9 @@ const MAX_ECHOED_CHARS: usize = 64;
 
 impl McpProcessor {
     /// Answers a call of the built-in tool, which is listed under `name`.
-    pub(super) async fn describe_tools(
-        &self,
-        id: &str,
-        name: String,
-        caller: Caller,
-        text: &str,
-        arguments: Span,
-        modern: bool,
-    ) -> String {
+    pub(super) async fn describe_tools(&self, name: String, caller: Caller, call: CallText<'_>) -> String {
+        let CallText { text, arguments, is_stateless, .. } = call;
+        let id = call.envelope.raw_id(text);
         let described =
             parse_names(text, arguments).and_then(|names| Ok(self.server_info().catalog.describe(&names)?));
         let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
@@ -37,7 +32,7 @@ impl McpProcessor {
             Ok(described) => described,
             Err(fault) => {
                 let refused = self.gateway.report_fault(fault, &caller, &Request::default(), &endpoint);
-                return responses::tool_response(id, &Reply::Fault(refused), false, modern);
+                return responses::tool_response(id, &Reply::Fault(refused), false, is_stateless);
             }
         };
         let content = Content::Text(described.clone());
@@ -45,11 +40,11 @@ impl McpProcessor {
         // Schemas name passwords without containing any.
         let redaction_rules: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::none()));
         let payload = Payload { blocks: vec![block], redaction_rules, ..Payload::default() };
-        let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
-        let call = Call { caller, endpoint: Some(endpoint), intent };
+        let call =
+            Call { caller, endpoint: Some(endpoint), payload, request: Request::default(), reuse: None };
         match self.gateway.answer(call).await {
-            Reply::Untouched => responses::text_response(id, &described, modern),
-            reply => responses::tool_response(id, &reply, false, modern),
+            Reply::Untouched => responses::text_response(id, &described, is_stateless),
+            reply => responses::tool_response(id, &reply, false, is_stateless),
         }
     }
 }

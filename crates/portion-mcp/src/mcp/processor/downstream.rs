@@ -1,7 +1,6 @@
 //! Handles messages of the client.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::CancelFlag;
@@ -199,7 +198,7 @@ impl McpProcessor {
             MethodHandling::ReadResource => {
                 let uri = envelope.string_param(text, "uri").unwrap_or_default();
                 if let Some(own) = uri.strip_prefix(READ_URI_PREFIX) {
-                    let reply = self.read_own_resource(who, own).await;
+                    let reply = Box::pin(self.read_own_resource(who, own)).await;
                     return MessageOutcome::Respond(responses::resource_response(id, &reply, modern));
                 }
                 self.pending_content(
@@ -256,31 +255,15 @@ impl McpProcessor {
 
     /// Returns the pending kind of content that is requested without controls.
     fn pending_content(&self, who: CallerIdentity, shape: ResultShape, endpoint: Endpoint) -> PendingKind {
-        let caller = Box::new(self.caller(who, Some(&endpoint)));
-        let (endpoint, request) = (Box::new(endpoint), Box::default());
-        PendingKind::Content {
-            shape,
-            caller,
-            endpoint,
-            request,
-            reuse_key: None,
-            paging: Arc::default(),
-            is_nested: false,
-        }
+        let caller = self.caller(who, Some(&endpoint));
+        PendingKind::content(shape, caller, endpoint, false)
     }
 
     /// Returns the pending kind of a task, whose result is nested in the response.
     fn pending_task(&self, who: CallerIdentity) -> PendingKind {
         let endpoint = read_only_endpoint("tasks/get".into(), EndpointKind::Tool);
-        PendingKind::Content {
-            shape: ResultShape::Tool,
-            caller: Box::new(self.caller(who, Some(&endpoint))),
-            endpoint: Box::new(endpoint),
-            request: Box::default(),
-            reuse_key: None,
-            paging: Arc::default(),
-            is_nested: true,
-        }
+        let caller = self.caller(who, Some(&endpoint));
+        PendingKind::content(ResultShape::Tool, caller, endpoint, true)
     }
 }
 

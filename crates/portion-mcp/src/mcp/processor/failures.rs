@@ -15,11 +15,6 @@ impl McpProcessor {
         self.pending_requests().contains(raw_id)
     }
 
-    /// Removes a pending request, by its id as written: no response to it will arrive here.
-    pub fn forget_request(&self, raw_id: &str) {
-        self.pending_requests().take(raw_id);
-    }
-
     /// Fails all pending requests after the server closed their stream without a response. Each gets a
     /// JSON-RPC error, because the transport failed and not a tool.
     pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
-use portion_gateway::gateway::Gateway;
+use portion_gateway::call::{Caller, Fault, Reply, SnapshotQuery};
+use portion_gateway::gateway::{CursorCall, Gateway};
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::read_uri;
@@ -15,54 +15,34 @@ use super::caller_identity::CallerIdentity;
 impl McpProcessor {
     /// Answers `resources/read` for a URI of the gateway. `uri`: the URI without its prefix.
     pub(super) async fn read_own_resource(&self, who: CallerIdentity, uri: &str) -> Reply {
-        let cursor = Some(read_uri::parse_cursor(uri));
-        let caller = self.follow_up_caller(who, cursor.as_deref()).await;
-        match read_uri::parse(uri, &caller.effective_policy.policy) {
-            Ok(request) => self.answer_follow_up(caller, None, ResultShape::Resource, request).await,
-            Err(error) => self.gateway.fault_reply_for_cursor(error.into(), caller, None, cursor).await,
+        let caller = Caller { read_uri: ResultShape::Resource.read_uri_prefix(), ..self.caller(who, None) };
+        let opened = self.gateway.open_cursor(caller, None, Some(read_uri::parse_cursor(uri))).await;
+        match read_uri::parse(uri, &opened.caller().effective_policy.policy) {
+            Ok(request) => self.answer_at_cursor(opened, request, None).await,
+            Err(error) => opened.refuse(error.into()),
         }
     }
 
-    /// Answers a request with a cursor, as a result of the given shape.
-    pub(super) async fn answer_follow_up(
-        &self,
-        caller: Caller,
-        endpoint: Option<Endpoint>,
-        shape: ResultShape,
-        request: Request,
-    ) -> Reply {
-        let caller = Caller { read_uri: shape.read_uri_prefix(), ..caller };
-        let intent = Intent::FollowUp { request: request.clone() };
-        self.answer_locally(caller, endpoint, &request, intent).await
-    }
-
-    /// Answers a request that never needs the upstream. An expired cursor is described with the endpoint as
+    /// Answers a request with a cursor, or a query on its content. An expired cursor is described with the endpoint as
     /// known now.
-    pub(super) async fn answer_locally(
+    pub(super) async fn answer_at_cursor(
         &self,
-        caller: Caller,
-        endpoint: Option<Endpoint>,
-        request: &Request,
-        intent: Intent,
+        opened: CursorCall<'_>,
+        request: Request,
+        query: Option<SnapshotQuery>,
     ) -> Reply {
-        let effective_policy = Arc::clone(&caller.effective_policy);
-        let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
+        let (policy, max_tokens) = (Arc::clone(&opened.caller().effective_policy), request.max_tokens);
+        let reply = match query {
+            None => opened.answer(request).await,
+            Some(query) => opened.query(request, query).await,
+        };
         match &reply {
             Reply::Fault(Fault { expired_call: Some(lost), .. }) => {
                 let Some(informed) = self.updated_endpoint(&lost.endpoint) else { return reply };
                 let fault = Fault::cursor_expired(Some(&informed), lost.arguments.as_ref());
-                Gateway::refit_fault(fault, &effective_policy, request)
+                Gateway::refit_fault(fault, &policy, max_tokens)
             }
             _ => reply,
-        }
-    }
-
-    /// Returns the caller of a follow-up, with the policy from the time of the capture.
-    pub(super) async fn follow_up_caller(&self, who: CallerIdentity, cursor: Option<&str>) -> Caller {
-        let caller = self.caller(who, None);
-        match cursor {
-            Some(cursor) => self.gateway.caller_for_cursor(caller, cursor).await,
-            None => caller,
         }
     }
 

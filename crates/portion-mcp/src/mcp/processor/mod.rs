@@ -260,7 +260,7 @@ impl McpProcessor {
             argument_names: Vec::new(),
             trace,
             cancel_flag: CancelFlag::default(),
-            resolved_cursor: None,
+            unshown: None,
             paged_call: None,
             page_source: Some(self.page_source(String::new())),
         }

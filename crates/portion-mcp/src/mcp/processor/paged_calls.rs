@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::view::{CONTROLS, Request, ViewError};
+use portion_core::view::{CONTROLS, Request};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall, PagingNames, with_argument};
 use portion_json::scan::quote;
@@ -98,18 +98,14 @@ impl McpProcessor {
         let arguments = translate_arguments(place, pushdown, &names, policy);
         let mut splice = Splice::new(&arguments);
         let is_ours = |name: &str| PAGING_CONTROLS.contains(&name) || ours.contains(&name);
-        let split = controls::split_controls(
-            &mut splice,
-            &arguments,
-            walk::document_span(&arguments),
-            is_ours,
-            policy,
-        );
+        let span = walk::document_span(&arguments);
+        let split = controls::split_controls(&mut splice, &arguments, span, is_ours, policy);
         let (mut request, canonical) = match split {
             Ok(split) => split,
             Err(error) => {
-                let cursor = walk::string_member(&arguments, walk::document_span(&arguments), "cursor");
-                return self.refused(error, caller, endpoint, cursor).await;
+                let cursor = walk::string_member(&arguments, span, "cursor");
+                let reply = self.refuse_controls(error, cursor, caller, endpoint).await;
+                return PagedOutcome::Refused(Box::new(reply));
             }
         };
         let mut base = if splice.is_empty() { arguments.clone() } else { splice.apply() };
@@ -170,25 +166,6 @@ impl McpProcessor {
         };
         let ours = CONTROLS.into_iter().filter(is_ours).collect();
         Some((PagingNames::resolve(pushdown, |name| tool.has_property(name) && !tool.advertises(name)), ours))
-    }
-
-    /// Refuses a call with an invalid control.
-    async fn refused(
-        &self,
-        error: ViewError,
-        caller: Caller,
-        endpoint: Endpoint,
-        cursor: Option<String>,
-    ) -> PagedOutcome {
-        let reply = match cursor {
-            Some(_) => {
-                self.gateway.fault_reply_for_cursor(error.into(), caller, Some(endpoint), cursor).await
-            }
-            None => {
-                Reply::Fault(self.gateway.report_fault(error.into(), &caller, &Request::default(), &endpoint))
-            }
-        };
-        PagedOutcome::Refused(Box::new(reply))
     }
 
     /// Starts a job. It runs in a task of its own where the responses of the server arrive on this message stream.
@@ -254,7 +231,8 @@ impl McpProcessor {
             own_params,
         } = job;
         if request.cursor.is_some() {
-            let reply = self.answer_follow_up(caller, Some(endpoint), ResultShape::Tool, request).await;
+            let opened = self.gateway.open_cursor(caller, Some(endpoint), request.cursor.clone()).await;
+            let reply = self.answer_at_cursor(opened, request, None).await;
             return responses::tool_response(&id, &reply, true, is_stateless);
         }
         if !request.is_plain()
@@ -276,12 +254,11 @@ impl McpProcessor {
             (caller.paged_call, reuse_key) = (None, None);
             response = call_tool(&*self.upstream_caller(), &own_params, timeout).await;
         }
-        let (caller, endpoint, request) = (Box::new(caller), Box::new(endpoint), Box::new(request));
         let kind = PendingKind::Content {
             shape: ResultShape::Tool,
-            caller,
-            endpoint,
-            request,
+            caller: Box::new(caller),
+            endpoint: Box::new(endpoint),
+            request: Box::new(request),
             reuse_key,
             paging: Arc::default(),
             is_nested: false,

@@ -71,6 +71,19 @@ pub(super) enum PendingKind {
 }
 
 impl PendingKind {
+    /// Returns the handling of content that is requested without controls.
+    pub(super) fn content(shape: ResultShape, caller: Caller, endpoint: Endpoint, is_nested: bool) -> Self {
+        Self::Content {
+            shape,
+            caller: Box::new(caller),
+            endpoint: Box::new(endpoint),
+            request: Box::default(),
+            reuse_key: None,
+            paging: Arc::default(),
+            is_nested,
+        }
+    }
+
     /// Returns the method of the request.
     pub(super) fn method(&self) -> &str {
         match self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portion_core::payload::Payload;
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
@@ -109,9 +109,9 @@ impl McpProcessor {
         let (text, envelope) = (edit.text, edit.envelope);
         let redact = caller.effective_policy.redact.clone();
         let answer = |payload, request: Request| {
-            let intent = Intent::Fresh { payload, request, reuse: *reuse };
             let caller = Caller { read_uri: shape.read_uri_prefix(), ..(**caller).clone() };
-            self.gateway.answer(Call { caller, endpoint: Some((**endpoint).clone()), intent })
+            let endpoint = Some((**endpoint).clone());
+            self.gateway.answer(Call { caller, endpoint, payload, request, reuse: *reuse })
         };
         let reply = match ResultOutline::parse(text, result, shape, redact.as_deref()) {
             ParsedResult::ClientAction => return self.limit_client_action(edit, pending, result),
@@ -197,8 +197,13 @@ impl McpProcessor {
     ) -> bool {
         let failure = ErrorOutline::parse(edit.text, error, caller.effective_policy.redact.as_deref());
         let payload = failure.payload(edit.invalid_utf8);
-        let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
-        let call = Call { caller: caller.clone(), endpoint: Some(endpoint.clone()), intent };
+        let call = Call {
+            caller: caller.clone(),
+            endpoint: Some(endpoint.clone()),
+            payload,
+            request: Request::default(),
+            reuse: None,
+        };
         match self.gateway.answer(call).await {
             Reply::Untouched => {
                 failure.apply_redactions(edit.splice);
@@ -272,17 +277,8 @@ impl McpProcessor {
         shape: ResultShape,
         endpoint: Endpoint,
     ) -> PendingRequest {
-        let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
-        let (endpoint, request) = (Box::new(endpoint), Box::default());
-        let kind = PendingKind::Content {
-            shape,
-            caller,
-            endpoint,
-            request,
-            reuse_key: None,
-            paging: Arc::default(),
-            is_nested: false,
-        };
+        let caller = self.caller(self.session_identity(), Some(&endpoint));
+        let kind = PendingKind::content(shape, caller, endpoint, false);
         PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer: None }
     }
 

@@ -1,10 +1,8 @@
 //! Handles notifications and requests of the server.
 
-use std::sync::Arc;
-
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, unescape_into};
 use portion_json::span::Span;
@@ -114,8 +112,9 @@ impl McpProcessor {
         payload.blocks.push(Block::new(DATA_ADDRESS, content));
         let endpoint = notification_endpoint("notifications/message");
         let caller = self.caller(self.session_identity(), Some(&endpoint));
-        let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
-        match self.gateway.answer(Call { caller, endpoint: Some(endpoint), intent }).await {
+        let call =
+            Call { caller, endpoint: Some(endpoint), payload, request: Request::default(), reuse: None };
+        match self.gateway.answer(call).await {
             Reply::Untouched => {}
             Reply::Portion(portion) => edit.splice.replace(data, result::part_json(&portion, DATA_ADDRESS)),
             Reply::Fault(reason) => edit.splice.replace(data, reason.to_json()),
@@ -125,17 +124,8 @@ impl McpProcessor {
     /// Builds the pending request for a task that a notification reports.
     fn task_request(&self, method: &str) -> PendingRequest {
         let endpoint = notification_endpoint(method);
-        let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
-        let (endpoint, request) = (Box::new(endpoint), Box::default());
-        let kind = PendingKind::Content {
-            shape: ResultShape::Tool,
-            caller,
-            endpoint,
-            request,
-            reuse_key: None,
-            paging: Arc::default(),
-            is_nested: true,
-        };
+        let caller = self.caller(self.session_identity(), Some(&endpoint));
+        let kind = PendingKind::content(ResultShape::Tool, caller, endpoint, true);
         PendingRequest { id: "null".to_owned(), is_stateless: false, kind, timer: None }
     }
 

@@ -75,14 +75,15 @@ impl McpProcessor {
             let limit = caller.rule.config().unshaped_byte_limit;
             caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
         }
-        let (caller, endpoint) = self.begin_paged_call(call, caller, endpoint).await?;
+        let (mut caller, endpoint) = self.begin_paged_call(call, caller, endpoint).await?;
         let (split, cursor) = self.split_tool_controls(splice, (text, arguments), &caller, &endpoint);
         let split = split.and_then(|(mut request, canonical)| {
             let paging = self.call_paging(&canonical, &mut request, &caller, &endpoint)?;
             Ok((request, canonical, paging))
         });
         let (request, canonical, paging) = match split {
-            Ok((request, canonical, CallPaging { arguments: paging, translated })) => {
+            Ok((request, canonical, CallPaging { arguments: paging, translated, unshown })) => {
+                caller.unshown = unshown;
                 if let Some(arguments_sent) = &translated {
                     splice.replace(arguments, arguments_sent.as_str());
                 }
@@ -95,7 +96,8 @@ impl McpProcessor {
         let caller = caller.with_arguments(&canonical);
         let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &canonical));
         if request.cursor.is_some() {
-            let reply = self.answer_follow_up(caller, Some(endpoint), ResultShape::Tool, request).await;
+            let opened = self.gateway.open_cursor(caller, Some(endpoint), request.cursor.clone()).await;
+            let reply = self.answer_at_cursor(opened, request, None).await;
             return Err(call.answer(&reply, true));
         }
         if !request.is_plain()
@@ -125,7 +127,12 @@ impl McpProcessor {
     ) -> Result<CallPaging, ViewError> {
         let server_info = self.server_info();
         let properties = server_info.catalog.tool(&endpoint.name).map_or(&[][..], UpstreamTool::paging);
-        CallPaging::new(canonical, properties, request, &caller.effective_policy.policy)
+        let served = |arguments: &str| {
+            self.allows_reuse
+                .then(|| ReuseKey::new(endpoint, arguments))
+                .and_then(|key| self.gateway.served_page(caller, &key))
+        };
+        CallPaging::new(canonical, properties, request, &caller.effective_policy.policy, &served)
     }
 
     /// Begins a call of a tool that pages its results, as an error. Returns the caller and the endpoint of any other
@@ -149,7 +156,7 @@ impl McpProcessor {
     }
 
     /// Returns the reply to a call with invalid controls. `cursor`: the gateway's cursor among them.
-    async fn refuse_controls(
+    pub(super) async fn refuse_controls(
         &self,
         error: ViewError,
         cursor: Option<String>,
@@ -157,7 +164,7 @@ impl McpProcessor {
         endpoint: Endpoint,
     ) -> Reply {
         if cursor.is_some() {
-            return self.gateway.fault_reply_for_cursor(error.into(), caller, Some(endpoint), cursor).await;
+            return self.gateway.open_cursor(caller, Some(endpoint), cursor).await.refuse(error.into());
         }
         Reply::Fault(self.gateway.report_fault(error.into(), &caller, &Request::default(), &endpoint))
     }

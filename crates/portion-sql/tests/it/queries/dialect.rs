@@ -193,6 +193,17 @@ fn texts_and_casts() {
         ("JSON_VALUE('{\"a\":1}', '$.a')", "1"),
         ("array_to_string('[1,\"b\",null]', '-')", "\"1-b\""),
         ("CASE WHEN 1 THEN '5' END::int + 1", "6"),
+        ("FORMAT('2025-05-07', 'yyyy-MM')", "\"2025-05\""),
+        ("FORMAT('%05.1f', 2.25)", "\"002.3\""),
+        ("FORMAT_DATE('%Y-%m', DATE('2025-05-07'))", "\"2025-05\""),
+        ("SAFE_DIVIDE(1, 4) + SAFE_DIVIDE(1, 2 - 2)", "null"),
+        ("SAFE_DIVIDE(1 + 1, 4)", "0.5"),
+        ("CONVERT(varchar(7), '2025-05-07', 120)", "\"2025-05\""),
+        ("CONVERT('2025-05-07T10:00:00Z', DATE)", "\"2025-05-07\""),
+        ("TRY_CONVERT(int, 'x')", "null"),
+        ("EOMONTH('2024-02-01')", "\"2024-02-29\""),
+        ("SPLIT('a@b.org', '@')[OFFSET(1)]", "\"b.org\""),
+        ("REGEXP_CONTAINS('ab', r'^a')", "1"),
     ] {
         one(expression, expect);
     }
@@ -218,6 +229,7 @@ fn limits_and_catalog_statements() {
         "DESCRIBE TABLE \"items\"",
         "SHOW COLUMNS FROM items",
         "SHOW FULL COLUMNS IN `list`",
+        "PRAGMA table_info('items')",
     ] {
         check("{\"list\":[{\"a\":1}]}", sql, columns);
     }
@@ -226,25 +238,128 @@ fn limits_and_catalog_statements() {
 }
 
 #[test]
+fn clauses_of_other_dialects() {
+    check(
+        TRIPS,
+        "SELECT kind, paid, COUNT(*) AS n FROM items GROUP BY ALL ORDER BY n DESC, kind, paid LIMIT 2",
+        r#"[{"kind":"Bus","paid":1,"n":1},{"kind":"Rail","paid":0,"n":1}]"#,
+    );
+    check(TRIPS, "SELECT MAX(price) AS top FROM items GROUP BY ALL", r#"[{"top":100}]"#);
+    let dearest = r#"[{"id":3,"kind":"Bus"},{"id":4,"kind":"Rail"},{"id":2,"kind":"rail"}]"#;
+    let by_price = "ROW_NUMBER() OVER (PARTITION BY kind ORDER BY price DESC)";
+    for sql in [
+        format!("SELECT id, kind FROM items QUALIFY {by_price} = 1 ORDER BY kind"),
+        format!("SELECT t.id, t.kind FROM items AS t WHERE t.id > 1 QUALIFY {by_price} = 1 ORDER BY t.kind;"),
+    ] {
+        check(TRIPS, &sql, dearest);
+    }
+    check(TRIPS, &format!("SELECT id, {by_price} AS rn FROM items QUALIFY rn = 2"), r#"[{"id":1,"rn":2}]"#);
+    check(
+        TRIPS,
+        "SELECT kind, COUNT(*) AS n FROM items GROUP BY kind QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) = 1",
+        r#"[{"kind":"Rail","n":2,"qualified":1}]"#,
+    );
+}
+
+#[test]
+fn the_first_row_of_each_group() {
+    check(
+        TRIPS,
+        "SELECT DISTINCT ON (kind) kind, id FROM items ORDER BY kind, price DESC LIMIT 2",
+        r#"[{"kind":"Bus","id":3},{"kind":"Rail","id":4}]"#,
+    );
+}
+
+#[test]
+fn elements_of_arrays() {
+    const ORDERS: &str = r#"[
+      {"id":1,"tags":["a","b"],"lines":[{"sku":"x","n":2,"value":10},{"sku":"y","n":1,"value":5}]},
+      {"id":2,"tags":["b"],"lines":[{"sku":"x","n":4,"value":20,"by":{"name":"bo"}}]}]"#;
+    let skus = r#"[{"sku":"x","n":6},{"sku":"y","n":1}]"#;
+    for sql in [
+        "SELECT l.sku, SUM(l.n) AS n FROM items, UNNEST(lines) AS l GROUP BY l.sku ORDER BY l.sku",
+        "SELECT t.l.sku, SUM(l.n) AS n FROM items CROSS JOIN UNNEST(lines) AS t(l) GROUP BY 1 ORDER BY 1",
+        "SELECT l.sku, SUM(l.n) AS n FROM items, json_each(items.lines) l GROUP BY 1 ORDER BY 1",
+        "SELECT l->>'sku' AS sku, SUM((l->>'n')::int) AS n FROM items CROSS JOIN LATERAL jsonb_array_elements(lines) l \
+         GROUP BY 1 ORDER BY 1",
+        "SELECT l.value->>'sku' AS sku, SUM(l.value->>'n') AS n FROM items, json_array_elements(lines) AS l GROUP BY 1 ORDER BY 1",
+    ] {
+        let answered = answer(ORDERS, sql, &[]).map(|answer| answer.json);
+        let plain = answered.map(|json| json.replace("t.l.sku", "sku").replace("l.sku", "sku"));
+        assert_eq!(plain.as_deref(), Ok(skus), "{sql}");
+    }
+    for (condition, expect) in [
+        ("'a' IN UNNEST(tags)", "[1]"),
+        ("'b' = ANY(tags)", "[1,2]"),
+        ("EXISTS (SELECT 1 FROM UNNEST(tags) tag WHERE tag = 'a')", "[1]"),
+        ("EXISTS (SELECT 1 FROM UNNEST(lines) l WHERE l.value = 20 AND l.by.name = 'bo')", "[2]"),
+    ] {
+        let sql = format!("SELECT json_group_array(id) AS ids FROM items WHERE {condition}");
+        check(ORDERS, &sql, &format!(r#"[{{"ids":{expect}}}]"#));
+    }
+    check(ORDERS, "SELECT lines[OFFSET(0)] ->> '$.sku' AS sku FROM items LIMIT 1", r#"[{"sku":"x"}]"#);
+    // Other names stay.
+    check(
+        ORDERS,
+        "SELECT e.value AS tag, e.key FROM items, json_each(tags) AS e WHERE e.value = 'b' ORDER BY items.id",
+        r#"[{"tag":"b","key":1},{"tag":"b","key":0}]"#,
+    );
+}
+
+#[test]
+fn keywords_and_quotes() {
+    const DEEP: &str = r#"[{"a":{"b":{"c":{"d":7,"e":{"f":8}}}}}]"#;
+    const COMMITS: &str = r#"[{"sha":"a1","commit":{"author":{"name":"Bo"}},"group":"x","order":{"id":7}},
+      {"sha":"b2","commit":{"author":{"name":"Ana"}},"group":"y's","order":{"id":8}}]"#;
+    for sql in [
+        "SELECT commit.author.name AS who FROM items ORDER BY commit.author.name",
+        "SELECT i.commit.author.name AS who FROM items AS i ORDER BY 1",
+        "SELECT commit['author']['name'] AS who FROM items ORDER BY who",
+        "SELECT commit->'author'->>'name' AS who FROM items ORDER BY who",
+        "SELECT JSON_VALUE(commit, '$.author.name') AS who FROM items ORDER BY who",
+    ] {
+        check(COMMITS, sql, r#"[{"who":"Ana"},{"who":"Bo"}]"#);
+    }
+    for sql in [
+        "SELECT a.b.c.d AS x FROM items",
+        "SELECT i.a.b.c.d AS x FROM items i JOIN items j ON j.a.b.c.e.f = i.a.b.c.e.f",
+        "SELECT a.b.c.e.f - 1 AS x FROM items ORDER BY a.b.c.e.f",
+    ] {
+        check(DEEP, sql, r#"[{"x":7}]"#);
+    }
+    for condition in
+        ["group = \"x\"", "sha IN (\"a1\", \"zz\")", "order.id < 8", "sha LIKE \"a%\"", "group <> \"y's\""]
+    {
+        check(COMMITS, &format!("SELECT sha FROM items WHERE {condition}"), r#"[{"sha":"a1"}]"#);
+    }
+    let error = answer(COMMITS, "SELECT \"shaa\" FROM items", &[]).expect_err("a name");
+    assert!(error.to_string().contains("did you mean sha?"), "{error}");
+}
+
+#[test]
+fn names_of_columns_are_those_of_the_statement() {
+    check(
+        TRIPS,
+        "SELECT COUNT(*)::int, STRING_AGG(DISTINCT kind, ',' ORDER BY kind) FROM items WHERE kind <> 'rail'",
+        r#"[{"COUNT(*)::int":3,"STRING_AGG(DISTINCT kind, ',' ORDER BY kind)":"Bus,Rail"}]"#,
+    );
+}
+
+#[test]
 fn forms_without_an_equal_are_answered_with_advice() {
     let advice = |sql: &str, expect: &str| {
         let error = answer(TRIPS, sql, &[]).expect_err(sql);
         assert!(error.advice().contains(expect), "{sql}: {error}; {}", error.advice());
     };
-    advice(
-        "SELECT * FROM items QUALIFY row_number() OVER (PARTITION BY kind ORDER BY price) = 1",
-        "no QUALIFY: write",
-    );
-    advice("SELECT DISTINCT ON (kind) id FROM items", "no DISTINCT ON: write");
     advice("SELECT UNNEST(tags) FROM items", "json_each(items.tags) AS e");
-    advice("SELECT t FROM items, UNNEST(tags) AS x(t)", "json_each(items.tags) AS e");
-    advice("SELECT id FROM items WHERE 'a' = ANY(tags)", "json_each(items.tags) AS e");
     advice("SELECT tags.name FROM items", "json_each(items.tags) AS e");
-    advice("SELECT tags[0] FROM items", "write tags ->> '$[0]'");
-    advice("SELECT kind, count(*) FROM items GROUP BY ALL", "GROUP BY 1, 2");
+    advice("SELECT tags[0].name FROM items", "write tags ->> '$[0].name'");
+    advice("SELECT ARRAY_AGG(id ORDER BY price LIMIT 2) FROM items", "ORDER BY … LIMIT 3)");
+    advice("SELECT SUBSTRING_INDEX(mail, '@', -1) FROM items", "split_part(x, '.', -1)");
+    advice("SELECT id FROM items WHERE kind LIKE ANY ('R%', 'B%')", "REGEXP");
     advice("SELECT weekday(at) FROM items", "EXTRACT(dow FROM d)");
     advice("SELECT id FROM items ORDER BY RANDOM()", "random() is not available");
-    advice("PRAGMA table_info(items)", "DESCRIBE items");
+    advice("PRAGMA database_list", "DESCRIBE items");
     advice("SELECT * FROM sqlite_master", "SHOW TABLES");
     advice("SELECT * FROM information_schema.columns", "DESCRIBE items");
     advice("SELECT json_extract(kind, '$.a') FROM items", "json_valid(kind)");

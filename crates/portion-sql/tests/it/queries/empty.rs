@@ -34,7 +34,7 @@ fn conditions_are_counted_alone() {
         "SELECT count(*) FROM items WHERE kind ILIKE 'BUS' AND id > :most",
         &[("most", "7")],
         &[("kind LIKE 'BUS'", 2), ("id > :most", 0)],
-        &[],
+        &["id is from 1 to 3"],
     );
     check(
         "WITH x AS (SELECT * FROM items WHERE id < 3) SELECT id FROM x WHERE kind = 'Bus' AND paid",
@@ -63,6 +63,10 @@ fn values_are_suggested() {
         &[],
         &["kind has 'Rail': = compares case, LIKE ignores it"],
     );
+    let extent = ["\"from\" is from '2025-01-30' to '2025-03-31'"];
+    for condition in ["< '2024-01-01'", "BETWEEN '2024-01-01' AND '2024-12-31'", "> '2025-06-01 10:00:00'"] {
+        check(&format!("SELECT id FROM items WHERE \"from\" {condition}"), &[], &[], &extent);
+    }
     check("SELECT id FROM items WHERE kind = 'Tram'", &[], &[], &["kind is one of 'Rail', 'Bus'"]);
     check("SELECT id FROM items i WHERE i.paid = 'true'", &[], &[], &["i.paid is one of 1, 0"]);
     check(

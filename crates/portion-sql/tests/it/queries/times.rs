@@ -78,3 +78,21 @@ fn dates_are_subtracted_as_dates() {
     let error = answer(EVENTS, "SELECT checkIn + checkOut FROM items", &[]).expect_err("an error");
     assert_eq!(error.to_string(), "checkIn + checkOut is a sum of two dates");
 }
+
+#[test]
+fn times_of_logs() {
+    const POSTS: &str = r#"[
+      {"id":1,"at":"Sun Aug 31 00:29:15 +0000 2014","log":"Sun Dec 04 04:47:44 2005","day":"Jun 14 15:16:01"},
+      {"id":2,"at":"Mon Sep 01 10:00:00 +0000 2014","log":"Mon Dec 05 07:16:00 2005","day":"Jun 15 02:04:59"}]"#;
+    let sql = "SELECT id, HOUR(at) AS h, DATE_TRUNC('hour', log) AS l FROM items WHERE log >= '2005-12-05 07:00:00'";
+    check(POSTS, sql, r#"[{"id":2,"h":10,"l":"2005-12-05 07:00:00"}]"#);
+    let sql = "SELECT id FROM items WHERE at BETWEEN '2014-08-31' AND '2014-08-31 23:00:00'";
+    check(POSTS, sql, r#"[{"id":1}]"#);
+    for sql in ["SELECT HOUR(day) AS h FROM items", "SELECT id FROM items WHERE day > '2025-06-15'"] {
+        let hints = answer(POSTS, sql, &[]).expect("an answer").type_hints;
+        assert!(
+            hints[0].starts_with("day has texts such as 'Jun 14 15:16:01', which are no full dates"),
+            "{hints:?}"
+        );
+    }
+}

@@ -1,4 +1,17 @@
 //! Lists the headings of a Markdown text and their sections.
+//!
+//! ```
+//! use portion_text::chunk::markdown::outline::headings;
+//!
+//! let text = "# Guide\nIntro.\n## Install\nRun it.\n# FAQ\n";
+//! let found = headings(text);
+//! assert_eq!(found.iter().map(|heading| (heading.level, heading.title)).collect::<Vec<_>>(), [
+//!     (1, "Guide"),
+//!     (2, "Install"),
+//!     (1, "FAQ"),
+//! ]);
+//! assert_eq!(&text[found[1].start..found[1].end], "## Install\nRun it.\n");
+//! ```
 
 use super::super::line::{Line, lines};
 use super::block_state::{BlockState, LineKind};

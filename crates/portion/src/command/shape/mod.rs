@@ -164,36 +164,18 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let effective_policy = rule.policy_for_client(rules.resolve_client(None));
     let EffectivePolicy { policy, counter, redact, .. } = &**effective_policy;
-    let bytes = read(options, limit)?;
-    let file = options.file.display();
-    let (text, invalid_utf8) = match decode(&bytes) {
-        Decoded::Utf8(text, invalid_count) => (text.into_owned(), invalid_count),
-        Decoded::Other(text, encoding, invalid_count) => {
-            anstream::eprintln!("portion: {file} is {encoding}; it is shown as UTF-8");
-            (text, invalid_count)
-        }
-        Decoded::Binary(format) => {
-            let (size, format) = (bytes.len(), format.unwrap_or("of an unknown format"));
-            anstream::eprintln!("portion: {file} is not text: {size} bytes, {format}");
-            return Ok(ExitCode::FAILURE);
-        }
-    };
-    let content = Content::Text(text);
-    let block = Block::new("/content/0/text", content);
-    let (redact, items) = (redact.clone(), policy.render_options.list_path.clone());
-    let list_path = items.clone();
+    let Some((text, invalid_utf8_count)) = read_text(options, limit)? else { return Ok(ExitCode::FAILURE) };
+    let list_path = policy.render_options.list_path.clone();
     let snapshot = capture(Payload {
-        blocks: vec![block],
-        invalid_utf8_count: invalid_utf8,
-        redaction_rules: redact.map(|redact| redact as _),
-        list_path: items,
+        blocks: vec![Block::new("/content/0/text", Content::Text(text))],
+        invalid_utf8_count,
+        redaction_rules: redact.clone().map(|redact| redact as _),
+        list_path: list_path.clone(),
         ..Payload::default()
     });
     if let Some(path) = list_path.filter(|_| snapshot.has_missing_list_path()) {
-        anstream::eprintln!(
-            "portion: no list is at `{path}` (items) in {}; Portion detects one instead",
-            options.file.display()
-        );
+        let file = options.file.display();
+        anstream::eprintln!("portion: no list is at `{path}` (items) in {file}; Portion detects one instead");
     }
     let mut request = options.controls.to_request(policy)?;
     let answer = options.query.answer(&snapshot, &mut request, policy)?;
@@ -237,6 +219,24 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         shaped.print()?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the file as text, and counts its bytes that are not UTF-8. Says why and returns `None` if it is not text.
+fn read_text(options: &Options, limit: usize) -> Result<Option<(String, usize)>, ShapeError> {
+    let bytes = read(options, limit)?;
+    let file = options.file.display();
+    Ok(match decode(&bytes) {
+        Decoded::Utf8(text, invalid_count) => Some((text.into_owned(), invalid_count)),
+        Decoded::Other(text, encoding, invalid_count) => {
+            anstream::eprintln!("portion: {file} is {encoding}; it is shown as UTF-8");
+            Some((text, invalid_count))
+        }
+        Decoded::Binary(format) => {
+            let (size, format) = (bytes.len(), format.unwrap_or("of an unknown format"));
+            anstream::eprintln!("portion: {file} is not text: {size} bytes, {format}");
+            None
+        }
+    })
 }
 
 /// Reads at most the size of a server's message, because a device or a pipe may have no end.

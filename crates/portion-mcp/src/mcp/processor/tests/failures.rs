@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use portion_core::event::{Event, Observer, Outcome, RequestServed};
+use portion_core::error_code::ErrorCode;
+use portion_core::event::{Event, Observer, Outcome, RequestServed, ServedError};
 use portion_core::policy::ClientLimits;
 use portion_policy::policy_source::{EndpointConfig, Experiment};
 
@@ -43,7 +44,7 @@ fn outcome(
     records: &Heard,
     params: &str,
     act: impl FnOnce(&McpProcessor),
-) -> (Outcome, Option<&'static str>) {
+) -> (Outcome, Option<ServedError>) {
     let method = if params.contains("taskId") { "tasks/get" } else { "tools/call" };
     client(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#));
     act(processor);
@@ -56,7 +57,7 @@ fn outcome(
     outcome
 }
 
-fn check(experiment: &Experiment, params: &str, answer: &str, expect: (Outcome, Option<&'static str>)) {
+fn check(experiment: &Experiment, params: &str, answer: &str, expect: (Outcome, Option<ServedError>)) {
     let (processor, records) = heard_of(experiment.clone());
     let answer = format!(r#"{{"jsonrpc":"2.0","id":1,{answer}}}"#);
     let beginning: String = answer.chars().take(100).collect();
@@ -66,7 +67,7 @@ fn check(experiment: &Experiment, params: &str, answer: &str, expect: (Outcome, 
 
 const CALL: &str = r#""name":"free","arguments":{}"#;
 const TASK: &str = r#""taskId":"7""#;
-const FAILED: Option<&str> = Some("upstream");
+const FAILED: Option<ServedError> = Some(ServedError::Upstream);
 
 #[test]
 fn server_errors_are_recorded_whatever_the_reply() {
@@ -99,19 +100,19 @@ fn server_errors_are_recorded_whatever_the_reply() {
 fn calls_without_a_response_are_recorded() {
     let (processor, records) = heard_of(Experiment::default());
     let outcome = |act: &dyn Fn(&McpProcessor)| outcome(&processor, &records, CALL, act);
-    let refused = |code| (Outcome::Refused, Some(code));
+    let refused = |code| (Outcome::Refused, Some(ServedError::Own(code)));
     assert_eq!(
         outcome(&|processor| drop(processor.on_server_gone(&ServerExit::Exited(3)))),
-        refused("upstream_gone")
+        refused(ErrorCode::UpstreamGone)
     );
     assert_eq!(
         outcome(&|processor| drop(processor.on_server_unreachable(&"nobody listens"))),
-        refused("upstream_gone")
+        refused(ErrorCode::UpstreamGone)
     );
     let large = || Frame::TooLarge { id: Some("1".into()), has_method: false, bytes: 9 };
     assert_eq!(
         outcome(&|processor| drop(run(processor.process_server_frame(large())))),
-        refused("message_too_large")
+        refused(ErrorCode::MessageTooLarge)
     );
     // An invalid response is passed on unchanged.
     assert_eq!(outcome(&|processor| processor.discard_all_pending(21)), (Outcome::Untouched, FAILED));

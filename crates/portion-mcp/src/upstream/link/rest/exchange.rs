@@ -8,6 +8,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, StatusCode, Uri};
 use portion_net::link_header::next_link;
+use portion_net::rate_limits::retry_after;
 use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;
 use tokio::time::timeout_at;
@@ -17,7 +18,7 @@ use super::content::{Content, header_text, text_block};
 use super::headers::{USER_AGENT_TEXT, insert_header};
 use super::joined::join;
 use super::oauth::{AccessToken, TokenError};
-use super::pacing::{retry_after, retry_delay};
+use super::pacing::retry_delay;
 use crate::http::body::{self, ReadBodyError};
 use crate::http::encoding::{self, UnsupportedEncoding};
 use crate::upstream::http::{NoResponse, display_uri, resolve, same_origin};

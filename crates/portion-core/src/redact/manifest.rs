@@ -1,0 +1,120 @@
+//! Hides the data of Kubernetes secrets: the values below `data` and `stringData` beside `kind: Secret`, in YAML.
+//!
+//! The same in JSON is in [`json`](super::json). Format: <https://kubernetes.io/docs/concepts/configuration/secret/>.
+
+use memchr::memmem;
+
+use super::{REDACTED, RedactedNames, TextEdit};
+
+pub(super) const KIND_KEY: &str = "kind";
+pub(super) const SECRET_KIND: &str = "Secret";
+
+/// Returns true for a member of a secret whose values are secret.
+pub(super) fn is_data_key(key: &str) -> bool {
+    matches!(key, "data" | "stringData")
+}
+
+/// Adds the edits for the manifests of secrets in a text. Each line is read at most once as a part of a manifest.
+pub(super) fn collect_edits(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
+    let mut done = 0;
+    for at in memmem::find_iter(text.as_bytes(), SECRET_KIND) {
+        let line_start = text[..at].rfind('\n').map_or(0, |feed| feed + 1);
+        if line_start < done {
+            continue;
+        }
+        let line = Line::read(text, line_start);
+        if line.key == KIND_KEY && line.value.trim_matches(['"', '\'']) == SECRET_KIND {
+            let start = manifest_start(text, done, &line);
+            done = redact_manifest(text, start, line.indent, edits, names);
+        }
+    }
+}
+
+/// A line of YAML, taken apart.
+struct Line<'t> {
+    start: usize,
+    end: usize,
+    /// Columns before the key. The dash of an item counts as indentation.
+    indent: usize,
+    is_item: bool,
+    key: &'t str,
+    value: &'t str,
+}
+
+impl<'t> Line<'t> {
+    fn read(text: &'t str, start: usize) -> Self {
+        let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len);
+        let line = text[start..end].trim_end();
+        let content = line.trim_start_matches([' ', '-']);
+        let indent = line.len() - content.len();
+        let (key, value) = content.split_once(':').unwrap_or((content, ""));
+        let is_item = line[..indent].contains('-');
+        Self { start, end, indent, is_item, key: key.trim_matches(['"', '\'']), value: value.trim() }
+    }
+
+    fn is_empty(&self, text: &str) -> bool {
+        text[self.start..self.end].trim().is_empty()
+    }
+
+    /// Returns true for a line outside of the mapping whose keys have this indentation.
+    fn ends_mapping(&self, text: &str, indent: usize) -> bool {
+        !self.is_empty(text) && (self.indent < indent || text[self.start..self.end].starts_with("---"))
+    }
+}
+
+/// Returns the start of the mapping that contains a line, not before `from`.
+fn manifest_start(text: &str, from: usize, line: &Line<'_>) -> usize {
+    let mut start = line.start;
+    if line.is_item {
+        return start;
+    }
+    while start > from {
+        let before = Line::read(text, text[..start - 1].rfind('\n').map_or(0, |feed| feed + 1));
+        if before.start < from || before.ends_mapping(text, line.indent) {
+            break;
+        }
+        start = before.start;
+        if before.indent == line.indent && before.is_item {
+            break;
+        }
+    }
+    start
+}
+
+/// Redacts the mapping that begins at `start` and returns its end.
+fn redact_manifest(
+    text: &str,
+    start: usize,
+    indent: usize,
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) -> usize {
+    let (mut at, mut is_in_data, mut member_indent) = (start, false, None);
+    while at < text.len() {
+        let line = Line::read(text, at);
+        if at > start && (line.ends_mapping(text, indent) || line.indent == indent && line.is_item) {
+            break;
+        }
+        at = line.end + 1;
+        if line.is_empty(text) {
+            continue;
+        }
+        if line.indent <= indent {
+            (is_in_data, member_indent) = (is_data_key(line.key), None);
+        }
+        if !is_in_data || line.indent <= indent {
+            continue;
+        }
+        let is_member = line.indent <= *member_indent.get_or_insert(line.indent);
+        // The lines of a block after `key: |` have no key of their own.
+        let value = if is_member { line.value } else { text[line.start..line.end].trim() };
+        if is_member {
+            names.add(line.key.to_owned());
+        }
+        if !value.is_empty() && !(is_member && value.starts_with(['|', '>'])) {
+            let end = line.start + text[line.start..line.end].trim_end().len();
+            edits.push(TextEdit { start: end - value.len(), end, replacement: REDACTED.into() });
+        }
+    }
+    at.min(text.len())
+}

@@ -1,0 +1,49 @@
+//! Finds the name before a separator in text.
+
+/// Maximum bytes of the name of a setting.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Returns the word before a separator, with or without quotes, emphasis and closing tags.
+pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 16)).min(at)..at];
+    let near = near.trim_end_matches([' ', '\t']);
+    let tag = near.rfind("</").filter(|_| near.ends_with('>'));
+    let near = near[..tag.unwrap_or(near.len())].trim_end_matches(['"', '\'', '`', '\\', ']', '*']);
+    // Brackets in forms: `user%5Bpassword%5D=…`.
+    let near = near.trim_end_matches("%5D").trim_end_matches("%5d");
+    let begin = near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
+    let name = near[begin..].rsplit('.').next().unwrap_or_default();
+    let is_encoded =
+        near[..begin].ends_with('%') && name.get(..2).is_some_and(|hex| hex.eq_ignore_ascii_case("5b"));
+    let name = if is_encoded { &name[2..] } else { name };
+    (name.len() >= 3 && name.len() <= MAX_NAME_BYTES).then_some(name)
+}
+
+/// Returns so many words directly before a colon, with one space between them.
+pub(super) fn words_before(text: &str, at: usize, count: usize) -> Option<&str> {
+    if text.as_bytes().get(at) != Some(&b':') {
+        return None;
+    }
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES)).min(at)..at];
+    let near = near.trim_end_matches(['*', '`']);
+    let mut start = near.len();
+    for _ in 0..count {
+        let before = near[..start].strip_suffix(' ').filter(|_| start < near.len()).unwrap_or(&near[..start]);
+        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        if word.len() < 2 || start < near.len() && before.len() == start {
+            return None;
+        }
+        start = before.len() - word.len();
+    }
+    Some(&near[start..])
+}
+
+/// Returns the quote that closes the name before a separator, or an empty string.
+pub(super) fn quote_before(text: &str, at: usize) -> &'static str {
+    let name = text[..at].trim_end_matches([' ', '\t']);
+    ["\\\"", "\"", "'"].into_iter().find(|quote| name.ends_with(quote)).unwrap_or_default()
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
