@@ -167,7 +167,7 @@ def test_an_error_names_the_file_the_line_and_the_next_step(machine):
     before = path.read_bytes()
     assert "no server b in" in machine.portion("install", "b", "--yes", code=1)
     assert "searched" in machine.portion("install", "--client", "zed", "--yes", code=1)
-    assert "use one of" in machine.portion("install", "--client", "emacs", code=2)
+    assert "[possible values: claude-desktop, " in machine.portion("install", "--client", "emacs", code=2)
     bad = machine.home / ".gemini/settings.json"
     bad.parent.mkdir()
     bad.write_text('{\n  "mcpServers": {,\n}')
@@ -217,6 +217,8 @@ def test_completions_and_manual_pages_are_written(machine):
     for shell in ("bash", "elvish", "fish", "powershell", "zsh"):
         assert "uninstall" in machine.portion("completions", shell)
     machine.run("bash", "-n", "-c", machine.portion("completions", "bash"))
+    fish = machine.portion("completions", "fish")
+    assert "copilot-cli" in fish and "o200k" in fish, "the values of options are completed"
     machine.portion("man", "--dir", "pages")
     pages = {page.name for page in (machine.project / "pages").iterdir()}
     assert {"portion.1", "portion-wrap.1", "portion-config-check.1"} <= pages

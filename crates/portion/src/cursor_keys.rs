@@ -1,6 +1,5 @@
 //! Keys that sign cursors, as configured: a file, or the keys themselves.
 
-use std::fs;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -96,7 +95,7 @@ fn warn_if_public(path: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        if fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0) {
+        if path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0) {
             tracing::warn!(file = %path.display(), "every user can read the keys of cursors: run chmod 600");
         }
     }

@@ -7,11 +7,11 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{StyledStr, TypedValueParser};
+use clap::builder::{PossibleValue, StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use portion_config::key::{Key, KeyGroup, SHORTHANDS, Shorthand};
+use portion_config::key::{Key, KeyGroup, SHORTHANDS, Shorthand, ValueKind};
 
 /// Groups of keys that a command has options for.
 pub(crate) trait KeyGroups: Clone + Debug + Send + Sync + 'static {
@@ -174,6 +174,7 @@ fn key_arg(key: &'static Key, option: String) -> Arg {
         .help_heading(key.group.heading())
         .allow_negative_numbers(true)
         .value_parser(KeyParser(key))
+        .hide_possible_values(true)
         .action(if key.is_repeatable() { ArgAction::Append } else { ArgAction::Set });
     match key.bare_value() {
         Some(value) => arg.num_args(0..=1).default_missing_value(value),
@@ -199,5 +200,11 @@ impl TypedValueParser for KeyParser {
         error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(why)]));
         Err(error)
+    }
+
+    /// Returns the words of a choice, for completion scripts.
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let ValueKind::Choice(words) = self.0.kind else { return None };
+        Some(Box::new(words.iter().map(|word| PossibleValue::new(*word))))
     }
 }

@@ -1,5 +1,6 @@
 //! Tests that the schema accepts and rejects the same files as the parser.
 
+use boon::{Compiler, Draft, Schemas};
 use portion_config::key::{Key, SettingsLevel};
 use portion_config::schema;
 use serde_json::{Value, json};
@@ -8,17 +9,20 @@ use super::{file, load};
 
 const RICH: &str = include_str!("rich.json");
 
-fn check(document: &Value, expect: bool) {
-    let validator = jsonschema::draft202012::new(&schema()).expect("a schema");
-    let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
-    assert_eq!(errors.is_empty(), expect, "{document}: {errors:?}");
-    let ours = load(&file("portion.json", &document.to_string()));
-    assert_eq!(ours.is_ok(), expect, "{document}: {ours:?}");
+/// Returns the errors of a document by the schema, which is checked against the schema of schemas.
+fn errors(document: &Value) -> Option<String> {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.set_default_draft(Draft::V2020_12);
+    compiler.add_resource("portion.schema.json", schema()).expect("a schema");
+    let index = compiler.compile("portion.schema.json", &mut schemas).expect("a valid schema");
+    schemas.validate(document, index).err().map(|error| error.to_string())
 }
 
-#[test]
-fn the_schema_is_valid() {
-    jsonschema::meta::validate(&schema()).expect("a schema");
+fn check(document: &Value, expect: bool) {
+    let errors = errors(document);
+    assert_eq!(errors.is_none(), expect, "{document}: {errors:?}");
+    let ours = load(&file("portion.json", &document.to_string()));
+    assert_eq!(ours.is_ok(), expect, "{document}: {ours:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use portion_config::user_dirs;
 use portion_install::Target;
 use portion_install::client::Client;
@@ -55,7 +56,7 @@ pub(crate) struct EditOptions {
     servers: Vec<String>,
     /// Client to edit: claude-desktop, claude-code, cursor, vscode, codex, gemini-cli, windsurf, zed, copilot-cli or
     /// opencode; may be repeated (default: all that are found)
-    #[arg(long = "client", value_name = "NAME", value_parser = parse_client)]
+    #[arg(long = "client", value_name = "NAME", value_parser = client_parser(), hide_possible_values = true)]
     clients: Vec<Client>,
     /// File to edit, instead of those of the clients
     #[arg(long, value_name = "PATH")]
@@ -132,9 +133,8 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-fn parse_client(name: &str) -> Result<Client, String> {
-    Client::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
-        format!("use one of {}; for other clients use --file", names.join(", "))
-    })
+/// Returns the parser of a client's name, which also gives the names to completion scripts.
+fn client_parser() -> impl TypedValueParser<Value = Client> {
+    let names = Client::ALL.iter().map(|client| client.name());
+    PossibleValuesParser::new(names).try_map(|name| Client::from_name(&name).ok_or("no such client"))
 }
