@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use portion_json::scan::{JsonReader, escape_into};
+use portion_text::unique_names::UniqueNames;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
-use crate::column::{JSON_TYPE, RECORD_TYPE, ROUNDED_TYPE, UniqueNames};
+use crate::column::{JSON_TYPE, RECORD_TYPE, ROUNDED_TYPE};
 use crate::dialect::select_columns;
 use crate::limits::QueryLimits;
 

@@ -10,13 +10,15 @@ use portion_core::snapshot::{IndexedText, Layout, Slice, Snapshot, Structure};
 use portion_core::view::View;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
+use portion_text::document_table::{document_tables, largest_table};
+use portion_text::unique_names::UniqueNames;
+use portion_text::{delimited, diff};
 
 use arrays::{
     ArrayLocation, MAX_DEPTH, MAX_TABLES, collect_arrays, is_object_of_objects, maps_of_objects,
     sibling_arrays,
 };
 
-use crate::column::UniqueNames;
 use crate::fields::FieldsSource;
 use crate::missing::MissingValues;
 use crate::records::{
@@ -25,10 +27,7 @@ use crate::records::{
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::table_rows::RowSource;
-use crate::text::{
-    CsvSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource, detect_csv, document_tables,
-    is_pipe_table,
-};
+use crate::text::{CsvSource, DiffSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource};
 
 /// The tables of a view, the main one first.
 #[derive(Clone, Debug, Default)]
@@ -237,7 +236,11 @@ impl CatalogueBuilder {
             }
             Structure::Text(index) => {
                 let is_log = portion_text::log_entry::entries(text, index.chunker).is_some();
-                if let Some(format) = detect_csv(text).filter(|_| !is_log && !is_pipe_table(text)) {
+                let changes = diff::file_changes(text);
+                if !changes.is_empty() {
+                    let items = self.add_table("items", DiffSource { text: text.clone(), changes });
+                    self.add_alias(Some("files".to_owned()), items);
+                } else if let Some(format) = delimited::detect(text, index.chunker) {
                     self.add_table("items", CsvSource { text: text.clone(), format });
                 } else if !is_log {
                     self.add_document_tables(text);
@@ -283,7 +286,7 @@ impl CatalogueBuilder {
     /// Adds the tables of a document: the largest is `items`, and each has its number.
     fn add_document_tables(&mut self, text: &Slice) {
         let found = document_tables(text);
-        let largest = (0..found.len()).rev().max_by_key(|at| found[*at].row_count);
+        let largest = largest_table(&found);
         self.catalogue.unlisted_table_count += found.len().saturating_sub(MAX_DOCUMENT_TABLES);
         let others = (0..found.len()).filter(|at| Some(*at) != largest);
         for at in largest.into_iter().chain(others).take(MAX_DOCUMENT_TABLES) {

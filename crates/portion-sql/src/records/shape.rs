@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
+use portion_text::unique_names::UniqueNames;
+
 use super::ColumnRole;
 use super::tree::{ChildField, FieldNode, FieldTree};
-use crate::column::{ColumnDef, UniqueNames};
+use crate::column::ColumnDef;
 use crate::value_kinds::ValueKinds;
 
 /// Maximum fields that are columns; `SQLite` allows 2,000.

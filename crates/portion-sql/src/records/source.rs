@@ -5,11 +5,12 @@ use std::sync::Arc;
 use portion_core::snapshot::{Layout, List, ListProfile, Slice};
 use portion_json::scan::{JsonKind, JsonReader, quote};
 use portion_json::span::Span;
+use portion_text::unique_names::UniqueNames;
 
 use super::shape::{self, ItemStats};
 use super::tree::FieldTree;
 use super::{ColumnRole, RecordRows};
-use crate::column::{ColumnDef, UniqueNames};
+use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowSource, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;

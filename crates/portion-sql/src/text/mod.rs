@@ -1,6 +1,7 @@
 //! Texts as tables.
 
 mod csv;
+mod diff;
 mod document_tables;
 mod entries;
 mod lines;
@@ -8,8 +9,9 @@ mod sections;
 
 use portion_json::span::Span;
 
-pub(crate) use csv::{CsvSource, detect_csv};
-pub(crate) use document_tables::{DocumentTableSource, document_tables, is_pipe_table};
+pub(crate) use csv::CsvSource;
+pub(crate) use diff::DiffSource;
+pub(crate) use document_tables::DocumentTableSource;
 pub(crate) use entries::EntriesSource;
 pub(crate) use lines::LinesSource;
 pub(crate) use sections::SectionsSource;

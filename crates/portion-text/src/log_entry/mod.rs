@@ -16,6 +16,7 @@
 //! assert_eq!(entries[1].level.map(|level| level.slice(&log)), Some("ERROR"));
 //! ```
 
+mod day;
 mod key_value;
 mod layout;
 mod level;
@@ -24,6 +25,7 @@ mod timestamp;
 use portion_json::span::Span;
 
 use crate::chunk::{Chunker, EntryStart, TextKind};
+pub use day::day_of;
 use layout::StampLayout;
 pub use level::LogLevel;
 

@@ -43,7 +43,7 @@ pub(crate) fn describe(
     tokens: usize,
 ) -> Map<String, Value> {
     let mut description = TextDescription::new(counter, tokens);
-    let changes = diff::find(text);
+    let changes = portion_text::diff::file_changes(text);
     if !changes.is_empty() {
         diff::describe(&changes, &mut description);
     } else if index.has_headings() {

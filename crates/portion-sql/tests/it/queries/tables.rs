@@ -82,6 +82,18 @@ fn lists_at_paths_are_tables() {
 }
 
 #[test]
+fn diffs_are_a_table_by_file() {
+    let diff = "diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@\n one\n-a\n+b\n\
+        diff --git a/y.rs b/y.rs\n--- a/y.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
+    check(
+        diff,
+        "SELECT path, added, removed, start_line, end_line FROM items ORDER BY added",
+        r#"[{"path":"y.rs","added":0,"removed":1,"start_line":8,"end_line":12},{"path":"x.rs","added":1,"removed":1,"start_line":1,"end_line":7}]"#,
+    );
+    check(diff, "SELECT path FROM files WHERE text LIKE '%gone%'", r#"[{"path":"y.rs"}]"#);
+}
+
+#[test]
 fn lines_and_sections() {
     check("{\"a\":1}\n{\"a\":2}\n", "SELECT number FROM lines WHERE text LIKE '%2%'", r#"[{"number":2}]"#);
     let document = "# A\n\nintro\n\n## B\n\nmore\n\n# C\n\nend\n";
