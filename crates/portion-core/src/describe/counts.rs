@@ -13,7 +13,7 @@ pub(super) const MAX_CATEGORY_VALUES: usize = 20;
 /// Values listed of a category.
 const MAX_LISTED_VALUES: usize = 10;
 /// Values listed of a field with more distinct values than a category.
-pub(super) const MAX_COMMON_VALUES: usize = 4;
+const MAX_COMMON_VALUES: usize = 4;
 /// Longest value that is quoted, in characters.
 const MAX_QUOTED_CHARS: usize = 60;
 
@@ -23,15 +23,20 @@ pub(super) fn describe_category(field: &FieldStats, text: &str) -> Option<String
     if distinct <= MAX_CATEGORY_VALUES {
         return describe_counts(field, text, MAX_LISTED_VALUES);
     }
-    // If all values are about equally common, none is worth listing.
-    let commonest = value_counts(field, text)?.first()?.1;
-    let stands_out = commonest * distinct >= field.present_count() * 2;
-    let counts = stands_out.then(|| describe_counts(field, text, MAX_COMMON_VALUES)).flatten()?;
+    let counts = describe_common(field, text)?;
     Some(format!("{distinct} distinct: {counts}"))
 }
 
+/// Describes the most common values with their counts. If all values are about equally common, none is worth listing.
+pub(super) fn describe_common(field: &FieldStats, text: &str) -> Option<String> {
+    let distinct = field.distinct_count()?;
+    let commonest = value_counts(field, text)?.first()?.1;
+    let stands_out = distinct <= MAX_COMMON_VALUES || commonest * distinct >= field.present_count() * 2;
+    stands_out.then(|| describe_counts(field, text, MAX_COMMON_VALUES)).flatten()
+}
+
 /// Describes the most common values with their counts, if some occur more than once.
-pub(super) fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Option<String> {
+fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Option<String> {
     let values = value_counts(field, text)?;
     if values.len() > 1 && values.len() >= field.present_count() {
         return None;

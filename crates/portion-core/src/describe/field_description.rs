@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::counts::{self, MAX_CATEGORY_VALUES, MAX_COMMON_VALUES, display_value};
+use super::counts::{self, MAX_CATEGORY_VALUES, display_value};
 use super::distinct_values::DistinctValues;
 use super::field_stats::{FieldStats, LONG_TEXT_CHARS};
 use super::number_stats::Extreme;
@@ -131,9 +131,9 @@ impl FieldDescriber<'_> {
         }
         let mut words = self.describe_range()?;
         let greatest = numbers.max.as_ref()?;
-        if greatest.record_count > 1 {
-            let _ = write!(words, " (max in {} records)", greatest.record_count);
-        } else if let Some(holder) = (self.record_label)(greatest.first_record) {
+        if greatest.record_count == 1
+            && let Some(holder) = (self.record_label)(greatest.first_record)
+        {
             let _ = write!(words, " (max at {holder})");
         }
         if let Some(sum) = numbers.sum() {
@@ -143,7 +143,7 @@ impl FieldDescriber<'_> {
             && self
                 .distinct_count
                 .is_some_and(|distinct| distinct <= MAX_CATEGORY_VALUES.min(field.present_count() / 2))
-            && let Some(counts) = counts::describe_counts(field, self.text, MAX_COMMON_VALUES)
+            && let Some(counts) = counts::describe_common(field, self.text)
         {
             let _ = write!(words, "; {counts}");
         }

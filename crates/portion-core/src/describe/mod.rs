@@ -10,6 +10,7 @@ mod field_collector;
 mod field_description;
 mod field_order;
 mod field_stats;
+mod fields_by_type;
 mod list_facts;
 mod number_stats;
 mod object;
@@ -26,6 +27,7 @@ use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
 use crate::snapshot::{FieldType, IndexedText, Structure};
+pub(crate) use fields_by_type::fields_by_type;
 pub use object::outline;
 
 /// Operator's preferences for described fields.

@@ -1,7 +1,7 @@
 //! Renders chunks and line ranges of a text.
 
 use portion_json::span::Span;
-use portion_text::chunk::{self, ChunkLimits, cut};
+use portion_text::chunk::{ChunkLimits, cut};
 use portion_tokens::estimate_size;
 use serde_json::Value;
 
@@ -32,11 +32,14 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     let usual = !range && !spot.has_explicit_size;
     let is_sample = usual && of.is_none() && size.is_none() && spot.is_sample();
     let sample_tokens = spot.policy.reply_target / SAMPLE_SHARE;
+    // The first chunk and the description of the whole take the tokens of a chunk together.
+    let described = if spot.is_first() { spot.described_tokens } else { 0 };
+    let chunk_size = spot.policy.chunk_size.saturating_sub(described).max(spot.policy.chunk_size / 2);
     let limits = ChunkLimits {
         counter: room.counter,
         max_tokens: match (is_sample, usual && of.is_none()) {
             (true, _) => room.tokens.min(sample_tokens),
-            (false, true) => room.tokens.min(spot.policy.chunk_size),
+            (false, true) => room.tokens.min(chunk_size),
             (false, false) => room.tokens,
         },
         max_lines: of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
@@ -53,7 +56,11 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     drawn.larger_budget = Some(spot.policy.hard_cap).filter(|cap| goes_on && *cap > spot.policy.chunk_size);
     if !range {
         drawn.set_meta("chunkIndex", spot.portion_index);
-        drawn.set_meta("totalChunks", total_chunks(spot, &limits, start, end, to));
+        let later_tokens = room.tokens.min(spot.policy.chunk_size);
+        let is_shorter = described > 0 && usual && of.is_none() && !is_sample;
+        let max_tokens = if is_shorter { later_tokens } else { limits.max_tokens };
+        let later = ChunkLimits { max_tokens, ..limits };
+        drawn.set_meta("totalChunks", total_chunks(spot, &later, start, end, to));
     }
     if from < to {
         drawn.set_meta("startLine", index.line_at(text, from) + 1);
@@ -93,7 +100,7 @@ fn describe_text(
     room: &RemainingBudget<'_>,
     drawn: &mut Rendering,
 ) {
-    drawn.query_tables = drawn.next.map(|_| query_tables(index.chunker.name()));
+    drawn.query_tables = drawn.next.map(|_| QueryTables::of_text(&spot.subject.text, index));
     let size = estimate_size(room.counter, &spot.subject.text);
     let tokens = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
     drawn.set_meta("totalTokens", tokens);
@@ -108,16 +115,6 @@ fn describe_text(
 
 /// Part of the reply target that a sample of a text takes, as a divisor.
 const SAMPLE_SHARE: usize = 8;
-
-/// Returns the tables of a kind of text.
-fn query_tables(chunker: &str) -> QueryTables {
-    match chunker {
-        "log" => QueryTables::Entries,
-        "table" => QueryTables::Rows,
-        chunk::MARKDOWN => QueryTables::Sections,
-        _ => QueryTables::Lines,
-    }
-}
 
 /// Longest text, in bytes, whose chunks are counted exactly.
 const MAX_EXACT_COUNT_BYTES: usize = 128 << 10;

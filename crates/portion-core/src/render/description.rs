@@ -87,6 +87,11 @@ impl Description {
         })
     }
 
+    /// Returns the tokens of the facts, if they describe this part.
+    pub(super) fn tokens_for(&self, part: usize) -> usize {
+        if part == self.part_index { self.tokens } else { 0 }
+    }
+
     /// Returns true if the reply shows only a part of what is described.
     pub(super) fn describes(&self, channel: &ReplyContent<'_>) -> bool {
         let of_it = |part, kind| {

@@ -54,6 +54,7 @@ mod portion;
 mod query_tables;
 mod rank;
 mod raw;
+mod record_lists;
 mod rendering;
 mod reply;
 mod reply_limits;

@@ -1,65 +1,174 @@
 //! Tables that a query on a result can read, as its notice names them.
 
+use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
-/// Tables of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QueryTables {
-    /// A list whose items have no members of their own, or an answer.
-    Items,
-    /// A list of JSON values.
-    ItemsAndLeaves,
-    /// JSON lines.
-    ItemsAndLines,
-    /// A JSON object.
-    Leaves,
-    /// A text with rows of values.
-    Rows,
-    /// A log.
-    Entries,
-    /// A document with headings.
-    Sections,
-    /// Any other text.
-    Lines,
+use super::record_lists::sibling_lists;
+use crate::snapshot::{ItemsTable, Layout, LineIndex, List, TableSource};
+
+/// Tables of a result, the most useful first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueryTables {
+    tables: Vec<QueryTable>,
+    /// True if the result is a text, in which a search finds words as well.
+    is_text: bool,
+}
+
+/// A table and its columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct QueryTable {
+    name: String,
+    /// Names of the columns; empty if they are told elsewhere.
+    columns: String,
+    /// What else a reader should know.
+    note: Option<String>,
 }
 
 /// Columns of the tables that are not records.
-const LEAVES: (&str, &str) = ("leaves", "path,key,value,type");
-const LINES: (&str, &str) = ("lines", "number,text");
-const ENTRIES: (&str, &str) = ("entries", "start_line,time,level,text");
-const SECTIONS: (&str, &str) = ("sections", "title,text");
-/// The table of records. Its columns are the fields of the records.
-const ITEMS: (&str, &str) = ("items", "");
+const LEAVES: &str = "path,key,value,type";
+const LINES: &str = "number,text";
+const ENTRIES: &str = "start_line,time,level,text";
+const SECTIONS: &str = "title,text,start_line";
+/// Largest number of characters that the columns of a table in a document take.
+const MAX_COLUMN_CHARS: usize = 160;
+/// Longest path of a list that is named, in bytes.
+const MAX_PATH_BYTES: usize = 60;
+
+impl QueryTable {
+    fn new(name: impl Into<String>, columns: impl Into<String>) -> Self {
+        Self { name: name.into(), columns: columns.into(), note: None }
+    }
+
+    /// Returns the table of the list at a path.
+    fn at_path(path: &str) -> Self {
+        Self::new(format!("items('{path}')"), "")
+    }
+
+    fn written(&self) -> String {
+        let Self { name, columns, note } = self;
+        let note = note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+        if columns.is_empty() { format!("{name}{note}") } else { format!("{name}({columns}){note}") }
+    }
+}
 
 impl QueryTables {
+    /// Returns the tables of an answer.
+    pub(super) fn of_answer() -> Self {
+        Self { tables: vec![QueryTable::new("items", "")], is_text: false }
+    }
+
+    /// Returns the tables of a JSON list. The columns of `items` are the fields of its records.
+    pub(super) fn of_list(text: &str, list: &List) -> Self {
+        let mut items = QueryTable::new("items", "");
+        if !list.pointer.is_empty() && list.pointer.len() <= MAX_PATH_BYTES {
+            items.note = Some(format!("= {}", list.pointer));
+        }
+        let others = match list.layout {
+            Layout::Lines => Some(QueryTable::new("lines", LINES)),
+            Layout::Table { .. } => None,
+            Layout::Array | Layout::Map => Some(QueryTable::new("leaves", LEAVES)),
+        };
+        let siblings = sibling_lists(text, list).into_iter().map(|path| QueryTable::at_path(&path));
+        Self { tables: std::iter::once(items).chain(siblings).chain(others).collect(), is_text: false }
+    }
+
+    /// Returns the tables of a JSON object, in which these are the paths of lists.
+    pub(super) fn of_object(paths: &[String]) -> Self {
+        let lists = paths.iter().map(|path| QueryTable::at_path(path));
+        Self { tables: lists.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
+    }
+
+    /// Returns the tables of a text.
+    pub(super) fn of_text(text: &str, index: &LineIndex) -> Self {
+        let found = index.tables(text);
+        let mut tables = Vec::new();
+        if index.chunker.kind() == TextKind::Log {
+            tables.push(QueryTable::new("entries", ENTRIES));
+        }
+        if index.has_headings() {
+            tables.push(QueryTable::new("sections", SECTIONS));
+        }
+        if let Some(items) = &found.items {
+            let mut table = QueryTable::new("items", items_columns(items));
+            if found.further_count > 0 {
+                table.note = Some(format!("+{} more: SHOW TABLES", found.further_count));
+            }
+            tables.push(table);
+        }
+        tables.push(QueryTable::new("lines", LINES));
+        Self { tables, is_text: true }
+    }
+
     /// Returns the arguments of a query, as an example. `rows` says which records are in the table, if the result says
     /// that there are more.
-    pub(super) fn example(self, rows: Option<usize>) -> String {
-        let rows = rows.map_or_else(String::new, |rows| format!(" (the {rows} here)"));
-        match self {
-            Self::Items => format!("sql: SELECT … FROM items{rows}"),
-            Self::ItemsAndLeaves => format!("sql: SELECT … FROM items{rows} or leaves(path,key,value,type)"),
-            Self::ItemsAndLines => format!("sql: SELECT … FROM items{rows} or lines(number,text)"),
-            Self::Leaves => "sql: … FROM leaves(path,key,value,type)".to_owned(),
-            Self::Rows => "find or sql: … FROM items".to_owned(),
-            Self::Entries => "find or sql: … FROM entries(start_line,time,level,text)".to_owned(),
-            Self::Sections => "find or sql: … FROM sections(title,text)".to_owned(),
-            Self::Lines => "find or sql: … FROM lines(number,text)".to_owned(),
+    pub(super) fn example(&self, rows: Option<usize>) -> String {
+        let mut names: Vec<String> = self.tables.iter().map(QueryTable::written).collect();
+        if let Some(rows) = rows {
+            names[0] = format!("{} (the {rows} here)", names[0]);
         }
+        // A text always has lines, whose columns a reader can guess.
+        if self.is_text && names.len() > 1 {
+            names.pop();
+            names.push("lines".to_owned());
+        }
+        let find = if self.is_text { "find or sql: …" } else { "sql: SELECT …" };
+        let last = names.pop().unwrap_or_default();
+        let or = if names.is_empty() { "" } else { " or " };
+        format!("{find} FROM {}{or}{last}", names.join(", "))
     }
 
     /// Returns the tables with their columns: `{"items":"","leaves":"path,key,value,type"}`. The columns of `items` are
     /// the available fields.
-    pub(super) fn columns(self) -> Map<String, Value> {
-        let tables: &[(&str, &str)] = match self {
-            Self::Items => &[ITEMS],
-            Self::ItemsAndLeaves => &[ITEMS, LEAVES],
-            Self::ItemsAndLines | Self::Rows => &[ITEMS, LINES],
-            Self::Leaves => &[LEAVES],
-            Self::Entries => &[ENTRIES, LINES],
-            Self::Sections => &[SECTIONS, LINES],
-            Self::Lines => &[LINES],
+    pub(super) fn columns(&self) -> Map<String, Value> {
+        self.tables.iter().map(|table| (table.name.clone(), table.columns.clone().into())).collect()
+    }
+}
+
+/// Returns the columns of a table in a text; nothing if the description has them.
+fn items_columns(items: &ItemsTable) -> String {
+    match items.source {
+        TableSource::Delimited => String::new(),
+        TableSource::Document | TableSource::Diff => items.typed_columns(MAX_COLUMN_CHARS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::QueryTables;
+    use crate::snapshot::{IndexedText, Slice, Structure};
+
+    fn check(text: &str, expect: &str) {
+        let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
+        let tables = match &subject.structure {
+            Structure::List(list) => QueryTables::of_list(text, list),
+            Structure::Object(_) => QueryTables::of_object(&["/a/b".to_owned()]),
+            Structure::Text(index) => QueryTables::of_text(text, index),
         };
-        tables.iter().map(|(name, columns)| ((*name).to_owned(), (*columns).into())).collect()
+        assert_eq!(tables.example(None), expect);
+    }
+
+    #[test]
+    fn tables_are_named_with_their_columns() {
+        check("[{\"id\":1},{\"id\":2}]", "sql: SELECT … FROM items or leaves(path,key,value,type)");
+        check(
+            "{\"data\":{\"pets\":[{\"id\":1},{\"id\":2}]}}",
+            "sql: SELECT … FROM items (= /data/pets) or leaves(path,key,value,type)",
+        );
+        check("{\"a\":{\"b\":[]}}", "sql: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
+        check("{\"id\":1}\n{\"id\":2}\n", "sql: SELECT … FROM items or lines(number,text)");
+        check("id,name\n1,a\n2,b\n3,c\n", "find or sql: … FROM items or lines");
+        check(
+            "# Sizes\n\n| name | size |\n|---|---|\n| a | 1 |\n| b | 2 |\n\n| x |\n|---|\n| 1 |\n",
+            "find or sql: … FROM sections(title,text,start_line), items(name,size number) (+1 more: SHOW TABLES) or lines",
+        );
+        check(
+            "<html><body><table><tr><th>City</th><th>Day</th></tr><tr><td>Oslo</td><td>2024-05-01</td></tr></table></body></html>",
+            "find or sql: … FROM items(City,Day date) or lines",
+        );
+        check(
+            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+            "find or sql: … FROM items(path,added,removed,start_line,end_line,text) or lines",
+        );
+        check("Some words.", "find or sql: … FROM lines(number,text)");
     }
 }

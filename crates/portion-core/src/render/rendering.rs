@@ -28,6 +28,8 @@ pub(super) struct RenderTarget<'a> {
     pub start: PartOffset,
     /// Number of portions before this one.
     pub portion_index: u16,
+    /// Tokens of the description beside it, which a chunk of text leaves.
+    pub described_tokens: usize,
     /// Items wanted, if not the usual number of a page.
     pub wanted_count: Option<u32>,
     /// Items that a numbered page must hold.

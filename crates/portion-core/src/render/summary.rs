@@ -13,6 +13,7 @@ use super::budget::RemainingBudget;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use super::raw;
+use super::record_lists::record_lists;
 use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars, name_list};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
@@ -138,7 +139,8 @@ fn render_summary(
     let mut drawn = Rendering::new(PortionKind::Summary, body);
     drawn.is_json = true;
     let shown = shown_field_names(&drawn.body, &pointer);
-    drawn.query_tables = spot.is_first().then_some(QueryTables::Leaves);
+    drawn.query_tables =
+        spot.is_first().then(|| QueryTables::of_object(&record_lists(text, &pointer, &core)));
     drawn.set_meta("totalFields", core.len());
     drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
     if elided > 0 {

@@ -1,9 +1,12 @@
 //! Indexes the lines of a text.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use portion_json::scan::SparseOffsets;
 use portion_text::chunk::{self, Chunker, TextKind};
+
+use super::text_tables::TextTables;
 
 /// Index of the lines of a text, and the chunker for its kind.
 #[derive(Clone)]
@@ -12,6 +15,8 @@ pub struct LineIndex {
     pub(super) line_offsets: SparseOffsets,
     /// Chunker that finds the ends of chunks.
     pub chunker: &'static dyn Chunker,
+    /// Tables of records in the text, found on first use.
+    pub(crate) tables: OnceLock<Arc<TextTables>>,
 }
 
 impl fmt::Debug for LineIndex {
@@ -33,7 +38,7 @@ impl LineIndex {
             }
         }
         lines.shrink_to_fit();
-        Self { line_offsets: lines, chunker: chunk::chunker_for(text) }
+        Self { line_offsets: lines, chunker: chunk::chunker_for(text), tables: OnceLock::new() }
     }
 
     /// Returns the number of lines; a trailing newline begins no line.

@@ -28,6 +28,7 @@ mod partial;
 mod profile;
 mod redacted;
 mod slice;
+mod text_tables;
 mod upstream_page;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
 pub use slice::Slice;
+pub(crate) use text_tables::{ItemsTable, TableSource, TextTables};
 pub use upstream_page::UpstreamPage;
 
 /// An immutable payload with its index.

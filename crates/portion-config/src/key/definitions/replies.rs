@@ -56,7 +56,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "page",
         value_name: "WHAT",
         doc: "Content of a first reply that does not fit, beside its description of the whole: page, records or lines up to the \
-              budget; sample, three records or a few lines",
+              budget; sample, four records that differ, or a few lines",
         ..REPLIES
     },
     Key {

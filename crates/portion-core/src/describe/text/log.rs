@@ -1,8 +1,11 @@
 //! Describes a log: levels, time range, first and last lines, exceptions, response statuses and common
 //! messages.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use portion_json::span::Span;
-use portion_text::log_entry::{LogEntry, LogLevel};
+use portion_text::log_entry::{LogEntry, LogLevel, day_of};
 use serde_json::{Map, Value};
 
 use super::counts::{LargeCounter, SmallCounter, describe_common};
@@ -14,12 +17,19 @@ use crate::snapshot::LineIndex;
 /// Largest number listed of each.
 const MAX_EXCEPTIONS: usize = 5;
 const MAX_STATUSES: usize = 8;
+/// Share of the budget that is kept for common messages, as a divisor.
+const COMMON_SHARE: usize = 6;
+/// Share of the budget that counts of days take, as a divisor.
+const DAYS_SHARE: usize = 5;
+/// Days that are counted.
+const MAX_DAYS: usize = 4_096;
 
 /// Statistics of the entries.
 #[derive(Default)]
 struct LogStats<'a> {
     entry_count: usize,
     times: TimeRange,
+    days: DayCounts<'a>,
     /// Offset of the last entry.
     last_entry_start: usize,
     levels: SmallCounter<'a>,
@@ -65,14 +75,16 @@ pub(super) fn describe(
     if let Some((first, last)) = stats.times.range() {
         description.add("span", format!("{} … {}", first.slice(text), last.slice(text)));
     }
+    stats.days.describe(description);
     let last = Value::from(truncated_line(last_line(text), description.max_quote_chars()));
     let statuses = stats.statuses.most_frequent(MAX_STATUSES);
     let thrown = stats.exceptions.most_frequent(MAX_EXCEPTIONS);
     let share = |kinds: &[(&str, usize)], part: usize| {
         if kinds.is_empty() { 0 } else { description.remaining() / part }
     };
-    let kept = description.member_cost("last", &last) + share(&thrown, 6) + share(&statuses, 3);
-    let available = description.remaining().saturating_sub(kept).max(description.remaining() * 2 / 3);
+    let common = description.remaining() / COMMON_SHARE;
+    let kept = description.member_cost("last", &last) + share(&thrown, 6) + share(&statuses, 3) + common;
+    let available = description.remaining().saturating_sub(kept).max(description.remaining() / 2);
     severity_words::describe_first_lines(text, index, &found, available, description);
     description.add("last", last);
     let line = index.line_at(text, stats.last_entry_start);
@@ -88,6 +100,55 @@ pub(super) fn describe(
     let enough = (stats.entry_count / 100).max(3);
     describe_common("commonPaths", stats.paths, enough, description);
     describe_common("common", stats.messages, enough, description);
+}
+
+/// Number of entries of each day, in order of first occurrence.
+#[derive(Default)]
+struct DayCounts<'a> {
+    counts: Vec<(Cow<'a, str>, usize)>,
+    index: HashMap<Cow<'a, str>, usize>,
+    /// Index of the day of the last entry.
+    last: usize,
+}
+
+impl<'a> DayCounts<'a> {
+    fn add(&mut self, time: &'a str) {
+        let Some(day) = day_of(time) else { return };
+        if let Some((_, count)) = self.counts.get_mut(self.last).filter(|(last, _)| *last == day) {
+            *count += 1;
+            return;
+        }
+        if let Some(at) = self.index.get(&day) {
+            self.last = *at;
+            self.counts[*at].1 += 1;
+        } else if self.counts.len() < MAX_DAYS {
+            self.last = self.counts.len();
+            self.index.insert(day.clone(), self.last);
+            self.counts.push((day, 1));
+        }
+    }
+
+    /// Describes all days, or those with the most entries and the number of the others.
+    fn describe(&self, description: &mut TextDescription) {
+        let most = description.remaining() / DAYS_SHARE;
+        let mut busiest: Vec<usize> = (0..self.counts.len()).collect();
+        busiest.sort_by_key(|at| std::cmp::Reverse(self.counts[*at].1));
+        while !busiest.is_empty() {
+            let mut shown = busiest.clone();
+            shown.sort_unstable();
+            let mut counts: Map<String, Value> =
+                shown.iter().map(|at| (self.counts[*at].0.to_string(), self.counts[*at].1.into())).collect();
+            if shown.len() < self.counts.len() {
+                counts.insert("more".to_owned(), (self.counts.len() - shown.len()).into());
+            }
+            let counts = Value::from(counts);
+            if description.member_cost("perDay", &counts) <= most {
+                description.add("perDay", counts);
+                return;
+            }
+            busiest.truncate(busiest.len() * 3 / 4);
+        }
+    }
 }
 
 /// Times of the entries: first and last in order of occurrence, smallest and largest as texts.
@@ -155,6 +216,7 @@ fn collect_stats(text: &str, entries: impl Iterator<Item = LogEntry>) -> LogStat
         stats.entry_count += 1;
         if let Some(time) = entry.time {
             stats.times.add(text, time);
+            stats.days.add(time.slice(text));
         }
         stats.last_entry_start = entry.span.start as usize;
         if let Some(level) = entry.level {

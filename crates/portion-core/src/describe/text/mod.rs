@@ -6,6 +6,7 @@ mod diff;
 mod document;
 mod ending;
 mod headings;
+mod items_table;
 mod log;
 mod markup;
 mod prose;
@@ -17,7 +18,7 @@ use portion_text::chunk::TextKind;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
-use crate::snapshot::LineIndex;
+use crate::snapshot::{LineIndex, TableSource};
 use counts::LargeCounter;
 use ending::{closing_excerpt, last_line};
 use text_description::{TextDescription, truncated_line};
@@ -25,12 +26,12 @@ use text_description::{TextDescription, truncated_line};
 /// Describes a large text for a reader who has not read it yet, as JSON within the token budget, the most
 /// useful facts first.
 ///
-/// - logs: `levels`, `linesWith`, `entries`, `span`, `first`, `last`, `lastEntry`, `statuses`, `thrown`,
+/// - logs: `levels`, `linesWith`, `entries`, `span`, `perDay`, `first`, `last`, `lastEntry`, `statuses`, `thrown`,
 ///   `commonPaths`, `common`;
 /// - documents with headings: `headings`, `outline`, `last`;
 /// - HTML with headings: `headings`, `outline` with line numbers, `last`;
 /// - prose: `outline` with line numbers, `gist`, `speakers`, `last`;
-/// - tables: `columns`, `rows`, `last`;
+/// - separated values: `rows`, `columns` with facts about each, `moreColumns`;
 /// - code: `defines`, `last`;
 /// - diffs: `changes`, `files` with line numbers;
 /// - other lines: `linesWith`, `outline`, `defines`, `first`, `last`, `longestLine`, `common`.
@@ -44,14 +45,15 @@ pub(crate) fn describe(
 ) -> Map<String, Value> {
     let mut description = TextDescription::new(counter, tokens);
     let changes = portion_text::diff::file_changes(text);
+    let table = index.tables(text).items.as_ref().filter(|table| table.source == TableSource::Delimited);
     if !changes.is_empty() {
         diff::describe(&changes, &mut description);
     } else if index.has_headings() {
         document::describe(text, &mut description);
     } else if let Some(entries) = portion_text::log_entry::entries(text, index.chunker) {
         log::describe(text, index, entries, &mut description);
-    } else if let Some(found) = table::find(text) {
-        table::describe(text, &found, &mut description);
+    } else if let Some(table) = table {
+        table::describe(table, &mut description);
     } else {
         match index.chunker.kind() {
             TextKind::Prose => prose::describe(text, index, &mut description),

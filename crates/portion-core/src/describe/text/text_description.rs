@@ -3,6 +3,8 @@
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
+use crate::snapshot::ListFacts;
+
 /// Description of a text under construction.
 ///
 /// A fact costs its tokens as JSON on its own, which is at least about its cost among the others.
@@ -43,6 +45,11 @@ impl<'a> TextDescription<'a> {
     /// Returns the tokens of a value under its key.
     pub(super) fn member_cost(&self, key: &str, value: &Value) -> usize {
         self.counter.count(&format!("{key:?}:")).saturating_add(self.value_cost(value))
+    }
+
+    /// Returns the facts about fields that fit this many tokens as the value of a member.
+    pub(super) fn field_facts(&self, facts: &ListFacts, tokens: usize) -> Map<String, Value> {
+        facts.describe(self.counter, tokens.saturating_sub(MEMBER_OVERHEAD_TOKENS))
     }
 
     /// Adds a fact if it fits.
@@ -86,6 +93,9 @@ impl<'a> TextDescription<'a> {
         self.facts
     }
 }
+
+/// Tokens of a member's key and the comma behind it.
+const MEMBER_OVERHEAD_TOKENS: usize = 6;
 
 /// Tokens of a list's key, its brackets and the marker of omitted items.
 pub(super) const LIST_OVERHEAD_TOKENS: usize = 14;

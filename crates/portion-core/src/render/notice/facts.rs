@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::more_fields::fields_by_type;
 use super::{Audience, Detail, Notice};
+use crate::describe::fields_by_type;
 use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;
 use crate::render::portion::PortionKind;

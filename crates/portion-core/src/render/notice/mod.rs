@@ -3,7 +3,6 @@
 mod calls;
 mod facts;
 mod model;
-mod more_fields;
 mod object;
 mod text;
 

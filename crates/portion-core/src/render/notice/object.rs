@@ -45,7 +45,9 @@ impl Notice<'_> {
         // `matches` already reports it.
         let is_repeated = audience == Audience::Model || self.next_cursor.is_none();
         let all_told = self.answer.is_some() && is_repeated;
-        if let Some(total) = self.rendering.total_count.filter(|_| !all_told) {
+        // A part of an item is no page of the list.
+        let is_part = audience == Audience::Model && !self.is_first_reply && self.kind() == PortionKind::Raw;
+        if let Some(total) = self.rendering.total_count.filter(|_| !all_told && !is_part) {
             notice.insert(self.key_style.key("totalCount"), total.into());
         }
         notice.insert("meta".into(), self.meta(tokens, detail, audience).into());
@@ -76,7 +78,7 @@ impl Notice<'_> {
             let preview = self.is_enveloped && self.kind() == PortionKind::Summary;
             meta.add("kind", if preview { "preview" } else { self.kind().name() });
         }
-        if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_handle()) {
+        if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.is_first_reply) {
             meta.add("cursor", cursor.as_str());
         }
         meta.extend(self.answer_members(audience));
@@ -135,7 +137,10 @@ impl Notice<'_> {
             (count, Detail::Minimal) => meta.add("replaced", count),
             (count, _) => meta.add("replaced", format!("{count} invalid sequences are shown as U+FFFD")),
         }
-        for (key, fields) in self.omitted_fields().into_iter().filter(|(_, fields)| !fields.is_empty()) {
+        // The reply to the call that is queried named the fields with hidden values.
+        let is_known = |key: &str| key == "redacted" && !for_programs && self.answer.is_some();
+        let omitted = self.omitted_fields().into_iter();
+        for (key, fields) in omitted.filter(|(key, fields)| !fields.is_empty() && !is_known(key)) {
             // The names of fields without values are of no use to a model.
             let is_counted = !for_programs && key == "nulls";
             let detail = if for_programs { detail } else { detail.max(Detail::Essential) };
@@ -165,15 +170,16 @@ impl Notice<'_> {
 
     /// Adds the next calls.
     fn add_calls(&self, meta: &mut Members, detail: Detail, audience: Audience) {
-        // The shortest notice does not repeat the call that `cut` names.
-        let is_repeated =
-            detail == Detail::Minimal && self.next_cursor.is_some() && self.rendering.shortfall().is_some();
+        // The shortest notice does not repeat the call that `cut` names, nor a later reply to a model the call that it made.
+        let is_named = detail == Detail::Minimal && self.rendering.shortfall().is_some()
+            || audience == Audience::Model && !self.is_first_reply;
+        let is_repeated = is_named && self.next_cursor.is_some();
         if let Some(call) = self.next_call(detail, audience).filter(|_| !is_repeated) {
             meta.add("next", call);
         }
         if detail < Detail::Minimal {
             meta.extend(self.further_calls(audience));
-            let tables = self.rendering.query_tables.filter(|_| audience == Audience::Programs);
+            let tables = self.rendering.query_tables.as_ref().filter(|_| audience == Audience::Programs);
             meta.extend(self.query_tool.and(tables).map(|tables| ("tables", tables.columns())));
         }
     }

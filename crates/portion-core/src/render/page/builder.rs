@@ -23,6 +23,8 @@ pub(super) struct PageBuilder<'a> {
     pub fixed_count: Option<usize>,
     /// True if it is a sample of the list.
     pub is_sample: bool,
+    /// True if the structure around the list is shown.
+    pub has_wrapper: bool,
     /// Fields stripped from every record.
     pub noise: NoiseFields,
 }

@@ -65,6 +65,9 @@ impl PageBuilder<'_> {
 
     /// Renders the wrapper of the items.
     pub(super) fn wrapper(&self, how: &RowFormat, room: &RemainingBudget<'_>) -> ListWrapper {
+        if !self.has_wrapper {
+            return ListWrapper::brackets_only(&self.rows.list.layout);
+        }
         list_wrapper::render(self.rows, how, self.target.strip_rule(), room)
     }
 

@@ -142,11 +142,10 @@ impl PageBuilder<'_> {
     }
 
     fn query_tables(&self) -> QueryTables {
-        match self.rows.list.layout {
-            _ if self.target.is_answer => QueryTables::Items,
-            Layout::Lines => QueryTables::ItemsAndLines,
-            Layout::Table { .. } => QueryTables::Items,
-            _ => QueryTables::ItemsAndLeaves,
+        if self.target.is_answer {
+            QueryTables::of_answer()
+        } else {
+            QueryTables::of_list(self.rows.text, self.rows.list)
         }
     }
 }

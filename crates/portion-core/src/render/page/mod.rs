@@ -2,13 +2,14 @@
 
 mod builder;
 mod dense;
+mod examples;
 mod fields;
 mod fill;
 mod finish;
 mod oversized_item;
 mod table;
 
-use builder::PageBuilder;
+use builder::{PageBuilder, WrittenItems};
 
 use super::budget::RemainingBudget;
 use super::list_wrapper::{self, ListWrapper};
@@ -18,10 +19,11 @@ use crate::noise::NoiseFields;
 use crate::snapshot::{List, OrderedList};
 use crate::stage::RowFormat;
 
-/// Records of a sample.
-const SAMPLE_ROWS: usize = 3;
-/// Part of the reply target that a sample of records takes, as a divisor.
-const SAMPLE_SHARE: usize = 6;
+/// Records of the page of a sample. Further records are shown beside it.
+const SAMPLE_ROWS: usize = 2;
+/// Parts of the reply target that the page of a sample takes, and the further records, as divisors.
+const SAMPLE_SHARE: usize = 8;
+const EXAMPLES_SHARE: usize = 12;
 
 /// Renders the page that begins at the target.
 pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudget<'_>) -> Rendering {
@@ -33,12 +35,19 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
     let is_sample = spot.is_sample() && list.len() > SAMPLE_ROWS;
     let sizes = page_sizes(spot, list, from);
     let wanted = if is_sample { SAMPLE_ROWS.min(sizes.available_count) } else { sizes.wanted_count };
+    let examples_room = room.with_max_tokens(spot.policy.reply_target / EXAMPLES_SHARE);
     let room = &if is_sample { room.with_max_tokens(spot.policy.reply_target / SAMPLE_SHARE) } else { *room };
     let noise =
         spot.strip_rule().map(|strip| NoiseFields::in_list(strip, rows.text, list)).unwrap_or_default();
     let page = PageBuilder { wanted_count: wanted, is_sample, noise, ..new_page(spot, rows, from, &sizes) };
+    let finish = |filled: WrittenItems, how: &RowFormat| {
+        let examples = if is_sample { page.examples(filled.served_count, how, &examples_room) } else { None };
+        let mut drawn = page.finish(filled, how, room);
+        drawn.extras.extend(examples.map(|examples| ("examples", examples.into())));
+        drawn
+    };
     if let Some((filled, how)) = page.try_table(room) {
-        return page.finish(filled, &how, room);
+        return finish(filled, &how);
     }
     let (mut filled, how) = page.fit_first_page(room);
     if wanted == 0 && !filled.is_complete {
@@ -55,7 +64,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
             Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..drawn }
         });
     }
-    page.finish(filled, &how, room)
+    finish(filled, &how)
 }
 
 /// Renders the page of whole records that begins at the target, with everything around the list.
@@ -104,6 +113,7 @@ fn new_page<'a>(
         must_hold_all,
         fixed_count,
         is_sample: false,
+        has_wrapper: true,
         noise: NoiseFields::default(),
     }
 }

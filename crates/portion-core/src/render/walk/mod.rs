@@ -131,6 +131,7 @@ impl<'a> PartWalk<'a> {
             is_singled_out: singled_out,
             start: place,
             portion_index: self.request.start.ordinal,
+            described_tokens: self.description.map_or(0, |description| description.tokens_for(part)),
             wanted_count: most.or(self.request.item_count),
             required_count: self.request.item_count,
             pagination: fixed

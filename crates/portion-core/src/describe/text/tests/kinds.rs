@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Map;
+
 use super::{check, described};
 
 fn service() -> String {
@@ -28,12 +30,54 @@ fn logs() {
         linesWith: {"failed":1}
         entries: 43
         span: "2024-05-01 10:00:00 … 2024-05-01 10:01:02"
+        perDay: {"2024-05-01":43}
         first: {"ERROR":"42: 2024-05-01 10:01:01 ERROR [main] a.b.Job: gave up","failed":"41: 2024-05-01 10:01:00 WARN [main] a.b.Job: failed once, trying again","WARN":41}
         last: "2024-05-01 10:01:02 INFO [main] a.b.App: stopped"
         thrown: {"java.net.ConnectException":1,"java.io.IOException":1}
         common: ["39 × [#] a.b.Job: job # done in # ms"]
         "#,
     );
+}
+
+#[test]
+fn entries_are_counted_by_day() {
+    let mut log = String::new();
+    for (day, count) in [("Jun 14", 3), ("Jun 15", 5), ("Jun  9", 1)] {
+        for second in 10..10 + count {
+            let _ = writeln!(log, "{day} 23:23:{second} combo sshd[264]: session opened");
+        }
+    }
+    let facts = described(&log, 400);
+    assert_eq!(facts["perDay"].to_string(), r#"{"Jun 14":3,"Jun 15":5,"Jun  9":1}"#, "{facts:?}");
+    let mut log = String::new();
+    for day in 1..=28 {
+        for second in 10..40 - day {
+            let _ = writeln!(log, "2024-05-{day:02} 10:00:{second} INFO [main] a.B: job done");
+        }
+    }
+    let facts = described(&log, 300);
+    let days = facts["perDay"].as_object().expect("days");
+    assert_eq!(
+        (days.keys().next().map(String::as_str), &days["2024-05-01"]),
+        (Some("2024-05-01"), &29.into())
+    );
+    assert_eq!(days["more"].as_u64().map(|more| more as usize + days.len() - 1), Some(28), "{days:?}");
+    assert!(facts.contains_key("common"), "{facts:?}");
+}
+
+#[test]
+fn columns_that_have_no_place_are_named_by_type() {
+    let mut rows = String::from("id,name,born,amount,code,a long column,another long column\n");
+    for row in 0..40 {
+        let _ = writeln!(rows, "{row},Name {row},2024-05-{:02},{row}.5,00{row},x,y", row % 28 + 1);
+    }
+    let facts = described(&rows, 1_000);
+    assert_eq!(facts["columns"]["born"], "2024-05-01…2024-05-28");
+    assert_eq!(facts["columns"]["amount"], "number 0.5…39.5 (max at 39), sum 800");
+    assert!(!facts.contains_key("moreColumns") && facts["columns"]["code"] == "all distinct", "{facts:?}");
+    let facts = described(&rows, 80);
+    let named = facts["columns"].as_object().map_or(0, Map::len);
+    assert!(named > 0 && named < 7 && facts.contains_key("moreColumns"), "{facts:?}");
 }
 
 #[test]
@@ -85,6 +129,7 @@ fn access_logs() {
         r#"
         linesWith: {"error":1}
         span: "22/Jan/2019:03:56:00 +0330 … 22/Jan/2019:03:56:04 +0330"
+        perDay: {"22/Jan/2019":5}
         first: {"error":"5: 10.0.0.4 - - [22/Jan/2019:03:56:04 +0330] \"GET /error HTTP/1.1\" 500 5667 \"-\" \"curl\""}
         last: "10.0.0.4 - - [22/Jan/2019:03:56:04 +0330] \"GET /error HTTP/1.1\" 500 5667 \"-\" \"curl\""
         statuses: {"200":3,"404":1,"500":1}
@@ -104,6 +149,7 @@ fn letters() {
         r#"
         levels: {"E":1,"I":1,"D":2}
         span: "03-17 16:13:30.811 … 03-17 16:13:33.811"
+        perDay: {"03-17":4}
         first: {"E":"2: 03-17 16:13:31.811  1702  2395 E Parcel: b"}
         last: "03-17 16:13:33.811  1702  2395 I Power: d"
         "#,
@@ -192,8 +238,7 @@ fn tables() {
         100,
         r#"
         rows: 3
-        columns: ["id","name","city"]
-        last: "3,Cy,Oslo"
+        columns: {"id":"identifier, all distinct","name":"all distinct","city":"all distinct"}
         "#,
     );
     check(
@@ -201,8 +246,7 @@ fn tables() {
         100,
         r#"
         rows: 3
-        columns: 3
-        last: "7\t8\t9"
+        columns: {"column_1":"identifier, all distinct","column_2":"number 2…8 (max at 7), sum 15","column_3":"number 3…9 (max at 7), sum 18"}
         "#,
     );
 }

@@ -19,7 +19,7 @@ struct FieldGroup<'a> {
 }
 
 /// Returns the fields by type, in at most this many characters: `{"number":"size,owner.{id,age}","more":12}`.
-pub(super) fn fields_by_type(
+pub(crate) fn fields_by_type(
     names: &[&String],
     types: &HashMap<String, FieldType>,
     characters: usize,

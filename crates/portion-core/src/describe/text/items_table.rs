@@ -1,0 +1,160 @@
+//! Finds the table of records in a text: rows of separated values, tables of a document, or the files of a diff.
+
+use std::sync::Arc;
+
+use portion_json::scan::escape_into;
+use portion_text::chunk::TextKind;
+use portion_text::delimited::{ColumnCells, DelimitedFormat, DelimitedReader, detect, parse_number};
+use portion_text::diff::file_changes;
+use portion_text::document_table::{DocumentTable, document_tables, largest_table};
+
+use crate::missing_codes::MissingCodes;
+use crate::snapshot::{
+    IndexedText, ItemsTable, LineIndex, ListFacts, Slice, Structure, TableSource, TextTables,
+};
+
+/// Largest table whose columns are described, in bytes. Of larger ones, columns and rows are counted.
+const MAX_DESCRIBED_BYTES: usize = 8 << 20;
+
+impl LineIndex {
+    /// Returns the tables of records of the text, found once.
+    pub(crate) fn tables(&self, text: &str) -> &TextTables {
+        self.tables.get_or_init(|| Arc::new(find(text, self)))
+    }
+}
+
+fn find(text: &str, index: &LineIndex) -> TextTables {
+    if index.chunker.kind() == TextKind::Log {
+        return TextTables::default();
+    }
+    let changes = file_changes(text);
+    if !changes.is_empty() {
+        let columns = ["path", "added", "removed", "start_line", "end_line", "text"];
+        let items = ItemsTable {
+            source: TableSource::Diff,
+            row_count: changes.len(),
+            columns: columns.map(str::to_owned).into(),
+            facts: ListFacts::default(),
+        };
+        return TextTables { items: Some(items), further_count: 0 };
+    }
+    if let Some(format) = detect(text, index.chunker) {
+        return TextTables { items: Some(delimited_table(text, format)), further_count: 0 };
+    }
+    let tables = document_tables(text);
+    let items = largest_table(&tables).and_then(|at| document_table(text, &tables[at]));
+    TextTables { further_count: tables.len().saturating_sub(1), items }
+}
+
+fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
+    let mut reader = DelimitedReader::new(text, format.delimiter);
+    let first = reader.next_row().unwrap_or_default();
+    let columns = format.column_names(&first);
+    let source = TableSource::Delimited;
+    if text.len() > MAX_DESCRIBED_BYTES {
+        let row_count = count_rows(text).saturating_sub(usize::from(format.has_header));
+        return ItemsTable { source, row_count, columns, facts: ListFacts::default() };
+    }
+    let mut next = if format.has_header { reader.next_row() } else { Some(first) };
+    let (mut row_count, mut cells) = (0, CellGrid::new(columns.len()));
+    while let Some(row) = next {
+        row_count += 1;
+        cells.push_row(row.cells());
+        next = reader.next_row();
+    }
+    ItemsTable { source, row_count, facts: cells.facts(&columns), columns }
+}
+
+/// Counts the rows that are not blank. Line feeds in quotes do not end a row.
+fn count_rows(text: &str) -> usize {
+    let (mut quoted, mut start, mut count) = (false, 0, 0);
+    let is_row = |start: usize, end: usize| text.get(start..end).is_some_and(|row| !row.trim().is_empty());
+    for at in memchr::memchr2_iter(b'"', b'\n', text.as_bytes()) {
+        if text.as_bytes()[at] == b'"' {
+            quoted = !quoted;
+        } else if !quoted {
+            count += usize::from(is_row(start, at));
+            start = at + 1;
+        }
+    }
+    count + usize::from(is_row(start, text.len()))
+}
+
+fn document_table(text: &str, table: &DocumentTable) -> Option<ItemsTable> {
+    let mut rows = table.rows(text, &|_| false)?;
+    let header = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
+    let columns = DocumentTable::column_names(&header, &rows);
+    let mut cells = CellGrid::new(columns.len());
+    rows.iter().for_each(|row| cells.push_row(row.iter().map(String::as_str)));
+    let facts = cells.facts(&columns);
+    Some(ItemsTable { source: TableSource::Document, row_count: rows.len(), columns, facts })
+}
+
+/// The cells of a table, one after the other.
+struct CellGrid {
+    text: String,
+    ends: Vec<usize>,
+    columns: Vec<ColumnCells>,
+}
+
+impl CellGrid {
+    fn new(width: usize) -> Self {
+        Self { text: String::new(), ends: Vec::new(), columns: vec![ColumnCells::default(); width] }
+    }
+
+    /// Adds a row. Missing cells are empty, and cells beyond the columns are left out.
+    fn push_row<'a>(&mut self, cells: impl Iterator<Item = &'a str>) {
+        let cells = cells.chain(std::iter::repeat(""));
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            column.insert(cell);
+            self.text.push_str(cell);
+            self.ends.push(self.text.len());
+        }
+    }
+
+    /// Returns facts about the columns. Each cell has the type that it has in a query; an empty one is `null`.
+    fn facts(&self, names: &[String]) -> ListFacts {
+        let mut json = String::with_capacity(self.text.len() * 5 / 4);
+        json.push_str("{\"columns\":");
+        json.push_str(&serde_json::Value::from(names).to_string());
+        json.push_str(",\"rows\":[");
+        let mut start = 0;
+        for (at, end) in self.ends.iter().enumerate() {
+            let column = at % names.len();
+            json.push_str(match (at, column) {
+                (0, _) => "[",
+                (_, 0) => "],[",
+                _ => ",",
+            });
+            let cell = &self.text[start..*end];
+            start = *end;
+            if cell.is_empty() {
+                json.push_str("null");
+            } else if !self.columns[column].keeps_text() && parse_number(cell).is_some() {
+                json.push_str(cell);
+            } else {
+                json.push('"');
+                escape_into(cell, &mut json);
+                json.push('"');
+            }
+        }
+        json.push_str("]]}");
+        let subject = IndexedText::from_payload(Slice::new(json));
+        match &subject.structure {
+            Structure::List(list) => ListFacts::from_list(&subject.text, list, &MissingCodes::default()),
+            Structure::Object(_) | Structure::Text(_) => ListFacts::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count_rows;
+
+    #[test]
+    fn rows_are_counted() {
+        for (text, rows) in [("", 0), ("a,b\n1,\"x\ny\"\n\n2,z", 3), ("a\r\n\r\nb\r\n", 2)] {
+            assert_eq!(count_rows(text), rows, "{text:?}");
+        }
+    }
+}

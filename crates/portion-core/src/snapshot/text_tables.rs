@@ -1,0 +1,59 @@
+//! Tables of records that a text contains.
+
+use super::field_type::FieldType;
+use super::list::ListFacts;
+
+/// Tables of records that a text contains, besides its lines, entries and sections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextTables {
+    /// The table that queries call `items`.
+    pub items: Option<ItemsTable>,
+    /// Number of further tables of a document.
+    pub further_count: usize,
+}
+
+/// A table of records in a text.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemsTable {
+    /// What the table is in the text.
+    pub source: TableSource,
+    /// Number of rows below the header.
+    pub row_count: usize,
+    /// Names of the columns, in order.
+    pub columns: Vec<String>,
+    /// Facts about the columns; none if the text is too large.
+    pub facts: ListFacts,
+}
+
+/// What a table is in its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableSource {
+    /// The whole text: rows of separated values.
+    Delimited,
+    /// The largest table of a document.
+    Document,
+    /// The files of a diff.
+    Diff,
+}
+
+impl ItemsTable {
+    /// Returns the columns with their types: `path string,added number,+4 more`, in at most this many characters.
+    pub(crate) fn typed_columns(&self, characters: usize) -> String {
+        let types = self.facts.field_types();
+        let mut written = String::new();
+        for (at, name) in self.columns.iter().enumerate() {
+            let kind = types.get(name).copied().filter(|kind| *kind != FieldType::String);
+            let column = kind.map_or_else(|| name.clone(), |kind| format!("{name} {}", kind.name()));
+            if written.len() + column.len() > characters {
+                let left = self.columns.len() - at;
+                let comma = if at > 0 { "," } else { "" };
+                return format!("{written}{comma}+{left} more");
+            }
+            if at > 0 {
+                written.push(',');
+            }
+            written.push_str(&column);
+        }
+        written
+    }
+}
