@@ -31,21 +31,11 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     // If the caller gave the size of the reply, the chunk may use all of it.
     let usual = !range && !spot.has_explicit_size;
     let is_sample = usual && of.is_none() && size.is_none() && spot.is_sample();
-    let sample_tokens = spot.policy.reply_target / SAMPLE_SHARE;
-    // The first chunk and the description of the whole take the tokens of a chunk together.
-    let described = if spot.is_first() { spot.described_tokens } else { 0 };
-    let chunk_size = spot.policy.chunk_size.saturating_sub(described).max(spot.policy.chunk_size / 2);
-    let limits = ChunkLimits {
-        counter: room.counter,
-        max_tokens: match (is_sample, usual && of.is_none()) {
-            (true, _) => room.tokens.min(sample_tokens),
-            (false, true) => room.tokens.min(chunk_size),
-            (false, false) => room.tokens,
-        },
-        max_lines: of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
-        max_bytes: room.bytes,
-    };
-    let end = if from < to { cut(text, from, to, index.chunker, &limits) } else { to };
+    let tokens = ChunkTokens::new(spot, room.tokens, usual && of.is_none(), is_sample);
+    let max_lines = of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX });
+    let limits =
+        |max_tokens| ChunkLimits { counter: room.counter, max_tokens, max_lines, max_bytes: room.bytes };
+    let end = if from < to { cut(text, from, to, index.chunker, &limits(tokens.this)) } else { to };
     let mut drawn = Rendering::new(
         if range { PortionKind::Range } else { PortionKind::Chunk },
         text[from..end].to_owned(),
@@ -56,11 +46,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     drawn.larger_budget = Some(spot.policy.hard_cap).filter(|cap| goes_on && *cap > spot.policy.chunk_size);
     if !range {
         drawn.set_meta("chunkIndex", spot.portion_index);
-        let later_tokens = room.tokens.min(spot.policy.chunk_size);
-        let is_shorter = described > 0 && usual && of.is_none() && !is_sample;
-        let max_tokens = if is_shorter { later_tokens } else { limits.max_tokens };
-        let later = ChunkLimits { max_tokens, ..limits };
-        drawn.set_meta("totalChunks", total_chunks(spot, &later, start, end, to));
+        drawn.set_meta("totalChunks", total_chunks(spot, &limits(tokens.later), start, end, to));
     }
     if from < to {
         drawn.set_meta("startLine", index.line_at(text, from) + 1);
@@ -70,8 +56,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     if !range {
         let line = |byte: usize| index.line_at(text, byte);
         let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
-        let shown =
-            if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(limits.max_lines) };
+        let shown = if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(max_lines) };
         drawn.pagination = (from < to).then_some(Pagination {
             part_index: spot.part_index as u16,
             page_size: size.unwrap_or(shown) as u32,
@@ -115,6 +100,27 @@ fn describe_text(
 
 /// Part of the reply target that a sample of a text takes, as a divisor.
 const SAMPLE_SHARE: usize = 8;
+
+/// Tokens of a chunk, and of the chunks after it.
+struct ChunkTokens {
+    this: usize,
+    later: usize,
+}
+
+impl ChunkTokens {
+    /// Returns the tokens within those of the reply; `is_usual`: the caller gave no size.
+    fn new(spot: &RenderTarget<'_>, most: usize, is_usual: bool, is_sample: bool) -> Self {
+        let size = spot.policy.chunk_size;
+        // The first chunk and the description of the whole take the tokens of a chunk together.
+        let described = if spot.is_first() { spot.described_tokens } else { 0 };
+        let (this, later) = match (is_sample, is_usual) {
+            (true, _) => (spot.policy.reply_target / SAMPLE_SHARE, spot.policy.reply_target / SAMPLE_SHARE),
+            (false, true) => (size.saturating_sub(described).max(size / 2), size),
+            (false, false) => (most, most),
+        };
+        Self { this: this.min(most), later: later.min(most) }
+    }
+}
 
 /// Longest text, in bytes, whose chunks are counted exactly.
 const MAX_EXACT_COUNT_BYTES: usize = 128 << 10;
