@@ -98,6 +98,15 @@ pub fn query_joined(
         dialect::name_tables(question.sql, &names)
     };
     let catalogue = catalogue::build(snapshot, view, &tables.paths, joined).map_err(QueryError::from)?;
+    if let Some(name) = names.into_iter().find(|name| catalogue.has_own_table(name)) {
+        return Err(QueryError::Invalid {
+            message: format!("with cannot name a result {name}: the main result has a table of that name"),
+            token: None,
+            nearest: None,
+            hint: Some("choose another name, such as b, and read b.items".to_owned()),
+            tables: Vec::new(),
+        });
+    }
     let question = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
     engine::run_query(&catalogue, &question, limits)
 }
