@@ -21,6 +21,7 @@
 //! | `dialect` | statements of other SQL dialects, rewritten for SQLite |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
 //! | `query_result` | result rows as JSON |
+//! | `row_selection` | the query for `fields` and `sort` on a text |
 
 mod adjusted_rows;
 mod catalogue;
@@ -39,6 +40,7 @@ mod query_result;
 mod quote_repair;
 mod records;
 mod redaction;
+mod row_selection;
 mod sql_query;
 mod table;
 mod table_rows;
@@ -50,6 +52,7 @@ mod vtab;
 pub use error::{QueryError, TableColumns};
 pub use limits::QueryLimits;
 pub use query_result::{EmptyReason, QueryResult};
+pub use row_selection::select_rows;
 pub use sql_query::{JoinedResult, SqlQuery};
 
 use portion_core::snapshot::Snapshot;
