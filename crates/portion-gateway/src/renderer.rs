@@ -63,6 +63,13 @@ impl RenderJob {
         }
         Ok(payload)
     }
+
+    /// Returns the query that answers the request for fields or an order of a text; see [`SnapshotQuery::for_text`].
+    pub(crate) fn query_for_text(&self, error: ViewError) -> Result<SnapshotQuery, ViewError> {
+        let base = self.base.as_ref().map(|(view, position)| (view, *position));
+        let policy = &self.caller.effective_policy.policy;
+        SnapshotQuery::for_text(&self.snapshot, base, &self.request, policy, error)
+    }
 }
 
 /// Form of a reply.

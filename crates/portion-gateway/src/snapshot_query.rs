@@ -5,13 +5,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use portion_core::cursor::Position;
 use portion_core::error_code::ErrorCode;
 use portion_core::find::{self, FindError};
 use portion_core::payload::{Block, Content, Payload, QueryAnswer, Redact};
+use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::render::FollowUpCall;
 use portion_core::snapshot::Snapshot;
-use portion_core::view::View;
+use portion_core::view::{self, Request, View, ViewError};
 use portion_policy::listing::READ_TOOL;
 use portion_sql::QueryError;
 use serde_json::{Map, Value};
@@ -60,6 +62,30 @@ pub struct JoinedSnapshot {
 }
 
 impl SnapshotQuery {
+    /// Returns the query that answers a request for fields or an order of a text: only queries know the columns of its
+    /// rows. `error`: the reason why the view of the request cannot be resolved.
+    ///
+    /// # Errors
+    /// The given error if the text has no rows with columns, or that of an unknown column.
+    pub fn for_text(
+        snapshot: &Snapshot,
+        base: Option<(&View, Position)>,
+        request: &Request,
+        policy: &Policy,
+        error: ViewError,
+    ) -> Result<Self, ViewError> {
+        if !matches!(error, ViewError::TextHasNoFields | ViewError::SortOfText(_)) {
+            return Err(error);
+        }
+        let Request { path, section, fields, sort, .. } = request.clone();
+        let place = Request { path, section, ..Request::default() };
+        let view = view::resolve(snapshot, base, &place, policy)?.view;
+        match portion_sql::select_rows(snapshot, &view, fields.as_deref(), sort.as_deref())? {
+            Some(sql) => Ok(Self::Sql { sql, params: Vec::new(), with: Vec::new() }),
+            None => Err(error),
+        }
+    }
+
     /// Returns the names of the arguments, the kind of the query first.
     pub(crate) fn argument_names(&self) -> Vec<&'static str> {
         let arguments = match self {

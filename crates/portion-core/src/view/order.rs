@@ -22,8 +22,10 @@ enum SortKey {
 /// before text, and items without the field come last. Equal items keep their order.
 pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result<SortOrder, ViewError> {
     let fail = |why: String| ViewError::Sort { given: spec.to_owned(), why };
-    let Structure::List(list) = &subject.structure else {
-        return Err(ViewError::SortOfNoList(spec.to_owned()));
+    let list = match &subject.structure {
+        Structure::List(list) => list,
+        Structure::Text(_) => return Err(ViewError::SortOfText(spec.to_owned())),
+        Structure::Object(_) => return Err(ViewError::SortOfNoList(spec.to_owned())),
     };
     let (field, descending) = parse_sort(spec).ok_or_else(|| fail(format!("it must be {SORT_SYNTAX}")))?;
     let names = list_field_names(list);
@@ -91,7 +93,7 @@ pub(crate) fn default_order(snapshot: &Snapshot, view: &View, spec: &str) -> Opt
 pub(super) const SORT_SYNTAX: &str = "a field, then `asc` or `desc`";
 
 /// Parses a `sort` into the field and true for descending, or returns `None` if it names no field.
-pub(super) fn parse_sort(spec: &str) -> Option<(String, bool)> {
+pub fn parse_sort(spec: &str) -> Option<(String, bool)> {
     let spec = spec.trim();
     if let Some(field) = spec.strip_prefix('-') {
         return (!field.is_empty()).then(|| (field.to_owned(), true));

@@ -78,7 +78,13 @@ impl Gateway {
                     None => portion,
                 });
             }
-            RenderOutcome::InvalidRequest(error) => Fault::from(error).with_cursor(handle()),
+            RenderOutcome::InvalidRequest(error) if stored => {
+                match Box::pin(self.answer_as_query(context, &job, error)).await {
+                    Ok(reply) => return reply,
+                    Err(error) => Fault::from(error).with_cursor(handle()),
+                }
+            }
+            RenderOutcome::InvalidRequest(error) => Fault::from(error),
             RenderOutcome::Panicked => Fault::render_failed(handle(), job.caller.read_call.to_follow_up()),
         };
         self.fault_reply(fault, &job.request, account)

@@ -89,6 +89,7 @@ pub struct Gateway {
 }
 
 /// A request whose reply is being made.
+#[derive(Clone)]
 struct RequestContext {
     caller: Caller,
     endpoint: Option<Arc<Endpoint>>,

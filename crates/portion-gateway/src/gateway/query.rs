@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portion_core::cursor::Position;
 use portion_core::payload::Payload;
 use portion_core::snapshot::Snapshot;
-use portion_core::view::Request;
+use portion_core::view::{Request, ViewError};
 use portion_policy::endpoint::Endpoint;
 
 use crate::call::{Caller, Fault, Reply, SnapshotQuery};
@@ -99,6 +99,26 @@ impl Gateway {
                 self.fault_reply(fault, request, context.request_info())
             }
         }
+    }
+
+    /// Answers a request for fields or an order of a text that has a table, as a query on the table.
+    ///
+    /// # Errors
+    /// The given error if a query cannot answer it, or that of an unknown column.
+    pub(super) async fn answer_as_query(
+        &self,
+        context: &RequestContext,
+        job: &Arc<RenderJob>,
+        error: ViewError,
+    ) -> Result<Reply, ViewError> {
+        if !job.caller.effective_policy.policy.render_options.techniques.query {
+            return Err(error);
+        }
+        let query_job = Arc::clone(job);
+        let written = offload(job.snapshot.payload_bytes(), move || query_job.query_for_text(error)).await?;
+        let cursor = Some(self.renderer.start_cursor(job).to_string());
+        let request = Request { cursor, fields: None, sort: None, ..job.request.clone() };
+        Ok(self.answer_query(context.clone(), request, written).await)
     }
 
     /// Looks up the other results of a query, by the rules of every cursor.

@@ -12,7 +12,7 @@ use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_tokens::TokenCounter as _;
 use serde_json::{Value, json};
 
-use crate::samples::trial::{Quarters, Trial, fault, next_cursor, notice, portion, shown};
+use crate::samples::trial::{Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
 use crate::samples::{bookings, create_order, list_bookings, text};
 
 fn sql(statement: &str) -> SnapshotQuery {
@@ -297,5 +297,53 @@ async fn endless_queries_block_nobody() {
     for asked in asked {
         let Fault { code, cursor, .. } = fault(asked.await.expect("it does not panic"));
         assert_eq!((code.name(), cursor.is_some()), ("query_too_costly", true));
+    }
+}
+
+#[tokio::test]
+async fn fields_and_order_of_texts_with_rows() {
+    let trial = Trial::new();
+    let rows_of_csv: String = (0..900).map(|n| format!("{n},Town {},{}\n", n % 7, (n * 37) % 900)).collect();
+    let csv = format!("id,home town,price\n{rows_of_csv}");
+    let fresh = |request: Request| trial.fresh(list_bookings(), text(csv.clone()), request);
+    let list = handle(&portion(fresh(Request::default()).await));
+    let dearest = Request {
+        fields: Some("Id,home_town,price".into()),
+        sort: Some("price desc".into()),
+        limit: Some(2),
+        ..Request::default()
+    };
+    let expect = json!([
+        {"id": 827, "home town": "Town 1", "price": 899},
+        {"id": 754, "home town": "Town 5", "price": 898}
+    ]);
+    // On a call of the server's tool, and on the result that is kept.
+    assert_eq!(rows(&answer(fresh(dearest.clone()).await, 900)), expect);
+    let request = Request { cursor: Some(list.clone()), ..dearest.clone() };
+    let read = answer(trial.follow_as(ada(), request).await, 900);
+    assert_eq!(rows(&read), expect);
+    let next = answer(trial.follow(next_cursor(&read).expect("900 rows")).await, 900);
+    assert_eq!(rows(&next)[0]["price"], 897);
+    let second =
+        Request { page: Some(2), cursor: Some(list.clone()), sort: Some("-price".into()), ..dearest };
+    assert_eq!(rows(&answer(trial.follow_as(ada(), second).await, 900))[0]["price"], 897);
+    for (request, code, named) in [
+        (Request { fields: Some("id,prise".into()), ..at(&list) }, "field_unknown", "did you mean price?"),
+        (Request { sort: Some("prise desc".into()), ..at(&list) }, "sort_invalid", "did you mean price?"),
+    ] {
+        let fault = fault(trial.follow_as(ada(), request).await);
+        assert_eq!((fault.code.name(), fault.cursor.is_some()), (code, true));
+        assert!(fault.message.contains(named), "{}", fault.message);
+    }
+    // Prose has no rows: nothing is advised that cannot work.
+    let prose = text("It rains in the harbour, and the boats stay where they are. ".repeat(2_000));
+    let prose = handle(&portion(trial.fresh(list_bookings(), prose, Request::default()).await));
+    for request in [
+        Request { fields: Some("id".into()), ..at(&prose) },
+        Request { sort: Some("id".into()), ..at(&prose) },
+    ] {
+        let fault = fault(trial.follow_as(ada(), request).await);
+        assert!(["field_unknown", "sort_invalid"].contains(&fault.code.name()));
+        assert!(!fault.advice.contains("items"), "{}", fault.advice);
     }
 }

@@ -146,6 +146,14 @@ pub(super) fn parse_query_arguments(
             }
             ("params", _) => return Err(invalid_query("params must be an object")),
             ("with", JsonKind::Object) => with = parse_joined_cursors(text, value)?,
+            ("with", JsonKind::String) => {
+                // Models also write the object as a text.
+                let object = unescape(json);
+                with = parse_joined_cursors(&object, Span::new(0, object.len()))?;
+                if with.is_empty() {
+                    return Err(invalid_query(INVALID_WITH));
+                }
+            }
             ("with", _) => return Err(invalid_query(INVALID_WITH)),
             ("keys", JsonKind::Bool) => keys = json == "true",
             ("keys", _) => return Err(invalid_query("keys must be true or false")),
@@ -183,7 +191,8 @@ pub(super) fn parse_query_arguments(
 /// Largest number of results that a query joins.
 const MAX_JOINED_RESULTS: usize = 4;
 
-const INVALID_WITH: &str = "with must be an object of at most 4 names and cursors: {\"b\":\"cursor\"}";
+const INVALID_WITH: &str =
+    "with must be an object of at most 4 different plain names and cursors: {\"b\":\"cursor\"}";
 
 /// Parses `with`: the names and the cursors of other results.
 fn parse_joined_cursors(text: &str, value: Span) -> Result<Vec<(String, String)>, Fault> {
@@ -372,6 +381,10 @@ mod tests {
         let with = vec![("b".to_owned(), "d".to_owned()), ("C_2".to_owned(), "e".to_owned())];
         check(
             r#"{"cursor":"c","sql":"S","with":{"b":"d","C_2":"e"}}"#,
+            SnapshotQuery::Sql { sql: "S".into(), params: Vec::new(), with: with.clone() },
+        );
+        check(
+            r#"{"cursor":"c","sql":"S","with":"{\"b\": \"d\", \"C_2\": \"e\"}"}"#,
             SnapshotQuery::Sql { sql: "S".into(), params: Vec::new(), with },
         );
         // A search pattern may look like a number.

@@ -56,6 +56,14 @@ impl Catalogue {
         own.or_else(|| alias().map(|(_, table)| table))
     }
 
+    /// Returns true if the main result has a table of this name or alias, so that another result cannot have it.
+    pub(crate) fn has_own_table(&self, name: &str) -> bool {
+        let is_table = self.tables.iter().any(|table| table.name.eq_ignore_ascii_case(name));
+        let is_other = |table: &VirtualTable| table.name.split('.').next() == Some(name);
+        let mut named = self.aliases.iter().filter(|(alias, _)| alias.eq_ignore_ascii_case(name));
+        is_table || named.any(|(_, table)| !is_other(table))
+    }
+
     fn has_alias(&self, name: &str) -> bool {
         self.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(name))
     }

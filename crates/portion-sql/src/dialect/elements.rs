@@ -13,6 +13,9 @@ const COLUMNS: &str = "key value type atom id parent fullkey path json root rowi
 const NO_ALIASES: &str = "where group order having limit window union except intersect on using join left right inner \
     outer cross full natural qualify with lateral";
 
+/// Maximum tables of elements in a statement; SQLite joins at most 64.
+const MAX_TABLES: usize = 64;
+
 /// A table of elements.
 struct ElementTable {
     alias: String,
@@ -36,7 +39,7 @@ enum ElementFunction {
 /// Returns the statement with `json_each` in place of functions of other dialects; `None` if nothing changes.
 pub(super) fn rewrite(sql: &str) -> Option<String> {
     let mut edits = Edits::new(sql);
-    let tables: Vec<ElementTable> = (1..edits.len()).filter_map(|at| element_table(&edits, at)).collect();
+    let tables = element_tables(&edits);
     for table in &tables {
         let (first, last) = table.tokens;
         if edits.is_word(first - 1, "lateral") {
@@ -60,15 +63,24 @@ pub(super) fn rewrite(sql: &str) -> Option<String> {
     edits.apply()
 }
 
+/// Returns the tables of elements in the FROM clauses.
+fn element_tables(edits: &Edits<'_>) -> Vec<ElementTable> {
+    let mut in_from = false;
+    let mut tables = Vec::new();
+    for at in 1..edits.len() {
+        // In the columns of SELECT a function is no table.
+        in_from = edits.is_word(at, "from") || in_from && !edits.is_word(at, "select");
+        if in_from && tables.len() < MAX_TABLES {
+            tables.extend(element_table(edits, at));
+        }
+    }
+    tables
+}
+
 /// Reads the table of elements whose function is at a position.
 fn element_table(edits: &Edits<'_>, at: usize) -> Option<ElementTable> {
     let is_table = edits.is_word_of(at - 1, "from join lateral") || edits.is_sign(at - 1, ",");
     let end = edits.call_end(at).filter(|_| is_table && edits.is_word_of(at, FUNCTIONS))?;
-    // In the columns of SELECT there is no FROM before.
-    let from = (0..at).rev().find(|before| edits.is_word_of(*before, "from select"))?;
-    if !edits.is_word(from, "from") {
-        return None;
-    }
     let mut last = end + usize::from(edits.is_word(end + 1, "as")) + 1;
     let is_alias = edits.kind(last) == Some(TokenKind::Word) && !edits.is_word_of(last, NO_ALIASES);
     let alias = if is_alias { edits.text(last).to_owned() } else { return None };
@@ -102,7 +114,11 @@ fn element(edits: &mut Edits<'_>, at: usize, table: &ElementTable) {
     let is_alias = text.eq_ignore_ascii_case(&table.alias);
     let is_element = table.element.as_ref().is_some_and(|element| text.eq_ignore_ascii_case(element));
     // `AS t` gives another column this name.
-    if is_own || !(is_alias || is_element) || edits.is_word(at - 1, "as") || edits.is_sign(at + 1, "(") {
+    if is_own
+        || !(is_alias || is_element)
+        || at > 0 && edits.is_word(at - 1, "as")
+        || edits.is_sign(at + 1, "(")
+    {
         return;
     }
     let mut last = at;

@@ -52,10 +52,20 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
             }
         }
     }
+    // `b.items.id` is a column of the table `b.items`, if the statement reads that, and else `items.id` one of `b`.
+    let is_full = |at: &usize| joined_name(&edits, *at, joined).is_some() && edits.is_sign(at + 1, ".");
+    let full_names: Vec<String> = targets
+        .iter()
+        .filter(|at| is_full(at))
+        .map(|at| format!("{}.{}", unquoted(edits.text(*at)), unquoted(edits.text(at + 2))))
+        .collect();
     for at in 0..edits.len() {
         let is_column = edits.is_sign(at + 1, ".") && edits.is_sign(at + 3, ".") && !targets.contains(&at);
         let Some(name) = joined_name(&edits, at, joined).filter(|_| is_column) else { continue };
         let full = format!("{name}.{}", unquoted(edits.text(at + 2)));
+        if !full_names.iter().any(|table| table.eq_ignore_ascii_case(&full)) {
+            continue;
+        }
         let alias =
             aliased.iter().find(|(table, _)| table.eq_ignore_ascii_case(&full)).map(|(_, alias)| alias);
         let replacement = quoted(alias.unwrap_or(&full));

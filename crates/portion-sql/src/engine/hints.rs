@@ -6,7 +6,7 @@ use crate::error::quote_identifier;
 use crate::value_kinds::ValueKinds;
 
 /// Forms of other dialects, as words with one space between them, and what to write instead.
-const FORMS: [(&str, &str); 23] = [
+const FORMS: [(&str, &str); 24] = [
     (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
     (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
     (" cube ", "SQLite has no CUBE: join the groupings with UNION ALL"),
@@ -27,6 +27,7 @@ const FORMS: [(&str, &str); 23] = [
     (" trim ( both ", "write trim(x, ' ')"),
     (" trim ( leading ", "write ltrim(x, ' ')"),
     (" trim ( trailing ", "write rtrim(x, ' ')"),
+    (" ilike any ( ", "use x REGEXP '(?i)a|b', or several ILIKE with OR"),
     (" like any ( ", "use x REGEXP 'a|b', or several LIKE with OR"),
     (" datename ( ", "use dayname(d) or monthname(d)"),
     (" tablesample ", "use LIMIT, or WHERE _index % 10 = 0"),

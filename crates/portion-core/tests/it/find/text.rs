@@ -246,7 +246,7 @@ fn errors_are_reported() {
     );
     assert_eq!(
         told(ask("x", &SearchQuery { fields: Some("id"), ..SearchQuery::new("x") })),
-        "query_invalid: fields does not apply here: text has no fields; omit fields; query CSV and tables with sql: SELECT \"column\" FROM items, or use startLine/endLine"
+        "query_invalid: fields does not apply here: text has no fields; omit fields; use startLine/endLine, or a query with find"
     );
 }
 

@@ -77,7 +77,7 @@ fn lists_are_paged_and_sorted() {
     let big = r#"[{"n":9007199254740993},{"n":18446744073709551617},{"n":9007199254740992},{"n":18446744073709551616},{"n":1e99999999999999999999}]"#;
     let sorted = r#"[{"n":9007199254740992},{"n":9007199254740993},{"n":18446744073709551616},{"n":18446744073709551617},{"n":1e99999999999999999999}]"#;
     check(big, &[("sort", "\"n\"")], sorted);
-    check("text", &[("sort", "\"id\"")], "sort_invalid: sort is id; only lists can be sorted");
+    check("text", &[("sort", "\"id\"")], "sort_invalid: sort is id; this text has no rows to sort");
     check("text", &[("fields", "\"id\"")], "field_unknown: fields does not apply here: text has no fields");
 }
 

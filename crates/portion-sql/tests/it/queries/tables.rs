@@ -141,6 +141,22 @@ fn several_results_are_joined() {
             .starts_with("password is redacted")
     );
     assert!(error("SELECT naem FROM g.items").contains("did you mean"));
+    let nested = r#"[{"id":1,"at":{"home":{"city":"Faro"}}},{"id":2,"at":{"home":{"city":"Porto"}}}]"#;
+    for sql in [
+        "SELECT b.at.home.city AS city FROM items JOIN b ON items.guest = b.id AND b.at.home.city = 'Porto'",
+        "SELECT x.at.home.city AS city FROM items i JOIN b x ON i.guest = x.id WHERE x.at.home.city LIKE 'porto'",
+        "SELECT b.items.at.home.city AS city FROM items JOIN b.items ON items.guest = b.items.id AND nights = 1",
+    ] {
+        let answered = answer_joined(stays, &[("b", nested)], sql).map(|answer| answer.json);
+        assert_eq!(answered.as_deref(), Ok(r#"[{"city":"Porto"}]"#), "{sql}");
+    }
+    // Names of the main result's tables.
+    for name in ["items", "Result", "leaves"] {
+        let error = answer_joined(stays, &[(name, nested)], "SELECT 1").expect_err(name);
+        assert!(
+            error.to_string().starts_with("with cannot name a result") && error.advice().contains("b.items")
+        );
+    }
 }
 
 #[test]

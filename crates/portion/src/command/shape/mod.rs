@@ -317,7 +317,14 @@ impl QueryArgs {
                 let (pattern, fields) = (pattern.clone(), request.fields.take());
                 SnapshotQuery::Find { pattern, context: self.context, fields, keys: false }
             }
-            (None, None) => return Ok(None),
+            (None, None) => match resolve(snapshot, None, request, policy) {
+                Ok(_) => return Ok(None),
+                Err(error) => {
+                    let ask = SnapshotQuery::for_text(snapshot, None, request, policy, error)?;
+                    (request.fields, request.sort) = (None, None);
+                    ask
+                }
+            },
         };
         let (path, section) = (request.path.take(), request.section.take());
         let place = Request { path, section, ..Request::default() };
