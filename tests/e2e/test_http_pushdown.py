@@ -274,6 +274,14 @@ def test_without_pushdown_pages_by_number_are_of_what_the_api_sent_and_the_next_
         assert meta["upstreamNext"] == "repeat the call with offset=200"
 
 
+@pytest.mark.parametrize("control", ["limit=5", "fields=id", "sort=id", "page=2", "offset=9", "path=/x", "section=x", "raw=true"])
+@pytest.mark.parametrize("config", [CONFIG, "endpoints: {}\n"], ids=["pushdown", "plain"])
+def test_an_error_of_the_api_passes_whatever_the_request_asks_for(api, tmp_path, config, control):
+    with proxied(api, tmp_path, config=config) as proxy:
+        refused = get(f"{proxy.url}/offset?{control}", {"Authorization": "Bearer bob"})
+        assert refused.status_code == 403 and refused.json() == {"status": "fail"}
+
+
 def test_names_come_from_a_document(api, tmp_path):
     parameters = [{"name": name, "in": "query"} for name in ("per_page", "page")]
     document = {"openapi": "3.1.0", "info": {}, "paths": {"/pages": {"get": {"parameters": parameters}}, "/bare": {"get": {}}}}

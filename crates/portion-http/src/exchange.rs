@@ -257,6 +257,10 @@ impl<'a> Exchange<'a> {
             Ok(received) => received,
             Err(response) => return *response,
         };
+        // Controls apply to the result, not to an error in its place.
+        if payload.is_error {
+            request = Request { max_tokens: request.max_tokens, ..Request::default() };
+        }
         let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
         let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
         match self.shared.gateway.answer(Call { caller, endpoint, payload, request, reuse }).await {
