@@ -70,14 +70,16 @@ fn a_cursor_of_another_version_is_read() {
         assert_eq!(keyring.verify(token, &scope), Ok(target));
     };
     check(target, "bjhlwejnsmtjzpbnehrptxwqzitbykxfbadtozlk");
-    check(CursorTarget { view: ViewId::default(), position: Position::default(), ..target }, "ajeitmrktqfpnjglduqbq");
+    check(
+        CursorTarget { view: ViewId::default(), position: Position::default(), ..target },
+        "ajeitmrktqfpnjglduqbq",
+    );
     assert_eq!(MAX_CURSOR_CHARS, 45);
 }
 
 #[test]
 fn cursors_of_one_snapshot_have_nothing_in_common() {
-    let target =
-        CursorTarget { snapshot: [0; 6], view: ViewId::default(), position: Position::default() };
+    let target = CursorTarget { snapshot: [0; 6], view: ViewId::default(), position: Position::default() };
     let start = |caller: usize| {
         let scope = Scope::from_principal(&caller.to_string());
         Keyring::new(&[1; 32]).sign(&target, &scope).as_str()[..5].to_owned()
@@ -104,7 +106,8 @@ fn a_scope_is_read_from_its_digits() {
     let scope = Scope::from_principal("ada");
     let digits: String = scope.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(Scope::from_hex(&digits), Some(scope));
-    for wrong in [&digits[..63], &digits[..62], "", &format!("{digits}0"), &digits.replace(&digits[..1], "g")] {
+    for wrong in [&digits[..63], &digits[..62], "", &format!("{digits}0"), &digits.replace(&digits[..1], "g")]
+    {
         assert_eq!(Scope::from_hex(wrong), None, "{wrong}");
     }
 }
@@ -125,9 +128,12 @@ fn only_offset_zero_is_a_start() {
 fn an_ordinal_has_15_bits_and_saturates() {
     let (keyring, scope) = (Keyring::new(&[1; 32]), Scope::from_principal("caller"));
     let largest = (1 << 15) - 1;
-    for (ordinal, expect) in [(largest - 1, largest - 1), (largest, largest), (1 << 15, largest), (u16::MAX, largest)] {
+    for (ordinal, expect) in
+        [(largest - 1, largest - 1), (largest, largest), (1 << 15, largest), (u16::MAX, largest)]
+    {
         let position = Position { ordinal, ..Position::default() };
-        let token = keyring.sign(&CursorTarget { snapshot: [7; 6], view: ViewId::default(), position }, &scope);
+        let token =
+            keyring.sign(&CursorTarget { snapshot: [7; 6], view: ViewId::default(), position }, &scope);
         assert_eq!(keyring.verify(token.as_str(), &scope).map(|target| target.position.ordinal), Ok(expect));
     }
 }
