@@ -7,13 +7,16 @@ import subprocess
 import pytest
 
 from harness.command import FIXTURE, wrapped
+from harness.listening import Listening, served
+from harness.load import Load
 from harness.peer import Peer
 from harness.redis import RedisServer
 from harness.reply import Reply, items, lawful
 from harness.waiting import until
-from test_shared_store import make_key, redis  # noqa: F401
+from test_shared_store import Caller, make_key, redis  # noqa: F401
 
 HOUR = 3_600
+REQUESTS = int(os.environ.get("CLOCK_REQUESTS", "300"))
 
 pytestmark = pytest.mark.skipif(not shutil.which("faketime"), reason="needs faketime")
 
@@ -32,6 +35,8 @@ class Clock:
             # The time since the start of the machine is never set.
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "DONT_FAKE_MONOTONIC": "1",
+            # Times of files do not change with the clock.
+            "NO_FAKE_STAT": "1",
         }
 
     def set(self, seconds):
@@ -46,11 +51,17 @@ def clock(tmp_path):
 
 
 @pytest.fixture(params=["memory", "file", "redis"])
-def wrapping(request, clock, tmp_path):
-    """A function that starts Portion with this store, with more options."""
+def environment(request, clock, tmp_path):
+    """Variables with which Portion has this clock and this store."""
     environment = {**os.environ, **clock.environment, "XDG_STATE_HOME": str(tmp_path / "state"), "PORTION_STORE": request.param}
     if request.param == "redis":
         environment |= {"PORTION_STORE": request.getfixturevalue("redis").url(), "PORTION_CURSOR_KEYS": make_key()}
+    return environment
+
+
+@pytest.fixture
+def wrapping(environment):
+    """A function that starts Portion with this store, with more options."""
     return lambda *options: Peer(wrapped(FIXTURE, *options), env=environment)
 
 
@@ -80,9 +91,18 @@ def test_no_cursor_ends_early(wrapping, clock):
         assert Reply(peer.call("count_calls", tool="list_bookings")).text == "1"
 
 
-def test_no_cursor_ends_late(wrapping, clock, request):
-    if "file" in request.node.callspec.id:
-        pytest.skip("files expire by the clock of the system, as docs/stores.md says")
+def test_a_walk_goes_on_after_a_jump_and_a_restart(wrapping, clock, request):
+    if "memory" in request.node.callspec.id:
+        pytest.skip("nothing is kept across a restart")
+    with wrapping("--snapshot-ttl", "10m") as peer:
+        first = lawful(peer.call("list_bookings"))
+    for jump in (HOUR, -HOUR, 0):
+        clock.set(jump)
+        with wrapping("--snapshot-ttl", "10m") as peer:
+            assert len(items(lawful(peer.call("portion_read", cursor=first.next)))) == 50
+
+
+def test_no_cursor_ends_late(wrapping, clock):
     for jump in (-HOUR, HOUR):
         clock.set(0)
         with wrapping("--snapshot-ttl", "1s") as peer:
@@ -95,3 +115,15 @@ def test_no_cursor_ends_late(wrapping, clock, request):
 
             # Each look restarts the time, so that the next one is after its end.
             assert until(ended, "the cursor ends", seconds=60, pause=3) == "cursor_expired"
+
+
+def test_no_walk_fails_while_the_clock_jumps(environment, clock):
+    with Listening(served("--admin", "off", "--", *FIXTURE), env=environment) as front:
+        call_of = lambda number: Caller(front, credentials={"Authorization": f"Bearer {number}"}).call
+        with Load(call_of) as load:
+            while load.pace.count < REQUESTS:
+                for jump in (HOUR, 0, -HOUR, 0):
+                    clock.set(jump)
+                    load.keeps_on(0.5)
+            load.goes_on()
+    print(load)

@@ -23,6 +23,9 @@ const STREAM_PAUSE: Duration = Duration::from_secs(1);
 /// Time after a JSON value from which a body without a length that has not ended is a stream.
 const STREAM_DETECTION: Duration = Duration::from_secs(10);
 
+/// Decoded bytes from which the length of a body is counted before it is decoded as a whole.
+const COUNTED_FROM: u64 = 8 << 20;
+
 /// Any error of a service or of its body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -158,31 +161,45 @@ pub(crate) fn content_coding(headers: &HeaderMap) -> Result<Option<String>, ()> 
     }
 }
 
-/// Decodes a body within a limit in bytes.
+/// Decodes a body within a limit in bytes. A long one is decoded twice, first to learn its length, so that a body beyond the
+/// limit does not take the memory of the limit.
 ///
 /// # Errors
 /// Returns [`ReadBodyError`] if the decoded body is too long or its encoding is invalid.
 pub(crate) async fn decode(bytes: &[u8], coding: &str, limit: usize) -> Result<Bytes, ReadBodyError> {
+    let truncated = |error: std::io::Error| ReadBodyError::Truncated(error.into());
+    let mut reader = decoder(bytes, coding).take(limit as u64 + 1);
+    let mut start = Vec::new();
+    (&mut reader).take(COUNTED_FROM).read_to_end(&mut start).await.map_err(truncated)?;
+    let rest = tokio::io::copy(&mut reader, &mut tokio::io::sink()).await.map_err(truncated)?;
+    let len = start.len() + rest as usize;
+    if len > limit {
+        return Err(ReadBodyError::TooLong);
+    }
+    if rest == 0 {
+        return Ok(start.into());
+    }
+    drop(start);
+    let mut whole = Vec::with_capacity(len);
+    decoder(bytes, coding).read_to_end(&mut whole).await.map_err(truncated)?;
+    Ok(whole.into())
+}
+
+/// Returns a reader of the decoded bytes.
+fn decoder<'b>(bytes: &'b [u8], coding: &str) -> Box<dyn AsyncRead + Send + Unpin + 'b> {
     match coding {
-        "br" => read_decoded(BrotliDecoder::new(bytes), limit).await,
+        "br" => Box::new(BrotliDecoder::new(bytes)),
         "deflate" if bytes.first().is_some_and(|first| !is_zlib(*first)) => {
-            read_decoded(DeflateDecoder::new(bytes), limit).await
+            Box::new(DeflateDecoder::new(bytes))
         }
-        "deflate" => read_decoded(ZlibDecoder::new(bytes), limit).await,
+        "deflate" => Box::new(ZlibDecoder::new(bytes)),
         _ => {
             // A body of gzip may have several members, one after another.
             let mut decoder = GzipDecoder::new(bytes);
             decoder.multiple_members(true);
-            read_decoded(decoder, limit).await
+            Box::new(decoder)
         }
     }
-}
-
-async fn read_decoded(reader: impl AsyncRead + Unpin, limit: usize) -> Result<Bytes, ReadBodyError> {
-    let mut decoded = Vec::new();
-    let mut limited = reader.take(limit as u64 + 1);
-    limited.read_to_end(&mut decoded).await.map_err(|error| ReadBodyError::Truncated(error.into()))?;
-    if decoded.len() > limit { Err(ReadBodyError::TooLong) } else { Ok(decoded.into()) }
 }
 
 /// Returns true if a response with this status has a whole body. A range of a document is no document.
@@ -202,7 +219,26 @@ mod tests {
     use http::HeaderMap;
     use http::header::{CONTENT_ENCODING, HeaderValue};
 
-    use super::content_coding;
+    use async_compression::tokio::bufread::GzipEncoder;
+    use tokio::io::AsyncReadExt as _;
+
+    use super::{COUNTED_FROM, ReadBodyError, content_coding, decode};
+
+    #[tokio::test]
+    async fn a_body_is_decoded_up_to_its_limit() {
+        for len in [0, 100, COUNTED_FROM as usize, COUNTED_FROM as usize + 1_000] {
+            let text: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+            let mut wire = Vec::new();
+            GzipEncoder::new(text.as_slice()).read_to_end(&mut wire).await.expect("it is encoded");
+            assert_eq!(decode(&wire, "gzip", len).await.expect("it fits"), text);
+            let cut = decode(&wire[..wire.len() - 1], "gzip", len).await;
+            assert!(matches!(cut, Err(ReadBodyError::Truncated(_))), "{len}");
+            if let Some(limit) = len.checked_sub(1) {
+                let long = decode(&wire, "gzip", limit).await;
+                assert!(matches!(long, Err(ReadBodyError::TooLong)), "{len}");
+            }
+        }
+    }
 
     #[test]
     fn an_unknown_coding_is_not_decoded() {

@@ -27,6 +27,7 @@ mod tests {
     fn line_breaks_become_spaces() {
         check("{\"a\":\"\\n\"}", "{\"a\":\"\\n\"}", 0);
         check("{\r\n \"a\": 1\n}\n", "{   \"a\": 1 } ", 4);
+        check("\n\r[]", "  []", 2);
         check("", "", 0);
     }
 }

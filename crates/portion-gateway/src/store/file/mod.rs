@@ -5,11 +5,13 @@
 //! half of one. The directory contains:
 //!
 //! - `key`: the secret that signs cursors, see [`load_or_create_secret`];
+//! - `clock`: the time of the boot, so that expiry does not depend on changes of the system's clock;
 //! - `SCOPE/ID/fields`: a snapshot; its modification time is the time of its last use;
 //! - `SCOPE/ID/view-…`: views that were added later;
 //! - `SCOPE/ID.gone`: the header of a snapshot that is gone, kept for a day;
 //! - `SCOPE/reuse-…`: the id of the snapshot that answers equal calls.
 
+mod boot_clock;
 mod container;
 mod directory;
 mod secret;
@@ -77,7 +79,8 @@ impl FileStore {
     /// # Errors
     /// If the directory cannot be created.
     pub fn open(root: &Path, namespace: &str, limits: FileStoreLimits) -> io::Result<Self> {
-        Self::with_clock(root, namespace, limits, Arc::new(SystemTime::now))
+        create_private_dir(root)?;
+        Self::with_clock(root, namespace, limits, boot_clock::clock(root))
     }
 
     /// Opens the store with another clock.

@@ -8,6 +8,7 @@ mod limits;
 mod own_pages;
 mod paging;
 mod questions;
+mod races;
 mod render_options;
 mod schemas;
 mod timeouts;
