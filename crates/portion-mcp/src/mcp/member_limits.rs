@@ -14,6 +14,8 @@ use super::walk::{self, Member, Sequence};
 const SMALL_MEMBER_BYTES: usize = 1024;
 /// Characters kept of a shortened string.
 const TRUNCATED_CHARS: usize = 300;
+/// Longest key, as written, whose name is compared: all names of interest are shorter.
+const MAX_NAME_BYTES: usize = 256;
 /// Members of server requests that a model or a person reads.
 const TEXT_MEMBERS: [&str; 5] = ["text", "message", "systemPrompt", "title", "description"];
 
@@ -166,11 +168,16 @@ pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
     json.len().saturating_sub(media)
 }
 
-/// Visits each string value of valid JSON, with the key of the enclosing member.
+/// Visits each string value of valid JSON, with the key of the enclosing member; a key above [`MAX_NAME_BYTES`] is empty.
 fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
     let mut reader = JsonReader::new(json);
-    // For each open container: true if it is an object, and the key of its current member.
-    let mut open: Vec<(bool, String)> = Vec::new();
+    // For each open container: true if it is an object, and the key of its current member, as written. Not the key itself:
+    // arrays take over that of the member they are in, and a long one would be copied at every level.
+    let mut open: Vec<(bool, Span)> = Vec::new();
+    let name = |key: Option<&(bool, Span)>| match key {
+        Some((_, key)) if key.len() <= MAX_NAME_BYTES => unescape(key.slice(json)),
+        _ => String::new(),
+    };
     let mut is_value = true;
     loop {
         if is_value {
@@ -181,7 +188,7 @@ fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
                 _ => match reader.skip() {
                     Ok(value) => {
                         if kind == JsonKind::String {
-                            visit(open.last().map_or("", |(_, key)| key), value);
+                            visit(&name(open.last()), value);
                         }
                         Ok(())
                     }
@@ -192,7 +199,7 @@ fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
                 return;
             }
             if kind.is_container() {
-                let key = open.last().map_or_else(String::new, |(_, key)| key.clone());
+                let key = open.last().map_or(Span::default(), |(_, key)| *key);
                 open.push((kind == JsonKind::Object, key));
             }
         }
@@ -200,7 +207,7 @@ fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
             None => return,
             Some((true, within)) => match reader.next_key() {
                 Ok(Some(key)) => {
-                    *within = unescape(key.slice(json));
+                    *within = key;
                     true
                 }
                 Ok(None) => false,
@@ -223,7 +230,7 @@ mod tests {
 
     use super::super::splice::Splice;
     use super::super::walk;
-    use super::{LimitOutcome, MemberLimiter, non_media_bytes};
+    use super::{LimitOutcome, MemberLimiter, non_media_bytes, visit_strings};
 
     fn check(json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
         let redact = RedactionRules::default_secrets();
@@ -237,6 +244,41 @@ mod tests {
         if expect != LimitOutcome::TooLarge {
             assert_eq!(splice.apply(), becomes);
         }
+    }
+
+    #[test]
+    fn strings_have_the_key_of_the_member_around_them() {
+        let check = |json: &str, expect: &[(&str, &str)]| {
+            let mut seen = Vec::new();
+            visit_strings(json, |key, value| seen.push((key.to_owned(), value.slice(json).to_owned())));
+            let seen: Vec<_> = seen.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+            assert_eq!(seen, expect, "{json}");
+        };
+        check(
+            r#"["a",{"k":"b","l":["c",["d",{"m":1,"n":["e"]},"f"]],"o":2},"g"]"#,
+            &[
+                ("", "\"a\""),
+                ("k", "\"b\""),
+                ("l", "\"c\""),
+                ("l", "\"d\""),
+                ("n", "\"e\""),
+                ("l", "\"f\""),
+                ("", "\"g\""),
+            ],
+        );
+        check(r#"{"\u0074ext":"a"}"#, &[("text", "\"a\"")]);
+        let long = "k".repeat(300);
+        check(&format!(r#"{{"{long}":"a"}}"#), &[("", "\"a\"")]);
+    }
+
+    /// A copy of the key at each level would take 2 GB.
+    #[test]
+    fn a_long_key_around_deep_arrays_takes_no_memory() {
+        let (key, levels) = ("k".repeat(100_000), 20_000);
+        let json = format!(r#"{{"{key}":{}"a"{}}}"#, "[".repeat(levels), "]".repeat(levels));
+        let mut count = 0;
+        visit_strings(&json, |_, _| count += 1);
+        assert_eq!(count, 1);
     }
 
     #[test]
