@@ -116,9 +116,17 @@ impl Gateway {
         }
         let query_job = Arc::clone(job);
         let written = offload(job.snapshot.payload_bytes(), move || query_job.query_for_text(error)).await?;
-        let cursor = Some(self.renderer.start_cursor(job).to_string());
-        let request = Request { cursor, fields: None, sort: None, ..job.request.clone() };
-        Ok(self.answer_query(context.clone(), request, written).await)
+        let cursor = self.renderer.start_cursor(job).to_string();
+        let (context, endpoint) = (context.clone(), context.endpoint.as_deref());
+        let target = self.look_up_cursor(&context.caller, endpoint, Some(&cursor), Extent::Whole).await;
+        let request = Request { cursor: Some(cursor), fields: None, sort: None, ..job.request.clone() };
+        Ok(match target {
+            Ok((held, position)) => {
+                let context = context.with_source(held.endpoint.clone(), Some(held.origin_snapshot));
+                self.answer_query(context, (held, position), request, written).await
+            }
+            Err(unresolved) => self.unresolved_cursor_reply(unresolved, context, &request),
+        })
     }
 
     /// Looks up the other results of a query, by the rules of every cursor.
