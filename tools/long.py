@@ -65,26 +65,26 @@ class Runner:
         options = ("-c", E2E / "pytest.ini", "--rootdir", E2E, "-q")
         self.command(python, "-m", "pytest", *options, *arguments, **environment, PORTION_BIN=self.portion)
 
-    def rust(self, crate, name, **environment):
-        """Runs the tests of a crate whose names contain `name`. There must be some."""
-        output = self.command(self._binary(crate), name, folder=REPOSITORY / "crates" / crate, **environment)
+    def rust(self, crate, name, kind="test", **environment):
+        """Runs the tests of a crate whose names contain `name`. There must be some. `kind`: test, or lib for unit tests."""
+        output = self.command(self._binary(crate, kind), name, folder=REPOSITORY / "crates" / crate, **environment)
         passed = re.search(r"test result: ok. (\d+) passed", output)
         if not passed or passed[1] == "0":
             raise Failed(f"no test of {crate} is named {name}")
 
-    def _binary(self, crate):
+    def _binary(self, crate, kind):
         if self._binaries is None:
             self._binaries = built()
-        return self._binaries[crate]
+        return self._binaries[crate, kind]
 
 
 def built():
-    """Builds the integration tests and the programs that they start. Returns the binaries by crate."""
+    """Builds the tests and the programs that they start. Returns the binaries by crate and kind."""
     subprocess.run(["cargo", "build", "--locked", "--workspace", "--examples"], cwd=REPOSITORY, check=True)
-    build = ["cargo", "test", "--locked", "--workspace", "--test", "it", "--no-run", "--message-format", "json"]
+    build = ["cargo", "test", "--locked", "--workspace", "--lib", "--test", "it", "--no-run", "--message-format", "json"]
     lines = subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout.splitlines()
     made = [json.loads(line) for line in lines if '"executable":"' in line]
-    return {Path(each["manifest_path"]).parent.name: each["executable"] for each in made if each["target"]["name"] == "it"}
+    return {(Path(each["manifest_path"]).parent.name, each["target"]["kind"][0]): each["executable"] for each in made}
 
 
 def repeated(run):
@@ -122,69 +122,117 @@ def fuzzed(runner, count):
 def soak(runner, count):
     warm_up = str(min(3, count / 10))
     soak_test = REPOSITORY / "tests/soak/run.py"
-    runner.command(sys.executable, soak_test, "--portion", runner.portion, "--minutes", str(count), "--warm-up", warm_up)
+    minutes = ("--minutes", str(count), "--warm-up", warm_up, "--slope", "0.1")
+    runner.command(sys.executable, soak_test, "--portion", runner.portion, *minutes)
 
 
-def end_to_end_runs(*arguments):
+def end_to_end(*names, only="", **environment):
+    """A row of end-to-end tests by file and name. `{count}` in a variable stands for the number of tries."""
+    selected = ["-k", only] if only else []
+
+    def run(runner, count):
+        variables = {name: value.format(count=count) for name, value in environment.items()}
+        runner.end_to_end(*(E2E / f"test_{name}.py" for name in names), *selected, **variables)
+
+    return run
+
+
+def again(*names, only=""):
     """A row that runs the same end-to-end tests many times."""
-    return repeated(lambda runner: runner.end_to_end(*arguments))
+    once = end_to_end(*names, only=only)
+    return repeated(lambda runner: once(runner, 1))
 
+
+AT_200 = {"LOAD_RATE": "200"}
+"""Requests a second."""
 
 ROWS = [
     Row("Portion is killed", 1000, "starts, no process left", killed),
     Row(
         "a server dies at its start", 1000, "runs of each kind, each request answered",
-        lambda runner, count: runner.end_to_end(E2E / "test_dying.py", DYING_RUNS=str(count)),
+        end_to_end("dying", DYING_RUNS="{count}"),
+    ),
+    Row(
+        "a server dies within its response", 384, "places, each request answered once in 500 ms",
+        end_to_end("deaths_at_each_byte", DEATHS="{count}", DEATH_SECONDS="0.5"),
+    ),
+    Row("a stream of a server breaks off at any byte", 10, "runs, each request answered once", again("cut_streams")),
+    Row("garbage between 10,000 messages", 10, "runs, all messages arrive", again("garbage", only="messages")),
+    Row(
+        "a line without end", 1024, "MiB, in 128 MiB of memory",
+        lambda runner, count: end_to_end("garbage", only="line", LINE_MEBIBYTES="{count}")(runner, max(count, 300)),
     ),
     Row(
         "pipes full in both directions", 1000, "runs, no deadlock",
         repeated(lambda runner: runner.rust("portion-mcp", "full_pipes_in_both_directions_cause_no_deadlock")),
     ),
     Row(
-        "200 clients with the same ids", 100, "runs, no response crossed",
-        end_to_end_runs(E2E / "test_same_ids.py"),
+        "cancellation, timeout and responses at once", 100_000, "races of each kind, one reply at most",
+        lambda runner, count: runner.rust("portion-mcp", "tests::races::", "lib", CANCEL_RACES=str(count)),
+    ),
+    Row("JSONTestSuite on the wire", 1, "run, each document by its name", again("json_suite")),
+    Row("deep JSON and bombs", 1024, "MiB in a bomb, bounded memory", end_to_end("bombs", "http_edge", only="deep or bomb or expands", BOMB_MEBIBYTES="{count}")),
+    Row(
+        "callers try what others were served", 50, "callers, each with each, by every credential",
+        end_to_end("principals", "auth", only="nobody or nothing or no_caller or share or bit", PRINCIPALS="{count}"),
     ),
     Row(
-        "a shared store is lost, slow, full, or fails over", 20, "runs, no request failed",
-        end_to_end_runs(E2E / "test_shared_store.py"),
+        "the memory for results is full", 512, "MiB filled 2 and 10 times, none lost before its time",
+        end_to_end("memory_full", FULL_MEMORY_MIB="{count}"),
     ),
     Row(
-        "instances restart with new keys", 54, "restarts, no walk failed",
-        lambda runner, count: runner.end_to_end(
-            E2E / "test_rolling_restarts.py", ROLLING_ROTATIONS=str(max(count // 9, 1))
-        ),
+        "the shared store is killed at 200 requests a second", 30, "seconds, none failed, p99 + 500 ms",
+        end_to_end("store_under_load", LOAD_SECONDS="{count}", LOAD_P99_RISE="0.5", **AT_200),
+    ),
+    Row("a shared store is lost, slow, full, or fails over", 20, "runs, no request failed", again("shared_store")),
+    Row(
+        "Valkey in place of Redis", 5, "runs, no request failed",
+        repeated(lambda runner: end_to_end("shared_store", only="not tls", SHARED_STORE="valkey")(runner, 1)),
     ),
     Row(
-        "the configuration changes under load", 100, "changes, each walk keeps its page size",
-        lambda runner, count: runner.end_to_end(E2E / "test_reloads_under_load.py", RELOADS=str(count)),
+        "the configuration changes at 200 requests a second", 100, "changes, in force in 100 ms, walks keep their page size",
+        end_to_end("reloads_under_load", RELOADS="{count}", RELOAD_SECONDS="0.1", **AT_200),
     ),
     Row(
-        "the clock jumps by an hour", 20, "runs, no cursor ends early or late",
-        end_to_end_runs(E2E / "test_clocks.py"),
+        "the configuration is cut or swapped while it is read", 1000, "changes of each kind, no mixed text",
+        lambda runner, count: runner.rust("portion-config", "never_mixed", CONFIG_CHANGES=str(count)),
+    ),
+    Row("the configuration changes in any way", 20, "runs, each reported", repeated(lambda runner: runner.rust("portion-config", "changes::"))),
+    Row("every option with 100 payloads", 1, "run, each line one message", end_to_end("every_option", "wire_lines", SHAPES_SHARE="1")),
+    Row("the clock jumps by an hour", 5, "runs, no cursor ends early or late", again("clocks", only="cursor or restart")),
+    Row(
+        "the clock jumps at 200 requests a second", 100_000, "requests with each store, none failed",
+        end_to_end("clocks", only="no_walk", CLOCK_REQUESTS="{count}", **AT_200),
     ),
     Row(
-        "a stream of a server breaks off at any byte", 10, "runs, each request answered once",
-        end_to_end_runs(E2E / "test_cut_streams.py"),
+        "instances restart with new keys at 200 requests a second", 54, "restarts, none failed",
+        lambda runner, count: end_to_end("rolling_restarts", ROLLING_ROTATIONS="{count}", **AT_200)(runner, -(-count // 9)),
     ),
     Row(
-        "malformed and ambiguous requests", 20, "runs, none taken for another",
-        end_to_end_runs(E2E / "test_http_probes.py", E2E / "test_http2_probes.py"),
+        "keys change across three instances", 100_000, "requests, none failed",
+        end_to_end("rolling_restarts", ROLLING_REQUESTS="{count}", **AT_200),
+    ),
+    Row("malformed and ambiguous requests", 20, "runs, none taken for another", again("http_probes", "http2_probes")),
+    Row("hosts and origins", 1, "run of a table of 200, none let through", repeated(lambda runner: runner.rust("portion-mcp", "origin_guard", "lib"))),
+    Row("paths and redirects", 1, "run of 300, none let through", again("redirects_and_paths", "http_edge")),
+    Row(
+        "1,000 slow connections", 10, "runs, closed in 15 s, health p99 50 ms",
+        repeated(lambda runner: end_to_end("slow_clients", HEALTH_SECONDS="0.05")(runner, 1)),
+    ),
+    Row("200 clients with the same ids", 20, "runs, no response crossed", again("same_ids")),
+    Row(
+        "200 clients with the same ids, without a pause", 5_000, "requests of each, no response crossed",
+        end_to_end("same_ids", only="again", SAME_ID_ROUNDS="{count}"),
     ),
     Row(
-        "1,000 slow connections", 10, "runs, each closed in time",
-        end_to_end_runs(E2E / "test_slow_clients.py"),
+        "four times as many requests", 30, "seconds, p99 three times as long",
+        end_to_end("overload", OVERLOAD_SECONDS="{count}", OVERLOAD_RATIO="3"),
     ),
-    Row(
-        "telemetry is damaged, locked, or its disk full", 20, "runs, no request failed",
-        end_to_end_runs(E2E / "test_v5_telemetry.py", "-k", "trouble or full_disk or damaged"),
-    ),
-    Row(
-        "the configuration is replaced while it is read", 50, "runs, no mixed text",
-        repeated(lambda runner: runner.rust("portion-config", "changes::")),
-    ),
+    Row("telemetry is damaged, locked, or its disk full", 20, "runs, no request failed", again("v5_telemetry", only="trouble or full_disk or damaged")),
+    Row("20 secrets", 1, "run, none in any output", again("canaries")),
     Row("any payload, limit and request", 100, "times the usual cases of the laws, no byte lost", walks),
     Row("fuzz targets", 30, "minutes each, no crash", fuzzed),
-    Row("mixed traffic", 30, "minutes, memory flat", soak),
+    Row("mixed traffic with faults", 30, "minutes, memory and descriptors flat", soak),
 ]
 
 

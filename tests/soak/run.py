@@ -4,12 +4,13 @@
     python3 tests/soak/run.py --portion target/debug/portion --minutes 30
 
 The traffic: sessions that end and sessions that are abandoned, a new principal for most of them, small and large
-results, follow-ups, questions, unfinished bodies; over HTTP to HTTP, and over HTTP to child processes. After the
+results, follow-ups, questions, unfinished bodies, servers that die or answer garbage; over HTTP to HTTP, and over HTTP to
+child processes. After the
 traffic the run waits for the snapshots to expire and prints three lines more.
 
 The last line states two figures. The slope is that of a straight line through the resident memory without the bytes of
 snapshots, from the end of the warm-up to the end of the traffic. The level is what is resident after the snapshots have
-expired. The run fails where one of them is above its limit (`--slope`, `--limit`).
+expired. The run fails where one of them is above its limit (`--slope`, `--limit`), or where descriptors are left over.
 """
 
 import argparse
@@ -71,9 +72,21 @@ class Client:
         self.ask("tools/list")
         for _ in range(calls):
             self.turn()
+        if self.chance.random() < 0.2:
+            return self.fault(calls)
         if not abandon:
             self.send("DELETE")
         self.connection.close()
+        return calls
+
+    def fault(self, calls):
+        """A call during which the server fails, each kind in turn; the session ends with it."""
+        try:
+            self.call("fault", size=int(time.monotonic()), seed=0)
+        except OSError:
+            pass
+        finally:
+            self.connection.close()
         return calls
 
     def turn(self):
@@ -184,21 +197,25 @@ def main():
     reader.add_argument("--warm-up", type=float, default=3, help="minutes that the slope leaves out")
     reader.add_argument("--slope", type=float, default=0.5, help="MiB that memory may grow in a minute after that")
     reader.add_argument("--limit", type=float, default=90, help="MiB that may be resident after the snapshots expired")
+    reader.add_argument("--descriptors", type=int, default=32, help="open ones more than before the traffic, without those of children")
     options = reader.parse_args()
     if options.minutes * 60 < options.warm_up * 60 + 2 * options.period:
         reader.error("a slope needs two periods after the warm-up: use more --minutes, or less --warm-up")
     with tempfile.TemporaryDirectory() as folder:
         server, portion, address, admin = start(options, folder)
         try:
-            slope, level = soak(options, portion.pid, address, admin)
+            slope, level, left_over = soak(options, portion.pid, address, admin)
         finally:
             portion.terminate()
             portion.wait()
             server.kill()
     print(f"slope {slope:+.2f} MiB a minute (limit {options.slope}), "
-          f"level {level:.1f} MiB after expiry (limit {options.limit:g})", flush=True)
+          f"level {level:.1f} MiB after expiry (limit {options.limit:g}), "
+          f"{left_over} descriptors left over (limit {options.descriptors})", flush=True)
     if slope > options.slope or level > options.limit:
         sys.exit("memory is not flat, or not given back")
+    if left_over > options.descriptors:
+        sys.exit("descriptors are not closed")
 
 
 def slope_of(points):
@@ -210,7 +227,7 @@ def slope_of(points):
 
 
 def soak(options, pid, address, admin):
-    """Returns the slope during the traffic, and the level after the snapshots expired."""
+    """Returns the slope during the traffic, and after the snapshots expired the level and the descriptors left over."""
     began = time.monotonic()
     names = ["rss", "bytes", "snapshots", "principals", "descriptors", "threads", "children"]
     print("minute calls errors " + " ".join(names), flush=True)
@@ -233,7 +250,9 @@ def soak(options, pid, address, admin):
     for _ in range(3):
         time.sleep(seconds)
         _, now = line(traffic)
-    return slope_of(warm), now["rss"]
+    # The pipes and the handle of a child process, which ends after its idle time.
+    own = lambda figures: figures["descriptors"] - 5 * figures["children"]
+    return slope_of(warm), now["rss"], own(now) - own(points[0][1])
 
 
 if __name__ == "__main__":

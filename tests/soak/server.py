@@ -1,6 +1,7 @@
-"""An MCP server for the soak: small results, lists, logs and objects, over stdio or streamable HTTP."""
+"""An MCP server for the soak: small results, lists, logs, objects and faults, over stdio or streamable HTTP."""
 
 import json
+import os
 import random
 import sys
 import uuid
@@ -9,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 TOOLS = [
     {"name": name, "description": f"Returns a {name}.", "annotations": {"readOnlyHint": True},
      "inputSchema": {"type": "object", "properties": {"size": {"type": "integer"}, "seed": {"type": "integer"}}}}
-    for name in ("small", "list_records", "log", "report")
+    for name in ("small", "list_records", "log", "report", "fault")
 ]
+FAULTS = ["death", "half a message", "garbage", "error"]
 
 
 def records(size, seed):
@@ -49,6 +51,22 @@ def answer(message):
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
 
+def fault(message):
+    """The fault that a call asks for."""
+    params = message.get("params", {})
+    return FAULTS[params["arguments"]["size"] % len(FAULTS)] if params.get("name") == "fault" else None
+
+
+def wrong(message, kind):
+    """What is said in place of an answer."""
+    return {
+        "death": b"",
+        "half a message": json.dumps(answer(message)).encode()[:40],
+        "garbage": b"\xff{]garbage",
+        "error": json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32000, "message": "it failed"}}).encode(),
+    }[kind]
+
+
 class Handler(BaseHTTPRequestHandler):
     """Streamable HTTP, every answer as JSON."""
 
@@ -56,6 +74,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if kind := fault(message):
+            self.close_connection = True
+            if kind == "death":
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "4000" if kind == "half a message" else str(len(wrong(message, kind))))
+            self.end_headers()
+            self.wfile.write(wrong(message, kind))
+            return
         said = answer(message)
         body = json.dumps(said).encode() if said else b""
         self.send_response(200 if said else 202)
@@ -86,5 +114,10 @@ if __name__ == "__main__":
         print(server.server_address[1], flush=True)
         server.serve_forever()
     for line in sys.stdin:
+        if kind := fault(json.loads(line)):
+            print(wrong(json.loads(line), kind).decode("latin-1"), flush=True, end="" if kind == "half a message" else "\n")
+            if kind in ("death", "half a message"):
+                os._exit(3)
+            continue
         if said := answer(json.loads(line)):
             print(json.dumps(said), flush=True)
