@@ -14,6 +14,8 @@ use super::walk::{self, Member, Sequence};
 const SMALL_MEMBER_BYTES: usize = 1024;
 /// Characters kept of a shortened string.
 const TRUNCATED_CHARS: usize = 300;
+/// Longest key, as written, whose name is compared: all names of interest are shorter.
+const MAX_NAME_BYTES: usize = 256;
 /// Members of server requests that a model or a person reads.
 const TEXT_MEMBERS: [&str; 5] = ["text", "message", "systemPrompt", "title", "description"];
 
@@ -166,11 +168,16 @@ pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
     json.len().saturating_sub(media)
 }
 
-/// Visits each string value of valid JSON, with the key of the enclosing member.
+/// Visits each string value of valid JSON, with the key of the enclosing member; a key above [`MAX_NAME_BYTES`] is empty.
 fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
     let mut reader = JsonReader::new(json);
-    // For each open container: true if it is an object, and the key of its current member.
-    let mut open: Vec<(bool, String)> = Vec::new();
+    // For each open container: true if it is an object, and the key of its current member, as written. Not the key itself:
+    // arrays take over that of the member they are in, and a long one would be copied at every level.
+    let mut open: Vec<(bool, Span)> = Vec::new();
+    let name = |key: Option<&(bool, Span)>| match key {
+        Some((_, key)) if key.len() <= MAX_NAME_BYTES => unescape(key.slice(json)),
+        _ => String::new(),
+    };
     let mut is_value = true;
     loop {
         if is_value {
@@ -181,7 +188,7 @@ fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
                 _ => match reader.skip() {
                     Ok(value) => {
                         if kind == JsonKind::String {
-                            visit(open.last().map_or("", |(_, key)| key), value);
+                            visit(&name(open.last()), value);
                         }
                         Ok(())
                     }
@@ -192,7 +199,7 @@ fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
                 return;
             }
             if kind.is_container() {
-                let key = open.last().map_or_else(String::new, |(_, key)| key.clone());
+                let key = open.last().map_or(Span::default(), |(_, key)| *key);
                 open.push((kind == JsonKind::Object, key));
             }
         }
@@ -200,7 +207,7 @@ fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
             None => return,
             Some((true, within)) => match reader.next_key() {
                 Ok(Some(key)) => {
-                    *within = unescape(key.slice(json));
+                    *within = key;
                     true
                 }
                 Ok(None) => false,
