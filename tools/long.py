@@ -194,10 +194,9 @@ ROWS = [
         end_to_end("reloads_under_load", RELOADS="{count}", RELOAD_SECONDS="0.1", **AT_200),
     ),
     Row(
-        "the configuration is cut or swapped while it is read", 1000, "changes of each kind, no mixed text",
-        lambda runner, count: runner.rust("portion-config", "never_mixed", CONFIG_CHANGES=str(count)),
+        "the configuration is replaced while it is read", 50, "runs, no mixed text",
+        repeated(lambda runner: runner.rust("portion-config", "changes::")),
     ),
-    Row("the configuration changes in any way", 20, "runs, each reported", repeated(lambda runner: runner.rust("portion-config", "changes::"))),
     Row("every option with 100 payloads", 1, "run, each line one message", end_to_end("every_option", "wire_lines", SHAPES_SHARE="1")),
     Row("the clock jumps by an hour", 5, "runs, no cursor ends early or late", again("clocks", only="cursor or restart")),
     Row(

@@ -104,7 +104,7 @@ fn scopes_are_equal_in_all_bytes_or_not() {
 #[test]
 fn a_scope_is_read_from_its_digits() {
     let scope = Scope::from_principal("ada");
-    let digits: String = scope.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = scope.as_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     assert_eq!(Scope::from_hex(&digits), Some(scope));
     for wrong in [&digits[..63], &digits[..62], "", &format!("{digits}0"), &digits.replace(&digits[..1], "g")]
     {
