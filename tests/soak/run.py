@@ -5,8 +5,7 @@
 
 The traffic: sessions that end and sessions that are abandoned, a new principal for most of them, small and large
 results, follow-ups, questions, unfinished bodies, servers that die or answer garbage; over HTTP to HTTP, and over HTTP to
-child processes. After the
-traffic the run waits for the snapshots to expire and prints three lines more.
+child processes. After the traffic the run waits for the snapshots to expire and prints three lines more.
 
 The last line states two figures. The slope is that of a straight line through the resident memory without the bytes of
 snapshots, from the end of the warm-up to the end of the traffic. The level is what is resident after the snapshots have

@@ -23,7 +23,6 @@ use crate::paged_call::{PageSource, PagedCall};
 use crate::query_limiter::CancelFlag;
 pub use crate::reuse_key::ReuseKey;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
-pub use crate::served_pages::ServedPage;
 use crate::session::ClientSession;
 pub use crate::snapshot_query::SnapshotQuery;
 

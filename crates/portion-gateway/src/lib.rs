@@ -23,7 +23,7 @@ pub mod query_limiter;
 mod renderer;
 mod reuse_key;
 pub mod rules;
-mod served_pages;
+pub mod served_pages;
 pub mod session;
 mod snapshot_query;
 mod span_ids;

@@ -55,7 +55,6 @@ mod variant;
 
 pub use body::{Body, BoxError};
 pub use layer::{PortionLayer, PortionService};
-pub use options::{CallerIdentity, HttpOptions, IdentifyCaller};
-pub use paging::{PageResponse, SendPageRequest};
+pub use options::{CallerIdentity, HttpOptions, IdentifyCaller, PageResponse, SendPageRequest};
 pub use response_headers::{RESPONSE_HEADERS, ResponseHeader};
 pub use route::{Route, RouteTable};

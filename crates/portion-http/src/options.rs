@@ -1,15 +1,16 @@
 //! Options of a layer, and the state that its services share.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
-use http::HeaderMap;
+use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 
+use crate::body::{Body, BoxError};
 use crate::cors::CorsMemory;
-use crate::paging::SendPageRequest;
 use crate::route::RouteTable;
 
 /// Largest response of the service by default, in bytes.
@@ -28,6 +29,12 @@ pub struct CallerIdentity {
 
 /// Identifies the caller of a request by its headers.
 pub type IdentifyCaller = Arc<dyn Fn(&HeaderMap) -> CallerIdentity + Send + Sync>;
+
+/// Response to a request for a page.
+pub type PageResponse = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+
+/// Sends a request for a further page to the API.
+pub type SendPageRequest = Arc<dyn Fn(Request<Body>) -> PageResponse + Send + Sync>;
 
 /// Options of a [`PortionLayer`](crate::PortionLayer).
 #[derive(Clone)]

@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -27,18 +26,12 @@ use portion_openapi::percent;
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
 use serde_json::{Map, Value};
 
-use crate::body::{self, Body, BoxError, ReadLimits, full};
+use crate::body::{self, Body, ReadLimits, full};
 use crate::controls::SplitQuery;
-use crate::options::Shared;
+use crate::options::{SendPageRequest, Shared};
 use crate::payload::payload_of;
 use crate::response_timeout::ResponseTimeout;
 use crate::route::ResolvedRoute;
-
-/// Response to a request for a page.
-pub type PageResponse = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
-
-/// Sends a request for a further page to the API.
-pub type SendPageRequest = Arc<dyn Fn(Request<Body>) -> PageResponse + Send + Sync>;
 
 /// Controls that page a list.
 pub(crate) const PAGING_CONTROLS: [&str; 5] = ["limit", "page", "pages", "offset", "cursor"];
@@ -264,7 +257,6 @@ mod tests {
 
     use super::{Paging, base_arguments, target_of};
     use crate::controls::SplitQuery;
-    use crate::options::Shared;
     use crate::route::{Route, RouteTable};
 
     fn paging(preset: &str, parameters: Option<&[&str]>) -> Option<Paging> {

@@ -7,10 +7,11 @@ use portion_core::paging::requested_count;
 use portion_core::payload::Payload;
 use portion_core::view::{Request, View};
 
-use crate::call::{Caller, Fault, Reply, ReuseKey, ServedPage};
+use crate::call::{Caller, Fault, Reply, ReuseKey};
 use crate::offload::offload;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
+use crate::served_pages::ServedPage;
 use crate::store::NewSnapshot;
 
 use super::finish::{is_refused, is_stored};

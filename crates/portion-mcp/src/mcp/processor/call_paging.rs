@@ -5,8 +5,8 @@ use std::sync::Arc;
 use portion_core::paging::{ArgumentValue, PagingArgument, PagingRole, UnshownRange, requested_count};
 use portion_core::policy::Policy;
 use portion_core::view::{Request, ViewError};
-use portion_gateway::call::ServedPage;
 use portion_gateway::paged_call::with_argument;
+use portion_gateway::served_pages::ServedPage;
 use portion_json::scan::{JsonKind, unescape};
 
 use super::super::catalog::PagingProperty;
@@ -189,7 +189,7 @@ mod tests {
     use portion_core::policy::Policy;
     use portion_core::view::Request;
 
-    use portion_gateway::call::ServedPage;
+    use portion_gateway::served_pages::ServedPage;
 
     use super::CallPaging;
     use crate::mcp::catalog::PagingProperty;
