@@ -1,4 +1,4 @@
-//! What replies to calls of tools that page their own results have shown, for the next page by number.
+//! Records how much of each page the replies to tools that page their own results have shown, for the next page by number.
 //!
 //! Each page is a result of its own, which may be passed on untouched, and then is in no store. The record is of this
 //! process, and bounded: where it is missing, a page by number begins where the caller's own limit puts it.

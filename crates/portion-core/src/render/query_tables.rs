@@ -20,7 +20,7 @@ struct QueryTable {
     name: String,
     /// Names of the columns; empty if they are told elsewhere.
     columns: String,
-    /// What else a reader should know.
+    /// Further facts, in words.
     note: Option<String>,
 }
 

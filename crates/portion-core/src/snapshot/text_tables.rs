@@ -15,7 +15,7 @@ pub(crate) struct TextTables {
 /// A table of records in a text.
 #[derive(Clone, Debug)]
 pub(crate) struct ItemsTable {
-    /// What the table is in the text.
+    /// Kind of the table.
     pub source: TableSource,
     /// Number of rows below the header.
     pub row_count: usize,
@@ -25,7 +25,7 @@ pub(crate) struct ItemsTable {
     pub facts: ListFacts,
 }
 
-/// What a table is in its text.
+/// Kind of a table in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableSource {
     /// The whole text: rows of separated values.

@@ -120,7 +120,7 @@ pub enum ViewError {
     SortOfPart {
         /// Value given.
         given: String,
-        /// What is missing.
+        /// The missing items, in words.
         gap: String,
     },
     /// `maxTokens` is outside the policy's range.

@@ -22,7 +22,7 @@ pub(super) struct CallPaging {
     pub unshown: Option<UnshownRange>,
 }
 
-/// What earlier replies have shown, by the arguments of their calls in canonical form.
+/// Looks up the page that an earlier reply has shown, by the arguments of its call in canonical form.
 pub(super) type ServedPageLookup<'a> = &'a dyn Fn(&str) -> Option<ServedPage>;
 
 impl CallPaging {
