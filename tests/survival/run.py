@@ -97,7 +97,7 @@ def chunks(verbose):
         read, text = [], proxy.open(doc)[0]
         while text is not None:
             body, _, notice = text.rpartition("\n{")
-            read.append(body if '"totalLines":' in notice else text)
+            read.append(body if '"meta":{' in notice else text)
             got = proxy.follow(doc, {"op": "next"})
             text = got and got[0]
         found = harness.chunkcheck.check(doc.text, cls == "logs", read)

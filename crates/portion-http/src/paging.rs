@@ -4,7 +4,6 @@
 //! under one key, and the paging parameters as members beside it.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 

@@ -105,7 +105,7 @@ impl ResultWriter {
         };
         let mut names = UniqueNames::default();
         let mut bare = false;
-        let columns = statement.columns().into_iter().enumerate().map(|(at, column)| {
+        let columns = statement.columns().enumerate().map(|(at, column)| {
             bare = column.decl_type() == Some(RECORD_TYPE);
             let declared = match column.decl_type() {
                 None => DeclaredType::Expression,

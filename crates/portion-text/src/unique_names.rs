@@ -33,7 +33,7 @@ impl UniqueNames {
         name
     }
 
-    /// Numbers the names that differ in case only, from 1: SQLite would resolve each of them to the first.
+    /// Numbers the names that differ in case only, from 1: `SQLite` would resolve each of them to the first.
     pub fn number_variants(names: &mut [String]) {
         let mut spellings: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, name) in names.iter().enumerate() {

@@ -111,7 +111,7 @@ fn redact_manifest(
         if is_member {
             names.add(line.key.to_owned());
         }
-        if !value.is_empty() && !(is_member && value.starts_with(['|', '>'])) {
+        if !(value.is_empty() || is_member && value.starts_with(['|', '>'])) {
             let end = line.start + text[line.start..line.end].trim_end().len();
             edits.push(TextEdit { start: end - value.len(), end, replacement: REDACTED.into() });
         }

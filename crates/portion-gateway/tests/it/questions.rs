@@ -303,8 +303,8 @@ async fn endless_queries_block_nobody() {
 #[tokio::test]
 async fn fields_and_order_of_texts_with_rows() {
     let trial = Trial::new();
-    let rows_of_csv: String = (0..900).map(|n| format!("{n},Town {},{}\n", n % 7, (n * 37) % 900)).collect();
-    let csv = format!("id,home town,price\n{rows_of_csv}");
+    let lines: Vec<_> = (0..900).map(|n| format!("{n},Town {},{}\n", n % 7, (n * 37) % 900)).collect();
+    let csv = format!("id,home town,price\n{}", lines.concat());
     let fresh = |request: Request| trial.fresh(list_bookings(), text(csv.clone()), request);
     let list = handle(&portion(fresh(Request::default()).await));
     let dearest = Request {

@@ -130,10 +130,12 @@ pub(super) fn convert(sql: &str) -> Option<String> {
         let length = cast_type
             .split_once('(')
             .and_then(|(_, rest)| rest.strip_suffix(')')?.trim().parse::<u32>().ok());
-        out.push_str(&match length.filter(|_| cast_type.to_ascii_lowercase().contains("char")) {
+        let is_text = cast_type.to_ascii_lowercase().contains("char");
+        let written = match length.filter(|_| is_text) {
             Some(length) => format!("substr({value}, 1, {length})"),
             None => format!("TRY_CAST({value} AS {cast_type})"),
-        });
+        };
+        out.push_str(&written);
         copied = end + 1;
     }
     if copied == 0 {

@@ -15,6 +15,22 @@ pub(in crate::render) fn is_full_in_text(policy: &Policy, read_call: FollowUpCal
 }
 
 impl Notice<'_> {
+    /// Returns true if a model can do something with the cursor of this reply that it cannot do with the cursor of
+    /// the next page or with a cursor that it has.
+    pub(super) fn needs_handle(&self) -> bool {
+        let rendering = self.rendering;
+        // The pages of a walk lack the same fields, which the cursors of other replies return.
+        let lacks_fields = rendering.meta.contains_key("condensed") || rendering.stripped.has_any();
+        let omits = ["elided", "omitted"].iter().any(|key| rendering.meta.contains_key(*key))
+            || lacks_fields && self.next_cursor.is_none()
+            || rendering.sections.is_some()
+            || !self.missing_parts.is_empty()
+            || self.unshown.is_some();
+        let is_later_page =
+            rendering.meta.get("offset").and_then(Value::as_u64).is_some_and(|offset| offset > 0);
+        self.is_first_reply || omits || self.next_cursor.is_none() && is_later_page
+    }
+
     /// Returns a member of `meta` for a model, or `None` if it is omitted.
     pub(super) fn value_for_model(&self, key: &str, value: &Value) -> Option<Value> {
         let rendering = self.rendering;

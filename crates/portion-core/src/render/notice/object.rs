@@ -78,7 +78,7 @@ impl Notice<'_> {
             let preview = self.is_enveloped && self.kind() == PortionKind::Summary;
             meta.add("kind", if preview { "preview" } else { self.kind().name() });
         }
-        if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.is_first_reply) {
+        if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_handle()) {
             meta.add("cursor", cursor.as_str());
         }
         meta.extend(self.answer_members(audience));
@@ -170,10 +170,9 @@ impl Notice<'_> {
 
     /// Adds the next calls.
     fn add_calls(&self, meta: &mut Members, detail: Detail, audience: Audience) {
-        // The shortest notice does not repeat the call that `cut` names, nor a later reply to a model the call that it made.
-        let is_named = detail == Detail::Minimal && self.rendering.shortfall().is_some()
-            || audience == Audience::Model && !self.is_first_reply;
-        let is_repeated = is_named && self.next_cursor.is_some();
+        // The shortest notice does not repeat the call that `cut` names.
+        let is_repeated =
+            detail == Detail::Minimal && self.next_cursor.is_some() && self.rendering.shortfall().is_some();
         if let Some(call) = self.next_call(detail, audience).filter(|_| !is_repeated) {
             meta.add("next", call);
         }

@@ -164,7 +164,7 @@ fn a_summary_of_given_fields_has_all_of_them_and_no_others() {
         ..RenderOptions::default()
     };
     // Without its nulls, the object is small.
-    let nulls = (0..20).map(|n| format!(",\"empty{n}\":null")).collect::<String>();
+    let nulls = (0..20).map(|n| format!(",\"empty{n}\":null")).collect::<Vec<_>>().concat();
     let text = format!(r#"{{"status":"ok","result":{{"id":1,"price":7,"note":"n"{nulls}}}}}"#);
     check(&text, &only(&["id", "price"]), &[], r#"{"status":"ok","result":{"id":1,"price":7}}"#);
     let sections = vec![section("money", &["price"])].into();

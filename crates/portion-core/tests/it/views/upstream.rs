@@ -107,7 +107,7 @@ fn the_next_step_is_named_whatever_is_shown() {
     let object = format!("{{{}}}", fields.join(","));
     for texts in [vec![prose.as_str()], vec![object.as_str()], vec![r#"{"id":1}"#], vec![&prose, "b", "c"]] {
         let block = |(at, text): (usize, &&str)| {
-            Block::new(&format!("/content/{at}/text"), Content::Text((*text).to_owned()))
+            Block::new(format!("/content/{at}/text"), Content::Text((*text).to_owned()))
         };
         let blocks = texts.iter().enumerate().map(block).collect();
         let next = Some(NextPage::Call("portion_read(cursor=c)".into()));
