@@ -3,9 +3,9 @@
 //! ```
 //! use portion_telemetry::statistics::mean;
 //!
-//! let tokens = mean(&[100.0, 120.0, 110.0, 90.0]).unwrap();
+//! let tokens = mean(&[100.0, 120.0, 110.0, 90.0, 105.0]).unwrap();
 //! let (low, high) = tokens.range.unwrap();
-//! assert!(tokens.value == 105.0 && low < 90.0 && high > 120.0);
+//! assert!(tokens.value == 105.0 && low < 100.0 && high > 110.0);
 //! ```
 
 mod line;

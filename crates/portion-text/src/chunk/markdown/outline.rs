@@ -1,7 +1,7 @@
 //! Lists the headings of a Markdown text and their sections.
 //!
 //! ```
-//! use portion_text::chunk::markdown::outline::headings;
+//! use portion_text::chunk::outline::headings;
 //!
 //! let text = "# Guide\nIntro.\n## Install\nRun it.\n# FAQ\n";
 //! let found = headings(text);
