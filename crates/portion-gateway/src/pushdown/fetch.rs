@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use portion_core::cursor::SnapshotId;
 use portion_core::payload::Payload;
 use portion_core::view::View;
 use tokio::sync::watch;
@@ -60,6 +61,17 @@ impl Fetch {
     pub(super) fn meets(&self, need: Need) -> bool {
         let progress = *self.progress.borrow();
         need.is_met(progress.count, progress.is_over)
+    }
+
+    /// Returns true if both are the same fetch.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+
+    /// Returns the id of its snapshot in the store, once there is one.
+    pub(super) fn deposit_id(&self) -> Option<SnapshotId> {
+        let deposit = self.deposit.lock().unwrap_or_else(PoisonError::into_inner);
+        deposit.as_ref().map(|deposit| deposit.snapshot.id)
     }
 
     pub(super) fn progress(&self) -> Progress {

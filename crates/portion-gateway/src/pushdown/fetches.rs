@@ -263,17 +263,15 @@ impl Fetches {
     }
 
     /// Stores the list once it is over, and forgets the fetch. Does nothing before its snapshot is stored.
-    async fn settle(&self, fetch: &Fetch) {
-        let id = fetch
-            .deposit
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .map(|deposit| deposit.snapshot.id);
-        let Some(id) = id else { return };
-        if self.is_in_progress(id) {
-            self.replace_snapshot(fetch, Need::All).await;
-            self.lock().remove(&id);
+    pub(super) async fn settle(&self, fetch: &Fetch) {
+        self.replace_snapshot(fetch, Need::All).await;
+        if let Some(id) = fetch.deposit_id() {
+            // The fetch may be settled by its task and by a reply at the same time, and another one of the same list
+            // may have begun in between.
+            let mut all = self.lock();
+            if all.get(&id).is_some_and(|current| current.is(fetch)) {
+                all.remove(&id);
+            }
         }
     }
 
@@ -283,7 +281,7 @@ impl Fetches {
         let Some(deposit) = fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return;
         };
-        if !self.is_in_progress(deposit.snapshot.id) {
+        if !self.get(deposit.snapshot.id).is_some_and(|current| current.is(fetch)) {
             return;
         }
         let payload = fetch.to_payload(need);

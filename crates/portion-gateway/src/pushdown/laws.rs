@@ -81,7 +81,7 @@ fn upstream() -> impl Strategy<Value = Upstream> {
     })
 }
 
-fn paged_call(style: &str, page_size: usize, max_fetch: usize) -> PagedCall {
+pub(super) fn paged_call(style: &str, page_size: usize, max_fetch: usize) -> PagedCall {
     let settings = [
         (style.to_owned(), style.to_owned()),
         ("limit".to_owned(), "limit".to_owned()),

@@ -19,6 +19,8 @@ mod next_page;
 mod paged_list;
 mod payloads;
 mod rate_limit;
+#[cfg(test)]
+mod settling;
 
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
