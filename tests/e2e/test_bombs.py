@@ -5,13 +5,13 @@ import json
 import os
 import struct
 import zlib
-from pathlib import Path
 
 import pytest
 import requests
 
 from harness.command import FILES_FIXTURE, PORTION, RAW_FIXTURE
 from harness.listening import Listening, served
+from harness.memory import MEBIBYTE, peak_bytes, reset_peak
 from harness.rest_stub import Response, RestStub
 from harness.talk import ACCEPT
 from harness.wire import Wire
@@ -20,19 +20,15 @@ LEVELS = 1_000_000
 DEEP = b"[" * LEVELS + b"]" * LEVELS
 POST = {"Content-Type": "application/json", "Accept": ACCEPT}
 TIMES = 10
-"""The most memory for a byte of a message; twice that where it is `structuredContent`."""
+"""The most memory for a byte of a message."""
 MEBIBYTES = 128
 """The most that may ever be resident for a bomb."""
 BOMB_MEBIBYTES = int(os.environ.get("BOMB_MEBIBYTES", "300"))
 """Above `upstreamMessageLimit`."""
 
 
-def peak(pid):
-    return int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0]) << 10
-
-
-def costs_little(pid, before, size):
-    assert peak(pid) - before <= TIMES * size, f"{(peak(pid) - before) / size:.1f} bytes for each"
+def costs_little(process, before, size):
+    assert peak_bytes(process) - before <= TIMES * size, f"{(peak_bytes(process) - before) / size:.1f} bytes for each"
 
 
 RESULTS = {
@@ -50,12 +46,11 @@ def test_deep_json_in_a_result(tmp_path, place):
     (tmp_path / "usual").write_bytes(RESULTS[place] % b"[1,2,3]" if place != "text" else RESULTS[place] % (b"some words " * 2_000))
     with Wire([PORTION, "wrap", "--", *FILES_FIXTURE, str(tmp_path)]) as wire:
         wire.open()
-        # The tables of the token counter are loaded when they are needed first.
         wire.call(1, "usual")
-        before = peak(wire.process.pid)
+        before = reset_peak(wire.process)
         answer = wire.call(2, "deep")
         assert len(answer) < 80_000 and json.loads(answer.replace(b"[" * 500, b"").replace(b"]" * 500, b""))["id"] == 2
-        costs_little(wire.process.pid, before, len(DEEP) * (2 if place == "structured" else 1))
+        costs_little(wire.process, before, len(DEEP))
         assert json.loads(wire.call(3, "small"))["result"]["content"] == []
 
 
@@ -66,7 +61,7 @@ def test_a_long_key_around_deep_arrays(tmp_path, place):
     with Wire([PORTION, "wrap", "--redact", "--", *FILES_FIXTURE, str(tmp_path)]) as wire:
         wire.open()
         assert len(wire.call(1, "deep")) < 80_000
-        assert peak(wire.process.pid) < MEBIBYTES << 20
+        assert peak_bytes(wire.process) < MEBIBYTES * MEBIBYTE
 
 
 @pytest.fixture
@@ -85,10 +80,10 @@ def front(raw):
 def test_deep_json_of_a_client(front, body):
     ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
     assert requests.post(front.url, ping, headers=POST, timeout=60).status_code == 200
-    before = peak(front.process.pid)
+    before = reset_peak(front.process)
     # The fixture cannot read it, which ends its connection.
     assert requests.post(front.url, body, headers=POST, timeout=60).status_code in (200, 400, 502)
-    costs_little(front.process.pid, before, len(body))
+    costs_little(front.process, before, len(body))
     assert requests.post(front.url, ping, headers=POST, timeout=60).status_code == 200
 
 
@@ -96,10 +91,10 @@ def test_deep_json_of_an_api():
     with RestStub({"GET /deep": lambda _: Response(DEEP), "GET /small": lambda _: {"a": 1}}) as stub:
         with Listening([PORTION, "http", "--listen", "127.0.0.1:0", "--admin", "off", "--upstream", stub.url]) as proxy:
             assert requests.get(f"{proxy.url}/small", timeout=60).json() == {"a": 1}
-            before = peak(proxy.process.pid)
+            before = reset_peak(proxy.process)
             answer = requests.get(f"{proxy.url}/deep", timeout=60)
             assert answer.status_code == 200 and len(answer.content) <= 65_536
-            costs_little(proxy.process.pid, before, len(DEEP))
+            costs_little(proxy.process, before, len(DEEP))
             assert requests.get(f"{proxy.url}/small", timeout=60).json() == {"a": 1}
 
 
@@ -128,7 +123,7 @@ def test_a_bomb_of_a_server(front, coding):
         pytest.skip("the fixture takes no longer header field, and test_http_edge has such a bomb")
     answer = requests.post(front.url, CALL, headers=headers, timeout=300)
     assert len(answer.content) < 80_000 and b'"c-1"' in answer.content
-    assert peak(front.process.pid) < MEBIBYTES << 20
+    assert peak_bytes(front.process) < MEBIBYTES * MEBIBYTE
 
 
 @pytest.mark.parametrize("coding", BOMBS)
@@ -140,5 +135,5 @@ def test_a_bomb_of_an_api(coding):
             said = answer.raw.read(1 << 20, decode_content=False)
             assert len(said) < 65_536, "an error, or the bomb as it came, for the client to refuse"
             print(coding, answer.status_code, said[:200])
-            assert peak(proxy.process.pid) < MEBIBYTES << 20
+            assert peak_bytes(proxy.process) < MEBIBYTES * MEBIBYTE
             assert requests.get(f"{proxy.url}/small", timeout=60).json() == {"a": 1}

@@ -3,11 +3,11 @@
 import json
 import os
 import random
-from pathlib import Path
 
 import pytest
 
 from harness.command import CLIENT_BIN, wrapped
+from harness.memory import MEBIBYTE, peak_bytes
 from harness.wire import Wire
 
 MESSAGES = 10_000
@@ -20,11 +20,6 @@ GARBAGE = [
 ]
 
 
-def peak_mebibytes(wire):
-    status = Path(f"/proc/{wire.process.pid}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) // 1024
-
-
 def test_as_much_garbage_as_messages(tmp_path):
     chance = random.Random(7)
     lines = []
@@ -35,7 +30,7 @@ def test_as_much_garbage_as_messages(tmp_path):
     with Wire(wrapped(["sh", "-c", f"cat {tmp_path}/lines; cat >/dev/null"])) as wire:
         for number in range(MESSAGES):
             assert json.loads(wire.line())["params"]["n"] == number
-        assert peak_mebibytes(wire) < MEBIBYTES
+        assert peak_bytes(wire.process) < MEBIBYTES * MEBIBYTE
 
 
 FILLED = {
@@ -68,4 +63,4 @@ def test_a_line_without_end(filled):
         wire.open()
         assert b"message_too_large" in wire.call(1, "anything")
         assert json.loads(wire.ask(b'{"jsonrpc":"2.0","id":2,"method":"ping"}'))["result"] == {}
-        assert peak_mebibytes(wire) < MEBIBYTES
+        assert peak_bytes(wire.process) < MEBIBYTES * MEBIBYTE

@@ -4,12 +4,12 @@ import base64
 import gzip
 import json
 import socket
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from harness.command import PORTION, RAW_FIXTURE
+from harness.memory import MEBIBYTE, peak_bytes
 from harness.pairing import Listening, pairing
 from harness.ports import free_port
 from harness.talk import ACCEPT, exchange, messages, talk, together
@@ -189,14 +189,9 @@ def test_an_answer_that_expands_without_end_is_bounded(front, url, kind, coding)
         (answer,) = [json.loads(message) for message in messages(response)]
     assert answer["id"] == "c-1"
     assert json.loads(answer["result"]["content"][0]["text"])["error"]["code"] == "message_too_large"
-    assert peak_mebibytes(front) < 128
+    assert peak_bytes(front.process) < 128 * MEBIBYTE
     with posting(url, b'{"jsonrpc":"2.0","id":1,"method":"ping"}') as response:
         assert json.loads(next(messages(response)))["result"] == {}
-
-
-def peak_mebibytes(front):
-    status = Path(f"/proc/{front.process.pid}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
 # --- servers that die -----------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from harness.command import FIXTURE
 from harness.listening import Listening, served
+from harness.memory import MEBIBYTE, peak_bytes
 
 MEBIBYTES = 128
 """The most that may ever be resident."""
@@ -19,11 +19,6 @@ CONNECTIONS, ANNOUNCED, SENT = 8, 67_000_000, 60_000_000
 def front():
     with Listening(served("--admin", "127.0.0.1:0", "--", *FIXTURE)) as front:
         yield front
-
-
-def peak_mebibytes(front):
-    status = Path(f"/proc/{front.process.pid}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
 def connect(front):
@@ -53,7 +48,7 @@ def test_unfinished_bodies_share_a_budget(front, is_chunked):
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         accepted = [connection for connection in pool.map(begin, range(CONNECTIONS)) if connection]
     assert len(accepted) < CONNECTIONS, "some are refused"
-    assert peak_mebibytes(front) < MEBIBYTES
+    assert peak_bytes(front.process) < MEBIBYTES * MEBIBYTE
     for connection in accepted:
         connection.close()
 
@@ -65,4 +60,4 @@ def test_a_batch_of_half_a_million_entries_is_refused(front):
         connection.sendall(f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         answer = connection.recv(65_536).decode()
     assert answer.startswith("HTTP/1.1 400 ") and "at most 1000" in answer, answer
-    assert peak_mebibytes(front) < MEBIBYTES
+    assert peak_bytes(front.process) < MEBIBYTES * MEBIBYTE

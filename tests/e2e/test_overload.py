@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from harness.command import FIXTURE
 from harness.listening import Listening, served
+from harness.memory import MEBIBYTE, peak_bytes
 from harness.reply import lawful
 from harness.talk import ACCEPT
 from test_shared_store import ERAS, PREFIX, Caller
@@ -55,11 +55,6 @@ def loaded(url, file, connections):
     return p99 / 1000, requests, rejected
 
 
-def peak_mebibytes(front):
-    status = Path(f"/proc/{front.process.pid}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) // 1024
-
-
 def test_four_times_as_many_requests(tmp_path):
     with Listening(served("--admin", "off", "--", *FIXTURE)) as front:
         cursor = lawful(Caller(front).call("list_bookings")).next
@@ -68,7 +63,7 @@ def test_four_times_as_many_requests(tmp_path):
         usual, requests, rejected = loaded(front.url, file, CONNECTIONS)
         assert requests > 20 and not rejected, (requests, rejected)
         much, more_requests, rejected = loaded(front.url, file, 4 * CONNECTIONS)
-        peak = peak_mebibytes(front)
+        peak = peak_bytes(front.process) // MEBIBYTE
         assert lawful(Caller(front).call("portion_read", cursor=cursor)).text, "it goes on"
     print(f"p99 {usual:.0f} ms at {requests / SECONDS:.0f} a second, {much:.0f} ms at {more_requests / SECONDS:.0f}, {rejected} rejected, {peak} MiB")
     assert much < RATIO * usual

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.command import FIXTURE, wrapped
+from harness.memory import MEBIBYTE, peak_bytes
 from harness.waiting import until
 from harness.wire import Wire, request
 
@@ -29,11 +30,6 @@ def child_of(wire):
     children = Path(f"/proc/{wire.process.pid}/task/{wire.process.pid}/children").read_text().split()
     every = [task.read_text().split() for task in Path(f"/proc/{wire.process.pid}/task").glob("*/children")]
     return int((children or [pid for pids in every for pid in pids])[0])
-
-
-def peak_kibibytes(wire):
-    status = Path(f"/proc/{wire.process.pid}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0])
 
 
 def gone(pid):
@@ -177,7 +173,7 @@ def test_a_line_over_the_limit_is_refused_in_bounded_memory(content, mebibytes):
     with Wire(wrapped([sys.executable, "-c", GIANT, content])) as wire:
         wire.open()
         assert error(wire.call(1, "tell", mebibytes=mebibytes))["code"] == "message_too_large"
-        assert peak_kibibytes(wire) < 128 << 10
+        assert peak_bytes(wire.process) < 128 * MEBIBYTE
         assert "result" in json.loads(wire.ask(request(2, "ping", {})))
 
 
@@ -208,7 +204,7 @@ def test_a_message_over_the_limit_gets_an_error_and_the_connection_lives_on():
         wire.open()
         assert error(wire.call(1, "flood", mebibytes=512))["code"] == "message_too_large"
         assert result(wire.call(2, "fail_briefly"))["isError"] is True
-        assert peak_kibibytes(wire) <= 128 * 1024
+        assert peak_bytes(wire.process) <= 128 * MEBIBYTE
 
 
 def test_a_snapshot_is_freed_when_it_expires_though_nothing_is_asked():

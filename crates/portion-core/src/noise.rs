@@ -151,8 +151,14 @@ fn path_prefixes(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').filter_map(|(at, _)| path.get(..at)).chain([path])
 }
 
-/// A container that a walk is inside of.
-#[derive(Default)]
+/// A container that is being visited. It is small, because a document may consist of a million levels.
+struct VisitedContainer {
+    is_object: bool,
+    /// Length in bytes of the path to it.
+    path_len: u32,
+}
+
+/// A container that is being written.
 struct ContainerFrame {
     is_object: bool,
     /// Length in bytes of the path to it.
@@ -181,15 +187,12 @@ fn visit_fields(json: &str, mut visit: impl FnMut(&str, JsonKind) -> bool) {
             if entered.is_err() {
                 return;
             }
-            frames.push(ContainerFrame {
-                is_object: object,
-                path_len: path.len(),
-                ..ContainerFrame::default()
-            });
+            let path_len = u32::try_from(path.len()).unwrap_or(u32::MAX);
+            frames.push(VisitedContainer { is_object: object, path_len });
             open = false;
         }
         let Some(frame) = frames.last() else { return };
-        path.truncate(frame.path_len);
+        path.truncate(frame.path_len as usize);
         let more = if frame.is_object {
             next_member(&mut reader, &mut path).map(|key| key.is_some())
         } else {

@@ -94,7 +94,8 @@ impl LoadedConfig {
         let Self { config, sources, history } = self;
         // Loading the vocabulary may take longer than the server's first response.
         let tokenizer = config.tokenizer();
-        std::thread::spawn(move || tokenizer.preload());
+        let preload = std::thread::Builder::new().name("tokenizer".to_owned());
+        preload.spawn(move || tokenizer.preload())?;
         let room = room_from_environment();
         let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret } =
             Storage::open(&config, servers, default_ttl)?;

@@ -28,10 +28,10 @@ impl Stage for Elide {
     }
 }
 
-/// One container on the path to the current value.
+/// One container on the path to the current value. It is small, because a document may consist of a million levels.
 enum PathFrame {
-    Array { index: usize },
-    Object { key: Span },
+    Array { index: u32 },
+    Object { key_start: u32 },
 }
 
 /// Appends the JSON with strings above `above` characters shortened, and returns the number of shortened
@@ -49,8 +49,8 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
                 let end = portion_json::scan::string_end(bytes, at);
                 let span = Span::new(at, end);
                 if expects_key {
-                    if let Some(PathFrame::Object { key }) = frames.last_mut() {
-                        *key = span;
+                    if let Some(PathFrame::Object { key_start }) = frames.last_mut() {
+                        *key_start = span.start;
                     }
                     expects_key = false;
                 } else if end - at > above + 2 {
@@ -67,7 +67,7 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
                 continue;
             }
             b'{' => {
-                frames.push(PathFrame::Object { key: Span::default() });
+                frames.push(PathFrame::Object { key_start: 0 });
                 expects_key = true;
             }
             b'[' => {
@@ -98,7 +98,11 @@ fn pointer_at(json: &str, pointer: &str, frames: &[PathFrame]) -> String {
         place.push('/');
         match frame {
             PathFrame::Array { index } => place.push_str(&index.to_string()),
-            PathFrame::Object { key } => place.push_str(&step_from_quoted(key.slice(json))),
+            PathFrame::Object { key_start } => {
+                let start = *key_start as usize;
+                let end = portion_json::scan::string_end(json.as_bytes(), start);
+                place.push_str(&step_from_quoted(&json[start..end]));
+            }
         }
     }
     place
