@@ -2,9 +2,12 @@
 
 import json
 
+import jsonschema
 import pytest
+import requests
 
-from harness.command import FIXTURE, PORTION, TYPED_FIXTURE
+from harness.command import CLIENT_BIN, E2E, FIXTURE, PORTION, TYPED_FIXTURE
+from harness.listening import Listening
 from harness.wire import Wire, request
 from fixture import corpus
 
@@ -88,3 +91,64 @@ def test_the_inner_notice_is_no_content_and_its_next_step_is_told(text, style):
                 told += step is not None
             tool, arguments = "portion_read" if inner_cursor else None, {"cursor": inner_cursor}
         assert whole == getattr(corpus, text)() and told
+
+
+@pytest.mark.parametrize("outer", [[], ["--lean"], ["--metadata-style", "snake"], ["--envelope", "wrap"]], ids=" ".join)
+def test_a_resource_is_read_on_by_the_uris_of_the_inner_one(outer):
+    """A client that only reads resources needs no tool for the rest."""
+    with Wire([PORTION, "wrap", *outer, "--", PORTION, "wrap", "--", *FIXTURE]) as wire:
+        wire.open()
+        whole, uri, number = "", "fixture://book", 0
+        while uri:
+            number += 1
+            answer = json.loads(wire.ask(request(number, "resources/read", {"uri": uri})))
+            assert "error" not in answer, answer
+            *contents, notice = answer["result"]["contents"]
+            whole += "".join(entry["text"] for entry in contents)
+            last = json.loads(notice["text"])
+            uri = last["meta"].get("nextUri") or last["meta"].get("upstreamNext", "").rpartition(" ")[2]
+        assert whole == corpus.prose() * 20
+        # A cursor that neither has issued is refused by the inner one, with the same words.
+        answer = json.loads(wire.ask(request(number + 1, "resources/read", {"uri": "portion://read/nocursor"})))
+        assert answer["error"]["data"]["error"]["code"] == "cursor_invalid", answer
+
+
+FORMS = [[], ["--envelope", "wrap"], ["--metadata-style", "snake"], ["--metadata", "always"]]
+
+
+@pytest.mark.parametrize("inner", FORMS, ids=" ".join)
+@pytest.mark.parametrize("outer", FORMS, ids=" ".join)
+def test_structured_content_matches_the_listed_schema(outer, inner):
+    """The TypeScript SDK throws where it does not."""
+    with Wire([PORTION, "wrap", *outer, "--", PORTION, "wrap", *inner, "--", *TYPED_FIXTURE]) as wire:
+        wire.open()
+        tools = json.loads(wire.ask(request(0, "tools/list", {})))["result"]["tools"]
+        schemas = {tool["name"]: tool["outputSchema"] for tool in tools if "outputSchema" in tool}
+        calls = [("add", {"a": 1, "b": 2}), ("is_open", {"count": 1})]
+        for tool, path in [("list_guests", "/guests/0"), ("list_bare", "/result/0")]:
+            for controls in [{}, {"raw": True}, {"path": path}, {"limit": 3, "page": 2}, {"maxTokens": 300}, {"fields": "id"}]:
+                calls += [(tool, {"count": count, **controls}) for count in (1, 111)]
+        checked = 0
+        for number, (tool, arguments) in enumerate(calls, 1):
+            result = called(wire, number, tool, **arguments)
+            # The path of a value depends on the envelope: an error says which there are.
+            if tool in schemas and not result.get("isError"):
+                jsonschema.validate(result["structuredContent"], schemas[tool])
+                checked += 1
+        assert checked > 20
+
+
+def test_a_list_of_an_api_is_walked_by_the_links_of_the_inner_proxy():
+    options = ["--listen", "127.0.0.1:0", "--admin", "off"]
+    with Listening([str(CLIENT_BIN / "python"), str(E2E / "fixture/api.py")]) as api:
+        with Listening([PORTION, "http", "--upstream", f"{api.url}/api", *options]) as inner:
+            with Listening([PORTION, "http", "--upstream", inner.url, *options]) as outer:
+                direct = requests.get(f"{api.url}/api/bookings", timeout=30).json()
+                records, url = [], f"{outer.url}/bookings"
+                while url:
+                    response = requests.get(url, timeout=30)
+                    assert response.status_code == 200, response.text
+                    records += [record["id"] for record in response.json()]
+                    url = response.links.get("next", {}).get("url")
+                    url = url and requests.compat.urljoin(outer.url, url)
+                assert records == [record["id"] for record in direct]

@@ -1,6 +1,7 @@
 //! One request and its response.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -21,14 +22,16 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 
 use crate::body::{self, Body, BoxError, ReadBodyError, ReadLimits, full, may_have_body, prefixed, streamed};
-use crate::controls::SplitQuery;
+use crate::controls::{SplitQuery, cursor_of};
 use crate::media_type::is_json;
 use crate::options::{CallerIdentity, Shared};
 use crate::paging::{
     CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, paging_arguments, target_of,
 };
 use crate::payload::payload_of;
-use crate::response::{DIGEST_HEADERS, RequestTarget, fault_response, portion_response, timeout_fault};
+use crate::response::{
+    CURSOR_HEADER, DIGEST_HEADERS, RequestTarget, fault_response, portion_response, timeout_fault,
+};
 use crate::response_timeout::ResponseTimeout;
 use crate::variant::{forbids_keeping, variant_of, varies_always, wants_fresh};
 use http_body::Body as HttpBody;
@@ -96,7 +99,11 @@ impl<'a> Exchange<'a> {
             route.owns_parameter(name) || bypassed.as_ref().is_some_and(|paging| paging.is_own(name))
         };
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
-        let is_owned = |parameter: &str| (!takes_controls && parameter != "cursor") || is_own(parameter);
+        let is_for_other_portion = shared.is_before_portion.load(Ordering::Relaxed)
+            && cursor_of(sent_query).is_some_and(|cursor| !shared.gateway.has_issued(&scope, &cursor));
+        let is_owned = |parameter: &str| {
+            is_for_other_portion || (!takes_controls && parameter != "cursor") || is_own(parameter)
+        };
         let mut query = SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
             !is_paging_control(parameter) && is_owned(parameter)
         });
@@ -310,6 +317,9 @@ impl<'a> Exchange<'a> {
     {
         let (mut head, body) = response.into_parts();
         let mut body = streamed(body);
+        if head.headers.contains_key(CURSOR_HEADER) {
+            self.shared.is_before_portion.store(true, Ordering::Relaxed);
+        }
         self.shared.cors.learn(&self.endpoint.name, self.origin.as_ref(), &head.headers);
         let coding = body::content_coding(&head.headers);
         if !is_json(&head.headers) || !may_have_body(head.status) || coding.is_err() {

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -39,7 +40,14 @@ impl PortionLayer {
 
     /// Creates a layer with these options.
     pub fn with_options(gateway: Arc<Gateway>, options: HttpOptions) -> Self {
-        Self { shared: Arc::new(Shared { gateway, options, cors: CorsMemory::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                gateway,
+                options,
+                cors: CorsMemory::default(),
+                is_before_portion: AtomicBool::new(false),
+            }),
+        }
     }
 }
 

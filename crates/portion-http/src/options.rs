@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
@@ -56,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) options: HttpOptions,
     pub(crate) cors: CorsMemory,
+    /// True once a response of the service was that of another Portion.
+    pub(crate) is_before_portion: AtomicBool,
 }
 
 /// Returns a function that identifies callers by their credentials, under a random key.

@@ -21,6 +21,8 @@ use serde_json::value::RawValue;
 use crate::body::{Body, full};
 use crate::{cors, media_type};
 
+/// Header field with the handle of the whole result, which every shaped response has.
+pub(crate) const CURSOR_HEADER: &str = "x-portion-cursor";
 /// Longest notice that is sent as a header, in bytes. Servers and clients often limit all headers to 8 KiB.
 const MAX_NOTICE_HEADER_BYTES: usize = 3072;
 /// Keys that the notice has at its top level, in camel case.
@@ -88,7 +90,7 @@ pub(crate) fn portion_response(
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     add_header(headers, "x-portion-kind", portion.kind().name());
     if let Some(cursor) = portion.start_cursor() {
-        add_header(headers, "x-portion-cursor", cursor.as_str());
+        add_header(headers, CURSOR_HEADER, cursor.as_str());
     }
     if let Some(total) = portion.total_count() {
         add_header(headers, "x-total-count", &total.to_string());

@@ -51,7 +51,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use portion_core::cursor::{Keyring, Position, SnapshotId};
+use portion_core::cursor::{Keyring, Position, Scope, SnapshotId};
 use portion_core::event::Outcome;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
@@ -287,9 +287,9 @@ impl Gateway {
         Some(self.answer_from_stored(context, (held, from), request.clone(), ReplyForm::Rebuilt).await)
     }
 
-    /// Returns true if this gateway has issued a cursor to the caller.
-    pub fn has_issued(&self, caller: &Caller, cursor: &str) -> bool {
-        self.renderer.keyring.verify(cursor, &caller.scope).is_ok()
+    /// Returns true if this gateway has issued a cursor in the scope.
+    pub fn has_issued(&self, scope: &Scope, cursor: &str) -> bool {
+        self.renderer.keyring.verify(cursor, scope).is_ok()
     }
 
     /// Fits a fault into the budget of its request, and records it as the reply to a call.

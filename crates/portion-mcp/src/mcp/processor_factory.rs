@@ -1,6 +1,7 @@
 //! Creates the message processors for one server.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use portion_core::cursor::Scope;
 use portion_gateway::gateway::Gateway;
@@ -28,6 +29,8 @@ pub struct McpProcessorFactory {
     pub exports_traces: bool,
     /// Tool catalogs that sessions share.
     pub(super) catalog_pool: Arc<CatalogPool>,
+    /// True once a result of the server had the notice of another Portion.
+    pub(super) is_before_portion: Arc<AtomicBool>,
 }
 
 impl McpProcessorFactory {
@@ -42,6 +45,7 @@ impl McpProcessorFactory {
             upstream: None,
             exports_traces: false,
             catalog_pool,
+            is_before_portion: Arc::default(),
         }
     }
 

@@ -51,7 +51,11 @@ pub(super) fn relax_output_schema(
         members.iter().rposition(|member| walk::string_equals(member.key.slice(text), "outputSchema"));
     let Some(i) = found else { return false };
     let schema = members[i].value;
-    if walk::kind(text, schema) != JsonKind::Object || is_relaxed(schema.slice(text)) {
+    if walk::kind(text, schema) != JsonKind::Object {
+        return false;
+    }
+    if let Some(alternatives) = relaxed_alternatives(text, schema) {
+        add_own_alternative(splice, text, &alternatives, &offer.render_options);
         return false;
     }
     if is_bounded(schema.slice(text), offer) {
@@ -77,15 +81,39 @@ fn is_bounded(schema: &str, offer: &ToolListingPolicy) -> bool {
         && redact.as_ref().is_none_or(|redact| redact.redact(&schema_bound::sample_object(schema)).is_none())
 }
 
-/// Returns true if the schema was relaxed by another Portion in front of the upstream.
-fn is_relaxed(schema: &str) -> bool {
-    let any_of = walk::member_value(schema, walk::document_span(schema), "anyOf");
-    let all = any_of.map(|any_of| walk::items(schema, any_of)).unwrap_or_default();
-    all.last().is_some_and(|last| {
-        let mut minified = String::new();
-        minify(last.slice(schema), &mut minified);
-        minified == ANY_WITH_NOTICE || minified == ANY_IN_ENVELOPE
-    })
+/// Returns the alternatives of a schema that was relaxed by another Portion in front of the upstream.
+fn relaxed_alternatives(text: &str, schema: Span) -> Option<Sequence> {
+    let any_of = walk::member_value(text, schema, "anyOf")?;
+    let items = walk::items(text, any_of);
+    let is_ours = |item: &Span| [ANY_WITH_NOTICE, ANY_IN_ENVELOPE].contains(&minified(item.slice(text)).as_str());
+    items.last().is_some_and(is_ours).then_some(Sequence { span: any_of, items })
+}
+
+/// Adds what this Portion may return to the alternatives of another one, whose envelope may differ.
+fn add_own_alternative(
+    splice: &mut Splice<'_>,
+    text: &str,
+    alternatives: &Sequence,
+    render_options: &RenderOptions,
+) {
+    let own = any_shortened(render_options);
+    if !alternatives.items.iter().any(|item| minified(item.slice(text)) == own) {
+        splice.append(alternatives, &[own.to_owned()]);
+    }
+}
+
+fn minified(json: &str) -> String {
+    let mut minified = String::new();
+    minify(json, &mut minified);
+    minified
+}
+
+/// Returns the schema of any result that was shortened.
+fn any_shortened(render_options: &RenderOptions) -> &'static str {
+    match render_options.envelope {
+        EnvelopeMode::Wrap => ANY_IN_ENVELOPE,
+        EnvelopeMode::Auto => ANY_WITH_NOTICE,
+    }
 }
 
 /// Schema of any object with a notice.
@@ -129,7 +157,7 @@ fn relaxed_schema(schema: &str, render_options: &RenderOptions) -> Result<String
         let properties = [format!("\"result\":{}", short.loosen(result, 0)), notice.properties()];
         root.push(format!("\"properties\":{{{}}}", properties.join(",")));
     }
-    let last = if render_options.envelope == EnvelopeMode::Wrap { ANY_IN_ENVELOPE } else { ANY_WITH_NOTICE };
+    let last = any_shortened(render_options);
     let all: Vec<String> =
         [Some(upstream_schema), shortened, Some(last.to_owned())].into_iter().flatten().collect();
     root.push(format!("\"anyOf\":[{}]", all.join(",")));

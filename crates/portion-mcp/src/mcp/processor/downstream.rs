@@ -197,7 +197,8 @@ impl McpProcessor {
             }
             MethodHandling::ReadResource => {
                 let uri = envelope.string_param(text, "uri").unwrap_or_default();
-                if let Some(own) = uri.strip_prefix(READ_URI_PREFIX) {
+                let own = uri.strip_prefix(READ_URI_PREFIX);
+                if let Some(own) = own.filter(|own| !self.is_of_other_portion(own)) {
                     let reply = Box::pin(self.read_own_resource(who, own)).await;
                     return MessageOutcome::Respond(responses::resource_response(id, &reply, modern));
                 }

@@ -1,6 +1,7 @@
 //! Answers requests with a cursor, which never need the server.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use portion_core::view::Request;
 use portion_gateway::call::{Caller, Fault, Reply, SnapshotQuery};
@@ -21,6 +22,12 @@ impl McpProcessor {
             Ok(request) => self.answer_at_cursor(opened, request, None).await,
             Err(error) => opened.refuse(error.into()),
         }
+    }
+
+    /// Returns true if a read URI probably belongs to another Portion, behind this one. `uri`: the URI without its prefix.
+    pub(super) fn is_of_other_portion(&self, uri: &str) -> bool {
+        self.is_before_portion.load(Ordering::Relaxed)
+            && !self.gateway.has_issued(&self.scope, &read_uri::parse_cursor(uri))
     }
 
     /// Answers a request with a cursor, or a query on its content. An expired cursor is described with the endpoint as

@@ -104,6 +104,8 @@ pub struct McpProcessor {
     upstream_caller: Option<Arc<dyn UpstreamCaller>>,
     /// True after the list of the tools has timed out, until the queued calls are sent.
     releases_queue: AtomicBool,
+    /// True once a result of the server had the notice of another Portion; shared by all sessions.
+    is_before_portion: Arc<AtomicBool>,
 }
 
 impl McpProcessor {
@@ -117,6 +119,7 @@ impl McpProcessor {
             upstream,
             exports_traces: traces,
             catalog_pool,
+            is_before_portion,
         } = factory;
         let server_info = Arc::new(Mutex::new(ServerInfo::new(ToolCatalog::new(listing), catalog_pool)));
         Self {
@@ -137,6 +140,7 @@ impl McpProcessor {
             internal_calls: Arc::default(),
             upstream_caller: None,
             releases_queue: AtomicBool::new(false),
+            is_before_portion: Arc::clone(is_before_portion),
         }
     }
 
@@ -162,6 +166,7 @@ impl McpProcessor {
             internal_calls: Arc::default(),
             upstream_caller: None,
             releases_queue: AtomicBool::new(false),
+            is_before_portion: Arc::clone(&self.is_before_portion),
         }
     }
 

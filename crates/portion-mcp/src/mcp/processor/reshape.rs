@@ -1,6 +1,7 @@
 //! Shapes the content of server responses, and limits everything else in them that can be large.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use portion_core::payload::Payload;
 use portion_core::redact::RedactionRules;
@@ -128,6 +129,9 @@ impl McpProcessor {
                 reply
             }
             ParsedResult::Content(outline) => {
+                if outline.has_upstream_notice() {
+                    self.is_before_portion.store(true, Ordering::Relaxed);
+                }
                 // Controls apply to the result, not to an error in its place.
                 let request = if outline.is_error() {
                     Request { max_tokens: request.max_tokens, ..Request::default() }

@@ -181,7 +181,8 @@ impl McpProcessor {
         let tool = server_info.catalog.tool(&endpoint.name);
         let cursor = walk::string_member(text, arguments, "cursor");
         // The tool of another Portion behind this one has an argument of that name, too.
-        let own_cursor = cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(caller, cursor));
+        let own_cursor =
+            cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(&caller.scope, cursor));
         let ours = |control: &str| {
             own_cursor
                 || tool.is_some_and(|tool| match caller.rule.controls(caller.shaping_mode) {

@@ -204,6 +204,11 @@ impl<'a> ResultOutline<'a> {
         self.is_error
     }
 
+    /// Returns true if the result has the notice of another Portion.
+    pub(crate) fn has_upstream_notice(&self) -> bool {
+        self.upstream_notice.is_some()
+    }
+
     /// Returns the payload: each text is unescaped once, directly into the string that the core stores.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
         let (is_error, text_only) = (self.is_error, self.is_error);
