@@ -60,6 +60,23 @@ impl TokenTally {
     }
 }
 
+/// The tally of a text, piece by piece.
+#[derive(Clone, Copy, Default)]
+struct RunningTally {
+    sum: TokenTally,
+    /// Tokens that tearing may have hidden and that are not in the sum yet, because no piece has more tokens than bytes.
+    hidden: u64,
+}
+
+impl RunningTally {
+    /// Adds a piece of `bytes` bytes, with hidden tokens up to its bytes.
+    fn plus(self, piece: TokenTally, bytes: usize) -> Self {
+        let shown = self.hidden.min((bytes as u64).saturating_sub(piece.tokens));
+        let tokens = piece.tokens + shown;
+        Self { sum: self.sum.plus(TokenTally { tokens, ..piece }), hidden: self.hidden - shown }
+    }
+}
+
 impl Pricing {
     fn token_count(self, tally: TokenTally) -> usize {
         let exact = tally.tokens;
@@ -86,27 +103,34 @@ impl VocabularyCounter {
         TokenTally { tokens: self.bpe.count(span) as u64, pair_weight: pairs }
     }
 
-    /// Tallies a piece. A torn one gets the tokens that tearing may have hidden, but never more than its
-    /// bytes.
-    fn tally_piece(&self, text: &str, piece: TextPiece) -> TokenTally {
-        let mut tally = self.tally(text, piece.start, piece.end);
-        if piece.is_torn {
-            tally.tokens = (tally.tokens + TORN_PIECE_TOKENS).min((piece.end - piece.start) as u64);
-        }
-        tally
+    /// Adds a piece to the tally of the text before it.
+    fn add_piece(&self, text: &str, before: RunningTally, piece: TextPiece) -> RunningTally {
+        let hidden = if piece.is_torn { TORN_PIECE_TOKENS } else { 0 };
+        let tally = self.tally(text, piece.start, piece.end);
+        RunningTally { hidden: before.hidden + hidden, ..before }.plus(tally, piece.end - piece.start)
     }
 
-    /// Returns the offset within `piece` where the limit is reached; `before` is the tally of the
-    /// preceding text.
-    fn find_limit_offset(&self, text: &str, piece: TextPiece, mut before: TokenTally, limit: usize) -> usize {
+    /// Returns the offset within `piece` where the limit is reached; `preceding` is the tally of the text before it.
+    fn find_limit_offset(
+        &self,
+        text: &str,
+        piece: TextPiece,
+        preceding: RunningTally,
+        limit: usize,
+    ) -> usize {
         let costs = |from: usize, to: usize, before: TokenTally| before.plus(self.tally(text, from, to));
+        let exceeds = |tally: TokenTally, to: usize| {
+            self.pricing.token_count(preceding.plus(tally, to - piece.start).sum) > limit
+        };
+        // The tally of the piece up to `fits`.
+        let mut before = TokenTally::default();
         let (mut fits, mut reach) = (piece.start, LIMIT_SEARCH_REACH);
         let mut fails = loop {
             let furthest = text.floor_char_boundary((fits + reach).min(piece.end));
             let boundary = find_boundary(text, fits + LIMIT_SEARCH_STEP, furthest);
             let to = boundary.unwrap_or(furthest);
             let tally = costs(fits, to, before);
-            if self.pricing.token_count(tally) > limit {
+            if exceeds(tally, to) {
                 break to;
             }
             if to == piece.end {
@@ -126,10 +150,10 @@ impl VocabularyCounter {
             if middle >= fails {
                 return fits;
             }
-            if self.pricing.token_count(costs(start, middle, before)) <= limit {
-                fits = middle;
-            } else {
+            if exceeds(costs(start, middle, before), middle) {
                 fails = middle;
+            } else {
+                fits = middle;
             }
         }
     }
@@ -142,19 +166,19 @@ impl TokenCounter for VocabularyCounter {
 
     fn count(&self, text: &str) -> usize {
         let all =
-            pieces(text).fold(TokenTally::default(), |sum, piece| sum.plus(self.tally_piece(text, piece)));
-        self.pricing.token_count(all)
+            pieces(text).fold(RunningTally::default(), |before, piece| self.add_piece(text, before, piece));
+        self.pricing.token_count(all.sum)
     }
 
     fn count_within(&self, text: &str, limit: usize) -> Option<usize> {
-        let mut sum = TokenTally::default();
+        let mut all = RunningTally::default();
         for piece in pieces(text) {
-            sum = sum.plus(self.tally_piece(text, piece));
-            if self.pricing.token_count(sum) > limit {
+            all = self.add_piece(text, all, piece);
+            if self.pricing.token_count(all.sum) > limit {
                 return None;
             }
         }
-        Some(self.pricing.token_count(sum))
+        Some(self.pricing.token_count(all.sum))
     }
 
     fn fits(&self, text: &str, limit: usize) -> bool {
@@ -163,13 +187,13 @@ impl TokenCounter for VocabularyCounter {
     }
 
     fn prefix_within(&self, text: &str, limit: usize) -> usize {
-        let mut sum = TokenTally::default();
+        let mut all = RunningTally::default();
         for piece in pieces(text) {
-            let with = sum.plus(self.tally_piece(text, piece));
-            if self.pricing.token_count(with) > limit {
-                return self.find_limit_offset(text, piece, sum, limit);
+            let with = self.add_piece(text, all, piece);
+            if self.pricing.token_count(with.sum) > limit {
+                return self.find_limit_offset(text, piece, all, limit);
             }
-            sum = with;
+            all = with;
         }
         text.len()
     }

@@ -61,6 +61,18 @@ proptest! {
     }
 
     #[test]
+    fn no_repeated_text_is_counted_below_its_reference(
+        unit in "[{};:,.!-]{1,3}[a-zψé]{1,3}|[{};:ψ漢👍a'/]{1,6}",
+        bytes in 4_000..14_000_usize,
+    ) {
+        let text = unit.repeat(bytes / unit.len());
+        for tokenizer in [Tokenizer::O200k, Tokenizer::Cl100k] {
+            let (counted, reference) = (tokenizer.counter().count(&text), tokenizer.reference_counter(Factor::ONE));
+            prop_assert!(reference.count(&text) <= counted, "{tokenizer}");
+        }
+    }
+
+    #[test]
     fn early_exits_agree_with_the_count(text in text(), near in -3_isize..=3, share in 0.0..1.5) {
         for counter in counters() {
             let count = counter.count(&text);

@@ -10,6 +10,8 @@ proptest! {
 
     #[test]
     fn another_implementation_counts_the_same(text in text()) {
+        // The other implementation does not take `'ſ` for the contraction `'s`, as the published patterns do.
+        let text = text.replace('ſ', "s");
         // Short enough that no text is split.
         let text = &text[..text.floor_char_boundary(4_000)];
         prop_assert_eq!(Tokenizer::O200k.counter().count(text), bpe_openai::o200k_base().count(text));
