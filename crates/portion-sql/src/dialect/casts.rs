@@ -171,7 +171,13 @@ fn parse_type(edits: &Edits<'_>, at: usize) -> Option<(CastType, usize)> {
     {
         last += 1;
     }
-    if let Some(close) = edits.call_end(last) {
+    // Only numbers in parentheses belong to a type.
+    let is_size = |close: usize| {
+        (last + 2..close).all(|at| {
+            edits.kind(at) == Some(TokenKind::Number) || edits.is_sign(at, ",") || edits.is_word(at, "max")
+        })
+    };
+    if let Some(close) = edits.call_end(last).filter(|close| is_size(*close)) {
         let digits = edits.text(close - 1);
         let has_scale = close == last + 5 && edits.is_sign(close - 2, ",");
         if cast_type == CastType::Function("to_number")
