@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use portion_core::event::{Outcome, RequestServed, ShadowResult};
 use portion_core::payload::{Payload, Redact as _};
+use portion_core::render::FirstReply;
 use portion_core::view::Request;
 
 use crate::accounting::{self, Accounting, ReplyOutcome, RequestInfo};
@@ -72,13 +73,12 @@ impl PassThroughRelay {
         let caller =
             Caller { effective_policy: Arc::new(caller.effective_policy.without_limits()), ..caller.clone() };
         let (renderer, bytes) = (Arc::clone(&self.renderer), payload_bytes(&payload));
-        match offload(bytes, move || render_first_reply(&renderer, caller, payload)).await {
-            Some(RenderOutcome::Portion { portion, .. }) => Reply::Portion(portion),
-            Some(RenderOutcome::Untouched { .. }) => Reply::Untouched,
+        let redacted = offload(bytes, move || renderer.render_whole(&first_job(caller, payload)?));
+        match redacted.await {
+            Some(FirstReply::Portion(portion)) => Reply::Portion(portion),
+            Some(FirstReply::Untouched { .. }) => Reply::Untouched,
             // A payload that cannot be redacted is not shown.
-            Some(RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked) | None => {
-                Reply::Fault(Fault::capture_failed(bytes, "", None))
-            }
+            None => Reply::Fault(Fault::capture_failed(bytes, "", None)),
         }
     }
 }
@@ -147,9 +147,12 @@ fn simulate_shaping(
 
 /// Renders the first reply to a payload, with cursors as if it were stored.
 fn render_first_reply(renderer: &Renderer, caller: Caller, payload: Payload) -> Option<RenderOutcome> {
+    Some(renderer.render(&first_job(caller, payload)?, true))
+}
+
+/// Returns the job of the first reply to a payload. Returns `None` if it cannot be captured.
+fn first_job(caller: Caller, payload: Payload) -> Option<RenderJob> {
     let snapshot = Arc::new(capture(payload, &caller.effective_policy).ok()?);
     let (id, request) = (Default::default(), Request::default());
-    let job =
-        RenderJob { caller, snapshot_id: id, snapshot, base: None, request, form: ReplyForm::AsReceived };
-    Some(renderer.render(&job, true))
+    Some(RenderJob { caller, snapshot_id: id, snapshot, base: None, request, form: ReplyForm::AsReceived })
 }

@@ -164,8 +164,6 @@ impl Policy {
             fallback_byte_limit: 4 * MUCH,
             media_byte_limit: MUCH,
             full_below: MUCH,
-            default_page_size: MANY,
-            max_page_size: MANY,
             summarize_above: MUCH,
             chunk_above: MUCH,
             chunk_size: MUCH,

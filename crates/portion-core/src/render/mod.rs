@@ -111,6 +111,15 @@ pub fn first_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_
     FirstReply::Portion(render_reply(snapshot, asked, cx, true))
 }
 
+/// Renders the whole payload, with a notice if something was replaced or redacted. Returns `None` if it exceeds the limits of
+/// the policy. The notice has neither sizes nor calls where `cx` signs no cursors.
+pub fn whole_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Option<FirstReply> {
+    if pass_through::needs_no_notice(snapshot) {
+        return Some(FirstReply::Untouched { tokens: None });
+    }
+    reply::render_whole(snapshot, asked, cx).map(FirstReply::Portion)
+}
+
 /// Renders the reply to a request with a cursor, or to a query. It has text only.
 pub fn follow_up_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Portion {
     render_reply(snapshot, asked, cx, false)

@@ -5,10 +5,11 @@
 //! whole. A value that cannot be shortened this way is put under `portion`, where nothing takes it for the
 //! result.
 
-use portion_json::scan::{JsonKind, minify};
+use portion_json::scan::{JsonKind, JsonReader, minify};
 
 use super::budget::RemainingBudget;
 use super::embedded_json::render_in_string;
+use super::portion::PortionKind;
 use super::rendering::Rendering;
 use super::structured::{Placement, StructuredForm};
 use super::walk::{PartWalk, RenderedPart, ReplyContent};
@@ -75,7 +76,13 @@ impl<'a> PartWalk<'a> {
                 let from = Position { part: at as u16, ..Position::default() };
                 let objects =
                     || Self { allows_tables: false, ..*self }.render_parts(&[at], from, room, false);
-                Some(StructuredForm::OwnPart(Box::new(records.unwrap_or_else(objects)), shape))
+                let mut own = records.unwrap_or_else(objects);
+                if let Some(shown) = &mut own.notice_part {
+                    // A scalar is rendered as a text, which is its JSON.
+                    let drawn = &mut shown.rendering;
+                    drawn.is_json |= drawn.kind == PortionKind::Whole && is_json(&drawn.body);
+                }
+                Some(StructuredForm::OwnPart(Box::new(own), shape))
             }
         }
     }
@@ -180,4 +187,9 @@ impl<'a> PartWalk<'a> {
             }
         }
     }
+}
+
+fn is_json(text: &str) -> bool {
+    let mut reader = JsonReader::new(text);
+    reader.skip().is_ok() && reader.expect_end().is_ok()
 }

@@ -16,6 +16,7 @@ use portion_gateway::store::MemoryStore;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource};
 use portion_tokens::Tokenizer;
+use serde_json::{Value, json};
 
 use crate::samples::trial::{RecordingObserver, ada, fault, next_cursor, notice, portion, shown};
 use crate::samples::{bookings, create_order, follow_up, list_bookings, query, text};
@@ -255,6 +256,23 @@ async fn a_dry_run_shapes_nothing() {
         assert!(matches!(fixture.fresh(create_order(), payload).await, Reply::Untouched));
     }
     assert!(fixture.record(3).await.shadow.is_some());
+}
+
+#[tokio::test]
+async fn a_dry_run_redacts_and_tells_nothing_else() {
+    let redact = Some(Arc::new(RedactionRules::default_secrets()));
+    let fixture = GatewayFixture::under(EndpointConfig { dry_run: true, redact, ..pages_of(20) });
+    let rows: Vec<String> =
+        (0..5_000).map(|id| format!("{{\"id\":{id},\"password\":\"hunter{id}\"}}")).collect();
+    let reply = portion(fixture.fresh(list_bookings(), text(format!("[{}]", rows.join(",")))).await);
+    let shown = reply.pieces().iter().map(|piece| format!("{piece:?}")).collect::<String>();
+    assert!(shown.contains("4999") && !shown.contains("hunter"), "all records are shown");
+    let notice: Value = serde_json::from_str(reply.notice()).expect("JSON");
+    assert_eq!(notice["meta"]["redacted"], json!(["password"]), "{notice}");
+    for internal in ["cursor", "budgetUsed", "budgetRemaining", "estimatedTokens", "next"] {
+        assert!(notice["meta"].get(internal).is_none(), "{internal}: {notice}");
+    }
+    assert_eq!(notice["meta"]["pageSize"], 5_000, "{notice}");
 }
 
 #[tokio::test]

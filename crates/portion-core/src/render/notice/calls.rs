@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
 use crate::render::portion::PortionKind;
+use crate::snapshot::STRUCTURED_CONTENT;
 
 impl Notice<'_> {
     pub(super) fn next_call(&self, detail: Detail, audience: Audience) -> Option<String> {
@@ -31,6 +32,9 @@ impl Notice<'_> {
             }
             (None, None) if self.rendering.meta.contains_key("elided") => Some(read.with("cursor, path")),
             (None, None) if !self.missing_parts.is_empty() => Some(read.with("cursor, path, raw=true")),
+            (None, None) if self.structured_gap.is_some() => {
+                Some(read.with(&format!("cursor, path={STRUCTURED_CONTENT}")))
+            }
             _ => None,
         }
     }

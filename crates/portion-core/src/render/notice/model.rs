@@ -50,8 +50,10 @@ impl Notice<'_> {
             "offset" => {
                 value.as_u64() != Some(0) && (self.is_first_reply || rendering.meta.contains_key("pastEnd"))
             }
+            // The first reply told that there is one line.
+            "startLine" | "endLine" | "totalLines" if is_one_line && !self.is_first_reply => false,
             "startLine" | "totalLines" => !goes_on && !is_whole,
-            "endLine" => !(goes_on && is_one_line || is_whole),
+            "endLine" => !is_whole,
             "totalBytes" => rendering.kind == PortionKind::Raw || is_one_line && !is_whole,
             // A raw item is a part of a list.
             "path" => self.is_first_reply || rendering.total_count.is_some(),

@@ -151,6 +151,10 @@ impl Notice<'_> {
     /// Adds what the reply costs, and a warning if that is near the budget.
     fn add_cost(&self, meta: &mut Members, tokens: usize, detail: Detail, audience: Audience) {
         let for_programs = audience == Audience::Programs;
+        // A whole result that is not kept was not shaped.
+        if self.is_whole && self.start_cursor.is_none() {
+            return;
+        }
         let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);
         if for_programs || self.rendering.sections.is_some() {
             meta.add("estimatedTokens", tokens);

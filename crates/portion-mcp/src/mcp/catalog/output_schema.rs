@@ -85,7 +85,8 @@ fn is_bounded(schema: &str, offer: &ToolListingPolicy) -> bool {
 fn relaxed_alternatives(text: &str, schema: Span) -> Option<Sequence> {
     let any_of = walk::member_value(text, schema, "anyOf")?;
     let items = walk::items(text, any_of);
-    let is_ours = |item: &Span| [ANY_WITH_NOTICE, ANY_IN_ENVELOPE].contains(&minified(item.slice(text)).as_str());
+    let is_ours =
+        |item: &Span| [ANY_WITH_NOTICE, ANY_IN_ENVELOPE].contains(&minified(item.slice(text)).as_str());
     items.last().is_some_and(is_ours).then_some(Sequence { span: any_of, items })
 }
 

@@ -136,3 +136,34 @@ fn small_results_have_metadata_if_configured() {
     let cursor = json!({"cursor": notice["meta"]["cursor"]});
     assert_eq!(call(&processor, "portion_read", &cursor, None)["content"][0]["text"], "Done. ");
 }
+
+#[test]
+fn a_scalar_keeps_its_type_in_an_envelope() {
+    let processor = wrapped();
+    for scalar in [json!(5), json!("ok"), json!(true), json!(null), json!("with \"quotes\"\n")] {
+        let text = rows(2_000).to_string();
+        let result = json!({"content": [{"type": "text", "text": text}], "structuredContent": scalar});
+        let told = call(&processor, "rows", &json!({}), Some(&result));
+        assert_eq!(told["structuredContent"]["content"], scalar, "{told}");
+    }
+}
+
+#[test]
+fn a_text_names_the_call_that_shows_what_only_structured_content_holds() {
+    let processor = processor(RenderOptions::default());
+    ask(&processor, "tools/list", &json!({}), Some(&json!({"tools": []})));
+    let long = "a sentence of some length. ".repeat(4_000);
+    for structured in [json!({"report": {"title": "x", "body": long}}), json!({"body": long}), json!(long)] {
+        let result = json!({"content": [{"type": "text", "text": "x"}], "structuredContent": structured});
+        let told = call(&processor, "report", &json!({}), Some(&result));
+        let blocks = told["content"].as_array().expect("blocks");
+        let notice = blocks.last().and_then(|block| block["text"].as_str()).expect("a notice");
+        let notice: Value = serde_json::from_str(notice).expect("JSON");
+        assert_eq!(notice["meta"]["next"], "portion_read(cursor, path=/structuredContent)", "{notice}");
+        let cursor = notice["meta"]["cursor"].as_str().expect("a cursor");
+        let arguments = json!({"cursor": cursor, "path": "/structuredContent"});
+        let shown = call(&processor, "portion_read", &arguments, None);
+        assert!(shown["isError"].is_null(), "{shown}");
+        assert!(shown.to_string().contains("a sentence of some length"), "{shown}");
+    }
+}
