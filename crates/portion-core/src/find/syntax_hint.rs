@@ -1,4 +1,4 @@
-//! Recognizes patterns that are a path or a member of JSON, and says how to ask for those.
+//! Recognizes patterns that are a path or a member of JSON, or a statement of SQL, and says how to ask for those.
 
 use crate::render::FollowUpCall;
 
@@ -18,6 +18,9 @@ pub(super) trait Names {
 /// Returns how to ask for what a pattern without matches seems to mean.
 pub(super) fn syntax_hint(pattern: &str, names: &impl Names, read_call: FollowUpCall<'_>) -> Option<String> {
     let pattern = pattern.trim();
+    if is_statement(pattern) {
+        return Some("find searches values, then keys; give this statement as sql".to_owned());
+    }
     if pattern.len() > MAX_PATTERN_CHARS {
         return None;
     }
@@ -50,6 +53,14 @@ pub(super) fn syntax_hint(pattern: &str, names: &impl Names, read_call: FollowUp
     };
     let call = read_call.with(&format!("cursor, {argument}={dotted}"));
     Some(format!("find searches values, then keys; for {what} use {call}"))
+}
+
+/// Returns true for a statement of SQL that reads a table.
+fn is_statement(pattern: &str) -> bool {
+    let mut words = pattern.split_whitespace();
+    let is_query =
+        words.next().is_some_and(|word| ["select", "with"].iter().any(|one| word.eq_ignore_ascii_case(one)));
+    is_query && words.any(|word| word.eq_ignore_ascii_case("from"))
 }
 
 /// Returns the key and the value of `"key": "value"`, `key: value` or `key=value`.
@@ -107,11 +118,17 @@ mod tests {
         check("price['total']", Some("path=price.total)"));
         check("$['price'].total", Some("path=price.total)"));
         check("$.guest.name", Some("fields=guest.name)"));
+        check("SELECT count(*) FROM items WHERE status = 'new'", Some("give this statement as sql"));
+        check("with a as (select 1) select * from a", Some("give this statement as sql"));
+        check("select a room from", Some("give this statement as sql"));
         let call = |read_call| syntax_hint("/price/total", &Sample, read_call).unwrap_or_default();
         assert!(call(FollowUpCall::Tool("get")).ends_with("use get(cursor, path=/price/total)"));
         assert!(call(FollowUpCall::Http("/a")).ends_with("use GET /a?cursor&path=/price/total"));
         for pattern in [
             "new",
+            "select a room",
+            "with love",
+            "from select",
             "no: such",
             "price",
             "/regex/",

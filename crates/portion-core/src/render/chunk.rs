@@ -15,85 +15,87 @@ use crate::snapshot::LineIndex;
 use crate::view::{Pagination, sections};
 
 /// Renders the chunk that begins at the target, or as much of a line range as fits.
-pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &RemainingBudget<'_>) -> Rendering {
-    let text: &str = &spot.subject.text;
-    let window = spot.view.range.map_or(Span::new(0, text.len()), |window| window.span);
-    let range = spot.view.range.is_some_and(|window| window.is_line_range);
+pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &RemainingBudget<'_>) -> Rendering {
+    let text: &str = &target.subject.text;
+    let window = target.view.range.map_or(Span::new(0, text.len()), |window| window.span);
+    let range = target.view.range.is_some_and(|window| window.is_line_range);
     let (start, to) = (window.start as usize, (window.end as usize).min(text.len()));
-    let from = match spot.start {
+    let from = match target.start {
         PartOffset::Byte(at) => text.floor_char_boundary((at as usize).clamp(start.min(to), to)),
         PartOffset::Item(_) => start,
     };
-    let size = spot.view.limit.map(|size| size as usize);
+    let size = target.view.limit.map(|size| size as usize);
     // All numbered pages hold the same number of lines.
     let of =
-        spot.required_count.filter(|_| size.is_some() || spot.pagination.is_some()).map(|of| of as usize);
+        target.required_count.filter(|_| size.is_some() || target.pagination.is_some()).map(|of| of as usize);
     // If the caller gave the size of the reply, the chunk may use all of it.
-    let usual = !range && !spot.has_explicit_size;
-    let is_sample = usual && of.is_none() && size.is_none() && spot.is_sample();
-    let tokens = ChunkTokens::new(spot, room.tokens, usual && of.is_none(), is_sample);
-    let max_lines = of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX });
+    let usual = !range && !target.has_explicit_size;
+    let is_sample = usual && of.is_none() && size.is_none() && target.is_sample();
+    let tokens = ChunkTokens::new(target, room.tokens, usual && of.is_none(), is_sample);
+    let max_lines = of.or(size).unwrap_or(if usual { target.policy.chunk_lines } else { usize::MAX });
     let limits =
         |max_tokens| ChunkLimits { counter: room.counter, max_tokens, max_lines, max_bytes: room.bytes };
     let end = if from < to { cut(text, from, to, index.chunker, &limits(tokens.this)) } else { to };
-    let mut drawn = Rendering::new(
+    let mut rendering = Rendering::new(
         if range { PortionKind::Range } else { PortionKind::Chunk },
         text[from..end].to_owned(),
     );
-    drawn.next = (end < to).then_some(PartOffset::Byte(end as u32));
+    rendering.next = (end < to).then_some(PartOffset::Byte(end as u32));
     // Reported once, with the first chunk.
-    let goes_on = usual && drawn.next.is_some() && spot.is_first();
-    drawn.larger_budget = Some(spot.policy.hard_cap).filter(|cap| goes_on && *cap > spot.policy.chunk_size);
+    let goes_on = usual && rendering.next.is_some() && target.is_first();
+    rendering.larger_budget =
+        Some(target.policy.hard_cap).filter(|cap| goes_on && *cap > target.policy.chunk_size);
     if !range {
-        drawn.set_meta("chunkIndex", spot.portion_index);
-        drawn.set_meta("totalChunks", total_chunks(spot, &limits(tokens.later), start, end, to));
+        rendering.set_meta("chunkIndex", target.portion_index);
+        rendering.set_meta("totalChunks", total_chunks(target, &limits(tokens.later), start, end, to));
     }
     if from < to {
-        drawn.set_meta("startLine", index.line_at(text, from) + 1);
-        drawn.set_meta("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
+        rendering.set_meta("startLine", index.line_at(text, from) + 1);
+        rendering.set_meta("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
     }
-    drawn.set_meta("totalLines", index.line_count());
+    rendering.set_meta("totalLines", index.line_count());
     if !range {
         let line = |byte: usize| index.line_at(text, byte);
         let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
         let shown = if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(max_lines) };
-        drawn.pagination = (from < to).then_some(Pagination {
-            part_index: spot.part_index as u16,
+        rendering.pagination = (from < to).then_some(Pagination {
+            part_index: target.part_index as u16,
             page_size: size.unwrap_or(shown) as u32,
             is_sample,
             first_page_count: None,
             kept_fields: None,
         });
-        drawn.required_count = of.map(|of| of.min(left));
-        note_upstream_chunk(spot, &mut drawn);
+        rendering.required_count = of.map(|of| of.min(left));
+        note_upstream_chunk(target, &mut rendering);
     }
-    drawn.set_meta("bytesInChunk", end - from);
-    drawn.set_meta("totalBytes", text.len());
+    rendering.set_meta("bytesInChunk", end - from);
+    rendering.set_meta("totalBytes", text.len());
     if from >= to {
-        drawn.set_meta("pastEnd", true);
+        rendering.set_meta("pastEnd", true);
     }
-    if spot.is_first() {
-        describe_text(spot, index, room, &mut drawn);
+    if target.is_first() {
+        describe_text(target, index, room, &mut rendering);
     }
-    drawn
+    rendering
 }
 
 /// Adds facts of the whole text: its tables for queries, its tokens and its headings.
 fn describe_text(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     index: &LineIndex,
     room: &RemainingBudget<'_>,
-    drawn: &mut Rendering,
+    rendering: &mut Rendering,
 ) {
-    drawn.query_tables = drawn.next.map(|_| QueryTables::of_text(&spot.subject.text, index));
-    let size = estimate_size(room.counter, &spot.subject.text);
+    rendering.query_tables = rendering.next.map(|_| QueryTables::of_text(&target.subject.text, index));
+    let size = estimate_size(room.counter, &target.subject.text);
     let tokens = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
-    drawn.set_meta("totalTokens", tokens);
+    rendering.set_meta("totalTokens", tokens);
     // Finding headings reads the whole text; logs have none.
-    if drawn.kind == PortionKind::Chunk && index.has_headings() {
-        let headings: Vec<String> = sections(spot.subject).into_iter().map(|section| section.name).collect();
+    if rendering.kind == PortionKind::Chunk && index.has_headings() {
+        let headings: Vec<String> =
+            sections(target.subject).into_iter().map(|section| section.name).collect();
         if !headings.is_empty() {
-            drawn.extras.push(("sections", name_list(headings, max_name_chars(room) * 2)));
+            rendering.extras.push(("sections", name_list(headings, max_name_chars(room) * 2)));
         }
     }
 }
@@ -109,12 +111,14 @@ struct ChunkTokens {
 
 impl ChunkTokens {
     /// Returns the tokens within those of the reply; `is_usual`: the caller gave no size.
-    fn new(spot: &RenderTarget<'_>, most: usize, is_usual: bool, is_sample: bool) -> Self {
-        let size = spot.policy.chunk_size;
+    fn new(target: &RenderTarget<'_>, most: usize, is_usual: bool, is_sample: bool) -> Self {
+        let size = target.policy.chunk_size;
         // The first chunk and the description of the whole take the tokens of a chunk together.
-        let described = if spot.is_first() { spot.described_tokens } else { 0 };
+        let described = if target.is_first() { target.described_tokens } else { 0 };
         let (this, later) = match (is_sample, is_usual) {
-            (true, _) => (spot.policy.reply_target / SAMPLE_SHARE, spot.policy.reply_target / SAMPLE_SHARE),
+            (true, _) => {
+                (target.policy.reply_target / SAMPLE_SHARE, target.policy.reply_target / SAMPLE_SHARE)
+            }
             (false, true) => (size.saturating_sub(described).max(size / 2), size),
             (false, false) => (most, most),
         };
@@ -130,24 +134,24 @@ const MAX_COUNTED_CHUNKS: usize = 64;
 /// Returns the number of chunks. It is exact at the last chunk and for short texts of few chunks; otherwise it is
 /// estimated from the average size of the chunks so far, and marked `≈`.
 fn total_chunks(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     limits: &ChunkLimits<'_>,
     start: usize,
     end: usize,
     to: usize,
 ) -> Value {
-    let (mut chunks, mut at) = (usize::from(spot.portion_index) + 1, end);
+    let (mut chunks, mut at) = (usize::from(target.portion_index) + 1, end);
     if end >= to {
         return chunks.into();
     }
-    let text: &str = &spot.subject.text;
+    let text: &str = &target.subject.text;
     let estimate = |chunks: usize, at: usize| {
         (chunks.saturating_mul(to - start)).div_ceil((at - start).max(1)).max(chunks + 1)
     };
     // Few chunks are cut in advance: an exact count costs less than a reader's wrong estimate.
-    if let crate::snapshot::Structure::Text(index) = &spot.subject.structure
+    if let crate::snapshot::Structure::Text(index) = &target.subject.structure
         && to - start <= MAX_EXACT_COUNT_BYTES
-        && spot.is_first()
+        && target.is_first()
         && estimate(chunks, at) <= MAX_COUNTED_CHUNKS
     {
         while at < to && chunks < MAX_COUNTED_CHUNKS {

@@ -99,8 +99,9 @@ impl Description {
                 && matches!(kind, PortionKind::Page | PortionKind::Chunk | PortionKind::Summary)
         };
         channel.notice_part.as_ref().is_some_and(|shaped| {
-            let drawn = &shaped.rendering;
-            of_it(shaped.part_index, drawn.kind) && (drawn.next.is_some() || drawn.omits_content())
+            let rendering = &shaped.rendering;
+            of_it(shaped.part_index, rendering.kind)
+                && (rendering.next.is_some() || rendering.omits_content())
         })
     }
 }

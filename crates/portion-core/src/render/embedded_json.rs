@@ -33,12 +33,12 @@ impl<'a> PartWalk<'a> {
 /// Renders a part as received.
 pub(super) fn render_as_received(
     part: &Part,
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     room: &RemainingBudget<'_>,
 ) -> Rendering {
     match part.json_origin {
         Some(_) => render_source_text(part),
-        None => Rendering::whole(spot, room),
+        None => Rendering::whole(target, room),
     }
 }
 
@@ -53,24 +53,24 @@ fn render_source_text(part: &Part) -> Rendering {
 /// Renders the source text of embedded JSON if the JSON would be shown whole and the text fits.
 pub(super) fn render_source_if_fits(
     part: &Part,
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     room: RemainingBudget<'_>,
 ) -> Option<Rendering> {
     part.json_origin.as_ref()?;
-    let drawn = render_whole_if_small(spot, room)?;
+    let rendering = render_whole_if_small(target, room)?;
     let fits = room.fits(part.text());
-    fits.then(|| render_source_text(part)).filter(|_| !drawn.omits_content())
+    fits.then(|| render_source_text(part)).filter(|_| !rendering.omits_content())
 }
 
 /// Renders a part. JSON found in a string is escaped back into that string, unless the text around it does
 /// not fit.
-pub(super) fn render_part(part: &Part, spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
+pub(super) fn render_part(part: &Part, target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
     if part.enclosing_string().is_none() {
-        return render_subject(spot, room);
+        return render_subject(target, room);
     }
     // Without its string it is not a valid value for `structuredContent`.
-    let alone = || Rendering { is_json: false, ..render_subject(spot, room) };
-    render_in_string(part, room, |room| Some(render_subject(spot, room))).unwrap_or_else(alone)
+    let alone = || Rendering { is_json: false, ..render_subject(target, room) };
+    render_in_string(part, room, |room| Some(render_subject(target, room))).unwrap_or_else(alone)
 }
 
 /// Renders JSON that was found in a string inside that string, or returns `None` if it does not fit.
@@ -83,8 +83,8 @@ pub(super) fn render_in_string(
     // The cost of the escapes is known only after rendering.
     BUDGET_SHARES.into_iter().find_map(|share| {
         let (tokens, bytes) = (room.tokens / 20 * share, room.bytes / 20 * share);
-        let drawn = draw(&RemainingBudget { tokens, bytes, ..*room })?;
-        let body = origin.with_replaced_string(&drawn.body).filter(|body| room.fits(body))?;
-        Some(Rendering { body, is_json: true, ..drawn })
+        let rendering = draw(&RemainingBudget { tokens, bytes, ..*room })?;
+        let body = origin.with_replaced_string(&rendering.body).filter(|body| room.fits(body))?;
+        Some(Rendering { body, is_json: true, ..rendering })
     })
 }

@@ -21,7 +21,7 @@ use crate::policy::{EnvelopeMode, MetadataStyle};
 const ENVELOPE_MIME: &str = "application/json";
 
 /// Returns a rendering and its notice as one object.
-pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: MetadataStyle) -> String {
+pub(super) fn wrap(rendering: &Rendering, notice: &Map<String, Value>, style: MetadataStyle) -> String {
     let notice = &nest_under_meta(notice, style);
     let mut meta = notice.get("meta").and_then(Value::as_object).cloned().unwrap_or_default();
     let total = style.key("totalCount");
@@ -31,11 +31,11 @@ pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: Metada
     let key = style.key("nextCursor");
     let next = notice.get(&key).map(|cursor| member(&key, &cursor.to_string()));
     let next_or_null = || next.clone().unwrap_or_else(|| member(&key, "null"));
-    let body = || if drawn.is_json { drawn.body.clone() } else { quote(&drawn.body) };
+    let body = || if rendering.is_json { rendering.body.clone() } else { quote(&rendering.body) };
     let mut members = Vec::new();
-    match drawn.kind {
+    match rendering.kind {
         PortionKind::Page => {
-            let PageParts { items, outer_members: beside } = drawn
+            let PageParts { items, outer_members: beside } = rendering
                 .page_parts
                 .clone()
                 .unwrap_or_else(|| PageParts { items: body(), outer_members: String::new() });

@@ -32,40 +32,41 @@ pub(super) fn fragment_piece(part: &Part, body: PieceBody) -> Piece {
 }
 
 /// Returns a piece with base64 of a part. It has the MIME type only if it is the whole.
-pub(super) fn base64_piece(part: &Part, drawn: &Rendering, mime: &str) -> Piece {
-    let is_whole = drawn.next.is_none() && drawn.meta["startByte"] == 0;
+pub(super) fn base64_piece(part: &Part, rendering: &Rendering, mime: &str) -> Piece {
+    let is_whole = rendering.next.is_none() && rendering.meta["startByte"] == 0;
     let mime = is_whole.then(|| mime.to_owned());
-    Piece { address: part.address.clone(), body: PieceBody::Base64(drawn.body.clone()), mime }
+    Piece { address: part.address.clone(), body: PieceBody::Base64(rendering.body.clone()), mime }
 }
 
 /// Returns the pieces of a rendered part: one, or one per item if the upstream gave each item a block of its
 /// own.
-pub(super) fn rendering_pieces(part: &Part, drawn: &Rendering) -> Vec<Piece> {
-    if part.item_blocks && drawn.kind == PortionKind::Page && !drawn.is_dense() {
+pub(super) fn rendering_pieces(part: &Part, rendering: &Rendering) -> Vec<Piece> {
+    if part.item_blocks && rendering.kind == PortionKind::Page && !rendering.is_dense() {
         let item = |(i, item): (usize, &str)| Piece {
             address: format!("{}/{i}/text", part.address),
             body: PieceBody::Text(item.to_owned()),
             mime: None,
         };
-        return cell_spans(&drawn.body)
+        return cell_spans(&rendering.body)
             .iter()
-            .map(|cell| cell.slice(&drawn.body))
+            .map(|cell| cell.slice(&rendering.body))
             .enumerate()
             .map(item)
             .collect();
     }
-    let body = PieceBody::Text(drawn.body.clone());
-    let shown = if has_part_type(part, drawn) { part_piece(part, body) } else { fragment_piece(part, body) };
+    let body = PieceBody::Text(rendering.body.clone());
+    let shown =
+        if has_part_type(part, rendering) { part_piece(part, body) } else { fragment_piece(part, body) };
     let address = if part.item_blocks { format!("{}/0/text", part.address) } else { shown.address };
     vec![Piece { address, ..shown }]
 }
 
 /// Returns true if the rendering has the MIME type of the part. A range of JSON need not be JSON.
-fn has_part_type(part: &Part, drawn: &Rendering) -> bool {
+fn has_part_type(part: &Part, rendering: &Rendering) -> bool {
     // JSON that was found in a Markdown text is not Markdown.
     if part.json_origin.is_some() {
-        return drawn.kind == PortionKind::Whole;
+        return rendering.kind == PortionKind::Whole;
     }
     let json = part.label.mime_type.as_ref().is_some_and(|mime| mime.contains("json"));
-    drawn.is_json || drawn.kind != PortionKind::Raw && !json
+    rendering.is_json || rendering.kind != PortionKind::Raw && !json
 }

@@ -21,12 +21,12 @@ pub(super) fn render(source: &Slice, stretch: Span, from: usize, room: &Remainin
 
 fn render_range(text: &str, stretch: Span, from: usize, to: usize) -> Rendering {
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
-    let mut drawn = Rendering::new(PortionKind::Raw, text[from..to].to_owned());
-    drawn.next = (to < end).then_some(PartOffset::Byte(to as u32));
-    drawn.set_meta("startByte", from - start);
-    drawn.set_meta("endByte", to - start);
-    drawn.set_meta("totalBytes", end - start);
-    drawn
+    let mut rendering = Rendering::new(PortionKind::Raw, text[from..to].to_owned());
+    rendering.next = (to < end).then_some(PartOffset::Byte(to as u32));
+    rendering.set_meta("startByte", from - start);
+    rendering.set_meta("endByte", to - start);
+    rendering.set_meta("totalBytes", end - start);
+    rendering
 }
 
 /// Renders as much of a base64 text as fits, beginning at `from`, so that the result can be decoded on its

@@ -80,13 +80,13 @@ impl<'a> StructuredForm<'a> {
             Self::BareValue(_, missing) => return missing.clone(),
             Self::TextVariant(own, _) | Self::OwnPart(own, _) => own,
         };
-        let drawn = &own.notice_part.as_ref()?.rendering;
-        if drawn.kind != PortionKind::Page {
-            return drawn.omits_content().then(|| drawn.kind.name().into());
+        let rendering = &own.notice_part.as_ref()?.rendering;
+        if rendering.kind != PortionKind::Page {
+            return rendering.omits_content().then(|| rendering.kind.name().into());
         }
-        let (served, total) = (drawn.meta.get("served")?, drawn.total_count?);
+        let (served, total) = (rendering.meta.get("served")?, rendering.total_count?);
         let told = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.get("served"));
-        let is_cut = own.next_position.is_some() || drawn.omits_content();
+        let is_cut = own.next_position.is_some() || rendering.omits_content();
         (is_cut && told != Some(served)).then(|| serde_json::json!({"served": served, "of": total}))
     }
 }
@@ -129,18 +129,18 @@ fn merge_unminified(
     let taken =
         part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
     let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, style, taken) };
-    let drawn = &shaped.rendering;
+    let rendering = &shaped.rendering;
     if walk.uses_envelope() {
-        return envelope::wrap(drawn, &said.object, style);
+        return envelope::wrap(rendering, &said.object, style);
     }
-    let as_string = matches!(shape, Placement::UnderKey { as_string: true, .. }) || !drawn.is_json;
-    let value = if as_string { quote(&drawn.body) } else { drawn.body.clone() };
-    let in_shape = drawn.kind != PortionKind::Raw;
+    let as_string = matches!(shape, Placement::UnderKey { as_string: true, .. }) || !rendering.is_json;
+    let value = if as_string { quote(&rendering.body) } else { rendering.body.clone() };
+    let in_shape = rendering.kind != PortionKind::Raw;
     match shape {
         Placement::UnderKey { key, .. } if in_shape => {
             with_notice(&format!("{{{key}:{value}}}"), notice, style, taken)
         }
-        Placement::Root if in_shape && drawn.is_json => match JsonKind::of_value(&value) {
+        Placement::Root if in_shape && rendering.is_json => match JsonKind::of_value(&value) {
             JsonKind::Object => match without_inner_notice(&value)
                 .filter(|_| said.object.contains_key(&style.key(NOTICE_KEYS[0])))
             {

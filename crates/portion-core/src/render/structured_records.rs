@@ -79,8 +79,8 @@ impl<'a> PartWalk<'a> {
                 let mut own = records.unwrap_or_else(objects);
                 if let Some(shown) = &mut own.notice_part {
                     // A scalar is rendered as a text, which is its JSON.
-                    let drawn = &mut shown.rendering;
-                    drawn.is_json |= drawn.kind == PortionKind::Whole && is_json(&drawn.body);
+                    let rendering = &mut shown.rendering;
+                    rendering.is_json |= rendering.kind == PortionKind::Whole && is_json(&rendering.body);
                 }
                 Some(StructuredForm::OwnPart(Box::new(own), shape))
             }
@@ -138,8 +138,8 @@ impl<'a> PartWalk<'a> {
         let whole = |room: &RemainingBudget<'_>| {
             if part.enclosing_string().is_some() { render_in_string(part, room, whole) } else { whole(room) }
         };
-        let drawn = whole(&most).or_else(|| whole(room))?;
-        let next = drawn.next.map(|place| {
+        let rendering = whole(&most).or_else(|| whole(room))?;
+        let next = rendering.next.map(|place| {
             if resumed {
                 self.position_after(at, place)
             } else {
@@ -148,7 +148,7 @@ impl<'a> PartWalk<'a> {
         });
         let about = (parts.len() > 1).then_some(parts[at].address.as_str());
         Some(ReplyContent {
-            notice_part: Some(RenderedPart { part_index: at, rendering: drawn }),
+            notice_part: Some(RenderedPart { part_index: at, rendering }),
             next_position: next,
             notice_address: about,
             ..ReplyContent::default()
@@ -161,13 +161,13 @@ impl<'a> PartWalk<'a> {
         at: (usize, PartOffset),
         room: &RemainingBudget<'_>,
     ) -> Option<Rendering> {
-        let spot = self.render_target(subject, self.base_pointer(at.0), false, at);
+        let target = self.render_target(subject, self.base_pointer(at.0), false, at);
         match &subject.structure {
-            SubjectForm::List(list) => page::render_whole_records(&spot, list, room),
-            SubjectForm::Object(_) if spot.start.is_start() => {
+            SubjectForm::List(list) => page::render_whole_records(&target, list, room),
+            SubjectForm::Object(_) if target.start.is_start() => {
                 let mut minified = String::new();
                 minify(&subject.text, &mut minified);
-                room.fits(&minified).then(|| Rendering { body: minified, ..Rendering::whole(&spot, room) })
+                room.fits(&minified).then(|| Rendering { body: minified, ..Rendering::whole(&target, room) })
             }
             SubjectForm::Object(_) | SubjectForm::Text(_) => None,
         }

@@ -7,25 +7,28 @@ use crate::snapshot::Structure;
 use crate::view::RequestedFields;
 
 /// Renders a list, object or text by its structure.
-pub(super) fn render_subject(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
-    match &spot.subject.structure {
-        Structure::List(list) => page::render(spot, list, room),
-        Structure::Object(members) => summary::render(spot, members, room),
-        Structure::Text(text) => chunk::render(spot, text, room),
+pub(super) fn render_subject(target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
+    match &target.subject.structure {
+        Structure::List(list) => page::render(target, list, room),
+        Structure::Object(members) => summary::render(target, members, room),
+        Structure::Text(text) => chunk::render(target, text, room),
     }
 }
 
 /// Renders a part whole if it is below the thresholds of its kind, or if it is a section that fits.
-pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudget<'_>) -> Option<Rendering> {
-    let view = spot.view;
+pub(super) fn render_whole_if_small(
+    target: &RenderTarget<'_>,
+    room: RemainingBudget<'_>,
+) -> Option<Rendering> {
+    let view = target.view;
     let asked = view.limit.is_some()
         || matches!(view.field_selection, RequestedFields::Only(_))
-        || spot.order.is_some();
-    if asked || !spot.is_first() || spot.wanted_count.is_some() {
+        || target.order.is_some();
+    if asked || !target.is_first() || target.wanted_count.is_some() {
         return None;
     }
-    let policy = spot.policy;
-    let threshold = match &spot.subject.structure {
+    let policy = target.policy;
+    let threshold = match &target.subject.structure {
         _ if view.is_section => usize::MAX,
         Structure::List(list) if list.len() > policy.default_page_size => policy.full_below,
         Structure::List(_) => policy.token_budget_threshold,
@@ -33,15 +36,15 @@ pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudg
         Structure::Text(_) => policy.chunk_above,
     };
     // A long text cannot fit, and is not read.
-    if spot.subject.text.len() > room.bytes || !room.with_max_tokens(threshold).fits(&spot.subject.text) {
+    if target.subject.text.len() > room.bytes || !room.with_max_tokens(threshold).fits(&target.subject.text) {
         return None;
     }
-    let table = match &spot.subject.structure {
-        Structure::List(list) if spot.allows_table => {
-            Some(page::render(&RenderTarget { allows_sample: false, ..*spot }, list, &room))
+    let table = match &target.subject.structure {
+        Structure::List(list) if target.allows_table => {
+            Some(page::render(&RenderTarget { allows_sample: false, ..*target }, list, &room))
         }
         _ => None,
     };
     let table = table.filter(|table| table.is_dense() && table.next.is_none() && !table.omits_content());
-    Some(table.unwrap_or_else(|| Rendering::whole(spot, &room)))
+    Some(table.unwrap_or_else(|| Rendering::whole(target, &room)))
 }

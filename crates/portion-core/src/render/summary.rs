@@ -36,121 +36,127 @@ const MAX_CONTAINER_TOKENS: usize = 120;
 /// Renders an object: whole if it is selected or small and fits, otherwise the requested fields, otherwise a
 /// summary.
 pub(super) fn render(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     members: &ObjectIndex,
     room: &RemainingBudget<'_>,
 ) -> Rendering {
-    let text: &str = &spot.subject.text;
-    if let PartOffset::Byte(at) = spot.start {
-        return raw::render(&spot.subject.text, spot.subject.span(), at as usize, room);
+    let text: &str = &target.subject.text;
+    if let PartOffset::Byte(at) = target.start {
+        return raw::render(&target.subject.text, target.subject.span(), at as usize, room);
     }
-    match &spot.view.field_selection {
-        RequestedFields::All if room.fits(text) => Rendering::whole(spot, room),
-        RequestedFields::All => raw::render(&spot.subject.text, spot.subject.span(), 0, room),
-        RequestedFields::Only(fields) => render_projection(spot, members, fields, room),
-        RequestedFields::Auto if spot.is_singled_out && room.fits(text) => Rendering::whole(spot, room),
+    match &target.view.field_selection {
+        RequestedFields::All if room.fits(text) => Rendering::whole(target, room),
+        RequestedFields::All => raw::render(&target.subject.text, target.subject.span(), 0, room),
+        RequestedFields::Only(fields) => render_projection(target, members, fields, room),
+        RequestedFields::Auto if target.is_singled_out && room.fits(text) => Rendering::whole(target, room),
         // A `limit` does not apply to an object.
-        RequestedFields::Auto if room.with_max_tokens(spot.policy.summarize_above).fits(text) => {
-            Rendering::whole(spot, room)
+        RequestedFields::Auto if room.with_max_tokens(target.policy.summarize_above).fits(text) => {
+            Rendering::whole(target, room)
         }
         RequestedFields::Auto => {
             let noise =
-                spot.strip_rule().map(|strip| NoiseFields::in_object(strip, text)).unwrap_or_default();
-            let drawn = if noise.is_empty() {
-                render_summary(spot, members, room)
+                target.strip_rule().map(|strip| NoiseFields::in_object(strip, text)).unwrap_or_default();
+            let rendering = if noise.is_empty() {
+                render_summary(target, members, room)
             } else {
-                render_without_noise(spot, members, noise, room)
+                render_without_noise(target, members, noise, room)
             };
-            drawn.unwrap_or_else(|| raw::render(&spot.subject.text, spot.subject.span(), 0, room))
+            rendering.unwrap_or_else(|| raw::render(&target.subject.text, target.subject.span(), 0, room))
         }
     }
 }
 
 /// Renders an object without its noise: whole if it is small, otherwise summarized.
 fn render_without_noise(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     members: &ObjectIndex,
     noise: NoiseFields,
     room: &RemainingBudget<'_>,
 ) -> Option<Rendering> {
     let mut lean = String::new();
-    noise.write_without(&spot.subject.text, &mut lean);
+    noise.write_without(&target.subject.text, &mut lean);
     let own = ObjectIndex::parse(&mut JsonReader::new(&lean)).ok()?;
-    let fields = core_object(&spot.subject.text, members).1.len();
+    let fields = core_object(&target.subject.text, members).1.len();
     // A summary of the operator's fields has no others, even if they would fit.
-    let options = &spot.policy.render_options;
+    let options = &target.policy.render_options;
     let is_open = !options.summary_only || options.summary_fields.is_empty();
-    let mut drawn = if is_open && room.with_max_tokens(spot.policy.summarize_above).fits(&lean) {
-        let shown = shown_field_names(&lean, &core_object(&spot.subject.text, members).0);
-        let mut drawn = Rendering::new(PortionKind::Summary, lean);
-        drawn.is_json = true;
-        drawn.set_meta("totalFields", fields.max(shown.len()));
-        drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
-        drawn.sections = Some(Map::new());
-        drawn
+    let mut rendering = if is_open && room.with_max_tokens(target.policy.summarize_above).fits(&lean) {
+        let shown = shown_field_names(&lean, &core_object(&target.subject.text, members).0);
+        let mut rendering = Rendering::new(PortionKind::Summary, lean);
+        rendering.is_json = true;
+        rendering.set_meta("totalFields", fields.max(shown.len()));
+        rendering.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
+        rendering.sections = Some(Map::new());
+        rendering
     } else {
         let form = Structure::Object(Arc::new(own.clone()));
         let subject = IndexedText { text: Slice::new(lean), structure: form };
-        let mut drawn = render_summary(&RenderTarget { subject: &subject, ..*spot }, &own, room)?;
-        if drawn.meta.get("totalFields").and_then(Value::as_u64).is_some_and(|shown| shown < fields as u64) {
-            drawn.set_meta("totalFields", fields);
+        let mut rendering = render_summary(&RenderTarget { subject: &subject, ..*target }, &own, room)?;
+        if rendering
+            .meta
+            .get("totalFields")
+            .and_then(Value::as_u64)
+            .is_some_and(|shown| shown < fields as u64)
+        {
+            rendering.set_meta("totalFields", fields);
         }
-        drawn
+        rendering
     };
-    drawn.stripped = StrippedFields { named: noise.named_paths, nulls: noise.null_paths };
-    Some(drawn)
+    rendering.stripped = StrippedFields { named: noise.named_paths, nulls: noise.null_paths };
+    Some(rendering)
 }
 
 /// Renders the requested fields, or raw bytes if they do not fit.
 fn render_projection(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     members: &ObjectIndex,
     fields: &FieldSelection,
     room: &RemainingBudget<'_>,
 ) -> Rendering {
-    let text: &str = &spot.subject.text;
+    let text: &str = &target.subject.text;
     let mut written = String::new();
     fields.project_for_display(text, &mut written, &mut OmittedFields::new());
-    let Some((body, elided)) = elide_to_fit(&written, spot.pointer, room) else {
-        return raw::render(&spot.subject.text, spot.subject.span(), 0, room);
+    let Some((body, elided)) = elide_to_fit(&written, target.pointer, room) else {
+        return raw::render(&target.subject.text, target.subject.span(), 0, room);
     };
-    let mut drawn = Rendering::new(PortionKind::Summary, body);
-    drawn.is_json = true;
-    drawn.set_meta("totalFields", core_object(text, members).1.len());
-    drawn.set_meta("projectedFields", name_list(fields.paths().iter().cloned(), max_name_chars(room) / 2));
+    let mut rendering = Rendering::new(PortionKind::Summary, body);
+    rendering.is_json = true;
+    rendering.set_meta("totalFields", core_object(text, members).1.len());
+    rendering
+        .set_meta("projectedFields", name_list(fields.paths().iter().cloned(), max_name_chars(room) / 2));
     if elided > 0 {
-        drawn.set_meta("elided", elided);
+        rendering.set_meta("elided", elided);
     }
-    drawn
+    rendering
 }
 
 /// Renders the highest-ranked fields of an object, or returns `None` if not even they fit.
 fn render_summary(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     members: &ObjectIndex,
     room: &RemainingBudget<'_>,
 ) -> Option<Rendering> {
-    let text: &str = &spot.subject.text;
+    let text: &str = &target.subject.text;
     // A summary costs at most half of the threshold up to which an object is shown whole.
-    let aim = room.tokens.min((spot.policy.summarize_above / 2).max(200));
+    let aim = room.tokens.min((target.policy.summarize_above / 2).max(200));
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
-        fit_record(text, spot.pointer, aim, room, &spot.policy.render_options)?;
+        fit_record(text, target.pointer, aim, room, &target.policy.render_options)?;
     let (pointer, core) = core_object(text, members);
-    let mut drawn = Rendering::new(PortionKind::Summary, body);
-    drawn.is_json = true;
-    let shown = shown_field_names(&drawn.body, &pointer);
-    drawn.query_tables =
-        spot.is_first().then(|| QueryTables::of_object(&record_lists(text, &pointer, &core)));
-    drawn.set_meta("totalFields", core.len());
-    drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
+    let mut rendering = Rendering::new(PortionKind::Summary, body);
+    rendering.is_json = true;
+    let shown = shown_field_names(&rendering.body, &pointer);
+    rendering.query_tables =
+        target.is_first().then(|| QueryTables::of_object(&record_lists(text, &pointer, &core)));
+    rendering.set_meta("totalFields", core.len());
+    rendering.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
     if elided > 0 {
-        drawn.set_meta("elided", elided);
+        rendering.set_meta("elided", elided);
     }
-    drawn.sections = Some(section_sizes(spot, members, &left_out, room));
+    rendering.sections = Some(section_sizes(target, members, &left_out, room));
     if !left_out.is_empty() {
-        drawn.extras.push(("condensed", name_list(left_out, max_name_chars(room))));
+        rendering.extras.push(("condensed", name_list(left_out, max_name_chars(room))));
     }
-    Some(drawn)
+    Some(rendering)
 }
 
 /// Returns the names of the fields shown in the core object, which is at `pointer`.
@@ -171,16 +177,16 @@ fn shown_field_names(body: &str, pointer: &str) -> Vec<String> {
 
 /// Returns the sections that are not shown whole, with their sizes.
 fn section_sizes(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     members: &ObjectIndex,
     left_out: &OmittedFields,
     room: &RemainingBudget<'_>,
 ) -> Map<String, Value> {
-    let text: &str = &spot.subject.text;
+    let text: &str = &target.subject.text;
     let is_out = |name: &str| left_out.iter().any(|path| path == name || has_step(path, name));
     // A section has no custom sections inside it.
-    let given = if spot.view.is_section { &[][..] } else { &spot.policy.render_options.sections };
-    let made = custom_sections(spot.subject, given);
+    let given = if target.view.is_section { &[][..] } else { &target.policy.render_options.sections };
+    let made = custom_sections(target.subject, given);
     let (_, core) = core_object(text, members);
     let size_of = |made: &CustomSection| {
         let of = if made.scope == SectionScope::Object(String::new()) { text } else { core.span.slice(text) };
@@ -194,7 +200,7 @@ fn section_sizes(
             sizes.insert(made.name.clone(), size_of(made));
         }
     }
-    let mut found: Vec<_> = sections(spot.subject)
+    let mut found: Vec<_> = sections(target.subject)
         .into_iter()
         .filter(|section| !made.iter().any(|made| section.is_covered_by(made)))
         .filter(|section| {

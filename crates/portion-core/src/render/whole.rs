@@ -12,42 +12,42 @@ use crate::view::{Pagination, RequestedFields, list_field_names};
 
 impl Rendering {
     /// Renders a part as the upstream wrote it.
-    pub(super) fn whole(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Self {
-        let subject = spot.subject;
-        let mut drawn = Self::new(PortionKind::Whole, subject.text.to_string());
-        drawn.is_json = subject.is_json();
-        if drawn.is_json && spot.policy.render_options.is_compact {
-            drawn.body.clear();
-            minify(&subject.text, &mut drawn.body);
+    pub(super) fn whole(target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Self {
+        let subject = target.subject;
+        let mut rendering = Self::new(PortionKind::Whole, subject.text.to_string());
+        rendering.is_json = subject.is_json();
+        if rendering.is_json && target.policy.render_options.is_compact {
+            rendering.body.clear();
+            minify(&subject.text, &mut rendering.body);
         }
         // A custom section is one object, even if it contains a list.
         if let Structure::List(list) = &subject.structure
-            && !spot.view.is_custom_section()
+            && !target.view.is_custom_section()
         {
-            drawn.kind = PortionKind::Page;
-            drawn.total_count = Some(list.len());
-            let size = list.len().max(spot.policy.default_page_size);
-            drawn.set_meta("pageSize", size);
-            drawn.pagination = Some(Pagination {
-                part_index: spot.part_index as u16,
+            rendering.kind = PortionKind::Page;
+            rendering.total_count = Some(list.len());
+            let size = list.len().max(target.policy.default_page_size);
+            rendering.set_meta("pageSize", size);
+            rendering.pagination = Some(Pagination {
+                part_index: target.part_index as u16,
                 page_size: size as u32,
                 is_sample: false,
                 first_page_count: None,
                 kept_fields: None,
             });
-            drawn.set_meta("served", list.len());
-            drawn.set_meta("hasMore", false);
-            drawn.set_meta("offset", 0);
-            upstream_paging::note_upstream_page(spot, list, &mut drawn);
-            upstream_paging::note_fetched_list(spot, list.len(), &mut drawn);
-            drawn.page_parts =
-                spot.uses_envelope().then(|| PageParts::of_whole_list(&subject.text, list, room));
+            rendering.set_meta("served", list.len());
+            rendering.set_meta("hasMore", false);
+            rendering.set_meta("offset", 0);
+            upstream_paging::note_upstream_page(target, list, &mut rendering);
+            upstream_paging::note_fetched_list(target, list.len(), &mut rendering);
+            rendering.page_parts =
+                target.uses_envelope().then(|| PageParts::of_whole_list(&subject.text, list, room));
             let available = list_field_names(list);
-            if !available.is_empty() && spot.view.field_selection != RequestedFields::All {
-                drawn.available_fields = Some((available, max_name_chars(room)));
+            if !available.is_empty() && target.view.field_selection != RequestedFields::All {
+                rendering.available_fields = Some((available, max_name_chars(room)));
             }
         }
-        drawn
+        rendering
     }
 }
 

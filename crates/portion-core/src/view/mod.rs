@@ -114,8 +114,9 @@ impl TargetValue {
 
     /// Returns true for the same value of the same part, with the same selection of fields.
     fn is_same(&self, other: &Self) -> bool {
-        let fields = |value: &Self| value.field_subset.as_ref().map(|(fields, _)| fields.clone());
-        (self.part, &self.pointer) == (other.part, &other.pointer) && fields(self) == fields(other)
+        let (fields, others) = (self.field_subset.as_ref(), other.field_subset.as_ref());
+        (self.part, &self.pointer) == (other.part, &other.pointer)
+            && fields.map(|(fields, _)| fields) == others.map(|(fields, _)| fields)
     }
 }
 
@@ -223,11 +224,11 @@ impl View {
 
     /// Returns true if another view has the same content in the same order. Fields and page sizes may differ.
     pub(crate) fn selects_same(&self, other: &Self) -> bool {
-        let order = |view: &Self| view.order.as_ref().map(|order| (order.spec.clone(), order.part));
+        let (order, others) = (self.order.as_ref(), other.order.as_ref());
         self.target.is_same(&other.target)
             && self.raw == other.raw
             && self.range == other.range
-            && order(self) == order(other)
+            && order.map(|order| (&order.spec, order.part)) == others.map(|order| (&order.spec, order.part))
     }
 
     /// Returns true if a whole part is shown from its beginning, with automatic selection and in its own order.

@@ -2,8 +2,8 @@
 //!
 //! SQLite casts to any unknown type as to a number: `CAST('2024-05-01' AS DATE)` is 2024.
 
-use super::DialectError;
 use super::edits::Edits;
+use super::error::DialectError;
 use super::token::TokenKind;
 
 /// The type of a cast.

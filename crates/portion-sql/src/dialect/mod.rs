@@ -11,12 +11,14 @@ mod clauses;
 mod dates;
 mod edits;
 mod elements;
+mod error;
 #[cfg(test)]
 mod laws;
 mod limits;
 mod names;
 mod number_uses;
 mod operators;
+mod statement_form;
 mod subscripts;
 mod tables;
 mod temporal;
@@ -29,6 +31,7 @@ use std::borrow::Cow;
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
 pub(crate) use clauses::select_columns;
 use edits::Edits;
+use error::DialectError;
 pub(crate) use number_uses::{NumberUse, date_uses, number_uses};
 pub(crate) use operators::is_compared_value;
 pub(crate) use tables::{NamedTables, name_tables};
@@ -37,24 +40,12 @@ use token::TokenKind;
 pub(crate) use token::{string_literals, word_offsets};
 pub(crate) use where_clause::{Condition, WhereClause, parse as parse_where_clause};
 
-/// A form that has no meaning here, and what to write instead.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct DialectError {
-    pub(crate) message: String,
-    pub(crate) hint: String,
-}
-
-impl DialectError {
-    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: hint.into() }
-    }
-}
-
 /// Rewrites a statement for SQLite. `columns` is asked for the columns that are compared, added or subtracted.
 ///
 /// # Errors
 /// A form that SQLite would read as something else.
 pub(crate) fn rewrite<'a>(sql: &'a str, columns: &DateColumns<'_>) -> Result<Cow<'a, str>, DialectError> {
+    statement_form::check(sql)?;
     let mut sql = Cow::Borrowed(sql);
     for pass in [
         elements::rewrite,

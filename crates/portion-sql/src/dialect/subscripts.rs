@@ -1,7 +1,7 @@
 //! Rewrites subscripts: `guest['name']`, `tags[OFFSET(0)]`, `SPLIT(x, '@')[OFFSET(1)]`.
 
-use super::DialectError;
 use super::edits::Edits;
+use super::error::DialectError;
 
 /// Rewrites the subscript at a position. SQLite reads `tags[0]` as `tags AS "0"`.
 ///

@@ -5,8 +5,8 @@
 
 use portion_text::timestamp::Timestamp;
 
-use super::DialectError;
 use super::edits::Edits;
+use super::error::DialectError;
 use super::token::TokenKind;
 
 /// Returns the first value of a column if it is a date or a time.

@@ -38,7 +38,7 @@ Examples:
   portion http --upstream https://api.example.com
   portion http --upstream https://api.example.com/v1 --header 'Authorization: Bearer ${TOKEN}'
   portion http --upstream https://api.example.com/v1 --openapi openapi.yaml
-  portion http --upstream http://127.0.0.1:3000 --api-parameter limit --api-parameter offset
+  portion http --upstream http://127.0.0.1:3000 --api-parameter limit,offset
 
 Then ask it as you would ask the API: curl 'http://127.0.0.1:8766/bookings?fields=id,status&limit=50'
 A large response comes in portions; the `Link` header and `nextCursor` name the next one.";
@@ -58,8 +58,8 @@ pub(crate) struct Options {
     upstream: String,
     #[arg(long = "header", value_name = "FIELD", help = HEADER_HELP)]
     headers: Vec<String>,
-    /// Query parameter that the API reads itself, although Portion has one of the same name; may be repeated
-    #[arg(long = "api-parameter", value_name = "NAME")]
+    /// Query parameter that the API reads itself, although Portion has one of the same name; separated by commas, or repeated
+    #[arg(long = "api-parameter", value_name = "NAME", value_delimiter = ',')]
     api_parameters: Vec<String>,
     #[arg(long, value_name = "FILE", help = OPENAPI_HELP)]
     openapi: Option<PathBuf>,

@@ -31,28 +31,29 @@ impl PageBuilder<'_> {
         let total = self.rows.list.len();
         let next = self.first_item.saturating_add(filled.served_count);
         let ListWrapper { before, after, .. } = &filled.wrapper;
-        let mut drawn = Rendering::new(PortionKind::Page, format!("{before}{}{after}", filled.items));
-        drawn.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
-        drawn.page_parts = self.target.uses_envelope().then(|| self.page_parts(&filled, how));
-        drawn.total_count = Some(total);
-        drawn.stages.clone_from(&how.stages);
-        drawn.next = (next < total).then_some(PartOffset::Item(next as u32));
-        drawn.query_tables = (self.target.is_first() && drawn.next.is_some()).then(|| self.query_tables());
-        self.note_extent(&mut drawn, filled.served_count, how);
+        let mut rendering = Rendering::new(PortionKind::Page, format!("{before}{}{after}", filled.items));
+        rendering.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
+        rendering.page_parts = self.target.uses_envelope().then(|| self.page_parts(&filled, how));
+        rendering.total_count = Some(total);
+        rendering.stages.clone_from(&how.stages);
+        rendering.next = (next < total).then_some(PartOffset::Item(next as u32));
+        rendering.query_tables =
+            (self.target.is_first() && rendering.next.is_some()).then(|| self.query_tables());
+        self.note_extent(&mut rendering, filled.served_count, how);
         if how.as_table {
-            drawn.set_meta("rows", "dense");
+            rendering.set_meta("rows", "dense");
         }
         if filled.elided_count > 0 {
-            drawn.set_meta("elided", filled.elided_count);
+            rendering.set_meta("elided", filled.elided_count);
         }
         if !filled.wrapper.omitted_members.is_empty() {
             let named = filled.wrapper.omitted_members.iter().take(MAX_OMITTED_MEMBERS);
             let sizes: Map<String, Value> =
                 named.map(|(path, bytes)| (path.clone(), format!("{bytes} bytes").into())).collect();
-            drawn.set_meta("omitted", sizes);
+            rendering.set_meta("omitted", sizes);
         }
-        self.note_fields(&mut drawn, filled, how, room);
-        drawn
+        self.note_fields(&mut rendering, filled, how, room);
+        rendering
     }
 
     /// Takes the page apart for an envelope.
@@ -78,40 +79,40 @@ impl PageBuilder<'_> {
     }
 
     /// Adds the place of the page in the list, and its order.
-    fn note_extent(&self, drawn: &mut Rendering, served: usize, how: &RowFormat) {
+    fn note_extent(&self, rendering: &mut Rendering, served: usize, how: &RowFormat) {
         let total = self.rows.list.len();
         let next = self.first_item.saturating_add(served);
         let is_partial = self.target.upstream_list.is_some_and(|list| list.is_partial);
         let pagination = self.pagination(served, how, next < total || is_partial);
-        drawn.set_meta("pageSize", self.reported_size(pagination.page_size));
-        drawn.pagination = (self.first_item < total || total == 0).then_some(pagination);
-        drawn.required_count = self.fixed_count;
-        drawn.set_meta("served", served);
-        drawn.set_meta("hasMore", next < total);
-        drawn.set_meta("offset", self.first_item);
-        upstream_paging::note_upstream_page(self.target, self.rows.list, drawn);
+        rendering.set_meta("pageSize", self.reported_size(pagination.page_size));
+        rendering.pagination = (self.first_item < total || total == 0).then_some(pagination);
+        rendering.required_count = self.fixed_count;
+        rendering.set_meta("served", served);
+        rendering.set_meta("hasMore", next < total);
+        rendering.set_meta("offset", self.first_item);
+        upstream_paging::note_upstream_page(self.target, self.rows.list, rendering);
         if self.is_ranked() {
-            drawn.set_meta("strategy", "ranked");
-            drawn.set_meta("truncated", next < total);
-            drawn.set_meta("dropped", total.saturating_sub(next));
+            rendering.set_meta("strategy", "ranked");
+            rendering.set_meta("truncated", next < total);
+            rendering.set_meta("dropped", total.saturating_sub(next));
         }
         // The notice does not repeat an order that the caller asked for.
         if let Some(order) =
             self.target.order.filter(|order| order.top_count.is_none() && !order.is_requested)
         {
-            drawn.set_meta("sort", order.label());
+            rendering.set_meta("sort", order.label());
         }
-        let is_open = upstream_paging::note_fetched_list(self.target, next, drawn);
+        let is_open = upstream_paging::note_fetched_list(self.target, next, rendering);
         let skips_items = self.target.upstream_list.is_some_and(|list| list.skipped > 0);
         if self.first_item >= total && (total > 0 || skips_items) && !is_open {
-            drawn.set_meta("pastEnd", true);
+            rendering.set_meta("pastEnd", true);
         }
     }
 
     /// Adds the available, condensed and stripped fields.
     fn note_fields(
         &self,
-        drawn: &mut Rendering,
+        rendering: &mut Rendering,
         filled: WrittenItems,
         how: &RowFormat,
         room: &RemainingBudget<'_>,
@@ -129,16 +130,16 @@ impl PageBuilder<'_> {
         if !omitted.is_empty() {
             let shown =
                 if self.target.is_first() && !available.is_empty() { characters / 3 } else { characters };
-            drawn.condensed_count = omitted.len();
-            drawn.set_meta("condensed", name_list(omitted, shown));
+            rendering.condensed_count = omitted.len();
+            rendering.set_meta("condensed", name_list(omitted, shown));
         }
         let is_named = self.target.view.field_selection != RequestedFields::All && !self.is_ranked();
         if self.target.is_first() && !available.is_empty() && is_named {
-            drawn.available_fields = Some((available, characters));
+            rendering.available_fields = Some((available, characters));
         }
         let NoiseFields { named_paths, null_paths, .. } = self.noise.clone();
         let named = named_paths.into_iter().chain(filled.wrapper.stripped_fields).collect();
-        drawn.stripped = StrippedFields { named, nulls: null_paths };
+        rendering.stripped = StrippedFields { named, nulls: null_paths };
     }
 
     fn query_tables(&self) -> QueryTables {

@@ -26,25 +26,26 @@ const SAMPLE_SHARE: usize = 8;
 const EXAMPLES_SHARE: usize = 12;
 
 /// Renders the page that begins at the target.
-pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudget<'_>) -> Rendering {
-    let rows = rows(spot, list);
-    let from = match spot.start {
+pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBudget<'_>) -> Rendering {
+    let rows = rows(target, list);
+    let from = match target.start {
         PartOffset::Item(at) => at as usize,
-        PartOffset::Byte(byte) => return oversized_item::render(spot, rows, byte as usize, room),
+        PartOffset::Byte(byte) => return oversized_item::render(target, rows, byte as usize, room),
     };
-    let is_sample = spot.is_sample() && list.len() > SAMPLE_ROWS;
-    let sizes = page_sizes(spot, list, from);
+    let is_sample = target.is_sample() && list.len() > SAMPLE_ROWS;
+    let sizes = page_sizes(target, list, from);
     let wanted = if is_sample { SAMPLE_ROWS.min(sizes.available_count) } else { sizes.wanted_count };
-    let examples_room = room.with_max_tokens(spot.policy.reply_target / EXAMPLES_SHARE);
-    let room = &if is_sample { room.with_max_tokens(spot.policy.reply_target / SAMPLE_SHARE) } else { *room };
+    let examples_room = room.with_max_tokens(target.policy.reply_target / EXAMPLES_SHARE);
+    let room =
+        &if is_sample { room.with_max_tokens(target.policy.reply_target / SAMPLE_SHARE) } else { *room };
     let noise =
-        spot.strip_rule().map(|strip| NoiseFields::in_list(strip, rows.text, list)).unwrap_or_default();
-    let page = PageBuilder { wanted_count: wanted, is_sample, noise, ..new_page(spot, rows, from, &sizes) };
+        target.strip_rule().map(|strip| NoiseFields::in_list(strip, rows.text, list)).unwrap_or_default();
+    let page = PageBuilder { wanted_count: wanted, is_sample, noise, ..new_page(target, rows, from, &sizes) };
     let finish = |filled: WrittenItems, how: &RowFormat| {
         let examples = if is_sample { page.examples(filled.served_count, how, &examples_room) } else { None };
-        let mut drawn = page.finish(filled, how, room);
-        drawn.extras.extend(examples.map(|examples| ("examples", examples.into())));
-        drawn
+        let mut rendering = page.finish(filled, how, room);
+        rendering.extras.extend(examples.map(|examples| ("examples", examples.into())));
+        rendering
     };
     if let Some((filled, how)) = page.try_table(room) {
         return finish(filled, &how);
@@ -58,10 +59,10 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
     }
     if filled.served_count == 0 && wanted > 0 {
         return page.summarize_single(room).unwrap_or_else(|| {
-            let mut drawn = oversized_item::render(spot, rows, page.first_byte(), room);
+            let mut rendering = oversized_item::render(target, rows, page.first_byte(), room);
             let fixed = page.pagination(1, &RowFormat::default(), list.len() > 1);
-            drawn.set_meta("pageSize", fixed.page_size);
-            Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..drawn }
+            rendering.set_meta("pageSize", fixed.page_size);
+            Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..rendering }
         });
     }
     finish(filled, &how)
@@ -72,13 +73,13 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
 /// No field is omitted and no string is shortened: fewer records are served instead. Only other lists around
 /// the list are shortened. Returns `None` if not one record fits.
 pub(super) fn render_whole_records(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     list: &List,
     room: &RemainingBudget<'_>,
 ) -> Option<Rendering> {
-    let PartOffset::Item(from) = spot.start else { return None };
-    let (rows, from) = (rows(spot, list), from as usize);
-    let page = new_page(spot, rows, from, &page_sizes(spot, list, from));
+    let PartOffset::Item(from) = target.start else { return None };
+    let (rows, from) = (rows(target, list), from as usize);
+    let page = new_page(target, rows, from, &page_sizes(target, list, from));
     let mut how = RowFormat { is_minified: true, allows_fewer: true, ..RowFormat::default() };
     let filled = page.fill_wrapper(list_wrapper::render_with_all_members(rows, room)?, &how, room);
     if filled.served_count == 0 && page.wanted_count > 0 {
@@ -90,22 +91,22 @@ pub(super) fn render_whole_records(
     Some(page.finish(filled, &how, room))
 }
 
-fn rows<'a>(spot: &'a RenderTarget<'_>, list: &'a List) -> OrderedList<'a> {
-    let order = spot.order.map(|order| &order.item_indices);
-    OrderedList { text: &spot.subject.text, list, order }
+fn rows<'a>(target: &'a RenderTarget<'_>, list: &'a List) -> OrderedList<'a> {
+    let order = target.order.map(|order| &order.item_indices);
+    OrderedList { text: &target.subject.text, list, order }
 }
 
 /// Returns a page that begins at an item, with nothing stripped from its records.
 fn new_page<'a>(
-    spot: &'a RenderTarget<'a>,
+    target: &'a RenderTarget<'a>,
     rows: OrderedList<'a>,
     from: usize,
     sizes: &PageSizes,
 ) -> PageBuilder<'a> {
     let &PageSizes { page_size, wanted_count, available_count } = sizes;
-    let (must_hold_all, fixed_count) = required_count(spot, page_size, available_count);
+    let (must_hold_all, fixed_count) = required_count(target, page_size, available_count);
     PageBuilder {
-        target: spot,
+        target,
         rows,
         first_item: from,
         wanted_count,
@@ -129,30 +130,31 @@ struct PageSizes {
 }
 
 /// Returns the item counts of a page that begins at an item.
-fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
-    let ranked = spot.view.top_count().map(|first| first as usize);
-    let policy = spot.policy;
+fn page_sizes(target: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
+    let ranked = target.view.top_count().map(|first| first as usize);
+    let policy = target.policy;
     let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
     // The pagination of a ranked list is only the size of its numbered pages.
-    let is_numbered = ranked.is_none() || spot.required_count.is_some();
-    let fixed = spot.fixed_page_size().filter(|_| is_numbered);
-    let size = spot.view.limit.or(fixed).map_or(usual, |size| size as usize);
+    let is_numbered = ranked.is_none() || target.required_count.is_some();
+    let fixed = target.fixed_page_size().filter(|_| is_numbered);
+    let size = target.view.limit.or(fixed).map_or(usual, |size| size as usize);
     // A page by number has all of its records, whether they were selected to be shown first or not.
-    let selected = ranked.filter(|first| from < *first && spot.required_count.is_none());
+    let selected = ranked.filter(|first| from < *first && target.required_count.is_none());
     let chosen = selected.map_or(list.len(), |first| first.min(list.len()));
     let there = chosen.saturating_sub(from);
     PageSizes {
         page_size: size,
-        wanted_count: spot.wanted_count.map_or(size, |count| count as usize).min(there),
+        wanted_count: target.wanted_count.map_or(size, |count| count as usize).min(there),
         available_count: there,
     }
 }
 
 /// Returns whether a page must hold all of its items, and the number that it should hold if that is fixed.
-fn required_count(spot: &RenderTarget<'_>, size: usize, there: usize) -> (bool, Option<usize>) {
-    let ranked = spot.view.top_count().is_some();
-    let set = spot.view.limit.is_some() || spot.policy.render_options.has_fixed_page_size && !spot.is_answer;
-    let must_hold = spot.required_count.is_some() || set && !ranked;
-    let fixed = must_hold || spot.fixed_page_size().is_some() && !ranked;
-    (must_hold, fixed.then(|| spot.required_count.map_or(size, |of| of as usize).min(there)))
+fn required_count(target: &RenderTarget<'_>, size: usize, there: usize) -> (bool, Option<usize>) {
+    let ranked = target.view.top_count().is_some();
+    let set =
+        target.view.limit.is_some() || target.policy.render_options.has_fixed_page_size && !target.is_answer;
+    let must_hold = target.required_count.is_some() || set && !ranked;
+    let fixed = must_hold || target.fixed_page_size().is_some() && !ranked;
+    (must_hold, fixed.then(|| target.required_count.map_or(size, |of| of as usize).min(there)))
 }

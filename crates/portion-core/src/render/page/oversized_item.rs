@@ -12,24 +12,24 @@ use crate::view::RequestedFields;
 
 /// Renders an item that fits no page as raw chunks. After its last chunk the list continues.
 pub(super) fn render(
-    spot: &RenderTarget<'_>,
+    target: &RenderTarget<'_>,
     rows: OrderedList<'_>,
     byte: usize,
     room: &RemainingBudget<'_>,
 ) -> Rendering {
     let Some(item) = rows.item_at(byte) else {
-        return raw::render(rows.text, spot.subject.span(), byte, room);
+        return raw::render(rows.text, target.subject.span(), byte, room);
     };
-    let mut drawn = raw::render(rows.text, item.value, byte.max(item.value.start as usize), room);
-    if drawn.next.is_none() {
+    let mut rendering = raw::render(rows.text, item.value, byte.max(item.value.start as usize), room);
+    if rendering.next.is_none() {
         let next = rows.position_of(&item) + 1;
-        drawn.next = (next < rows.list.len()).then_some(PartOffset::Item(next as u32));
+        rendering.next = (next < rows.list.len()).then_some(PartOffset::Item(next as u32));
     }
-    drawn.total_count = Some(rows.list.len());
-    upstream_paging::note_fetched_list(spot, rows.list.len(), &mut drawn);
-    drawn.set_meta("path", format!("{}{}", spot.pointer, rows.pointer_to(&item)));
-    drawn.set_meta("offset", rows.position_of(&item));
-    drawn
+    rendering.total_count = Some(rows.list.len());
+    upstream_paging::note_fetched_list(target, rows.list.len(), &mut rendering);
+    rendering.set_meta("path", format!("{}{}", target.pointer, rows.pointer_to(&item)));
+    rendering.set_meta("offset", rows.position_of(&item));
+    rendering
 }
 
 impl PageBuilder<'_> {

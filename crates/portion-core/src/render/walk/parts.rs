@@ -63,8 +63,8 @@ impl<'a> PartWalk<'a> {
                 && let Some(subject) = part.indexed_text()
             {
                 let start = (at, PartOffset::default());
-                let spot = self.render_target(subject, self.base_pointer(at), false, start);
-                shown.extend(rendering_pieces(part, &render_as_received(part, &spot, room)));
+                let target = self.render_target(subject, self.base_pointer(at), false, start);
+                shown.extend(rendering_pieces(part, &render_as_received(part, &target, room)));
                 continue;
             }
             let text = part.text();
@@ -148,27 +148,27 @@ impl<'a> PartWalk<'a> {
                 }
                 PartBody::Indexed(subject) => {
                     let pointer = self.base_pointer(at);
-                    let spot = RenderTarget {
+                    let target = RenderTarget {
                         portion_index: if resumed { from.ordinal } else { 0 },
                         ..self.render_target(subject, pointer, false, (at, place))
                     };
                     let passes = self.is_shown_whole(at) && place.is_start();
-                    let as_it_came = passes.then(|| render_as_received(part, &spot, &room));
+                    let as_it_came = passes.then(|| render_as_received(part, &target, &room));
                     let whole = as_it_came
-                        .or_else(|| render_source_if_fits(part, &spot, room))
-                        .or_else(|| render_whole_if_small(&spot, room));
-                    let drawn = whole.unwrap_or_else(|| render_part(part, &spot, &room));
-                    room.spend(&drawn.body);
+                        .or_else(|| render_source_if_fits(part, &target, room))
+                        .or_else(|| render_whole_if_small(&target, room));
+                    let rendering = whole.unwrap_or_else(|| render_part(part, &target, &room));
+                    room.spend(&rendering.body);
                     room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
-                    channel.next_position = drawn.next.map(|place| self.position_after(at, place));
-                    channel.pieces.extend(rendering_pieces(part, &drawn));
+                    channel.next_position = rendering.next.map(|place| self.position_after(at, place));
+                    channel.pieces.extend(rendering_pieces(part, &rendering));
                     let keep = channel
                         .notice_part
                         .as_ref()
                         .is_none_or(|shaped| shaped.rendering.kind == PortionKind::Whole);
-                    if keep || drawn.kind != PortionKind::Whole {
+                    if keep || rendering.kind != PortionKind::Whole {
                         channel.notice_address = (parts.len() > 1).then_some(part.address.as_str());
-                        channel.notice_part = Some(RenderedPart { part_index: at, rendering: drawn });
+                        channel.notice_part = Some(RenderedPart { part_index: at, rendering });
                     }
                 }
             }
@@ -219,13 +219,13 @@ impl<'a> PartWalk<'a> {
         };
         let text = parts[at].source();
         let byte = if at == first { byte } else { 0 };
-        let mut drawn = raw::render(text, Span::new(0, text.len()), byte, &room);
-        drawn.set_meta("path", parts[at].address.clone());
-        let after = drawn.next.map(|place| self.position_after(at, place));
+        let mut rendering = raw::render(text, Span::new(0, text.len()), byte, &room);
+        rendering.set_meta("path", parts[at].address.clone());
+        let after = rendering.next.map(|place| self.position_after(at, place));
         channel.next_position =
             after.or_else(|| left.next().map(|next| self.position_after(next, PartOffset::Byte(0))));
-        channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(drawn.body.clone())));
-        channel.notice_part = Some(RenderedPart { part_index: at, rendering: drawn });
+        channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(rendering.body.clone())));
+        channel.notice_part = Some(RenderedPart { part_index: at, rendering });
         channel
     }
 }

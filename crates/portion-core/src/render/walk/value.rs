@@ -21,20 +21,20 @@ impl<'a> PartWalk<'a> {
         if let Some(channel) = self.render_media(node, room) {
             return channel;
         }
-        let drawn = self.render_value_text(node, room);
-        let next = drawn.next.map(|place| self.position_after(part, place));
+        let rendering = self.render_value_text(node, room);
+        let next = rendering.next.map(|place| self.position_after(part, place));
         let pieces = match self.snapshot.parts().get(part) {
-            Some(whole) if node.pointer.is_empty() => rendering_pieces(whole, &drawn),
+            Some(whole) if node.pointer.is_empty() => rendering_pieces(whole, &rendering),
             Some(whole) => vec![match &node.base64 {
                 // Resources mark base64 as such.
-                Some(mime) if self.cx.read_uri.is_some() => base64_piece(whole, &drawn, mime),
-                _ => fragment_piece(whole, PieceBody::Text(drawn.body.clone())),
+                Some(mime) if self.cx.read_uri.is_some() => base64_piece(whole, &rendering, mime),
+                _ => fragment_piece(whole, PieceBody::Text(rendering.body.clone())),
             }],
             None => Vec::new(),
         };
         ReplyContent {
             pieces,
-            notice_part: Some(RenderedPart { part_index: part, rendering: drawn }),
+            notice_part: Some(RenderedPart { part_index: part, rendering }),
             next_position: next,
             missing_parts: Vec::new(),
             notice_address: None,
@@ -69,26 +69,26 @@ impl<'a> PartWalk<'a> {
             };
             if let Some(mime) = &node.base64 {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
-                let mut drawn = raw::render_base64(&node.source, byte, &room, flat);
-                drawn.set_meta("path", pointer);
-                drawn.extras.push(("mimeType", mime.as_str().into()));
-                return drawn;
+                let mut rendering = raw::render_base64(&node.source, byte, &room, flat);
+                rendering.set_meta("path", pointer);
+                rendering.extras.push(("mimeType", mime.as_str().into()));
+                return rendering;
             }
             let window = self.request.view.range.map(|window| window.span);
             let stretch = window.unwrap_or(Span::new(0, node.source.len()));
-            let mut drawn = raw::render(&node.source, stretch, byte, &room);
-            drawn.set_meta("path", pointer);
-            return drawn;
+            let mut rendering = raw::render(&node.source, stretch, byte, &room);
+            rendering.set_meta("path", pointer);
+            return rendering;
         }
         let at = (usize::from(node.part), self.request.start.offset);
-        let spot = self.render_target(&node.subject, &pointer, !node.pointer.is_empty(), at);
+        let target = self.render_target(&node.subject, &pointer, !node.pointer.is_empty(), at);
         let section = self.request.view.is_section && node.subject.is_json();
-        let whole = section.then(|| render_whole_if_small(&spot, room)).flatten();
+        let whole = section.then(|| render_whole_if_small(&target, room)).flatten();
         let part =
             self.snapshot.parts().get(at.0).filter(|_| node.pointer.is_empty() && node.subject.is_json());
         whole.unwrap_or_else(|| match part {
-            Some(part) => render_part(part, &spot, &room),
-            None => render_subject(&spot, &room),
+            Some(part) => render_part(part, &target, &room),
+            None => render_subject(&target, &room),
         })
     }
 

@@ -313,7 +313,10 @@ impl Session {
             let debug = format!("{view:?}");
             Told {
                 narrow: is_narrow(&debug) || debug.contains("is_section: true"),
-                asked_so: debug.contains("field_selection: Only") || !debug.contains("order: None"),
+                // A custom section is a subset of the fields.
+                asked_so: debug.contains("field_selection: Only")
+                    || debug.contains("field_subset: Some")
+                    || !debug.contains("order: None"),
             }
         })
     }
