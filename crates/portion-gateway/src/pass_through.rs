@@ -17,7 +17,7 @@ use crate::call::{Caller, Fault, Reply};
 use crate::deferred_worker::JobPriority;
 use crate::effective_policy::EffectivePolicy;
 use crate::offload::offload;
-use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
+use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes, render_whole};
 use crate::rules::PassThrough;
 
 /// Bytes per token where there is no time to count.
@@ -47,7 +47,7 @@ impl PassThroughRelay {
             (Some(redact), _) => !redact.hides_nothing(),
             (None, redact) => redact.as_ref().is_some_and(|redact| !redact.hides_nothing()),
         };
-        let reply = if hides { self.redact_reply(caller, payload.clone()).await } else { Reply::Untouched };
+        let reply = if hides { redact_reply(caller, payload.clone()).await } else { Reply::Untouched };
         let bytes = payload_bytes(&payload);
         let served = self
             .accounting
@@ -66,20 +66,6 @@ impl PassThroughRelay {
             accounts.emit(record.finish(payload, tracker, is_thorough));
         });
         reply
-    }
-
-    /// Returns the whole payload with redactions.
-    async fn redact_reply(&self, caller: &Caller, payload: Payload) -> Reply {
-        let caller =
-            Caller { effective_policy: Arc::new(caller.effective_policy.without_limits()), ..caller.clone() };
-        let (renderer, bytes) = (Arc::clone(&self.renderer), payload_bytes(&payload));
-        let redacted = offload(bytes, move || renderer.render_whole(&first_job(caller, payload)?));
-        match redacted.await {
-            Some(FirstReply::Portion(portion)) => Reply::Portion(portion),
-            Some(FirstReply::Untouched { .. }) => Reply::Untouched,
-            // A payload that cannot be redacted is not shown.
-            None => Reply::Fault(Fault::capture_failed(bytes, "", None)),
-        }
     }
 }
 
@@ -143,6 +129,19 @@ fn simulate_shaping(
     };
     let overhead: Duration = begun.elapsed();
     Some(ShadowResult { outcome, tokens, bytes: bytes as u64, overhead })
+}
+
+/// Returns the whole payload with redactions.
+async fn redact_reply(caller: &Caller, payload: Payload) -> Reply {
+    let caller =
+        Caller { effective_policy: Arc::new(caller.effective_policy.without_limits()), ..caller.clone() };
+    let bytes = payload_bytes(&payload);
+    match offload(bytes, move || render_whole(&first_job(caller, payload)?)).await {
+        Some(FirstReply::Portion(portion)) => Reply::Portion(portion),
+        Some(FirstReply::Untouched { .. }) => Reply::Untouched,
+        // A payload that cannot be redacted is not shown.
+        None => Reply::Fault(Fault::capture_failed(bytes, "", None)),
+    }
 }
 
 /// Renders the first reply to a payload, with cursors as if it were stored.

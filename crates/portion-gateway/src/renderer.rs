@@ -162,24 +162,6 @@ impl Renderer {
             .map_or(RenderOutcome::Panicked, |rendered| rendered.with_audit(true, audit))
     }
 
-    /// Renders the whole payload of a job, without cursors. Returns `None` if that is not possible.
-    pub(crate) fn render_whole(&self, job: &RenderJob) -> Option<FirstReply> {
-        let EffectivePolicy { policy, counter, .. } = &*job.caller.effective_policy;
-        let rendered = catch_unwind(AssertUnwindSafe(|| {
-            let resolved = view::resolve(&job.snapshot, None, &job.request, policy).ok()?;
-            let cx = Context {
-                policy,
-                counter: *counter,
-                mint_cursor: &|_| None,
-                read_call: job.caller.read_call.to_follow_up(),
-                query_tool: None,
-                read_uri: None,
-            };
-            render::whole_reply(&job.snapshot, &resolved, &cx)
-        }));
-        rendered.inspect_err(|_| tracing::error!("rendering a whole reply panicked")).ok().flatten()
-    }
-
     /// Returns `None` if rendering panicked.
     fn attempt_caught(
         &self,
@@ -259,6 +241,24 @@ impl RenderOutcome {
             other => other,
         }
     }
+}
+
+/// Renders the whole payload of a job, without cursors. Returns `None` if that is not possible.
+pub(crate) fn render_whole(job: &RenderJob) -> Option<FirstReply> {
+    let EffectivePolicy { policy, counter, .. } = &*job.caller.effective_policy;
+    let rendered = catch_unwind(AssertUnwindSafe(|| {
+        let resolved = view::resolve(&job.snapshot, None, &job.request, policy).ok()?;
+        let cx = Context {
+            policy,
+            counter: *counter,
+            mint_cursor: &|_| None,
+            read_call: job.caller.read_call.to_follow_up(),
+            query_tool: None,
+            read_uri: None,
+        };
+        render::whole_reply(&job.snapshot, &resolved, &cx)
+    }));
+    rendered.inspect_err(|_| tracing::error!("rendering a whole reply panicked")).ok().flatten()
 }
 
 /// Returns the actual cost of a reply, if its counter only uses the length.

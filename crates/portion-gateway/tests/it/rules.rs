@@ -265,7 +265,7 @@ async fn a_dry_run_redacts_and_tells_nothing_else() {
     let rows: Vec<String> =
         (0..5_000).map(|id| format!("{{\"id\":{id},\"password\":\"hunter{id}\"}}")).collect();
     let reply = portion(fixture.fresh(list_bookings(), text(format!("[{}]", rows.join(",")))).await);
-    let shown = reply.pieces().iter().map(|piece| format!("{piece:?}")).collect::<String>();
+    let shown = format!("{:?}", reply.pieces());
     assert!(shown.contains("4999") && !shown.contains("hunter"), "all records are shown");
     let notice: Value = serde_json::from_str(reply.notice()).expect("JSON");
     assert_eq!(notice["meta"]["redacted"], json!(["password"]), "{notice}");
