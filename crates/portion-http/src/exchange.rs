@@ -22,7 +22,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 
 use crate::body::{self, Body, BoxError, ReadBodyError, ReadLimits, full, may_have_body, prefixed, streamed};
-use crate::controls::{SplitQuery, cursor_of};
+use crate::controls::SplitQuery;
 use crate::media_type::is_json;
 use crate::options::{CallerIdentity, Shared};
 use crate::paging::{
@@ -99,11 +99,8 @@ impl<'a> Exchange<'a> {
             route.owns_parameter(name) || bypassed.as_ref().is_some_and(|paging| paging.is_own(name))
         };
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
-        let is_for_other_portion = shared.is_before_portion.load(Ordering::Relaxed)
-            && cursor_of(sent_query).is_some_and(|cursor| !shared.gateway.has_issued(&scope, &cursor));
-        let is_owned = |parameter: &str| {
-            is_for_other_portion || (!takes_controls && parameter != "cursor") || is_own(parameter)
-        };
+        let is_other = shared.is_of_other_portion(&scope, sent_query);
+        let is_owned = |name: &str| is_other || (!takes_controls && name != "cursor") || is_own(name);
         let mut query = SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
             !is_paging_control(parameter) && is_owned(parameter)
         });
@@ -121,8 +118,7 @@ impl<'a> Exchange<'a> {
         }
         caller.upstream.clone_from(&shared.options.upstream);
         caller.read_call = ReadCall::Http(path.as_str().into());
-        caller.query_tool = None;
-        caller.received_at = Instant::now();
+        (caller.query_tool, caller.received_at) = (None, Instant::now());
         caller.argument_names = query.names();
         let paging_arguments = paging_arguments(&route, &query.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
@@ -11,6 +11,7 @@ use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 
 use crate::body::{Body, BoxError};
+use crate::controls::cursor_of;
 use crate::cors::CorsMemory;
 use crate::route::RouteTable;
 
@@ -59,6 +60,14 @@ pub(crate) struct Shared {
     pub(crate) cors: CorsMemory,
     /// True once a response of the service was that of another Portion.
     pub(crate) is_before_portion: AtomicBool,
+}
+
+impl Shared {
+    /// Returns true if a query has the cursor of another Portion, between this one and the service.
+    pub(crate) fn is_of_other_portion(&self, scope: &Scope, query: &str) -> bool {
+        self.is_before_portion.load(Ordering::Relaxed)
+            && cursor_of(query).is_some_and(|cursor| !self.gateway.has_issued(scope, &cursor))
+    }
 }
 
 /// Returns a function that identifies callers by their credentials, under a random key.
