@@ -74,8 +74,10 @@ def test_the_fixture_server_passes(outcomes, suite):
 
 @pytest.mark.parametrize("route", ["HTTP", "stdio"])
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: re.sub(r"\W+", "_", suite.name))
-def test_what_passes_directly_passes_through_portion(outcomes, suite, route):
+def test_what_passes_directly_passes_through_portion(outcomes, suite, route, tmp_path):
     direct = outcomes[suite.name, "direct"].result()
-    through = outcomes[suite.name, route].result()
-    lost = worse(direct, through, NOT_OVER.get(route, {}))
+    lost = worse(direct, outcomes[suite.name, route].result(), NOT_OVER.get(route, {}))
+    if any("aborted due to timeout" in line for line in lost):
+        # The suite waits a few seconds for each answer, which a server that starts beside other suites may miss.
+        lost = worse(direct, run(suite, route, tmp_path), NOT_OVER.get(route, {}))
     assert not lost, "\n".join(lost)
