@@ -100,12 +100,6 @@ impl SplitQuery {
 }
 
 /// Decodes a name or value of a query; invalid escapes stay as they are.
-/// Returns the cursor of a query, if it has one.
-pub(crate) fn cursor_of(query: &str) -> Option<String> {
-    let value = query.split('&').find_map(|parameter| parameter.strip_prefix("cursor="))?;
-    Some(percent_decode(value))
-}
-
 fn percent_decode(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }

@@ -9,7 +9,8 @@ use http::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HeaderValue, LAST_MODIFIED, LINK, ORIGIN, USER_AGENT,
 };
 use http::uri::PathAndQuery;
-use http::{Method, Response, Uri};
+use http::{HeaderMap, Method, Response, Uri};
+use portion_core::cursor::Scope;
 use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
 use portion_core::view::Request;
@@ -82,11 +83,7 @@ impl<'a> Exchange<'a> {
         let identified = head.extensions.get::<CallerIdentity>().copied();
         let CallerIdentity { scope, is_authenticated } =
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
-        let session = ClientSession::with_id(scope, "");
-        let agent = head.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-        // The product without its version: `curl` of `curl/8.5.0`.
-        session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
-        let mut caller = Caller::new(scope, session, rule);
+        let mut caller = Caller::new(scope, session_of(scope, &head.headers), rule);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         let found = Paging::of_endpoint(shared, &method, &caller, &route);
         let sent_query = head.uri.query().unwrap_or_default();
@@ -118,7 +115,8 @@ impl<'a> Exchange<'a> {
         }
         caller.upstream.clone_from(&shared.options.upstream);
         caller.read_call = ReadCall::Http(path.as_str().into());
-        (caller.query_tool, caller.received_at) = (None, Instant::now());
+        caller.query_tool = None;
+        caller.received_at = Instant::now();
         caller.argument_names = query.names();
         let paging_arguments = paging_arguments(&route, &query.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);
@@ -390,4 +388,13 @@ impl<'a> Exchange<'a> {
     fn metadata_style(&self) -> portion_core::policy::MetadataStyle {
         self.caller.effective_policy.policy.render_options.metadata_style
     }
+}
+
+/// Returns the session of a request, which is named after its client.
+fn session_of(scope: Scope, headers: &HeaderMap) -> Arc<ClientSession> {
+    let session = ClientSession::with_id(scope, "");
+    let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
+    // The product without its version: `curl` of `curl/8.5.0`.
+    session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
+    session
 }

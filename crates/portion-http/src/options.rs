@@ -11,7 +11,7 @@ use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 
 use crate::body::{Body, BoxError};
-use crate::controls::cursor_of;
+use crate::controls::SplitQuery;
 use crate::cors::CorsMemory;
 use crate::route::RouteTable;
 
@@ -65,8 +65,9 @@ pub(crate) struct Shared {
 impl Shared {
     /// Returns true if a query has the cursor of another Portion, between this one and the service.
     pub(crate) fn is_of_other_portion(&self, scope: &Scope, query: &str) -> bool {
+        let is_foreign = |cursor: &str| !self.gateway.has_issued(scope, cursor);
         self.is_before_portion.load(Ordering::Relaxed)
-            && cursor_of(query).is_some_and(|cursor| !self.gateway.has_issued(scope, &cursor))
+            && SplitQuery::new(query, false, |_| false).cursor().is_some_and(is_foreign)
     }
 }
 

@@ -45,10 +45,15 @@ pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, renderi
     }
 }
 
-/// Adds what a text is a page of.
+/// Adds the upstream's next chunk to the notice of the first and the last chunk of a text, if the transport names it. Unlike
+/// [`note_upstream_step`], this is also for a part that was asked for by its path.
 pub(super) fn note_upstream_chunk(target: &RenderTarget<'_>, rendering: &mut Rendering) {
     if let Some(sent) = translated_page(target) {
         rendering.set_meta("sent", sent);
+    }
+    let next = target.transport_page.and_then(|page| page.next.as_ref());
+    if let Some(next) = next.filter(|_| is_noted(target, rendering)) {
+        rendering.set_meta("upstreamNext", named_call(next, target.paging_arguments));
     }
 }
 
