@@ -1,6 +1,6 @@
 //! Binds the parameters of a query.
 
-use portion_json::scan::JsonReader;
+use portion_json::scan::is_json;
 use portion_text::spelling::closest_name;
 use rusqlite::Statement;
 use rusqlite::types::Null;
@@ -52,9 +52,4 @@ pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -
 /// Returns the name of a parameter without its sigil.
 fn strip_sigil(name: &str) -> &str {
     name.strip_prefix([':', '@', '$']).unwrap_or(name)
-}
-
-fn is_json(text: &str) -> bool {
-    let mut reader = JsonReader::new(text);
-    reader.skip().is_ok() && reader.expect_end().is_ok()
 }

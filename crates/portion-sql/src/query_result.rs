@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use portion_json::scan::{JsonReader, escape_into};
+use portion_json::scan::{escape_into, is_json};
 use portion_text::unique_names::UniqueNames;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
@@ -234,10 +234,4 @@ fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
             }
         }
     }
-}
-
-/// Returns true if a text is exactly one JSON value.
-fn is_json(text: &str) -> bool {
-    let mut reader = JsonReader::new(text);
-    reader.skip().is_ok() && reader.expect_end().is_ok()
 }

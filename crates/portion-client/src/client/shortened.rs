@@ -2,7 +2,7 @@
 //!
 //! The raw pages of its snapshot, joined, are the bytes of each part of the result.
 
-use portion_json::scan::quote;
+use portion_json::scan::{is_json, quote};
 
 use super::connection::Connection;
 use super::error::ClientError;
@@ -174,7 +174,7 @@ fn to_result(parts: &[(String, String)]) -> String {
         .filter(|(path, _)| !is_structured(path) && !is_media(path))
         .map(|(_, text)| text.clone())
         .collect();
-    write_result(&texts, structured.filter(|json| json::is_valid(json)))
+    write_result(&texts, structured.filter(|json| is_json(json)))
 }
 
 fn write_result(texts: &[String], structured: Option<&str>) -> String {

@@ -63,9 +63,3 @@ pub(crate) fn number(value: &str) -> Option<f64> {
     };
     number.ok().filter(|number: &f64| number.is_finite())
 }
-
-/// Returns true if the text is one valid JSON value.
-pub(crate) fn is_valid(text: &str) -> bool {
-    let mut reader = JsonReader::new(text);
-    reader.skip().is_ok() && reader.expect_end().is_ok()
-}

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use portion_json::scan::{JsonKind, unescape};
+use portion_json::scan::{JsonKind, is_json, unescape};
 
 use super::fields::FieldNames;
 use super::json;
@@ -94,7 +94,7 @@ impl Located {
             JsonKind::String => {
                 let inner = unescape(self.as_str());
                 let inner = inner.trim();
-                (inner.starts_with(['{', '[']) && json::is_valid(inner)).then(|| Self::new(inner))
+                (inner.starts_with(['{', '[']) && is_json(inner)).then(|| Self::new(inner))
             }
             _ => None,
         }
@@ -177,7 +177,7 @@ fn search(root: Located, names: &FieldNames) -> (Vec<Candidate>, Option<Located>
 /// Returns true for a text such as `{"data": "[…]"}` has.
 fn holds_json(text: &str) -> bool {
     let text = text.trim();
-    text.starts_with(['{', '[']) && json::is_valid(text)
+    text.starts_with(['{', '[']) && is_json(text)
 }
 
 fn contents(array: &Located, names: &FieldNames) -> Contents {

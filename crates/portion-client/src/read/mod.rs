@@ -26,7 +26,7 @@ mod tests;
 use std::borrow::Cow;
 
 use portion_core::snapshot::json_in_text;
-use portion_json::scan::{JsonKind, quote};
+use portion_json::scan::{JsonKind, is_json, quote};
 
 use crate::Chunk;
 pub use error::ReadError;
@@ -127,7 +127,7 @@ impl Outcome {
         let json = parsable(text);
         if json.is_empty() {
             self.empty = true;
-        } else if json::is_valid(&json) {
+        } else if is_json(&json) {
             self.try_value(Located::new(&json), names);
         } else if names.list.is_none() {
             self.records = Some(vec![plain(text, names)]);
@@ -138,7 +138,7 @@ impl Outcome {
 /// Returns the JSON in a text, or the text itself. Lines of JSON become a list.
 fn parsable(text: &str) -> String {
     let trimmed = text.trim_start_matches('\u{feff}').trim();
-    if json::is_valid(trimmed) {
+    if is_json(trimmed) {
         return trimmed.to_owned();
     }
     if let Some(records) = lines(trimmed) {
@@ -150,7 +150,7 @@ fn parsable(text: &str) -> String {
 /// Returns the lines of newline-delimited JSON.
 fn lines(text: &str) -> Option<Vec<&str>> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let is_record = |line: &&str| line.starts_with('{') && json::is_valid(line);
+    let is_record = |line: &&str| line.starts_with('{') && is_json(line);
     (!lines.is_empty() && lines.iter().all(is_record)).then_some(lines)
 }
 
@@ -202,7 +202,7 @@ fn no_list(result: &ToolResult, names: &FieldNames) -> ReadError {
     let value = result.structured.clone().or_else(|| result.texts.first().map(|text| parsable(text)));
     let found = match value {
         None => "it has no text and no structuredContent".to_owned(),
-        Some(value) if !json::is_valid(&value) => "it is plain text".to_owned(),
+        Some(value) if !is_json(&value) => "it is plain text".to_owned(),
         Some(value) => match JsonKind::of_value(&value) {
             JsonKind::Object => format!("its members: {}", field_list(&value)),
             kind => format!("it is one JSON value, {kind:?}").to_lowercase(),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use portion_json::scan::JsonReader;
+use portion_json::scan::is_json;
 
 /// The beginning of a text, completed to one JSON value.
 pub(super) struct CompletedJson {
@@ -209,8 +209,7 @@ impl Completer<'_> {
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.' | b'_');
         let len = self.bytes[self.at..].iter().take_while(|b| is_part(b)).count();
         let range = self.at..self.at + len;
-        let mut reader = JsonReader::new(&self.text[range.clone()]);
-        let is_valid = len > 0 && reader.skip().is_ok() && reader.expect_end().is_ok();
+        let is_valid = is_json(&self.text[range.clone()]);
         let after = self.bytes[range.end..].iter().find(|b| !b.is_ascii_whitespace());
         if len == 0 || !is_valid && !matches!(after, None | Some(b',' | b'}' | b']')) {
             return false;

@@ -189,19 +189,16 @@ impl<'a> Forms<'a> {
 impl RenderedFacts {
     fn new(content: &ReplyContent<'_>, is_enveloped: bool) -> Self {
         let rendering = content.notice_part.as_ref().map(|part| &part.rendering);
-        let count = |key: &str| {
-            let number = rendering.and_then(|rendering| rendering.meta.get(key)).and_then(Value::as_u64);
-            number.map(|number| number as usize)
-        };
+        let meta = rendering.map(|rendering| &rendering.meta);
         Self {
             stages: rendering.map(|rendering| rendering.stages.clone()).unwrap_or_default(),
             whole_value: rendering
                 .filter(|rendering| is_enveloped && rendering.kind == PortionKind::Whole && rendering.is_json)
                 .map(|rendering| rendering.body.clone()),
             total_count: rendering.and_then(|rendering| rendering.total_count),
-            upstream_total: count("upstreamTotal"),
-            dropped_count: count("dropped").unwrap_or_default(),
-            served_count: count("served"),
+            upstream_total: meta.and_then(|meta| meta.upstream_total).map(|total| total as usize),
+            dropped_count: meta.and_then(|meta| meta.dropped_count).unwrap_or_default(),
+            served_count: meta.and_then(|meta| meta.served),
             pagination: rendering.and_then(|rendering| rendering.pagination.clone()),
             next_position: content.next_position,
         }

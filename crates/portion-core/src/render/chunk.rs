@@ -3,12 +3,12 @@
 use portion_json::span::Span;
 use portion_text::chunk::{ChunkLimits, cut};
 use portion_tokens::estimate_size;
-use serde_json::Value;
 
 use super::budget::RemainingBudget;
+use super::meta::{ChunkCount, NameList};
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
-use super::rendering::{RenderTarget, Rendering, max_name_chars, name_list};
+use super::rendering::{RenderTarget, Rendering, max_name_chars};
 use super::upstream_paging::note_upstream_chunk;
 use crate::cursor::PartOffset;
 use crate::snapshot::LineIndex;
@@ -46,14 +46,12 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
     rendering.larger_budget =
         Some(target.policy.hard_cap).filter(|cap| goes_on && *cap > target.policy.chunk_size);
     if !range {
-        rendering.set_meta("chunkIndex", target.portion_index);
-        rendering.set_meta("totalChunks", total_chunks(target, &limits(tokens.later), start, end, to));
+        rendering.meta.chunk_index = Some(target.portion_index.into());
+        rendering.meta.total_chunks = Some(total_chunks(target, &limits(tokens.later), start, end, to));
     }
-    if from < to {
-        rendering.set_meta("startLine", index.line_at(text, from) + 1);
-        rendering.set_meta("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
-    }
-    rendering.set_meta("totalLines", index.line_count());
+    let line_number = |byte| index.line_at(text, byte) + 1;
+    rendering.meta.lines = (from < to).then(|| (line_number(from), line_number(end.max(from + 1) - 1)));
+    rendering.meta.total_lines = Some(index.line_count());
     if !range {
         let line = |byte: usize| index.line_at(text, byte);
         let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
@@ -68,11 +66,9 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
         rendering.required_count = of.map(|of| of.min(left));
         note_upstream_chunk(target, &mut rendering);
     }
-    rendering.set_meta("bytesInChunk", end - from);
-    rendering.set_meta("totalBytes", text.len());
-    if from >= to {
-        rendering.set_meta("pastEnd", true);
-    }
+    rendering.meta.chunk_bytes = Some(end - from);
+    rendering.meta.total_bytes = Some(text.len());
+    rendering.meta.is_past_end = from >= to;
     if target.is_first() {
         describe_text(target, index, room, &mut rendering);
     }
@@ -87,15 +83,13 @@ fn describe_text(
     rendering: &mut Rendering,
 ) {
     rendering.query_tables = rendering.next.map(|_| QueryTables::of_text(&target.subject.text, index));
-    let size = estimate_size(room.counter, &target.subject.text);
-    let tokens = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
-    rendering.set_meta("totalTokens", tokens);
+    rendering.meta.total_tokens = Some(estimate_size(room.counter, &target.subject.text));
     // Finding headings reads the whole text; logs have none.
     if rendering.kind == PortionKind::Chunk && index.has_headings() {
         let headings: Vec<String> =
             sections(target.subject).into_iter().map(|section| section.name).collect();
         if !headings.is_empty() {
-            rendering.extras.push(("sections", name_list(headings, max_name_chars(room) * 2)));
+            rendering.extras.push(("sections", NameList::new(headings, max_name_chars(room) * 2).to_json()));
         }
     }
 }
@@ -132,17 +126,18 @@ const MAX_EXACT_COUNT_BYTES: usize = 128 << 10;
 const MAX_COUNTED_CHUNKS: usize = 64;
 
 /// Returns the number of chunks. It is exact at the last chunk and for short texts of few chunks; otherwise it is
-/// estimated from the average size of the chunks so far, and marked `≈`.
+/// estimated from the average size of the chunks so far.
 fn total_chunks(
     target: &RenderTarget<'_>,
     limits: &ChunkLimits<'_>,
     start: usize,
     end: usize,
     to: usize,
-) -> Value {
+) -> ChunkCount {
+    let exact = |count| ChunkCount { count, is_estimate: false };
     let (mut chunks, mut at) = (usize::from(target.portion_index) + 1, end);
     if end >= to {
-        return chunks.into();
+        return exact(chunks);
     }
     let text: &str = &target.subject.text;
     let estimate = |chunks: usize, at: usize| {
@@ -159,8 +154,8 @@ fn total_chunks(
             chunks += 1;
         }
         if at >= to {
-            return chunks.into();
+            return exact(chunks);
         }
     }
-    format!("≈{}", estimate(chunks, at)).into()
+    ChunkCount { count: estimate(chunks, at), is_estimate: true }
 }

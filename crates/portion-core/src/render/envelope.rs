@@ -57,10 +57,9 @@ pub(super) fn wrap(rendering: &Rendering, notice: &Map<String, Value>, style: Me
             members.push(member("content", &body()));
             let (index, total) = (style.key("chunkIndex"), style.key("totalChunks"));
             members.extend(meta.shift_remove(&index).map(|value| member(&index, &value.to_string())));
-            if let Some(value) = meta.shift_remove(&total) {
-                let estimate = value.as_str().and_then(|text| text.strip_prefix('≈'));
-                members.push(member(&total, estimate.unwrap_or(&value.to_string())));
-                if estimate.is_some() {
+            if let (Some(_), Some(chunks)) = (meta.shift_remove(&total), rendering.meta.total_chunks) {
+                members.push(member(&total, &chunks.count.to_string()));
+                if chunks.is_estimate {
                     meta.insert(style.key("totalChunksEstimated"), true.into());
                 }
             }

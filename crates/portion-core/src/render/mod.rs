@@ -43,6 +43,7 @@ mod follow_up_call;
 mod inline_parts;
 mod item_costs;
 mod list_wrapper;
+mod meta;
 mod notice;
 mod notice_key;
 mod numbered_pages;

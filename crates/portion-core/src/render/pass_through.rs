@@ -1,6 +1,6 @@
 //! Decides which payloads pass as received.
 
-use portion_json::scan::{escaped_len, minify};
+use portion_json::scan::{escaped_len, minified};
 
 use super::block::block_cost;
 use super::context::Context;
@@ -22,11 +22,7 @@ pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
 pub(super) fn has_white_space(snapshot: &Snapshot) -> bool {
     let mut texts =
         snapshot.parts().iter().filter_map(Part::indexed_text).filter(|subject| subject.is_json());
-    texts.any(|subject| {
-        let mut minified = String::new();
-        minify(&subject.text, &mut minified);
-        minified.len() != subject.text.len()
-    })
+    texts.any(|subject| minified(&subject.text).len() != subject.text.len())
 }
 
 /// Cost of a payload that passes whole.

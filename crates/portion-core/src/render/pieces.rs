@@ -33,7 +33,7 @@ pub(super) fn fragment_piece(part: &Part, body: PieceBody) -> Piece {
 
 /// Returns a piece with base64 of a part. It has the MIME type only if it is the whole.
 pub(super) fn base64_piece(part: &Part, rendering: &Rendering, mime: &str) -> Piece {
-    let is_whole = rendering.next.is_none() && rendering.meta["startByte"] == 0;
+    let is_whole = rendering.next.is_none() && rendering.meta.start_byte == Some(0);
     let mime = is_whole.then(|| mime.to_owned());
     Piece { address: part.address.clone(), body: PieceBody::Base64(rendering.body.clone()), mime }
 }
@@ -41,7 +41,7 @@ pub(super) fn base64_piece(part: &Part, rendering: &Rendering, mime: &str) -> Pi
 /// Returns the pieces of a rendered part: one, or one per item if the upstream gave each item a block of its
 /// own.
 pub(super) fn rendering_pieces(part: &Part, rendering: &Rendering) -> Vec<Piece> {
-    if part.item_blocks && rendering.kind == PortionKind::Page && !rendering.is_dense() {
+    if part.item_blocks && rendering.kind == PortionKind::Page && !rendering.meta.is_dense {
         let item = |(i, item): (usize, &str)| Piece {
             address: format!("{}/{i}/text", part.address),
             body: PieceBody::Text(item.to_owned()),

@@ -23,9 +23,9 @@ fn render_range(text: &str, stretch: Span, from: usize, to: usize) -> Rendering 
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
     let mut rendering = Rendering::new(PortionKind::Raw, text[from..to].to_owned());
     rendering.next = (to < end).then_some(PartOffset::Byte(to as u32));
-    rendering.set_meta("startByte", from - start);
-    rendering.set_meta("endByte", to - start);
-    rendering.set_meta("totalBytes", end - start);
+    rendering.meta.start_byte = Some(from - start);
+    rendering.meta.end_byte = Some(to - start);
+    rendering.meta.total_bytes = Some(end - start);
     rendering
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
 use super::follow_up_call::FollowUpCall;
+use super::meta::RenderingMeta;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use crate::cursor::PartOffset;
@@ -132,7 +133,7 @@ pub(super) struct Rendering {
     /// Number of items in a list.
     pub total_count: Option<usize>,
     /// Required members of the notice.
-    pub meta: Map<String, Value>,
+    pub meta: RenderingMeta,
     /// Optional members of the notice, the most useful first.
     pub extras: Vec<(&'static str, Value)>,
     /// Set on a summary: names and sizes of its sections.
@@ -145,8 +146,6 @@ pub(super) struct Rendering {
     pub stages: Vec<&'static str>,
     /// Names of all fields and the characters that they may take, if the notice lists them.
     pub available_fields: Option<(Vec<String>, usize)>,
-    /// Number of fields that condensing omitted.
-    pub condensed_count: usize,
     /// Fields stripped as noise.
     pub stripped: StrippedFields,
     /// Tokens of the largest possible chunk, if more follows and the caller gave no size.
@@ -169,21 +168,19 @@ pub(super) struct PageParts {
 impl Rendering {
     /// Creates a rendering with this text and nothing to report.
     pub(super) fn new(kind: PortionKind, body: String) -> Self {
-        let (meta, extras) = (Map::new(), Vec::new());
         Self {
             body,
             is_json: false,
             next: None,
             kind,
             total_count: None,
-            meta,
-            extras,
+            meta: RenderingMeta::default(),
+            extras: Vec::new(),
             sections: None,
             required_count: None,
             pagination: None,
             stages: Vec::new(),
             available_fields: None,
-            condensed_count: 0,
             stripped: StrippedFields::default(),
             larger_budget: None,
             query_tables: None,
@@ -191,56 +188,25 @@ impl Rendering {
         }
     }
 
-    /// Returns true if it is a list written as a table.
-    pub(super) fn is_dense(&self) -> bool {
-        self.meta.contains_key("rows")
-    }
-
     /// Returns the items or lines shown and the number that it should hold, if it falls short of that number.
     pub(super) fn shortfall(&self) -> Option<(usize, usize)> {
-        let lines = || {
-            let number = |key: &str| self.meta.get(key).and_then(Value::as_u64);
-            Some((number("endLine")? + 1).saturating_sub(number("startLine")?))
-        };
-        let served = self.meta.get("served").and_then(Value::as_u64).or_else(lines).unwrap_or(0) as usize;
+        let lines = self.meta.lines.map(|(first, last)| (last + 1).saturating_sub(first));
+        let served = self.meta.served.or(lines).unwrap_or(0);
         let of = self.required_count.filter(|of| served < *of && self.next.is_some())?;
         Some((served, of))
     }
 
     /// Returns true if the notice must report missing content or another row format.
     pub(super) fn needs_notice(&self) -> bool {
-        self.omits_content() || self.is_dense()
+        self.omits_content() || self.meta.is_dense
     }
 
     /// Returns true if content is missing that no follow-up returns by default.
     pub(super) fn omits_content(&self) -> bool {
-        let told = ["condensed", "elided", "omitted"].iter().any(|key| self.meta.contains_key(*key));
-        told || self.stripped.has_any() || matches!(self.kind, PortionKind::Summary | PortionKind::Raw)
+        self.meta.omits_content()
+            || self.stripped.has_any()
+            || matches!(self.kind, PortionKind::Summary | PortionKind::Raw)
     }
-
-    pub(super) fn set_meta(&mut self, key: &str, value: impl Into<Value>) {
-        self.meta.insert(key.to_owned(), value.into());
-    }
-}
-
-/// Returns names as a JSON array of at most this many characters. The last entry counts the missing ones.
-pub(super) fn name_list(all: impl IntoIterator<Item = String>, characters: usize) -> Value {
-    let mut left = characters;
-    let mut shown: Vec<Value> = Vec::new();
-    let mut missing = 0;
-    for name in all {
-        let cost = name.len() + 3;
-        if missing == 0 && cost <= left {
-            left -= cost;
-            shown.push(name.into());
-        } else {
-            missing += 1;
-        }
-    }
-    if missing > 0 {
-        shown.push(format!("+{missing} more").into());
-    }
-    shown.into()
 }
 
 /// Returns the characters that lists of names in a notice may take: about a tenth of the budget, with a

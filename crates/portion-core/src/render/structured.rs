@@ -1,7 +1,7 @@
 //! Builds `structuredContent`: the same view for programs, and for clients that show a model nothing else.
 
 use portion_json::path::{key_matches, value_at};
-use portion_json::scan::{JsonKind, JsonReader, minify, quote};
+use portion_json::scan::{JsonKind, JsonReader, minified, quote};
 use portion_json::span::Span;
 use serde_json::Value;
 
@@ -49,11 +49,10 @@ impl<'a> StructuredForm<'a> {
         let Some(shaped) = own.notice_part.as_mut().filter(|shaped| shaped.part_index == part) else {
             return;
         };
-        let size =
-            text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.get("pageSize")).cloned();
+        let size = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.page_size);
         shaped.rendering.required_count = shaped.rendering.required_count.max(Some(served as usize));
-        if let Some(size) = size.filter(|_| shaped.rendering.kind == PortionKind::Page) {
-            shaped.rendering.set_meta("pageSize", size);
+        if shaped.rendering.kind == PortionKind::Page {
+            shaped.rendering.meta.page_size = size.or(shaped.rendering.meta.page_size);
         }
     }
 
@@ -84,8 +83,8 @@ impl<'a> StructuredForm<'a> {
         if rendering.kind != PortionKind::Page {
             return rendering.omits_content().then(|| rendering.kind.name().into());
         }
-        let (served, total) = (rendering.meta.get("served")?, rendering.total_count?);
-        let told = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.get("served"));
+        let (served, total) = (rendering.meta.served?, rendering.total_count?);
+        let told = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.served);
         let is_cut = own.next_position.is_some() || rendering.omits_content();
         (is_cut && told != Some(served)).then(|| serde_json::json!({"served": served, "of": total}))
     }
@@ -105,10 +104,7 @@ pub(super) fn merge_notice(
     text: &ReplyContent<'_>,
     said: &NoticeText,
 ) -> String {
-    let merged = merge_unminified(walk, form, text, said);
-    let mut minified = String::with_capacity(merged.len());
-    minify(&merged, &mut minified);
-    minified
+    minified(&merge_unminified(walk, form, text, said))
 }
 
 fn merge_unminified(

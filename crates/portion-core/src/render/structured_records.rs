@@ -5,7 +5,7 @@
 //! whole. A value that cannot be shortened this way is put under `portion`, where nothing takes it for the
 //! result.
 
-use portion_json::scan::{JsonKind, JsonReader, minify};
+use portion_json::scan::{JsonKind, is_json, minified};
 
 use super::budget::RemainingBudget;
 use super::embedded_json::render_in_string;
@@ -165,9 +165,8 @@ impl<'a> PartWalk<'a> {
         match &subject.structure {
             SubjectForm::List(list) => page::render_whole_records(&target, list, room),
             SubjectForm::Object(_) if target.start.is_start() => {
-                let mut minified = String::new();
-                minify(&subject.text, &mut minified);
-                room.fits(&minified).then(|| Rendering { body: minified, ..Rendering::whole(&target, room) })
+                let body = minified(&subject.text);
+                room.fits(&body).then(|| Rendering { body, ..Rendering::whole(&target, room) })
             }
             SubjectForm::Object(_) | SubjectForm::Text(_) => None,
         }
@@ -187,9 +186,4 @@ impl<'a> PartWalk<'a> {
             }
         }
     }
-}
-
-fn is_json(text: &str) -> bool {
-    let mut reader = JsonReader::new(text);
-    reader.skip().is_ok() && reader.expect_end().is_ok()
 }

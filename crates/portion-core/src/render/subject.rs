@@ -45,6 +45,6 @@ pub(super) fn render_whole_if_small(
         }
         _ => None,
     };
-    let table = table.filter(|table| table.is_dense() && table.next.is_none() && !table.omits_content());
+    let table = table.filter(|table| table.meta.is_dense && table.next.is_none() && !table.omits_content());
     Some(table.unwrap_or_else(|| Rendering::whole(target, &room)))
 }

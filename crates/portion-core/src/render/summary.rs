@@ -10,11 +10,12 @@ use portion_tokens::estimate_size;
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
+use super::meta::NameList;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use super::raw;
 use super::record_lists::record_lists;
-use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars, name_list};
+use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
@@ -84,22 +85,15 @@ fn render_without_noise(
         let shown = shown_field_names(&lean, &core_object(&target.subject.text, members).0);
         let mut rendering = Rendering::new(PortionKind::Summary, lean);
         rendering.is_json = true;
-        rendering.set_meta("totalFields", fields.max(shown.len()));
-        rendering.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
+        rendering.meta.total_fields = Some(fields.max(shown.len()));
+        rendering.meta.projected_fields = Some(NameList::new(shown, max_name_chars(room) / 2));
         rendering.sections = Some(Map::new());
         rendering
     } else {
         let form = Structure::Object(Arc::new(own.clone()));
         let subject = IndexedText { text: Slice::new(lean), structure: form };
         let mut rendering = render_summary(&RenderTarget { subject: &subject, ..*target }, &own, room)?;
-        if rendering
-            .meta
-            .get("totalFields")
-            .and_then(Value::as_u64)
-            .is_some_and(|shown| shown < fields as u64)
-        {
-            rendering.set_meta("totalFields", fields);
-        }
+        rendering.meta.total_fields = rendering.meta.total_fields.map(|shown| shown.max(fields));
         rendering
     };
     rendering.stripped = StrippedFields { named: noise.named_paths, nulls: noise.null_paths };
@@ -121,12 +115,10 @@ fn render_projection(
     };
     let mut rendering = Rendering::new(PortionKind::Summary, body);
     rendering.is_json = true;
-    rendering.set_meta("totalFields", core_object(text, members).1.len());
-    rendering
-        .set_meta("projectedFields", name_list(fields.paths().iter().cloned(), max_name_chars(room) / 2));
-    if elided > 0 {
-        rendering.set_meta("elided", elided);
-    }
+    rendering.meta.total_fields = Some(core_object(text, members).1.len());
+    let projected_fields = NameList::new(fields.paths().iter().cloned(), max_name_chars(room) / 2);
+    rendering.meta.projected_fields = Some(projected_fields);
+    rendering.meta.elided_count = elided;
     rendering
 }
 
@@ -147,14 +139,12 @@ fn render_summary(
     let shown = shown_field_names(&rendering.body, &pointer);
     rendering.query_tables =
         target.is_first().then(|| QueryTables::of_object(&record_lists(text, &pointer, &core)));
-    rendering.set_meta("totalFields", core.len());
-    rendering.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
-    if elided > 0 {
-        rendering.set_meta("elided", elided);
-    }
+    rendering.meta.total_fields = Some(core.len());
+    rendering.meta.projected_fields = Some(NameList::new(shown, max_name_chars(room) / 2));
+    rendering.meta.elided_count = elided;
     rendering.sections = Some(section_sizes(target, members, &left_out, room));
     if !left_out.is_empty() {
-        rendering.extras.push(("condensed", name_list(left_out, max_name_chars(room))));
+        rendering.extras.push(("condensed", NameList::new(left_out, max_name_chars(room)).to_json()));
     }
     Some(rendering)
 }

@@ -1,7 +1,5 @@
 //! Reports that a list is one page of the upstream's own paging, and how to request the upstream's next page.
 
-use serde_json::Value;
-
 use super::rendering::{RenderTarget, Rendering};
 use super::upstream_call::{UpstreamPaging, named_call};
 use super::walk::{PartWalk, ReplyContent};
@@ -13,9 +11,7 @@ use crate::view::Target;
 /// Adds the upstream's next page to the notice of the first and the last page, if the payload or the transport names it.
 pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, rendering: &mut Rendering) {
     let sent = translated_page(target);
-    if let Some(sent) = &sent {
-        rendering.set_meta("sent", sent.as_str());
-    }
+    rendering.meta.sent.clone_from(&sent);
     if !is_noted(target, rendering) {
         return;
     }
@@ -23,9 +19,7 @@ pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, renderi
     let page = list.upstream_page(&target.subject.text, paging.selects_pages());
     let reported_total = target.transport_page.and_then(|page| page.total);
     let reported_total = reported_total.filter(|total| *total > list.len() as u64);
-    if let Some(total) = page.as_ref().and_then(|page| page.total).or(reported_total) {
-        rendering.set_meta("upstreamTotal", total);
-    }
+    rendering.meta.upstream_total = page.as_ref().and_then(|page| page.total).or(reported_total);
     // A member that leads to the next page can be passed as an argument, which a link cannot.
     let named = target.transport_page.and_then(|page| page.next.as_ref());
     let named = named.filter(|_| page.as_ref().is_none_or(|page| page.next_member.is_none()));
@@ -35,25 +29,23 @@ pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, renderi
         (None, None) => paging.call_after_full_page(),
     };
     let Some(next) = next else { return };
-    rendering.set_meta("upstreamNext", next);
+    rendering.meta.upstream_next = Some(next);
     // A page by number that is not the last one, and shorter than asked for.
     let received = list.len();
     let asked = requested_count(target.paging_arguments).filter(|asked| *asked > received as u64);
     if let Some((sent, asked)) = sent.zip(asked) {
         let short = format!("{sent}; {received} of {asked} items came, so page skips items: use the offset");
-        rendering.set_meta("sent", short);
+        rendering.meta.sent = Some(short);
     }
 }
 
 /// Adds the upstream's next chunk to the notice of the first and the last chunk of a text, if the transport names it. Unlike
 /// [`note_upstream_step`], this is also for a part that was asked for by its path.
 pub(super) fn note_upstream_chunk(target: &RenderTarget<'_>, rendering: &mut Rendering) {
-    if let Some(sent) = translated_page(target) {
-        rendering.set_meta("sent", sent);
-    }
+    rendering.meta.sent = translated_page(target);
     let next = target.transport_page.and_then(|page| page.next.as_ref());
     if let Some(next) = next.filter(|_| is_noted(target, rendering)) {
-        rendering.set_meta("upstreamNext", named_call(next, target.paging_arguments));
+        rendering.meta.upstream_next = Some(named_call(next, target.paging_arguments));
     }
 }
 
@@ -68,9 +60,9 @@ pub(super) fn note_upstream_step(walk: &PartWalk<'_>, content: &mut ReplyContent
         && snapshot.upstream_list().is_none();
     let next = snapshot.transport_page().and_then(|page| page.next.as_ref()).filter(|_| is_noted);
     if let (Some(next), Some(part)) = (next, content.notice_part.as_mut())
-        && !part.rendering.meta.contains_key("upstreamNext")
+        && part.rendering.meta.upstream_next.is_none()
     {
-        part.rendering.set_meta("upstreamNext", named_call(next, snapshot.paging()));
+        part.rendering.meta.upstream_next = Some(named_call(next, snapshot.paging()));
     }
 }
 
@@ -97,23 +89,17 @@ pub(super) fn note_fetched_list(target: &RenderTarget<'_>, end: usize, rendering
     };
     if list.skipped > 0 {
         rendering.total_count = list.total_count();
-        let offset = rendering.meta.get("offset").and_then(Value::as_u64).unwrap_or_default();
-        rendering.set_meta("offset", offset + list.skipped as u64);
+        rendering.meta.offset = Some(rendering.meta.offset.unwrap_or_default() + list.skipped);
     }
     if list.is_partial {
         rendering.total_count = list.total_count();
         // A reply without items is the end of what could be fetched.
-        let is_empty = rendering.meta.get("served").and_then(Value::as_u64) == Some(0);
-        if rendering.next.is_none() && !is_empty {
+        if rendering.next.is_none() && rendering.meta.served != Some(0) {
             rendering.next = u32::try_from(end).ok().map(PartOffset::Item);
-            rendering.set_meta("hasMore", true);
+            rendering.meta.has_more = Some(true);
         }
     }
-    if let Some(gap) = list.describe_gap() {
-        rendering.set_meta("upstream", gap);
-    }
-    if list.has_changed {
-        rendering.set_meta("changed", true);
-    }
+    rendering.meta.upstream_gap = list.describe_gap();
+    rendering.meta.has_changed = list.has_changed;
     list.is_partial
 }

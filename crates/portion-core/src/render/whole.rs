@@ -27,7 +27,7 @@ impl Rendering {
             rendering.kind = PortionKind::Page;
             rendering.total_count = Some(list.len());
             let size = list.len().max(target.policy.default_page_size);
-            rendering.set_meta("pageSize", size);
+            rendering.meta.page_size = Some(size);
             rendering.pagination = Some(Pagination {
                 part_index: target.part_index as u16,
                 page_size: size as u32,
@@ -35,9 +35,9 @@ impl Rendering {
                 first_page_count: None,
                 kept_fields: None,
             });
-            rendering.set_meta("served", list.len());
-            rendering.set_meta("hasMore", false);
-            rendering.set_meta("offset", 0);
+            rendering.meta.served = Some(list.len());
+            rendering.meta.has_more = Some(false);
+            rendering.meta.offset = Some(0);
             upstream_paging::note_upstream_page(target, list, &mut rendering);
             upstream_paging::note_fetched_list(target, list.len(), &mut rendering);
             rendering.page_parts =

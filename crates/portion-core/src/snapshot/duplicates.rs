@@ -5,7 +5,7 @@
 //! Python servers put any value that is not an object under `result`, others under `content`. A list may
 //! be one text block, or one block per item.
 
-use portion_json::scan::{JsonReader, is_equivalent_json, unescape};
+use portion_json::scan::{JsonReader, is_equivalent_json, is_json, unescape};
 use portion_json::span::Span;
 
 use super::{IndexedText, JsonOrigin, Part, PartBody, Slice, Structure, StructuredDuplicate};
@@ -101,11 +101,6 @@ fn merged_item_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)>
         },
         key,
     ))
-}
-
-fn is_json(text: &str) -> bool {
-    let mut reader = JsonReader::new(text);
-    reader.skip().and_then(|_| reader.expect_end()).is_ok()
 }
 
 /// Returns the key and the value of an object with exactly one member.

@@ -23,6 +23,13 @@ pub fn minify(json: &str, out: &mut String) {
     out.push_str(&json[done..]);
 }
 
+/// Returns valid JSON without insignificant white space.
+pub fn minified(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    minify(json, &mut out);
+    out
+}
+
 /// Returns the offset after the string that begins at `start`, in valid JSON.
 pub fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut i = start + 1;

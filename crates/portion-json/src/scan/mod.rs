@@ -9,11 +9,10 @@
 //! `reader` and `string`; nothing outside depends on how they find a byte.
 //!
 //! ```
-//! use portion_json::scan::{is_equivalent_json, minify, quote, unescape};
+//! use portion_json::scan::{is_json, minified, quote, unescape};
 //!
-//! let mut out = String::new();
-//! minify(r#"{ "a" : [ 1.0, 2 ] }"#, &mut out);
-//! assert_eq!(out, r#"{"a":[1.0,2]}"#);
+//! assert!(is_json(r#"{ "a" : 1 }"#) && !is_json(r#"{ "a" : 1 } tail"#));
+//! assert_eq!(minified(r#"{ "a" : [ 1.0, 2 ] }"#), r#"{"a":[1.0,2]}"#);
 //! assert_eq!(unescape(&quote("a \"b\"")), "a \"b\"");
 //! ```
 
@@ -27,8 +26,8 @@ mod reader;
 mod string;
 
 pub use equal::is_equivalent_json;
-pub use minify::{minify, string_end};
+pub use minify::{minified, minify, string_end};
 pub use number::{ParsedNumber, power_of_ten};
 pub use offsets::SparseOffsets;
-pub use reader::{ExpectedKey, JsonKind, JsonReader, ScanError};
+pub use reader::{ExpectedKey, JsonKind, JsonReader, ScanError, is_json};
 pub use string::{escape_into, escaped_len, lone_surrogate_count, quote, unescape, unescape_into};

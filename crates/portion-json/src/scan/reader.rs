@@ -34,6 +34,12 @@ pub struct JsonReader<'a> {
     is_first: bool,
 }
 
+/// Returns true if a text is exactly one JSON value, in any white space.
+pub fn is_json(text: &str) -> bool {
+    let mut reader = JsonReader::new(text);
+    reader.skip().is_ok() && reader.expect_end().is_ok()
+}
+
 impl<'a> JsonReader<'a> {
     /// Creates a reader at the start of the text.
     pub fn new(text: &'a str) -> Self {

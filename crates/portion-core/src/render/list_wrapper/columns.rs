@@ -1,7 +1,7 @@
 //! Columns of a table whose header is a member beside the rows, and members with a value for each column.
 
 use portion_json::path::key_matches;
-use portion_json::scan::{JsonKind, JsonReader, minify};
+use portion_json::scan::{JsonKind, JsonReader, minified, minify};
 use portion_json::span::Span;
 
 use super::overrides::{MAX_SCANNED_BYTES, MemberOverrides};
@@ -122,10 +122,4 @@ fn select_columns(value: &str, kept: &[usize], width: usize, levels: usize) -> O
         }
         _ => None,
     }
-}
-
-fn minified(json: &str) -> String {
-    let mut out = String::new();
-    minify(json, &mut out);
-    out
 }

@@ -25,12 +25,10 @@ impl Notice<'_> {
             (None, _) if self.start_cursor.is_none() => None,
             (None, Some(sections)) if !sections.is_empty() => Some(read.with("cursor, section")),
             (None, Some(_)) => Some(read.with("cursor, fields=all")),
-            (None, None)
-                if self.rendering.meta.contains_key("condensed") || self.rendering.stripped.has_any() =>
-            {
+            (None, None) if self.rendering.meta.condensed.is_some() || self.rendering.stripped.has_any() => {
                 Some(read.with("cursor, fields=all"))
             }
-            (None, None) if self.rendering.meta.contains_key("elided") => Some(read.with("cursor, path")),
+            (None, None) if self.rendering.meta.elided_count > 0 => Some(read.with("cursor, path")),
             (None, None) if !self.missing_parts.is_empty() => Some(read.with("cursor, path, raw=true")),
             (None, None) if self.structured_gap.is_some() => {
                 Some(read.with(&format!("cursor, path={STRUCTURED_CONTENT}")))
@@ -44,7 +42,7 @@ impl Notice<'_> {
         let is_new = audience == Audience::Programs || self.is_first_reply;
         let query = self.query_tool.zip(self.rendering.query_tables.as_ref()).filter(|_| is_new);
         // Where the upstream counts more records, a query does not read those.
-        let rows = self.rendering.total_count.filter(|_| self.rendering.meta.contains_key("upstreamTotal"));
+        let rows = self.rendering.total_count.filter(|_| self.rendering.meta.upstream_total.is_some());
         let query =
             query.map(|(tool, tables)| ("query", format!("{tool}(cursor, {})", tables.example(rows))));
         let uri = self
@@ -82,14 +80,13 @@ impl Notice<'_> {
         let read = self.read_call;
         match self.rendering.kind {
             // A ranked page is meant to fill the budget.
-            PortionKind::Page if self.rendering.meta.contains_key("strategy") => None,
+            PortionKind::Page if self.rendering.meta.dropped_count.is_some() => None,
             PortionKind::Page => {
                 Some(format!("near the budget: {} costs less", read.with("cursor, fields=…")))
             }
             PortionKind::Range | PortionKind::Chunk => {
-                let line = |name: &str| self.rendering.meta.get(name);
-                let arguments =
-                    if line("startLine") == line("endLine") { "maxTokens=…" } else { "startLine, endLine" };
+                let is_one_line = self.rendering.meta.lines.is_none_or(|(first, last)| first == last);
+                let arguments = if is_one_line { "maxTokens=…" } else { "startLine, endLine" };
                 Some(format!("near the budget: {} costs less", read.with(&format!("cursor, {arguments}"))))
             }
             _ => None,

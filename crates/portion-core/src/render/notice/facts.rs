@@ -6,8 +6,9 @@ use super::{Audience, Detail, Notice};
 use crate::describe::fields_by_type;
 use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;
+use crate::render::meta::{MetaKey, NameList, RenderingMeta};
 use crate::render::portion::PortionKind;
-use crate::render::rendering::{StrippedFields, name_list};
+use crate::render::rendering::StrippedFields;
 
 /// Bytes of a path that are shown in the shortest notice.
 const MAX_PATH_BYTES: usize = 60;
@@ -23,12 +24,9 @@ impl Notice<'_> {
         if answer.word_match_count > 0 {
             members.push(("wordMatches".into(), answer.word_match_count.into()));
         }
-        let returned = self.rendering.meta.get("served");
-        if let Some(served) =
-            returned.filter(|_| audience == Audience::Programs || self.next_cursor.is_some())
-        {
-            members.push(("returned".into(), served.clone()));
-        }
+        let is_counted = audience == Audience::Programs || self.next_cursor.is_some();
+        let returned = self.rendering.meta.served.filter(|_| is_counted);
+        members.extend(returned.map(|served| ("returned".into(), served.into())));
         members.extend(answer.extra_meta.iter().map(|(key, value)| (key.clone(), value.clone())));
         members
     }
@@ -86,10 +84,10 @@ impl Notice<'_> {
     /// Returns the page number, in the style with numbered pages, and the number of the next page if this
     /// page is complete, or null at the end.
     pub(super) fn page_numbers(&self) -> Vec<(&'static str, Value)> {
-        let number = |key: &str| usize::try_from(self.rendering.meta.get(key)?.as_u64()?).ok();
+        let meta = &self.rendering.meta;
         let page = || {
-            let size = number("pageSize").filter(|size| *size > 0)?;
-            Some((self.rendering.total_count?, size, number("offset")?, number("served")?))
+            let size = meta.page_size.filter(|size| *size > 0)?;
+            Some((self.rendering.total_count?, size, meta.offset?, meta.served?))
         };
         let numbered = self.key_style == MetadataStyle::Snake && self.kind() == PortionKind::Page;
         let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
@@ -110,11 +108,11 @@ impl Notice<'_> {
     }
 
     /// Returns true if the members of the answer already contain this value.
-    pub(super) fn is_redundant_in_answer(&self, key: &str) -> bool {
+    pub(super) fn is_redundant_in_answer(&self, key: MetaKey) -> bool {
         match key {
-            "served" | "pageSize" => true,
-            "hasMore" => self.next_cursor.is_none(),
-            "offset" => self.rendering.meta.get(key).is_some_and(|offset| offset == 0),
+            MetaKey::Served | MetaKey::PageSize => true,
+            MetaKey::HasMore => self.next_cursor.is_none(),
+            MetaKey::Offset => self.rendering.meta.offset == Some(0),
             _ => false,
         }
     }
@@ -137,21 +135,20 @@ pub(super) fn unshown_object(not_shown: &UnshownRange, detail: Detail) -> Map<St
 }
 
 /// Returns a value of `meta` for the shortest notice, or `None` if it is omitted.
-pub(super) fn minimal_value(key: &str, value: &Value) -> Option<Value> {
+pub(super) fn minimal_value(key: MetaKey, value: Value, meta: &RenderingMeta) -> Option<Value> {
     match (key, value) {
-        ("omitted" | "totalTokens", Value::Object(paths)) => Some(paths.len().into()),
-        ("omitted" | "totalTokens", _) => None,
+        (MetaKey::TotalTokens, _) => None,
+        (MetaKey::Omitted, _) => Some(meta.omitted_members.len().into()),
         // A truncated value would name another call.
-        ("upstreamNext", Value::String(next)) if next.len() > MAX_PATH_BYTES => None,
-        (_, Value::String(path)) if path.len() > MAX_PATH_BYTES => {
-            Some(format!("{}…", &path[..path.floor_char_boundary(MAX_PATH_BYTES)]).into())
-        }
+        (MetaKey::UpstreamNext, Value::String(next)) if next.len() > MAX_PATH_BYTES => None,
         // The summary itself shows its fields, so only the first names are listed.
-        ("projectedFields", Value::Array(fields)) => {
-            let named = fields.iter().filter_map(Value::as_str).map(str::to_owned);
-            Some(name_list(named, MAX_PATH_BYTES))
+        (MetaKey::ProjectedFields, _) => {
+            meta.projected_fields.as_ref().map(|fields| fields.shortened(MAX_PATH_BYTES).to_json())
         }
-        (_, value) => Some(value.clone()),
+        (_, Value::String(text)) if text.len() > MAX_PATH_BYTES => {
+            Some(format!("{}…", &text[..text.floor_char_boundary(MAX_PATH_BYTES)]).into())
+        }
+        (_, value) => Some(value),
     }
 }
 
@@ -159,9 +156,9 @@ pub(super) fn minimal_value(key: &str, value: &Value) -> Option<Value> {
 fn fields_available(fields: &[String], ordered: &[&String], characters: usize) -> Value {
     let all: usize = fields.iter().map(|name| name.len() + 3).sum();
     if all <= characters && ordered.len() == fields.len() {
-        return name_list(fields.iter().cloned(), characters);
+        return NameList::new(fields.iter().cloned(), characters).to_json();
     }
-    name_list(ordered.iter().map(|name| (*name).clone()), characters)
+    NameList::new(ordered.iter().map(|name| (*name).clone()), characters).to_json()
 }
 
 /// Returns the source of each piece, in order, in at most this many characters. The last entry counts the

@@ -3,9 +3,11 @@
 
 use serde_json::Value;
 
-use super::Notice;
+use super::facts::minimal_value;
+use super::{Audience, Detail, Notice};
 use crate::policy::{MetadataMode, Policy};
 use crate::render::follow_up_call::FollowUpCall;
+use crate::render::meta::MetaKey;
 use crate::render::portion::PortionKind;
 
 /// Returns true if the text form has the full notice: the operator wants all metadata, or the text is the body of
@@ -20,54 +22,71 @@ impl Notice<'_> {
     pub(super) fn needs_handle(&self) -> bool {
         let rendering = self.rendering;
         // The pages of a walk lack the same fields, which the cursors of other replies return.
-        let lacks_fields = rendering.meta.contains_key("condensed") || rendering.stripped.has_any();
-        let omits = ["elided", "omitted"].iter().any(|key| rendering.meta.contains_key(*key))
+        let lacks_fields = rendering.meta.condensed.is_some() || rendering.stripped.has_any();
+        let omits = rendering.meta.elided_count > 0
+            || !rendering.meta.omitted_members.is_empty()
             || lacks_fields && self.next_cursor.is_none()
             || rendering.sections.is_some()
             || !self.missing_parts.is_empty()
             || self.unshown.is_some();
-        let is_later_page =
-            rendering.meta.get("offset").and_then(Value::as_u64).is_some_and(|offset| offset > 0);
+        let is_later_page = rendering.meta.offset.is_some_and(|offset| offset > 0);
         self.is_first_reply || omits || self.next_cursor.is_none() && is_later_page
     }
 
-    /// Returns a member of `meta` for a model, or `None` if it is omitted.
-    pub(super) fn value_for_model(&self, key: &str, value: &Value) -> Option<Value> {
-        let rendering = self.rendering;
+    /// Returns true if a model can act on a member of `meta`.
+    pub(super) fn is_for_model(&self, key: MetaKey) -> bool {
+        let meta = &self.rendering.meta;
         // In a walk, the model knows where the previous reply ended.
         let goes_on = !self.is_first_reply && self.next_cursor.is_some();
-        let number = |key: &str| rendering.meta.get(key).and_then(Value::as_u64);
-        let is_one_line = number("totalLines") == Some(1);
-        let is_whole = !self.is_first_reply
-            && number("bytesInChunk").is_some_and(|bytes| Some(bytes) == number("totalBytes"));
-        let is_kept = match key {
-            "pageSize" | "hasMore" | "rows" | "strategy" | "chunkIndex" | "totalChunks" | "totalTokens"
-            | "bytesInChunk" | "projectedFields" | "startByte" => false,
-            "omitted" => !goes_on,
-            "upstreamTotal" => self.is_first_reply || !rendering.meta.contains_key("upstreamNext"),
-            "served" => self.is_first_reply && self.next_cursor.is_some(),
+        let is_one_line = meta.total_lines == Some(1);
+        let is_whole =
+            !self.is_first_reply && meta.chunk_bytes.is_some() && meta.chunk_bytes == meta.total_bytes;
+        match key {
+            MetaKey::PageSize
+            | MetaKey::HasMore
+            | MetaKey::Rows
+            | MetaKey::Strategy
+            | MetaKey::ChunkIndex
+            | MetaKey::TotalChunks
+            | MetaKey::TotalTokens
+            | MetaKey::BytesInChunk
+            | MetaKey::ProjectedFields
+            | MetaKey::StartByte => false,
+            MetaKey::Omitted => !goes_on,
+            MetaKey::UpstreamTotal => self.is_first_reply || meta.upstream_next.is_none(),
+            MetaKey::Served => self.is_first_reply && self.next_cursor.is_some(),
             // At the end of a list, it follows from the total and the shown items.
-            "offset" => {
-                value.as_u64() != Some(0) && (self.is_first_reply || rendering.meta.contains_key("pastEnd"))
-            }
+            MetaKey::Offset => meta.offset != Some(0) && (self.is_first_reply || meta.is_past_end),
             // The first reply told that there is one line.
-            "startLine" | "endLine" | "totalLines" if is_one_line && !self.is_first_reply => false,
-            "startLine" | "totalLines" => !goes_on && !is_whole,
-            "endLine" => !is_whole,
-            "totalBytes" => rendering.kind == PortionKind::Raw || is_one_line && !is_whole,
+            MetaKey::StartLine | MetaKey::EndLine | MetaKey::TotalLines
+                if is_one_line && !self.is_first_reply =>
+            {
+                false
+            }
+            MetaKey::StartLine | MetaKey::TotalLines => !goes_on && !is_whole,
+            MetaKey::EndLine => !is_whole,
+            MetaKey::TotalBytes => self.kind() == PortionKind::Raw || is_one_line && !is_whole,
             // A raw item is a part of a list.
-            "path" => self.is_first_reply || rendering.total_count.is_some(),
-            "sort" => self.describes_whole,
+            MetaKey::Path => self.is_first_reply || self.rendering.total_count.is_some(),
+            MetaKey::Sort => self.describes_whole,
             _ => true,
-        };
-        match (key, value) {
-            _ if !is_kept => None,
-            // A first reply names all fields.
-            ("condensed", _) => Some(rendering.condensed_count.into()),
-            ("omitted", Value::Object(paths)) if !self.is_first_reply => Some(paths.len().into()),
-            ("upstreamNext", Value::String(next)) => Some(shortened_url(next).into()),
-            _ => Some(value.clone()),
         }
+    }
+
+    /// Returns a member of `meta`, as short as the detail and the audience ask for.
+    pub(super) fn value(&self, key: MetaKey, detail: Detail, audience: Audience) -> Option<Value> {
+        let meta = &self.rendering.meta;
+        let is_for_model = audience == Audience::Model;
+        let value = match key {
+            // A first reply names all fields.
+            MetaKey::Condensed if is_for_model => meta.condensed.as_ref()?.total_count().into(),
+            MetaKey::Omitted if is_for_model && !self.is_first_reply && !meta.omitted_members.is_empty() => {
+                meta.omitted_members.len().into()
+            }
+            MetaKey::UpstreamNext if is_for_model => shortened_url(meta.upstream_next.as_ref()?).into(),
+            _ => meta.value(key)?,
+        };
+        if detail == Detail::Minimal { minimal_value(key, value, meta) } else { Some(value) }
     }
 }
 

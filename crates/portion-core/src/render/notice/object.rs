@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::facts::{abbreviated_names, minimal_value, owners_array, unshown_object};
+use super::facts::{abbreviated_names, owners_array, unshown_object};
 use super::{Audience, Detail, Notice};
 use crate::policy::MetadataStyle;
+use crate::render::meta::META_KEYS;
 use crate::render::portion::PortionKind;
 
 /// Members of `meta`, in order.
@@ -93,15 +94,12 @@ impl Notice<'_> {
     /// Adds what the reply shows, and a description of the whole.
     fn add_extent(&self, meta: &mut Members, detail: Detail, audience: Audience) {
         let for_programs = audience == Audience::Programs;
-        for (key, value) in &self.rendering.meta {
+        for (key, name) in META_KEYS {
             if self.answer.is_some() && self.is_redundant_in_answer(key) {
                 continue;
             }
-            let value = if for_programs { Some(value.clone()) } else { self.value_for_model(key, value) };
-            let shown = value.and_then(|value| {
-                if detail == Detail::Minimal { minimal_value(key, &value) } else { Some(value) }
-            });
-            meta.extend(shown.map(|value| (key, value)));
+            let is_shown = for_programs || self.is_for_model(key);
+            meta.extend(self.value(key, detail, audience).filter(|_| is_shown).map(|value| (name, value)));
         }
         meta.extend(self.page_numbers());
         if let Some(gap) = &self.structured_gap {

@@ -1,7 +1,6 @@
 //! Turns written items into a rendering with the members of its notice.
 
 use portion_json::projection::OmittedFields;
-use serde_json::{Map, Value};
 
 use super::builder::{PageBuilder, WrittenItems};
 use crate::cursor::PartOffset;
@@ -9,9 +8,10 @@ use crate::noise::NoiseFields;
 use crate::policy::MetadataStyle;
 use crate::render::budget::RemainingBudget;
 use crate::render::list_wrapper::ListWrapper;
+use crate::render::meta::NameList;
 use crate::render::portion::PortionKind;
 use crate::render::query_tables::QueryTables;
-use crate::render::rendering::{PageParts, Rendering, StrippedFields, max_name_chars, name_list};
+use crate::render::rendering::{PageParts, Rendering, StrippedFields, max_name_chars};
 use crate::render::upstream_paging;
 use crate::snapshot::{Layout, OrderedList};
 use crate::stage::RowFormat;
@@ -40,18 +40,10 @@ impl PageBuilder<'_> {
         rendering.query_tables =
             (self.target.is_first() && rendering.next.is_some()).then(|| self.query_tables());
         self.note_extent(&mut rendering, filled.served_count, how);
-        if how.as_table {
-            rendering.set_meta("rows", "dense");
-        }
-        if filled.elided_count > 0 {
-            rendering.set_meta("elided", filled.elided_count);
-        }
-        if !filled.wrapper.omitted_members.is_empty() {
-            let named = filled.wrapper.omitted_members.iter().take(MAX_OMITTED_MEMBERS);
-            let sizes: Map<String, Value> =
-                named.map(|(path, bytes)| (path.clone(), format!("{bytes} bytes").into())).collect();
-            rendering.set_meta("omitted", sizes);
-        }
+        rendering.meta.is_dense = how.as_table;
+        rendering.meta.elided_count = filled.elided_count;
+        let omitted_members = filled.wrapper.omitted_members.iter().take(MAX_OMITTED_MEMBERS);
+        rendering.meta.omitted_members = omitted_members.cloned().collect();
         self.note_fields(&mut rendering, filled, how, room);
         rendering
     }
@@ -84,29 +76,20 @@ impl PageBuilder<'_> {
         let next = self.first_item.saturating_add(served);
         let is_partial = self.target.upstream_list.is_some_and(|list| list.is_partial);
         let pagination = self.pagination(served, how, next < total || is_partial);
-        rendering.set_meta("pageSize", self.reported_size(pagination.page_size));
+        rendering.meta.page_size = Some(self.reported_size(pagination.page_size) as usize);
         rendering.pagination = (self.first_item < total || total == 0).then_some(pagination);
         rendering.required_count = self.fixed_count;
-        rendering.set_meta("served", served);
-        rendering.set_meta("hasMore", next < total);
-        rendering.set_meta("offset", self.first_item);
+        rendering.meta.served = Some(served);
+        rendering.meta.has_more = Some(next < total);
+        rendering.meta.offset = Some(self.first_item);
         upstream_paging::note_upstream_page(self.target, self.rows.list, rendering);
-        if self.is_ranked() {
-            rendering.set_meta("strategy", "ranked");
-            rendering.set_meta("truncated", next < total);
-            rendering.set_meta("dropped", total.saturating_sub(next));
-        }
+        rendering.meta.dropped_count = self.is_ranked().then(|| total.saturating_sub(next));
         // The notice does not repeat an order that the caller asked for.
-        if let Some(order) =
-            self.target.order.filter(|order| order.top_count.is_none() && !order.is_requested)
-        {
-            rendering.set_meta("sort", order.label());
-        }
+        let order = self.target.order.filter(|order| order.top_count.is_none() && !order.is_requested);
+        rendering.meta.sort = order.map(|order| order.label().to_owned());
         let is_open = upstream_paging::note_fetched_list(self.target, next, rendering);
         let skips_items = self.target.upstream_list.is_some_and(|list| list.skipped > 0);
-        if self.first_item >= total && (total > 0 || skips_items) && !is_open {
-            rendering.set_meta("pastEnd", true);
-        }
+        rendering.meta.is_past_end = self.first_item >= total && (total > 0 || skips_items) && !is_open;
     }
 
     /// Adds the available, condensed and stripped fields.
@@ -130,8 +113,7 @@ impl PageBuilder<'_> {
         if !omitted.is_empty() {
             let shown =
                 if self.target.is_first() && !available.is_empty() { characters / 3 } else { characters };
-            rendering.condensed_count = omitted.len();
-            rendering.set_meta("condensed", name_list(omitted, shown));
+            rendering.meta.condensed = Some(NameList::new(omitted, shown));
         }
         let is_named = self.target.view.field_selection != RequestedFields::All && !self.is_ranked();
         if self.target.is_first() && !available.is_empty() && is_named {

@@ -61,7 +61,7 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
         return page.summarize_single(room).unwrap_or_else(|| {
             let mut rendering = oversized_item::render(target, rows, page.first_byte(), room);
             let fixed = page.pagination(1, &RowFormat::default(), list.len() > 1);
-            rendering.set_meta("pageSize", fixed.page_size);
+            rendering.meta.page_size = Some(fixed.page_size as usize);
             Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..rendering }
         });
     }

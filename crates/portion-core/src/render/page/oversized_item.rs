@@ -27,8 +27,8 @@ pub(super) fn render(
     }
     rendering.total_count = Some(rows.list.len());
     upstream_paging::note_fetched_list(target, rows.list.len(), &mut rendering);
-    rendering.set_meta("path", format!("{}{}", target.pointer, rows.pointer_to(&item)));
-    rendering.set_meta("offset", rows.position_of(&item));
+    rendering.meta.path = Some(format!("{}{}", target.pointer, rows.pointer_to(&item)));
+    rendering.meta.offset = Some(rows.position_of(&item));
     rendering
 }
 

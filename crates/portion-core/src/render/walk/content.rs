@@ -34,14 +34,13 @@ impl ReplyContent<'_> {
     /// Returns the part that the notice is about and the number of its items shown.
     pub(in crate::render) fn served_items(&self) -> Option<(usize, u32)> {
         let shaped = self.notice_part.as_ref()?;
-        let served = shaped.rendering.meta.get("served")?.as_u64()?;
-        Some((shaped.part_index, u32::try_from(served).ok()?))
+        Some((shaped.part_index, u32::try_from(shaped.rendering.meta.served?).ok()?))
     }
 
     /// Returns the same if the items are written as a table.
     pub(in crate::render) fn table_items(&self) -> Option<(usize, u32)> {
         self.served_items()
-            .filter(|_| self.notice_part.as_ref().is_some_and(|shaped| shaped.rendering.is_dense()))
+            .filter(|_| self.notice_part.as_ref().is_some_and(|shaped| shaped.rendering.meta.is_dense))
     }
 
     /// Returns true if the notice must report on what is shown, such as missing content.

@@ -220,7 +220,7 @@ impl<'a> PartWalk<'a> {
         let text = parts[at].source();
         let byte = if at == first { byte } else { 0 };
         let mut rendering = raw::render(text, Span::new(0, text.len()), byte, &room);
-        rendering.set_meta("path", parts[at].address.clone());
+        rendering.meta.path = Some(parts[at].address.clone());
         let after = rendering.next.map(|place| self.position_after(at, place));
         channel.next_position =
             after.or_else(|| left.next().map(|next| self.position_after(next, PartOffset::Byte(0))));

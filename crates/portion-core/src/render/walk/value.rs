@@ -70,14 +70,14 @@ impl<'a> PartWalk<'a> {
             if let Some(mime) = &node.base64 {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
                 let mut rendering = raw::render_base64(&node.source, byte, &room, flat);
-                rendering.set_meta("path", pointer);
+                rendering.meta.path = Some(pointer);
                 rendering.extras.push(("mimeType", mime.as_str().into()));
                 return rendering;
             }
             let window = self.request.view.range.map(|window| window.span);
             let stretch = window.unwrap_or(Span::new(0, node.source.len()));
             let mut rendering = raw::render(&node.source, stretch, byte, &room);
-            rendering.set_meta("path", pointer);
+            rendering.meta.path = Some(pointer);
             return rendering;
         }
         let at = (usize::from(node.part), self.request.start.offset);

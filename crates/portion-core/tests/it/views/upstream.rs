@@ -123,6 +123,27 @@ fn the_next_step_is_named_whatever_is_shown() {
 }
 
 #[test]
+fn a_text_asked_for_by_its_path_names_the_next_step() {
+    let policy = Policy { full_below: 0, token_budget_threshold: 400, ..Policy::default() };
+    let prose = "A line of a text of many chunks.\n".repeat(400);
+    let next = Some(NextPage::Call("portion_read(cursor=c)".into()));
+    let snapshot = capture(Payload {
+        blocks: vec![Block::new("/content/0/text", Content::Text(prose))],
+        transport_page: TransportPage { next, total: None }.into_field(),
+        ..Payload::default()
+    });
+    for path in [None, Some("/content/0/text")] {
+        let request = Request { path: path.map(Into::into), ..Request::default() };
+        let resolved = resolve(&snapshot, None, &request, &policy).expect("a text");
+        let FirstReply::Portion(portion) = super::reply(&snapshot, &resolved, &policy) else {
+            panic!("untouched: {path:?}")
+        };
+        let notice = portion.separate_notice().expect("a notice");
+        assert!(notice.contains(r#""upstreamNext":"portion_read(cursor=c)""#), "{path:?}: {notice}");
+    }
+}
+
+#[test]
 fn pages_of_the_upstream_are_reported() {
     // Education, vacation rentals, GitHub, Stripe, Elasticsearch, Slack, relay, Spring.
     check(

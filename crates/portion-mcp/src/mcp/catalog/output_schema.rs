@@ -10,7 +10,7 @@
 //! schema: content without a schema is legal.
 
 use portion_core::policy::{EnvelopeMode, MetadataMode, RenderOptions};
-use portion_json::scan::{JsonKind, minify, quote, unescape};
+use portion_json::scan::{JsonKind, minified, quote, unescape};
 use portion_json::span::Span;
 
 use super::super::splice::Splice;
@@ -101,12 +101,6 @@ fn add_own_alternative(
     if !alternatives.items.iter().any(|item| minified(item.slice(text)) == own) {
         splice.append(alternatives, &[own.to_owned()]);
     }
-}
-
-fn minified(json: &str) -> String {
-    let mut minified = String::new();
-    minify(json, &mut minified);
-    minified
 }
 
 /// Returns the schema of any result that was shortened.

@@ -8,7 +8,7 @@ use portion_core::payload::{Block, Content, Payload, Redact};
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, is_json, unescape};
 use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
@@ -61,7 +61,7 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
         }
         let kind = walk::kind(text, value);
         let alone = if kind == JsonKind::String { Some(unescape(value.slice(text))) } else { None };
-        let list = alone.as_deref().filter(|text| is_json_array(text));
+        let list = alone.as_deref().filter(|text| text.starts_with('[') && is_json(text));
         let (text, value) = list.map_or((text, value), |list| (list, walk::document_span(list)));
         let items = match (kind, list) {
             (JsonKind::Null, _) => Vec::new(),
@@ -80,11 +80,6 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
         }
     }
     if names.is_empty() { Err(invalid_names("names is empty".into())) } else { Ok(names) }
-}
-
-fn is_json_array(text: &str) -> bool {
-    let mut reader = JsonReader::new(text);
-    text.starts_with('[') && reader.skip().is_ok() && reader.expect_end().is_ok()
 }
 
 fn invalid_names(message: String) -> Fault {
