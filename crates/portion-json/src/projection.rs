@@ -58,33 +58,114 @@ impl FieldSelection {
     /// Appends the record with only the selected fields, minified, and returns true if it has any of
     /// them. A value that is not an object is appended whole.
     pub fn project(&self, record: &str, out: &mut String, left_out: &mut OmittedFields) -> bool {
-        let mut reader = JsonReader::new(record);
-        if reader.peek() != Ok(JsonKind::Object) {
-            minify(record, out);
-            return true;
-        }
-        self.project_object(&mut reader, &mut String::new(), MAX_DEPTH, out, left_out)
+        let mut projector = Projector { omitted: std::mem::take(left_out), ..Projector::new(self) };
+        let any = projector.project(record, out);
+        *left_out = projector.omitted;
+        any
     }
 
     /// Does the same for display: where a non-empty object has no selected field, a preview of it is
     /// appended, so that it does not look empty.
     pub fn project_for_display(&self, record: &str, out: &mut String, left_out: &mut OmittedFields) {
+        let mut projector = Projector { omitted: std::mem::take(left_out), ..Projector::new(self) };
+        projector.project_for_display(record, out);
+        *left_out = projector.omitted;
+    }
+}
+
+/// Projects the records of a list. Most of them have the same members in the same order, so that what was decided about a
+/// member is remembered by its place.
+pub struct Projector<'s> {
+    selection: &'s FieldSelection,
+    omitted: OmittedFields,
+    known: Vec<KnownMember>,
+}
+
+/// A member of a record that is selected as a whole, or not at all.
+#[derive(Default)]
+struct KnownMember {
+    /// Its key as written, quotes included; empty if nothing is known about this place.
+    key: String,
+    is_selected: bool,
+}
+
+/// Number of members of a record that are remembered.
+const MAX_KNOWN_MEMBERS: usize = 256;
+
+impl<'s> Projector<'s> {
+    /// Creates a projector for a selection.
+    pub fn new(selection: &'s FieldSelection) -> Self {
+        Self { selection, omitted: OmittedFields::new(), known: Vec::new() }
+    }
+
+    /// Returns the fields that were left out of the records so far.
+    pub fn into_omitted(self) -> OmittedFields {
+        self.omitted
+    }
+
+    /// Appends a record; see [`FieldSelection::project_for_display`].
+    pub fn project_for_display(&mut self, record: &str, out: &mut String) {
         let before = out.len();
-        if !self.project(record, out, left_out) {
+        if !self.project(record, out) {
             out.truncate(before);
             write_object_preview(record, out);
+        }
+    }
+
+    fn project(&mut self, record: &str, out: &mut String) -> bool {
+        let mut reader = JsonReader::new(record);
+        if reader.peek() != Ok(JsonKind::Object) {
+            minify(record, out);
+            return true;
+        }
+        self.project_record(&mut reader, out)
+    }
+
+    /// Projects the record that `reader` is at. Returns true if a field was selected.
+    fn project_record(&mut self, reader: &mut JsonReader<'_>, out: &mut String) -> bool {
+        let (mut any, mut place, mut path) = (false, 0, String::new());
+        if reader.enter_object().is_err() {
+            return false;
+        }
+        out.push('{');
+        while let Ok(Some(key)) = reader.next_key() {
+            let key = reader.text(key);
+            let known = self.known.get(place).filter(|known| known.key == key);
+            any |= match known.map(|known| known.is_selected) {
+                Some(false) => reader.skip().is_ok_and(|_| false),
+                Some(true) => append_member(key, any, out, |out| append_value(reader, out)),
+                None => {
+                    path.clear();
+                    unescape_into(key, &mut path);
+                    self.remember(place, key, &path);
+                    append_member(key, any, out, |out| self.project_member(reader, &mut path, MAX_DEPTH, out))
+                }
+            };
+            place += 1;
+        }
+        out.push('}');
+        any
+    }
+
+    /// Remembers whether a member is selected, unless only something below it is.
+    fn remember(&mut self, place: usize, key: &str, path: &str) {
+        let is_selected = self.selection.selects(path);
+        if place < MAX_KNOWN_MEMBERS && (is_selected || !self.selection.selects_below(path)) {
+            if self.known.len() <= place {
+                self.known.resize_with(place + 1, KnownMember::default);
+            }
+            self.known[place] = KnownMember { key: key.to_owned(), is_selected };
         }
     }
 
     /// Projects the object that `reader` is at; recursion is bounded by `depth`. Returns true if a field
     /// was selected.
     fn project_object(
-        &self,
+        &mut self,
         reader: &mut JsonReader<'_>,
         path: &mut String,
         depth: usize,
         out: &mut String,
-        left_out: &mut OmittedFields,
     ) -> bool {
         let mut any = false;
         if reader.enter_object().is_err() {
@@ -92,64 +173,48 @@ impl FieldSelection {
         }
         out.push('{');
         while let Ok(Some(key)) = reader.next_key() {
-            let (path_before, out_before) = (path.len(), out.len());
-            if path_before > 0 {
-                path.push('.');
-            }
-            unescape_into(reader.text(key), path);
-            if any {
-                out.push(',');
-            }
-            out.push_str(reader.text(key));
-            out.push(':');
-            let kept = self.project_member(reader, path, depth, out, left_out);
-            if !kept {
-                out.truncate(out_before);
-            }
-            any |= kept;
-            path.truncate(path_before);
+            let (key, before) = (reader.text(key), path.len());
+            path.push('.');
+            unescape_into(key, path);
+            any |= append_member(key, any, out, |out| self.project_member(reader, path, depth, out));
+            path.truncate(before);
         }
         out.push('}');
         any
     }
 
     fn project_member(
-        &self,
+        &mut self,
         reader: &mut JsonReader<'_>,
         path: &mut String,
         depth: usize,
         out: &mut String,
-        left_out: &mut OmittedFields,
     ) -> bool {
-        if self.selects(path) {
-            return reader.skip().is_ok_and(|value| {
-                minify(reader.text(value), out);
-                true
-            });
+        if self.selection.selects(path) {
+            return append_value(reader, out);
         }
         let kind = reader.peek().unwrap_or(JsonKind::Null);
-        if kind.is_container() && depth > 1 && self.selects_below(path) {
+        if kind.is_container() && depth > 1 && self.selection.selects_below(path) {
             let mut inside = reader.clone();
             let whole = reader.skip().is_ok();
             return whole
                 && match kind {
-                    JsonKind::Object => self.project_object(&mut inside, path, depth - 1, out, left_out),
-                    _ => self.project_array(&mut inside, path, depth - 1, out, left_out),
+                    JsonKind::Object => self.project_object(&mut inside, path, depth - 1, out),
+                    _ => self.project_array(&mut inside, path, depth - 1, out),
                 };
         }
-        if reader.skip().is_ok() && !left_out.contains(path.as_str()) {
-            left_out.insert(path.clone());
+        if reader.skip().is_ok() && !self.omitted.contains(path.as_str()) {
+            self.omitted.insert(path.clone());
         }
         false
     }
 
     fn project_array(
-        &self,
+        &mut self,
         reader: &mut JsonReader<'_>,
         path: &mut String,
         depth: usize,
         out: &mut String,
-        left_out: &mut OmittedFields,
     ) -> bool {
         let mut any = false;
         if reader.enter_array().is_err() {
@@ -169,7 +234,7 @@ impl FieldSelection {
             any |= match kind {
                 JsonKind::Object if depth > 1 => {
                     let before = out.len();
-                    let some = self.project_object(&mut inside, path, depth - 1, out, left_out);
+                    let some = self.project_object(&mut inside, path, depth - 1, out);
                     if !some {
                         out.truncate(before);
                         write_object_preview(reader.text(value), out);
@@ -186,6 +251,28 @@ impl FieldSelection {
         // An empty array has all of its items.
         any || first
     }
+}
+
+/// Appends a member, after a comma if there are others. Appends nothing if its value is not written.
+fn append_member(key: &str, any: bool, out: &mut String, write: impl FnOnce(&mut String) -> bool) -> bool {
+    let before = out.len();
+    if any {
+        out.push(',');
+    }
+    out.push_str(key);
+    out.push(':');
+    let is_written = write(out);
+    if !is_written {
+        out.truncate(before);
+    }
+    is_written
+}
+
+/// Appends the value that `reader` is at, minified. Returns false if it is not valid.
+fn append_value(reader: &mut JsonReader<'_>, out: &mut String) -> bool {
+    let Ok(value) = reader.skip() else { return false };
+    minify(reader.text(value), out);
+    true
 }
 
 impl FromIterator<String> for FieldSelection {
@@ -216,7 +303,30 @@ pub fn pointer_to_dotted(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FieldSelection, OmittedFields};
+    use super::{FieldSelection, OmittedFields, Projector};
+
+    #[test]
+    fn what_is_known_of_earlier_records_changes_nothing() {
+        let records = [
+            r#"{"id":1,"price":{"total":2,"tax":1},"note":"x"}"#,
+            r#"{"id":2,"note":"y","price":{"total":3}}"#,
+            r#"{"note":4,"id":5,"price":6,"more":{"a":1}}"#,
+            r#"{"id" : [ 1 ],"price":{"tax":7},"note":{"id":8}}"#,
+            r#"{"more":1}"#,
+            "[1, 2]",
+            r#"{"i\u0064":9,"id":10,"id":11}"#,
+        ];
+        let selection = FieldSelection::parse("id,price.total");
+        let mut projector = Projector::new(&selection);
+        let mut alone = OmittedFields::new();
+        for record in records {
+            let (mut together, mut single) = (String::new(), String::new());
+            projector.project_for_display(record, &mut together);
+            selection.project_for_display(record, &mut single, &mut alone);
+            assert_eq!(together, single, "{record}");
+        }
+        assert_eq!(projector.into_omitted(), alone);
+    }
 
     #[test]
     fn empty_arrays_on_a_path_stay() {

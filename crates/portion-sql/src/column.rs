@@ -31,6 +31,8 @@ pub(crate) enum Redaction {
     Whole,
     /// Fields of the objects in it were redacted.
     Nested,
+    /// Some values were redacted; names beside them say which.
+    ByName,
 }
 
 /// Declared types that distinguish the columns of a result. Their words also determine the affinity: BLOB

@@ -6,8 +6,9 @@ use portion_core::redact::REDACTED;
 
 use crate::adjusted_rows::AdjustedRows;
 use crate::cell::Cell;
-use crate::column::Redaction;
+use crate::column::{ColumnDef, Redaction};
 use crate::limits::QueryDeadline;
+use crate::records::{LEAF_COLUMNS, LEAF_VALUE};
 use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
 
@@ -37,7 +38,17 @@ pub(crate) fn mark_redacted(
         }
         any |= column.redaction != Redaction::Unredacted;
     }
+    if let (true, Some(column)) = (!fields.is_empty(), leaf_value_column(&mut columns)) {
+        column.redaction = Redaction::ByName;
+        any = true;
+    }
     Some(if any { AdjustedRows::with_columns(rows, columns) } else { rows })
+}
+
+/// Returns the column with the values of the table of leaves, if these are its columns.
+fn leaf_value_column(columns: &mut [ColumnDef]) -> Option<&mut ColumnDef> {
+    let is_of_leaves = columns.iter().map(|column| column.name.as_str()).eq(LEAF_COLUMNS);
+    columns.iter_mut().find(|column| is_of_leaves && column.name == LEAF_VALUE)
 }
 
 /// Returns true if a column is a container with a redacted field.

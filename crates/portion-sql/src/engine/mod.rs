@@ -20,6 +20,7 @@ use crate::column::{REDACTED_TYPE, ROUNDED_TYPE};
 use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
+use crate::records::LEAF_VALUE;
 use crate::table_rows::ColumnSet;
 use crate::{QueryError, SqlQuery, dialect, functions, params, quote_repair};
 
@@ -58,7 +59,10 @@ impl QueryRun<'_> {
         let opened =
             connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
         let (mut statement, prepared) = self.prepare(&opened, sql)?;
-        let taken = opened.usage.extracted_fields(sql, self.query.params, &self.catalogue.redacted_fields);
+        let shown_values =
+            statement.columns().filter(|column| column.name().eq_ignore_ascii_case(LEAF_VALUE)).count();
+        let redacted_fields = &self.catalogue.redacted_fields;
+        let taken = opened.usage.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }

@@ -16,6 +16,10 @@ use crate::value_kinds::ValueKinds;
 /// Maximum bytes of the documents whose leaves are a table; parts of longer ones are reached by `path`.
 pub(crate) const MAX_LEAVES_BYTES: usize = 8 << 20;
 
+/// Columns of the table.
+pub(crate) const LEAF_COLUMNS: [&str; 4] = ["path", "key", LEAF_VALUE, "type"];
+pub(crate) const LEAF_VALUE: &str = "value";
+
 /// Source of the leaves of documents.
 pub(crate) struct LeavesSource(Vec<LeafDocument>);
 
@@ -78,12 +82,8 @@ impl RowSource for LeavesSource {
             scan.add_document(document, clock)?;
         }
         let (count, text) = (scan.leaves.len(), ValueKinds::TEXT);
-        let columns = vec![
-            ColumnDef::new("path", text, count),
-            ColumnDef::new("key", text, count),
-            ColumnDef::new("value", scan.kinds, count),
-            ColumnDef::new("type", text, count),
-        ];
+        let kinds = |name: &str| if name == LEAF_VALUE { scan.kinds } else { text };
+        let columns = LEAF_COLUMNS.map(|name| ColumnDef::new(name, kinds(name), count)).to_vec();
         let (containers, leaves) = (scan.containers, scan.leaves);
         Some(Arc::new(LeafRows { documents, containers, leaves, columns }))
     }

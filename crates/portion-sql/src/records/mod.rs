@@ -12,7 +12,7 @@ use portion_json::span::Span;
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
-pub(crate) use leaves::{LeafDocument, LeavesSource};
+pub(crate) use leaves::{LEAF_COLUMNS, LEAF_VALUE, LeafDocument, LeavesSource};
 pub(crate) use source::{ArraySource, BlocksSource, ListSource, MapSource, ObjectSource};
 use tree::FieldTree;
 pub(crate) use tree::MAX_DEPTH;

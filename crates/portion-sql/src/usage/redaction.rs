@@ -19,6 +19,8 @@ pub(crate) struct RedactionUsage {
     /// Number of references to redacted columns, and true if a column with redacted fields is read.
     redacted_reference_count: AtomicUsize,
     reads_nested: AtomicBool,
+    /// Number of references to a column of which some values are redacted, by names beside them.
+    named_reference_count: AtomicUsize,
     /// Number of SELECTs, nested ones included.
     select_count: AtomicUsize,
     /// True if a function is named that extracts parts of JSON.
@@ -54,6 +56,9 @@ impl RedactionUsage {
                         let mut names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
                         names.insert((*column_name).to_owned());
                     }
+                    Some(Redaction::ByName) => {
+                        self.named_reference_count.fetch_add(1, Ordering::Relaxed);
+                    }
                     Some(Redaction::Nested) => self.reads_nested.store(true, Ordering::Relaxed),
                     Some(Redaction::Unredacted) | None => {}
                 }
@@ -80,6 +85,7 @@ impl RedactionUsage {
     /// Clears the records of an attempt to prepare the statement.
     pub(crate) fn reset(&self) {
         self.redacted_reference_count.store(0, Ordering::Relaxed);
+        self.named_reference_count.store(0, Ordering::Relaxed);
         self.select_count.store(0, Ordering::Relaxed);
         self.reads_nested.store(false, Ordering::Relaxed);
         self.extracts_json.store(false, Ordering::Relaxed);
@@ -106,15 +112,18 @@ impl RedactionUsage {
         computes.then(|| if names.is_empty() { all() } else { names.iter().cloned().collect() })
     }
 
-    /// Returns the redacted fields that a statement extracts from a record or an object, by the names in
-    /// its texts.
+    /// Returns the redacted fields that a statement extracts from a record or an object, or whose values among the leaves it
+    /// computes with, by the names in its texts. `shown_values`: number of result columns that are values of leaves.
     pub(crate) fn extracted_fields<'f>(
         &self,
         sql: &str,
         params: &[(String, String)],
         fields: &'f [String],
+        shown_values: usize,
     ) -> Vec<&'f str> {
-        if !self.reads_nested.load(Ordering::Relaxed) || !self.extracts_json.load(Ordering::Relaxed) {
+        let extracts =
+            self.reads_nested.load(Ordering::Relaxed) && self.extracts_json.load(Ordering::Relaxed);
+        if !extracts && self.named_reference_count.load(Ordering::Relaxed) <= shown_values {
             return Vec::new();
         }
         let leaf = |field: &'f String| field.rsplit('.').next().unwrap_or(field);

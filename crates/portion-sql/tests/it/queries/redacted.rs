@@ -48,6 +48,9 @@ fn computing_with_redacted_columns_is_an_error() {
         "SELECT COUNT(*) FROM items WHERE item ->> '$.doorCode' = '1111'",
         "SELECT COUNT(DISTINCT json_extract(item, :path)) FROM items",
         "SELECT COUNT(DISTINCT value) FROM items, json_each(item) WHERE key = 'doorCode'",
+        "SELECT COUNT(DISTINCT value) FROM leaves WHERE key = 'doorCode'",
+        "SELECT COUNT(*) FROM leaves WHERE key = 'doorCode' AND value = '1111'",
+        "SELECT value, COUNT(*) FROM leaves WHERE path LIKE '%/doorCode' GROUP BY value",
     ] {
         check(sql, "doorCode is redacted: a redacted column cannot");
     }
@@ -83,6 +86,12 @@ fn redacted_columns_can_be_selected() {
     check("SELECT wifi ->> 'ssid' AS s FROM items WHERE id = 1", r#"[{"s":"x"}]"#);
     check("SELECT item ->> '$.note' AS n FROM items WHERE id = 1", r#"[{"n":"a"}]"#);
     check("SELECT item FROM items WHERE id = 1", r#"[{"id":1,"doorCode":"[redacted]","note":"a""#);
+    check(
+        "SELECT path, value FROM leaves WHERE key = 'doorCode' LIMIT 1",
+        r#"[{"path":"/result/0/doorCode","value":null}]"#,
+    );
+    check("SELECT COUNT(*) AS n FROM leaves WHERE key = 'doorCode'", r#"[{"n":3}]"#);
+    check("SELECT COUNT(DISTINCT value) AS n FROM leaves WHERE key = 'code'", r#"[{"n":2}]"#);
 }
 
 #[test]
