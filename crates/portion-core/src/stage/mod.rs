@@ -6,12 +6,14 @@
 mod condense;
 mod elide;
 mod fewer;
-mod field_order;
+mod field_costs;
+mod field_statistics;
 mod identify;
 mod minify;
 mod row_format;
 
 pub(crate) use elide::elide;
+pub(crate) use field_statistics::FieldStatistics;
 pub(crate) use row_format::{RowFormat, Stage, StageInput};
 
 /// The stages, the least lossy first.

@@ -1,8 +1,8 @@
 //! The interface of all stages: the format of items, and the page that it is for.
 
 use portion_json::projection::FieldSelection;
-use portion_tokens::TokenCounter;
 
+use super::FieldStatistics;
 use crate::noise::NoiseFields;
 use crate::snapshot::OrderedList;
 
@@ -47,8 +47,8 @@ pub(crate) struct StageInput<'a> {
     pub item_count: usize,
     /// Tokens that the items may cost together.
     pub token_budget: usize,
-    /// Counts the tokens.
-    pub counter: &'a dyn TokenCounter,
+    /// Returns the ranks and costs of the fields, which are computed when first used.
+    pub statistics: &'a dyn Fn() -> &'a FieldStatistics<'a>,
     /// True if items are written as a table.
     pub as_table: bool,
     /// True if fields may be omitted.

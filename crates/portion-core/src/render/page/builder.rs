@@ -1,12 +1,15 @@
 //! A page to be rendered, and its items in one row format.
 
+use std::cell::OnceCell;
+
 use portion_json::projection::OmittedFields;
+use portion_tokens::TokenCounter;
 
 use crate::noise::NoiseFields;
 use crate::render::list_wrapper::ListWrapper;
 use crate::render::rendering::RenderTarget;
 use crate::snapshot::OrderedList;
-use crate::stage::RowFormat;
+use crate::stage::{FieldStatistics, RowFormat};
 use crate::view::Pagination;
 
 /// A page to be rendered.
@@ -27,6 +30,8 @@ pub(super) struct PageBuilder<'a> {
     pub has_wrapper: bool,
     /// Fields stripped from every record.
     pub noise: NoiseFields,
+    /// Ranks and costs of the fields, as records and as columns of a table.
+    pub statistics: [OnceCell<FieldStatistics<'a>>; 2],
 }
 
 /// Items in one row format.
@@ -54,7 +59,13 @@ impl WrittenItems {
     }
 }
 
-impl PageBuilder<'_> {
+impl<'a> PageBuilder<'a> {
+    /// Returns the ranks and costs of the fields.
+    pub(super) fn statistics(&self, counter: &dyn TokenCounter, as_table: bool) -> &FieldStatistics<'a> {
+        let new = || FieldStatistics::new(self.rows, &self.noise, counter, as_table);
+        self.statistics[usize::from(as_table)].get_or_init(new)
+    }
+
     /// Returns true if records are shown whole and in the order of their scores.
     pub(super) fn is_ranked(&self) -> bool {
         self.target.view.top_count().is_some()

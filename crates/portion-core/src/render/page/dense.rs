@@ -1,6 +1,6 @@
 //! Renders a page of similar records as a table, if that is allowed and costs less.
 
-use portion_json::projection::OmittedFields;
+use portion_json::projection::{OmittedFields, Projector};
 use portion_json::scan::JsonKind;
 
 use super::builder::{PageBuilder, WrittenItems};
@@ -97,18 +97,19 @@ impl PageBuilder<'_> {
     fn collect_records(&self, how: &RowFormat, left: &RemainingBudget<'_>, count: usize) -> WrittenRecords {
         let mut written =
             WrittenRecords { records: Vec::new(), omitted_fields: OmittedFields::new(), elided_count: 0 };
+        let mut projector = how.kept_fields.as_ref().map(Projector::new);
         let mut bytes = 0;
         for item in self.rows.iter_from(self.first_item).take(count) {
             if cannot_fit(&item, how, left) || bytes > left.bytes.saturating_mul(MAX_SCANNED_FACTOR) {
                 break;
             }
             let mut json = String::new();
-            written.elided_count +=
-                self.write_value(&item, how, None, &mut json, &mut written.omitted_fields);
+            written.elided_count += self.write_value(&item, how, None, &mut json, projector.as_mut());
             bytes += json.len();
             let key = item.key.map(|key| self.rows.slice(key).to_owned());
             written.records.push(TableRecord { key, json });
         }
+        written.omitted_fields = projector.map(Projector::into_omitted).unwrap_or_default();
         written
     }
 }

@@ -57,6 +57,7 @@ impl PageBuilder<'_> {
             is_sample: true,
             has_wrapper: false,
             noise: self.noise.clone(),
+            statistics: Default::default(),
         };
         let (written, own) = match page.try_table(room) {
             Some(table) => table,

@@ -1,6 +1,6 @@
 //! Writes items until the budget is used up, and applies stages until they all fit.
 
-use portion_json::projection::OmittedFields;
+use portion_json::projection::Projector;
 use portion_json::scan::minify;
 
 use super::builder::{PageBuilder, WrittenItems};
@@ -25,9 +25,18 @@ impl PageBuilder<'_> {
         let smaller = CONDENSED_SHARES.into_iter().find_map(|share| {
             let room = room.with_max_tokens(room.tokens * share / 8);
             let smaller = self.fit_with_stages(self.requested_format(), &room);
-            (smaller.0.is_complete && smaller.0.elided_count <= filled.elided_count).then_some(smaller)
+            let is_equal = smaller.0.is_complete
+                && smaller.0.elided_count <= filled.elided_count
+                && self.keeps_leading(&smaller.1, &how, &room);
+            is_equal.then_some(smaller)
         });
         smaller.unwrap_or((filled, how))
+    }
+
+    /// Returns true if a smaller page still has the dates and the amount that say what a record is about.
+    fn keeps_leading(&self, smaller: &RowFormat, full: &RowFormat, room: &RemainingBudget<'_>) -> bool {
+        let both = smaller.kept_fields.as_ref().zip(full.kept_fields.as_ref());
+        both.is_none_or(|(kept, of)| self.statistics(room.counter, false).keeps_leading(kept, of))
     }
 
     /// Applies stages in order until all items fit.
@@ -41,13 +50,15 @@ impl PageBuilder<'_> {
             room.counter.count(&filled.wrapper.before) + room.counter.count(&filled.wrapper.after);
         // Answers and ranked records stay whole; fewer of them are served.
         let whole = self.is_ranked() || self.target.is_answer;
+        let as_table = how.as_table;
+        let statistics = || self.statistics(room.counter, as_table);
         let case = StageInput {
             rows: self.rows,
             preferred_fields: &self.target.policy.render_options.summary_fields,
             item_count: self.wanted_count,
             token_budget: (room.tokens * 9 / 10).saturating_sub(shell_cost),
-            counter: room.counter,
-            as_table: how.as_table,
+            statistics: &statistics,
+            as_table,
             may_condense: self.may_condense(),
             may_elide: self.target.view.field_selection != RequestedFields::All && !whole,
             must_hold_all: self.must_hold_all,
@@ -92,6 +103,8 @@ impl PageBuilder<'_> {
             return filled;
         }
         let columns = list_wrapper::kept_columns(self.rows, how);
+        let mut projector = how.kept_fields.as_ref().map(Projector::new);
+        filled.is_complete = true;
         let mut text = String::new();
         for item in self.rows.iter_from(self.first_item).take(self.wanted_count) {
             text.clear();
@@ -106,16 +119,17 @@ impl PageBuilder<'_> {
             let elided = if hopeless {
                 0
             } else {
-                self.write_value(&item, how, columns.as_deref(), &mut text, &mut filled.omitted_fields)
+                self.write_value(&item, how, columns.as_deref(), &mut text, projector.as_mut())
             };
-            if hopeless || !left.spend(&text) {
-                return filled;
+            filled.is_complete = !hopeless && left.spend(&text);
+            if !filled.is_complete {
+                break;
             }
             filled.items.push_str(&text);
             filled.served_count += 1;
             filled.elided_count += elided;
         }
-        filled.is_complete = true;
+        filled.omitted_fields = projector.map(Projector::into_omitted).unwrap_or_default();
         filled
     }
 
@@ -126,7 +140,7 @@ impl PageBuilder<'_> {
         how: &RowFormat,
         columns: Option<&[usize]>,
         out: &mut String,
-        left_out: &mut OmittedFields,
+        projector: Option<&mut Projector<'_>>,
     ) -> usize {
         let value = self.rows.slice(item.value);
         let pointer = || format!("{}{}", self.target.pointer, self.rows.pointer_to(item));
@@ -140,10 +154,8 @@ impl PageBuilder<'_> {
             how.noise.write_without(value, &mut lean);
             &lean
         };
-        match &how.kept_fields {
-            Some(fields) => {
-                fields.project_for_display(value, &mut written, left_out);
-            }
+        match projector {
+            Some(projector) => projector.project_for_display(value, &mut written),
             None if how.is_minified => minify(value, &mut written),
             None => written.push_str(value),
         }

@@ -116,6 +116,7 @@ fn new_page<'a>(
         is_sample: false,
         has_wrapper: true,
         noise: NoiseFields::default(),
+        statistics: Default::default(),
     }
 }
 

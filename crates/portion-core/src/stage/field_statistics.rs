@@ -1,12 +1,15 @@
-//! Orders the fields that a condensed page keeps. Amounts and dates come before other fields; constants and
+//! Ranks the fields that a condensed page keeps. Amounts and dates come before other fields; constants and
 //! duplicate columns come last.
 
 use std::collections::{HashMap, HashSet};
 
+use portion_json::projection::FieldSelection;
 use portion_json::scan::JsonKind;
+use portion_tokens::TokenCounter;
 
-use super::StageInput;
-use crate::snapshot::{Field, FieldRank, Layout, cell_spans, field_names, visit_fields};
+use super::field_costs::{FieldCost, field_costs};
+use crate::noise::NoiseFields;
+use crate::snapshot::{Field, FieldRank, Layout, OrderedList, cell_spans, field_names, visit_fields};
 
 /// Samples needed to conclude that a field is constant, or a duplicate of another.
 const MIN_SAMPLES: usize = 3;
@@ -20,19 +23,52 @@ const EVENT_DATE_STEMS: [&str; 8] = ["arriv", "depart", "check", "start", "end",
 const AUDIT_DATE_STEMS: [&str; 8] =
     ["creat", "updat", "modif", "insert", "activity", "sync", "deleted", "reservationdate"];
 
-/// Fields in the order in which they are kept.
-pub(super) struct OrderedFields<'a> {
-    pub fields: Vec<&'a Field>,
+/// The fields of a list, ranked, and what each of them costs.
+pub(crate) struct FieldStatistics<'a> {
+    /// Fields that are not noise, the highest-ranked first.
+    pub(super) fields: Vec<&'a Field>,
     /// Fields that add nothing to the others.
-    pub redundant: HashSet<&'a str>,
+    redundant: HashSet<&'a str>,
+    /// The dates and the amount that say what a record is about.
+    leading: HashSet<&'a str>,
+    costs: HashMap<String, FieldCost>,
+}
+
+impl<'a> FieldStatistics<'a> {
+    /// Ranks and measures the fields of a list. `as_table`: whether items are written as a table.
+    pub(crate) fn new(
+        rows: OrderedList<'a>,
+        noise: &NoiseFields,
+        counter: &dyn TokenCounter,
+        as_table: bool,
+    ) -> Self {
+        let fields = rows.list.profile.fields.iter().filter(|field| !noise.contains(&field.path)).collect();
+        Self { costs: field_costs(rows, counter, as_table), ..ranked(rows, fields, as_table) }
+    }
+
+    /// Returns the paths of the identities, names and the primary status.
+    pub(super) fn core(&self) -> impl Iterator<Item = &'a str> {
+        let core = self.fields.iter().filter(|field| field.rank <= FieldRank::Status);
+        core.map(|field| field.path.as_str()).filter(|path| !self.redundant.contains(path))
+    }
+
+    /// Returns true if one selection has all dates and amounts of another that say what a record is about.
+    pub(crate) fn keeps_leading(&self, kept: &FieldSelection, of: &FieldSelection) -> bool {
+        self.leading.iter().all(|path| kept.selects(path) || !of.selects(path))
+    }
+
+    /// Returns the cost of a field in this many items, in tokens.
+    pub(super) fn cost(&self, path: &str, items: usize) -> f64 {
+        self.costs.get(path).map_or(0.0, |cost| cost.for_items(items))
+    }
 }
 
 /// Values of sampled items, by field.
 type FieldValues = HashMap<String, Vec<String>>;
 
-/// Returns the fields of a list in the order in which a condensed page keeps them.
-pub(super) fn order_fields<'a>(case: &StageInput<'_>, fields: Vec<&'a Field>) -> OrderedFields<'a> {
-    let (values, records) = sample_values(case);
+/// Ranks the fields of a list, without their costs.
+fn ranked<'a>(rows: OrderedList<'_>, fields: Vec<&'a Field>, as_table: bool) -> FieldStatistics<'a> {
+    let (values, records) = sample_values(rows);
     let own = |field: &Field| values.get(&field.path).filter(|own| own.len() == records);
     let mut spare: HashSet<&str> = HashSet::new();
     let mut kept: Vec<(&Field, &Vec<String>)> = Vec::new();
@@ -48,7 +84,7 @@ pub(super) fn order_fields<'a>(case: &StageInput<'_>, fields: Vec<&'a Field>) ->
         };
         let tells = matches!(field.rank, FieldRank::Identity | FieldRank::Status);
         let twice = !constant && kept.iter().any(repeats);
-        if !tells && (twice || constant && !case.as_table && field.rank > FieldRank::Name) {
+        if !tells && (twice || constant && !as_table) {
             spare.insert(&field.path);
         } else {
             kept.push((field, values));
@@ -73,7 +109,7 @@ pub(super) fn order_fields<'a>(case: &StageInput<'_>, fields: Vec<&'a Field>) ->
         }
     }
     dates.sort_by_key(|(order, _)| *order);
-    let first: HashSet<&str> = dates
+    let leading: HashSet<&str> = dates
         .into_iter()
         .map(|(_, field)| field)
         .take(MAX_LEADING_DATES)
@@ -83,17 +119,16 @@ pub(super) fn order_fields<'a>(case: &StageInput<'_>, fields: Vec<&'a Field>) ->
     let tier = |field: &&Field| match field.path.as_str() {
         path if spare.contains(path) => 3,
         _ if field.rank <= FieldRank::Status => 0,
-        path if first.contains(path) => 1,
+        path if leading.contains(path) => 1,
         _ => 2,
     };
     let mut fields = fields;
     fields.sort_by_key(tier);
-    OrderedFields { fields, redundant: spare }
+    FieldStatistics { fields, redundant: spare, leading, costs: HashMap::new() }
 }
 
 /// Returns the values of the sampled items by field, and the number of items.
-fn sample_values(case: &StageInput<'_>) -> (FieldValues, usize) {
-    let rows = case.rows;
+fn sample_values(rows: OrderedList<'_>) -> (FieldValues, usize) {
     let samples = &rows.list.profile.samples;
     let (mut all, records) = (FieldValues::new(), samples.len());
     for span in samples {
