@@ -145,6 +145,11 @@ impl PagingArgument {
     }
 }
 
+/// Returns true if some argument selects a page, so that a result is a page.
+pub(crate) fn selects_pages(arguments: &[PagingArgument]) -> bool {
+    arguments.iter().any(|argument| argument.role().is_some_and(|role| role != PagingRole::Limit))
+}
+
 /// Returns the number of items that a call asks for, if it is known.
 pub fn requested_count(arguments: &[PagingArgument]) -> Option<u64> {
     let limit = |argument: &&PagingArgument| argument.role() == Some(PagingRole::Limit);

@@ -75,6 +75,7 @@ pub use follow_up_call::FollowUpCall;
 pub use notice_key::nested_notice_key;
 pub use portion::{Piece, PieceBody, Portion, PortionKind};
 pub use rank::rank;
+pub use upstream_paging::{UpstreamRest, upstream_rest};
 
 use crate::policy::MetadataMode;
 use crate::snapshot::Snapshot;

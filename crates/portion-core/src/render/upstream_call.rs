@@ -30,11 +30,6 @@ impl<'a> UpstreamPaging<'a> {
         Self { arguments, item_count, read_call }
     }
 
-    /// Returns true if some argument selects a page, so that a result is a page.
-    pub(super) fn selects_pages(&self) -> bool {
-        self.arguments.iter().any(|argument| argument.role().is_some_and(|role| role != PagingRole::Limit))
-    }
-
     /// Returns the call for the upstream's next page, or `None` if this is the last one.
     pub(super) fn next_call(&self, page: &UpstreamPage) -> Option<String> {
         if page.has_more == Some(false) {
@@ -45,7 +40,11 @@ impl<'a> UpstreamPaging<'a> {
         let link = token.filter(|value| value.contains("://") || value.starts_with(['/', '?']));
         let token = token.filter(|_| link.is_none());
         let number = token.and_then(|value| value.parse::<u64>().ok());
-        if let (Some(argument), Some(value)) = (self.find(PagingRole::Cursor), token) {
+        // A token that has the name of an argument is its next value, as Airtable's `offset`.
+        let name = page.next_member.as_ref().and_then(|(path, _)| path.rsplit('.').next());
+        let mut named = self.arguments.iter().filter(|_| number.is_none());
+        let namesake = named.find(|argument| name == Some(argument.name.as_str()));
+        if let (Some(argument), Some(value)) = (namesake.or_else(|| self.find(PagingRole::Cursor)), token) {
             return Some(repeated_with(argument, value));
         }
         if let Some(call) = link.and_then(|link| argument_of_link(link, self.arguments)) {

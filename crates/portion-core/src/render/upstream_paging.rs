@@ -4,9 +4,31 @@ use super::rendering::{RenderTarget, Rendering};
 use super::upstream_call::{UpstreamPaging, named_call};
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
-use crate::paging::{ArgumentValue, requested_count};
-use crate::snapshot::List;
+use crate::paging::{ArgumentValue, requested_count, selects_pages};
+use crate::snapshot::{List, Snapshot, Structure};
 use crate::view::Target;
+
+/// What the upstream has beyond the main list of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpstreamRest {
+    /// Number of items that the upstream has, if it states it.
+    pub total: Option<u64>,
+}
+
+/// Returns what the upstream has beyond the main list of a snapshot, or `None` if nothing says that it has more. A list that
+/// is fetched page by page has an extent of its own.
+pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
+    let part = snapshot.main_part().and_then(|at| snapshot.parts().get(at))?;
+    let subject = part.indexed_text().filter(|_| snapshot.upstream_list().is_none())?;
+    let Structure::List(list) = &subject.structure else { return None };
+    let page = list.upstream_page(&subject.text, selects_pages(snapshot.paging()));
+    let transport = snapshot.transport_page();
+    let reported = transport.and_then(|page| page.total).filter(|total| *total > list.len() as u64);
+    let total = page.as_ref().and_then(|page| page.total).or(reported);
+    let has_next = page.is_some_and(|page| page.has_more == Some(true))
+        || transport.is_some_and(|page| page.next.is_some());
+    (total.is_some() || has_next).then_some(UpstreamRest { total })
+}
 
 /// Adds the upstream's next page to the notice of the first and the last page, if the payload or the transport names it.
 pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, rendering: &mut Rendering) {
@@ -16,7 +38,7 @@ pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, renderi
         return;
     }
     let paging = UpstreamPaging::new(target.paging_arguments, list.len() as u64, target.read_call);
-    let page = list.upstream_page(&target.subject.text, paging.selects_pages());
+    let page = list.upstream_page(&target.subject.text, selects_pages(target.paging_arguments));
     let reported_total = target.transport_page.and_then(|page| page.total);
     let reported_total = reported_total.filter(|total| *total > list.len() as u64);
     rendering.meta.upstream_total = page.as_ref().and_then(|page| page.total).or(reported_total);

@@ -136,12 +136,6 @@ impl List {
         })
     }
 
-    /// Returns the item that contains a byte of the text.
-    pub fn item_at(&self, text: &str, byte: usize) -> Option<ListItem> {
-        let (near, _) = self.item_offsets.at_or_before_byte(byte)?;
-        self.iter_from(text, near).find(|item| byte < item.value.end as usize)
-    }
-
     /// Returns the JSON Pointer of an item within the text.
     pub fn pointer_to(&self, text: &str, item: &ListItem) -> String {
         let step = item.key.map_or_else(

@@ -47,23 +47,36 @@ const PAGE_OBJECT_NAMES: &[&str] = &[
     "page info",
     "page metadata",
     "pager",
-    "paging",
     "pagination",
+    "paging",
     "response metadata",
     "search metadata",
     "total",
 ];
 /// Names of booleans that are true if there is more, and of those that are true if there is no more.
-const HAS_MORE_NAMES: &[&str] =
-    &["has more", "has next", "has next page", "is truncated", "more", "more available", "truncated"];
+const HAS_MORE_NAMES: &[&str] = &[
+    "has more",
+    "has next",
+    "has next page",
+    "is truncated",
+    "limit reached",
+    "more",
+    "more available",
+    "more results",
+    "truncated",
+];
 const NO_MORE_NAMES: &[&str] = &["is last", "is last page", "last", "last page"];
 /// Names of members that lead to the next page: a cursor, a token, a URL, a number.
 const NEXT_NAMES: &[&str] = &[
+    "after cursor",
     "after id",
     "continuation",
     "continuation token",
+    "cursor",
     "cursor next",
     "end cursor",
+    "last evaluated key",
+    "more topics url",
     "next",
     "next cursor",
     "next href",
@@ -73,6 +86,7 @@ const NEXT_NAMES: &[&str] = &[
     "next page",
     "next page token",
     "next page url",
+    "next records url",
     "next token",
     "next uri",
     "next url",
@@ -86,6 +100,9 @@ const PAGE_COUNT_NAMES: &[&str] =
 const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start index"];
 const LIMIT_NAMES: &[&str] =
     &["hits per page", "limit", "max results", "page limit", "page size", "per page", "rows", "top"];
+/// Names of the number of items after this page.
+const REMAINING_NAMES: &[&str] =
+    &["remaining count", "remaining item count", "remaining items", "remaining records", "remaining results"];
 /// Names of page numbers that count from 0.
 const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
 
@@ -123,6 +140,8 @@ struct PageFields {
     page_count: Option<u64>,
     offset: Option<u64>,
     limit: Option<u64>,
+    /// Number of items after this page.
+    remaining: Option<u64>,
     /// True if a member exists that only pages have, whatever its value.
     has_page_marker: bool,
     /// True if the call shows that the list is a page.
@@ -159,15 +178,13 @@ impl PageFields {
             JsonKind::Object if path.len() < MAX_DEPTH && is(PAGE_OBJECT_NAMES) => {
                 self.read_object(text, member, path, key);
             }
+            // DynamoDB names the last key of a page as an object, if there are more.
+            JsonKind::Object if name == "last evaluated key" && value.len() > "{}".len() => {
+                self.record_next(path, &key, value);
+            }
             JsonKind::Number => {
                 let Ok(number) = value.parse::<u64>() else { return };
-                if is(TOTAL_NAMES)
-                    || in_page_object && name == "value" && path.last().is_some_and(|last| last == "total")
-                {
-                    self.totals.push(number);
-                } else if is(AMBIGUOUS_TOTAL_NAMES) {
-                    if in_page_object { self.totals.push(number) } else { self.totals_of_pages.push(number) }
-                }
+                self.read_total(&name, number, path, in_page_object);
                 if is(PAGE_COUNT_NAMES) {
                     self.page_count = Some(number);
                 } else if is(PAGE_NUMBER_NAMES) || in_page_object && name == "number" {
@@ -177,6 +194,8 @@ impl PageFields {
                     self.offset.get_or_insert(number);
                 } else if is(LIMIT_NAMES) {
                     self.limit.get_or_insert(number);
+                } else if is(REMAINING_NAMES) {
+                    self.remaining = Some(number);
                 } else if is(NEXT_NAMES) && number > 0 {
                     self.record_next(path, &key, value);
                 }
@@ -185,8 +204,17 @@ impl PageFields {
             JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
             JsonKind::String => {
                 let content = unescape(value);
+                // Some APIs write totals as strings.
+                if let Ok(number) = content.parse::<u64>() {
+                    self.read_total(&name, number, path, in_page_object);
+                }
                 let of_next = in_page_object && path.last().is_some_and(|last| last == "next");
                 let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
+                // Kubernetes continues by `metadata.continue`, Airtable by an offset that is no number, BigQuery by `pageToken`.
+                let of_next = of_next
+                    || in_page_object && name == "continue"
+                    || name == "offset" && content.parse::<u64>().is_err()
+                    || name == "page token";
                 if (is(NEXT_NAMES) || of_next) && !content.trim().is_empty() {
                     self.record_next(path, &key, &content);
                 }
@@ -194,6 +222,18 @@ impl PageFields {
             }
             JsonKind::Null => self.has_page_marker |= is(NEXT_NAMES) || name == "previous",
             _ => {}
+        }
+    }
+
+    /// Records a number if its name is that of a total.
+    fn read_total(&mut self, name: &str, number: u64, path: &[String], in_page_object: bool) {
+        let is_value_of_total =
+            in_page_object && name == "value" && path.last().is_some_and(|last| last == "total");
+        let is = |names: &[&str]| names.binary_search(&name).is_ok();
+        if is(TOTAL_NAMES) || is_value_of_total || is(AMBIGUOUS_TOTAL_NAMES) && in_page_object {
+            self.totals.push(number);
+        } else if is(AMBIGUOUS_TOTAL_NAMES) {
+            self.totals_of_pages.push(number);
         }
     }
 
@@ -226,8 +266,12 @@ impl PageFields {
             || self.page_number.is_some()
             || self.page_count.is_some()
             || self.has_more.is_some()
+            || self.remaining.is_some()
             || self.next_member.is_some();
-        let totals = self.totals.iter().chain(self.totals_of_pages.iter().filter(|_| is_page));
+        let remaining = self.remaining.filter(|remaining| *remaining > 0);
+        let computed = remaining.map(|remaining| items.saturating_add(remaining));
+        let totals =
+            self.totals.iter().chain(self.totals_of_pages.iter().filter(|_| is_page)).chain(&computed);
         let total = totals.copied().filter(|total| *total > items).max();
         // Numbers of pages up to the end of this one.
         let page = self.page_number.map(|page| page.saturating_add(u64::from(self.is_zero_based)));
@@ -242,8 +286,10 @@ impl PageFields {
                 || page.zip(pages).is_some_and(|(page, pages)| page >= pages);
             return ends.then(|| UpstreamPage { has_more: Some(false), ..UpstreamPage::default() });
         }
-        let more = next.is_some() || self.has_more == Some(true) || by_page || by_offset;
+        let more =
+            next.is_some() || remaining.is_some() || self.has_more == Some(true) || by_page || by_offset;
         let known = self.has_more.is_some()
+            || self.remaining.is_some()
             || self.has_page_marker
             || page.zip(pages).is_some()
             || self.offset.is_some();
@@ -258,5 +304,28 @@ impl PageFields {
                 .map(|page| page.saturating_add(1)),
             next_offset: self.offset.filter(|_| on && by_offset).map(|begin| begin + items),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_are_sorted() {
+        let tables = [
+            super::TOTAL_NAMES,
+            super::AMBIGUOUS_TOTAL_NAMES,
+            super::PAGE_OBJECT_NAMES,
+            super::HAS_MORE_NAMES,
+            super::NO_MORE_NAMES,
+            super::NEXT_NAMES,
+            super::REMAINING_NAMES,
+            super::PAGE_NUMBER_NAMES,
+            super::PAGE_COUNT_NAMES,
+            super::OFFSET_NAMES,
+            super::LIMIT_NAMES,
+        ];
+        for names in tables {
+            assert!(names.is_sorted(), "{names:?}");
+        }
     }
 }

@@ -199,6 +199,49 @@ fn pages_of_the_upstream_are_reported() {
         "77 repeat the call with page=2",
     );
     check(r#"{"items":[$],"_links":{"next":{"href":"/x?p=2"}}}"#, "", "- _links.next.href: /x?p=2");
+    // HubSpot, Meta, Airtable, DynamoDB, Kubernetes, BigQuery, Discourse, Square, Salesforce.
+    check(
+        r#"{"results":[$],"paging":{"next":{"after":"50","link":"https://a/x?after=50"}}}"#,
+        "after",
+        "- repeat the call with after=50",
+    );
+    check(
+        r#"{"data":[$],"paging":{"cursors":{"before":"a","after":"b"},"next":"https://a/x?after=b"}}"#,
+        "after",
+        "- repeat the call with after=b",
+    );
+    check(r#"{"records":[$],"offset":"itrX/recA"}"#, "offset", "- repeat the call with offset=itrX/recA");
+    check(
+        r#"{"Items":[$],"Count":3,"LastEvaluatedKey":{"id":{"S":"x"}}}"#,
+        "",
+        r"- LastEvaluatedKey: {\id\:{\S\:\x\}}",
+    );
+    check(
+        r#"{"metadata":{"continue":"abc","remainingItemCount":950},"items":[$]}"#,
+        "continue",
+        "953 repeat the call with continue=abc",
+    );
+    check(
+        r#"{"rows":[$],"totalRows":"100000","pageToken":"x","jobComplete":true}"#,
+        "pageToken",
+        "100000 repeat the call with pageToken=x",
+    );
+    check(
+        r#"{"topic_list":{"more_topics_url":"/latest?page=1","topics":[$]}}"#,
+        "page",
+        "- repeat the call with page=1",
+    );
+    check(r#"{"objects":[$],"cursor":"abc"}"#, "cursor", "- repeat the call with cursor=abc");
+    check(
+        r#"{"items":[$],"limit":3,"total":"1000"}"#,
+        "",
+        "1000 the upstream has more; change the arguments",
+    );
+    check(
+        r#"{"totalSize":5000,"done":false,"nextRecordsUrl":"/x-2000","records":[$]}"#,
+        "",
+        "5000 nextRecordsUrl: /x-2000",
+    );
     check(
         r#"{"items":[$],"@odata.count":50,"@odata.nextLink":"https://a/b"}"#,
         "",
