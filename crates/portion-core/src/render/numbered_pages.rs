@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::context::Context;
+use super::portion::Portion;
 use super::{pass_through, reply};
 use crate::cursor::{CursorTarget, PartOffset, Position, SnapshotId, stand_in};
 use crate::paging::{UnshownRange, requested_count};
 use crate::policy::MetadataMode;
-use crate::snapshot::{List, Snapshot, Structure};
-use crate::view::{RequestedFields, ResolvedRequest, Target, View, line_start_place};
+use crate::snapshot::{OrderedList, Snapshot, Structure};
+use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue, View, line_start_place};
 
 /// Returns the request with a resolved page size, and what the previous page did not show.
 pub(super) fn resolve_page_size<'a>(
@@ -41,21 +42,7 @@ fn first_page_size(
     fresh: bool,
 ) -> Option<u32> {
     let Target::Value(node) = &asked.view.target else { return None };
-    let main = snapshot.main_part() == Some(usize::from(node.part)) && node.pointer.is_empty();
-    // The first reply to a call shows the other parts as well.
-    let target = if main { Target::Everything } else { asked.view.target.clone() };
-    let opening = ResolvedRequest {
-        view: asked.view.with_target(target),
-        start: Position { part: if main { 0 } else { node.part }, ..Position::default() },
-        token_budget: if main { asked.token_budget.min(cx.policy.reply_target) } else { asked.token_budget },
-        item_count: None,
-        numbered_page: None,
-        is_plain: main
-            && fresh
-            && asked.view.field_selection == RequestedFields::Auto
-            && asked.view.order.is_none(),
-        ..asked.clone()
-    };
+    let opening = opening_request(snapshot, asked, node, cx, fresh);
     if passes_through(snapshot, &opening, cx) {
         return match &node.subject.structure {
             Structure::List(list) => {
@@ -68,13 +55,42 @@ fn first_page_size(
             Structure::Object(_) => None,
         };
     }
+    let first = render_opening(snapshot, &opening, cx, fresh);
+    first.pagination.filter(|pace| pace.part_index == node.part).map(|pace| pace.page_size)
+}
+
+/// Returns the request for the first reply to a walk, given that for one of its pages.
+fn opening_request(
+    snapshot: &Snapshot,
+    asked: &ResolvedRequest,
+    node: &TargetValue,
+    cx: &Context<'_>,
+    fresh: bool,
+) -> ResolvedRequest {
+    let main = snapshot.main_part() == Some(usize::from(node.part)) && node.pointer.is_empty();
+    // The first reply to a call shows the other parts as well.
+    let target = if main { Target::Everything } else { asked.view.target.clone() };
+    ResolvedRequest {
+        view: asked.view.with_target(target).without_pagination(),
+        start: Position { part: if main { 0 } else { node.part }, ..Position::default() },
+        token_budget: if main { asked.token_budget.min(cx.policy.reply_target) } else { asked.token_budget },
+        item_count: None,
+        numbered_page: None,
+        is_plain: main
+            && fresh
+            && asked.view.field_selection == RequestedFields::Auto
+            && asked.view.order.is_none(),
+        ..asked.clone()
+    }
+}
+
+fn render_opening(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
     // The cursors of the view with the page can be longer than those of the first reply.
     let (id, view) = (SnapshotId::default(), opening.view.id());
     let mint_cursor = |position: Position| {
         (cx.mint_cursor)(position).map(|_| stand_in(&CursorTarget { snapshot: id, view, position }))
     };
-    let first = reply::render(snapshot, &opening, &Context { mint_cursor: &mint_cursor, ..*cx }, fresh, None);
-    first.pagination.filter(|pace| pace.part_index == node.part).map(|pace| pace.page_size)
+    reply::render(snapshot, opening, &Context { mint_cursor: &mint_cursor, ..*cx }, fresh, None)
 }
 
 /// Returns true if the first reply shows the payload as received.
@@ -116,26 +132,39 @@ fn unshown_by_previous_page(
         .filter(|fixed| fixed.part_index == node.part && fixed.page_size == size);
     let opened =
         fixed.and_then(|fixed| fixed.first_page_count).filter(|_| page == 1 && numbered.page_count == 1);
-    let reached = if let (Some(opened), Structure::List(_)) = (opened, &node.subject.structure) {
-        Position { offset: PartOffset::Item(opened), ..asked.start }
-    } else {
-        let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
-        let from = Position { offset: start, ordinal, ..asked.start };
-        let previous = ResolvedRequest { start: from, numbered_page: None, ..asked.clone() };
-        reply::render(snapshot, &previous, cx, fresh, None).next_position?
+    let unshown_from = |reached: Position| {
+        (reached.part == asked.start.part)
+            .then(|| unshown_between(&asked.view, node, (reached, asked.start), cx))
+            .flatten()
     };
-    (reached.part == asked.start.part).then(|| unshown_between(node, reached, asked.start, cx)).flatten()
+    if let (Some(opened), Structure::List(_)) = (opened, &node.subject.structure) {
+        return unshown_from(Position { offset: PartOffset::Item(opened), ..asked.start });
+    }
+    let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
+    let from = Position { offset: start, ordinal, ..asked.start };
+    let previous = ResolvedRequest { start: from, numbered_page: None, ..asked.clone() };
+    let unshown = reply::render(snapshot, &previous, cx, fresh, None).next_position.and_then(unshown_from);
+    // The caller may have seen the first items without a page number, where fewer of them may fit.
+    let opening = (page == 1 && numbered.page_count == 1)
+        .then(|| opening_request(snapshot, asked, node, cx, fresh))
+        .filter(|opening| !passes_through(snapshot, opening, cx));
+    let unshown_by_opening = opening
+        .and_then(|opening| render_opening(snapshot, &opening, cx, fresh).next_position)
+        .and_then(unshown_from);
+    unshown.into_iter().chain(unshown_by_opening).max_by_key(|unshown| unshown.count)
 }
 
 fn unshown_between(
-    node: &crate::view::TargetValue,
-    reached: Position,
-    from: Position,
+    view: &View,
+    node: &TargetValue,
+    (reached, from): (Position, Position),
     cx: &Context<'_>,
 ) -> Option<UnshownRange> {
     let (offset, count) = match (&node.subject.structure, reached.offset, from.offset) {
         (Structure::List(list), place, PartOffset::Item(to)) => {
-            let offset = item_index_at(list, &node.subject.text, place)?;
+            let order = view.order.as_ref().filter(|order| order.part == node.part);
+            let order = order.map(|order| &order.item_indices);
+            let offset = item_offset(OrderedList { text: &node.subject.text, list, order }, place)?;
             (Some(offset), (to as usize).min(list.len()).checked_sub(offset)?)
         }
         (Structure::Text(_), PartOffset::Byte(at), PartOffset::Byte(to)) => {
@@ -146,10 +175,10 @@ fn unshown_between(
     (count > 0).then(|| UnshownRange { offset, count, cursor: (cx.mint_cursor)(reached) })
 }
 
-/// Returns the index of the item at an offset, or of the item that contains it.
-fn item_index_at(list: &List, text: &str, place: PartOffset) -> Option<usize> {
+/// Returns the offset of an item in the order of the list, or of the item that contains a byte.
+fn item_offset(rows: OrderedList<'_>, place: PartOffset) -> Option<usize> {
     match place {
         PartOffset::Item(at) => Some(at as usize),
-        PartOffset::Byte(at) => list.item_at(text, at as usize).map(|item| item.index),
+        PartOffset::Byte(at) => rows.item_at(at as usize).map(|item| rows.position_of(&item)),
     }
 }

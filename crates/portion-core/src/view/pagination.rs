@@ -34,6 +34,12 @@ impl View {
         Self { pagination: pace.map(Arc::new), ..self }
     }
 
+    /// Returns the view as it was before its first reply.
+    #[must_use]
+    pub(crate) fn without_pagination(self) -> Self {
+        Self { pagination: None, ..self }
+    }
+
     /// Returns the root view of a snapshot whose first reply used `self`, with the same page size.
     #[must_use]
     pub fn root_with_pagination(&self) -> Self {

@@ -123,9 +123,10 @@ pub fn resolve(
     let (mut count, mut numbered) = (None, None);
     if request.page.is_some() || request.offset.is_some() {
         if request.path.is_none() && request.section.is_none() && view.page_size().is_none() {
-            // Other fields, or another order, of the same list keep its page size.
-            view.pagination =
-                pagination.map(|other| Arc::new(Pagination { kept_fields: None, ..(*other).clone() }));
+            // Other fields, or another order, of the same list keep its page size. Its first page may show less.
+            view.pagination = pagination.map(|other| {
+                Arc::new(Pagination { kept_fields: None, first_page_count: None, ..(*other).clone() })
+            });
         }
         (from, count, numbered) = page_start(snapshot, &mut view, from, request, policy)?;
         view.is_section = false;

@@ -132,6 +132,45 @@ pub(crate) fn check(mut dice: Dice) -> TestCaseResult {
     Ok(())
 }
 
+/// Pages of other fields have the size of the first walk, of which their first page may show less.
+pub(crate) fn check_other_fields(mut dice: Dice) -> TestCaseResult {
+    let session = Session::new(
+        text_payload(payloads::list(&mut dice)),
+        requests::policy(&mut dice),
+        requests::counter(&mut dice),
+    );
+    let Structure::List(list) = &session.snapshot.parts()[0].indexed_text().expect("text").structure else {
+        return reject("no list");
+    };
+    prop_assume!(!list.profile.fields.is_empty());
+    let limit = dice.pick(&[None, Some(7), Some(20)]);
+    let limit = limit.filter(|limit| *limit as usize <= session.policy.max_page_size);
+    let opening = Request { limit, page: dice.pick(&[None, Some(1)]), ..Request::default() };
+    let Ok(Some(first)) = session.call(&opening) else { return reject("the list passes untouched") };
+    prop_assume!(first.kind() == "page");
+    let root = first.view.root_with_pagination();
+    let mut shown = Seen { items: vec![false; list.len()], end: 0 };
+    let mut notices = vec![first.notice.to_string()];
+    for turn in 1..FAR {
+        let page = Some(turn as u32).filter(|page| *page > 1 || dice.once_in(2));
+        let asked = Request { fields: Some("all".to_owned()), page, ..Request::default() };
+        let reply = session.recall(&root, &asked).expect("the same was asked before");
+        if reply.notice["meta"]["offset"].is_null() {
+            assert_ne!(reply.kind(), "page", "{reply:?}");
+            return reject("the list is shown as bytes");
+        }
+        shown.take(&reply);
+        notices.push(format!("{page:?} {}", reply.notice));
+        let from = number(&reply.notice["meta"]["offset"]).expect("an offset");
+        let is_complete = shown.all_before(from.min(list.len()));
+        assert!(is_complete, "passed over before {from}: {:?}\n{}", shown.items, notices.join("\n"));
+        if from >= list.len() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Without a `limit`, the second page begins where the first reply ended, even for a fresh payload.
 pub(crate) fn check_second(mut dice: Dice) -> TestCaseResult {
     let text = payloads::list(&mut dice);
@@ -178,6 +217,11 @@ proptest! {
     #[test]
     fn no_item_is_skipped(dice in dice()) {
         check(dice)?;
+    }
+
+    #[test]
+    fn other_fields_skip_no_item(dice in dice()) {
+        check_other_fields(dice)?;
     }
 
     #[test]
