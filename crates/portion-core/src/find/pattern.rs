@@ -68,11 +68,11 @@ impl<'a> Pattern<'a> {
     /// Returns a matcher for text without slashes that looks like a regular expression and cannot match empty
     /// text.
     pub(super) fn implied_regex(&self, ignore_case: bool) -> Option<Matcher> {
-        let text = self.text.trim();
-        if !text.contains(METACHARACTERS) {
+        if !self.text.contains(METACHARACTERS) {
             return None;
         }
-        let engine = RegexEngine::new(text, ignore_case).ok().filter(|engine| !engine.can_match_empty())?;
+        let engine =
+            RegexEngine::new(self.text, ignore_case).ok().filter(|engine| !engine.can_match_empty())?;
         Some(Matcher::Regex(Box::new(engine), None))
     }
 

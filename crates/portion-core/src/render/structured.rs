@@ -167,14 +167,14 @@ fn with_notice(object: &str, notice: &str, style: MetadataStyle, taken: bool) ->
 }
 
 /// Returns an object without the members of the notice of another Portion behind this one, or `None` if it has no such
-/// notice with a next page.
+/// notice.
 ///
-/// A program that reads `nextCursor` must get the cursor of this page first. On the last page the inner notice stays, and
-/// leads on.
+/// A program that reads `nextCursor` must get the cursor of this page first, also where the inner page is the last one of its
+/// list. On the last page of this reply the inner notice stays, and leads on.
 fn without_inner_notice(object: &str) -> Option<String> {
     let mut reader = JsonReader::new(object);
     reader.enter_object().ok()?;
-    let (mut members, mut has_cursor, mut has_meta) = (Vec::new(), false, false);
+    let (mut members, mut has_meta) = (Vec::new(), false);
     while let Some(key) = reader.next_key().ok()? {
         let value = reader.skip().ok()?;
         let is = |name: &str| {
@@ -189,13 +189,11 @@ fn without_inner_notice(object: &str) -> Option<String> {
                 && has("kind")
                 && has("cursor")
                 && (has("estimatedTokens") || has("estimated_tokens"));
-        } else if is(NOTICE_KEYS[0]) {
-            has_cursor = JsonKind::of_value(value.slice(object)) == JsonKind::String;
-        } else if !is(NOTICE_KEYS[1]) {
+        } else if !is(NOTICE_KEYS[0]) && !is(NOTICE_KEYS[1]) {
             members.push(format!("{}:{}", key.slice(object), value.slice(object)));
         }
     }
-    (has_cursor && has_meta).then(|| format!("{{{}}}", members.join(",")))
+    has_meta.then(|| format!("{{{}}}", members.join(",")))
 }
 
 /// Returns true if an object has a key that the notice needs.

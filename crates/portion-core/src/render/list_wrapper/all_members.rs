@@ -3,7 +3,7 @@
 use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::{JsonKind, minify};
 
-use super::columns::is_header;
+use super::columns::{is_header, is_per_column};
 use super::overrides::MemberOverrides;
 use super::{ListWrapper, assemble};
 use crate::render::budget::RemainingBudget;
@@ -11,7 +11,7 @@ use crate::snapshot::{OrderedList, cell_spans};
 use crate::stage::RowFormat;
 
 /// Renders the wrapper of a list with all of its members. Other lists among them are shortened to whole items
-/// if they exceed their share. Returns `None` if no budget remains for the list itself.
+/// if they exceed their share, except the header of a table and lists with a value for each of its columns. Returns `None` if no budget remains for the list itself.
 pub(in crate::render) fn render_with_all_members(
     rows: OrderedList<'_>,
     room: &RemainingBudget<'_>,
@@ -21,10 +21,12 @@ pub(in crate::render) fn render_with_all_members(
     let mut lists = Vec::new();
     let mut all = Vec::new();
     let mut text = String::new();
+    let innermost = rows.list.enclosing_objects.len().wrapping_sub(1);
     for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
         for (at, member) in level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member) {
             all.push((depth, at));
-            if member.kind == JsonKind::Array {
+            let is_of_table = is_per_column(rows, member) || depth == innermost && is_header(rows, at);
+            if member.kind == JsonKind::Array && !is_of_table {
                 lists.push((depth, at, member));
                 continue;
             }
@@ -53,10 +55,6 @@ pub(in crate::render) fn render_with_all_members(
             let outer = innermost.fold(String::new(), |outer, level| {
                 format!("{outer}/{}", step_from_quoted(rows.slice(level.members[level.list_member].key)))
             });
-            // The header of a table must not be shortened.
-            if is_header(rows, *at) && depth + 1 == rows.list.enclosing_objects.len() {
-                return None;
-            }
             omitted.push((format!("{outer}/{}", step_from_quoted(rows.slice(member.key))), missing));
             lean.insert((*depth, *at), Some(short.clone()));
         }

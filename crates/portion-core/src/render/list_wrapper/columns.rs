@@ -44,6 +44,17 @@ pub(super) fn is_header(rows: OrderedList<'_>, at: usize) -> bool {
     matches!(rows.list.layout, Layout::Table { header, .. } if header == at)
 }
 
+/// Returns true for an array that holds a value for each column of a table.
+pub(super) fn is_per_column(rows: OrderedList<'_>, member: &Member) -> bool {
+    let Layout::Table { columns, .. } = &rows.list.layout else { return false };
+    let may_be = columns.len() >= MIN_ALIGNED_COLUMNS || has_per_column_name(rows.slice(member.key));
+    may_be && member.kind == JsonKind::Array && cell_spans(rows.slice(member.value)).len() == columns.len()
+}
+
+fn has_per_column_name(key: &str) -> bool {
+    PER_COLUMN_NAMES.iter().any(|name| key_matches(key, Span::new(0, key.len()), name))
+}
+
 /// Writes the names of the kept columns.
 pub(super) fn write_header(rows: OrderedList<'_>, member: &Member, columns: &[usize], out: &mut String) {
     let header = rows.slice(member.value);
@@ -69,8 +80,7 @@ pub(super) fn align_to_columns(rows: OrderedList<'_>, how: &RowFormat, lean: &mu
     for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
         for (at, member) in level.members.iter().enumerate() {
             let own = at == level.list_member || depth == innermost && is_header(rows, at);
-            let key = rows.slice(member.key);
-            let named = PER_COLUMN_NAMES.iter().any(|name| key_matches(key, Span::new(0, key.len()), name));
+            let named = has_per_column_name(rows.slice(member.key));
             if own
                 || !named && columns.len() < MIN_ALIGNED_COLUMNS
                 || member.value.len() > MAX_SCANNED_BYTES * 16

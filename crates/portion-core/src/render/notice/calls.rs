@@ -6,6 +6,9 @@ use super::{Audience, Detail, Notice};
 use crate::render::portion::PortionKind;
 use crate::snapshot::STRUCTURED_CONTENT;
 
+/// Number of chunks of a text that a model reads one by one.
+const MAX_SHORT_CHUNKS: usize = 3;
+
 impl Notice<'_> {
     pub(super) fn next_call(&self, detail: Detail, audience: Audience) -> Option<String> {
         let read = self.read_call;
@@ -18,7 +21,9 @@ impl Notice<'_> {
                 let larger = self
                     .rendering
                     .larger_budget
-                    .filter(|_| detail < Detail::Minimal && audience == Audience::Programs)
+                    .filter(|_| {
+                        detail < Detail::Minimal && (audience == Audience::Programs || self.is_long())
+                    })
                     .map_or_else(String::new, |cap| format!(", maxTokens={cap} returns more"));
                 Some(format!("{}{larger}", read.with(&format!("cursor={next}"))))
             }
@@ -35,6 +40,11 @@ impl Notice<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Returns true if a text has so many chunks that a model should know how to read more at once.
+    fn is_long(&self) -> bool {
+        self.rendering.meta.total_chunks.is_some_and(|chunks| chunks.count > MAX_SHORT_CHUNKS)
     }
 
     /// Returns further calls: a query, and the next page of a resource.

@@ -167,6 +167,14 @@ fn missing_text_is_tried_as_a_regex() {
         found("post|PATCH"),
         r#"1 {"searched":"regex","literalMatches":0,"ignoringCase":true} [{"line":2,"text":"POST /api/v2"}]"#
     );
+    // White space at its ends belongs to it.
+    assert_eq!(
+        told(ask(
+            "room 1 x\nroom 2\n",
+            &SearchQuery { context_lines: Some(0), ..SearchQuery::new("room \\d ") }
+        )),
+        r#"1 {"searched":"regex","literalMatches":0} [{"line":1,"text":"room 1 x"}]"#
+    );
     // Text that occurs literally, in any case, is not tried as an expression.
     assert_eq!(
         told(ask("a.b\nA.C\naxb\n", &SearchQuery { context_lines: Some(0), ..SearchQuery::new("a.b") })),
