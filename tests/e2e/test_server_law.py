@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.command import RAW_FIXTURE, wrapped
+from harness.command import PORTION, RAW_FIXTURE, wrapped
 from harness.listening import Listening, served
 from harness.talk import ACCEPT, OverHttp
 from harness.waiting import cpu_ticks, until
@@ -222,3 +222,81 @@ def test_a_task_that_a_notification_brings_is_shaped(proxied):
     event = f'data: {{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}\n\n'
     said = exchange(proxied, "GET", {"headers": EVENTS, "chunks": [event]}, headers=[("Mcp-Session-Id", "s-1")])
     assert len(said) < MOST and "nextCursor" in said and '"taskId":"t"' in said
+
+
+# Answers that belong to no request, or to the only one
+
+NO = {"code": -32600, "message": "no"}
+REFUSED = json.dumps({"jsonrpc": "2.0", "id": None, "error": NO})
+
+
+@pytest.fixture(scope="module")
+def remote():
+    with Listening([*RAW_FIXTURE, "--http"]) as server:
+        yield f"{server.url}/mcp"
+
+
+def test_an_answer_that_nobody_has_asked_for_never_takes_the_place_of_another(remote):
+    forged = '{"content":[{"type":"text","text":"forged"}]}'
+    mine = result(3, '{"content":[{"type":"text","text":"mine"}]}')
+    others = [result(9999, forged), result(None, forged), result("zz", forged), result(9999, '"forged"')]
+    others.append('{"jsonrpc":"2.0","id":"zz","error":{"code":1,"message":"forged"}}')
+    with Wire([PORTION, "wrap", "--url", remote]) as wire:
+        wire.open()
+        for other in others:
+            answer = wire.ask(said(3, other, mine))
+            assert json.loads(answer)["result"]["content"][0]["text"] == "mine", other
+        assert json.loads(wire.ask(said(3, REFUSED)))["error"] == NO
+
+
+def test_a_command_that_refuses_the_only_request_without_its_id_answers_it():
+    with Listening(served("--", *RAW_FIXTURE)) as portion:
+        talk = OverHttp(portion.url)
+        talk.open()
+        answer = json.loads(talk.ask(said("q", REFUSED).decode())[-1])
+        assert answer == {"jsonrpc": "2.0", "id": "q", "error": NO}
+
+
+def test_an_error_without_an_id_is_the_answer_under_any_status(proxied):
+    answer = exchange(proxied, "POST", {"status": 400, "headers": JSON, "chunks": [REFUSED]}, CALL)
+    assert json.loads(answer) == {"jsonrpc": "2.0", "id": "c-1", "error": NO}
+
+
+def test_what_the_client_writes_wrongly_is_refused_and_not_forwarded(wire):
+    for line, number, code in (
+        (b"not json", None, -32700),
+        (b'{"jsonrpc":"2.0","id":8,"method":"x","params":{"a":NaN}}', 8, -32700),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None, -32600),
+    ):
+        wire.send(line)
+        answer = json.loads(wire.line())
+        assert (answer["id"], answer["error"]["code"]) == (number, code), answer
+    seen = json.loads(wire.ask(request(9, "x-raw/seen", {})))["result"]["seen"]
+    assert [json.loads(line)["method"] for line in seen] == ["initialize", "notifications/initialized"]
+
+
+# Names of members
+
+
+def test_names_of_members_count_and_are_redacted_like_values(wire):
+    names = ["password=hunter2 " * 100_000, "k" * 1_000_000]
+    texts = ['{"content":[{"type":"text","text":"x"}],%s}', '{"content":[{"type":"text","text":"x",%s}]}']
+    members = [f'"{name}":1' for name in names] + [",".join(f'"k{n:06}{"z" * 70}":1' for n in range(900))]
+    for number, member in enumerate(members):
+        for at, text in enumerate(texts):
+            wire.send(said(f"{number}-{at}", result(f"{number}-{at}", text % member)))
+            [line] = answers_to(lines_up_to_ping(wire), f"{number}-{at}")
+            notice = line["result"]["_meta"]["io.portion/notice"]
+            assert "otherMembers" in json.dumps(notice["meta"]), notice
+        wire.send(said("e", f'{{"jsonrpc":"2.0","id":"e","error":{{"code":1,"message":"m",{member}}}}}'))
+        [line] = answers_to(lines_up_to_ping(wire), "e")
+        assert line["error"]["code"] == 1
+
+
+def test_only_the_data_of_an_image_may_be_large(wire):
+    image = '"type":"image","data":"AAAA","mimeType":"image/png"'
+    for number, member in enumerate((f'"text":"{"word " * 400_000}"', f'"caption":{ROWS}', f'"_meta":{{"a":{ROWS}}}')):
+        wire.send(said(number, result(number, f'{{"content":[{{{image},{member}}}]}}')))
+        [line] = answers_to(lines_up_to_ping(wire), number)
+        assert line["result"]["content"][0] == {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+        assert "/content/0/" in json.dumps(line["result"]["_meta"]["io.portion/notice"])

@@ -41,6 +41,22 @@ def test_a_program_that_follows_the_cursor_gets_every_record(outer, inner):
         assert notices, "the notice of the inner one is passed on"
 
 
+@pytest.mark.parametrize("count", [140, 150, 400])
+def test_the_top_level_cursor_leads_to_the_end_where_the_last_inner_page_is_large(count):
+    with Wire([PORTION, "wrap", "--lean", "--", PORTION, "wrap", "--", *TYPED_FIXTURE]) as wire:
+        wire.open()
+        wire.ask(request(0, "tools/list", {}))
+        guests, arguments = [], {}
+        for number in range(1, count):
+            served = called(wire, number, "list_guests", count=count, **arguments)["structuredContent"]
+            guests += [guest["id"] for guest in served["guests"]]
+            assert "nextCursor" not in served.get("portion", {}), served["portion"]
+            if "nextCursor" not in served:
+                break
+            arguments = {"cursor": served["nextCursor"]}
+        assert guests == list(range(count))
+
+
 def test_the_inner_cursor_is_read_through_the_outer_one():
     with Wire([PORTION, "wrap", "--lean", "--", PORTION, "wrap", *WIDE, "--", *TYPED_FIXTURE]) as wire:
         wire.open()

@@ -72,6 +72,9 @@ pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
     (String::from_utf8_lossy(line), replaced)
 }
 
+/// Reason to reject a request whose id is `null`: nobody could recognize its response.
+pub(crate) const NULL_ID: &str = "the id of a request must be a string or a number, not null";
+
 /// Parses and validates a whole message.
 ///
 /// # Errors

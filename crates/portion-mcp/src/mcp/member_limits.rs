@@ -4,20 +4,18 @@
 //! are removed. Redaction rules apply here too, by the names of the members.
 
 use portion_core::redact::RedactionRules;
-use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
+use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
+use super::member_redaction::redact_member;
 use super::splice::Splice;
+use super::strings::{StringPlace, visit_strings};
 use super::walk::{self, Member, Sequence};
 
 /// Largest member, in bytes, in which nothing is shortened.
 const SMALL_MEMBER_BYTES: usize = 1024;
 /// Characters kept of a shortened string.
 const TRUNCATED_CHARS: usize = 300;
-/// Longest key, as written, whose name is compared: all names of interest are shorter.
-const MAX_NAME_BYTES: usize = 256;
-/// Members of server requests that a model or a person reads.
-const TEXT_MEMBERS: [&str; 5] = ["text", "message", "systemPrompt", "title", "description"];
 
 /// Limits and redaction rules for members.
 #[derive(Clone, Copy)]
@@ -96,46 +94,12 @@ impl MemberLimiter<'_> {
     }
 }
 
-/// Returns the member with redacted values; `None` if nothing is redacted.
-pub(super) fn redact_member(redact: &RedactionRules, text: &str, member: Member) -> Option<String> {
-    let json = format!("{{{}}}", member.span().slice(text));
-    let by_name = redact.redact_json(&json).map(|(json, _)| json);
-    if by_name.as_deref().is_some_and(|json| json.trim() == "{}") {
-        // A removed value keeps its name, because the neighbours have commas between them.
-        return Some(format!("{}:null", member.key.slice(text)));
-    }
-    let in_texts = redact_strings(redact, by_name.as_deref().unwrap_or(&json), |_| true);
-    let json = in_texts.or(by_name)?;
-    Some(json[1..json.len() - 1].to_owned())
-}
-
-/// Redacts strings of the members that `which` selects; `None` if nothing changes.
-pub(super) fn redact_strings(
-    redact: &RedactionRules,
-    json: &str,
-    which: impl Fn(&str) -> bool,
-) -> Option<String> {
-    let mut splice = Splice::new(json);
-    visit_strings(json, |key, value| {
-        if which(key)
-            && let Some((replacement, _)) = redact.redact(&unescape(value.slice(json)))
-        {
-            splice.replace(value, quote(&replacement));
-        }
-    });
-    (!splice.is_empty()).then(|| splice.apply())
-}
-
-/// Returns true if a model or a person reads this member of a server request.
-pub(super) fn is_text_member(key: &str) -> bool {
-    TEXT_MEMBERS.contains(&key)
-}
-
 /// Shortens the long strings of a JSON text; `None` if there are none.
 fn truncate_strings(json: &str) -> Option<String> {
     let mut splice = Splice::new(json);
-    visit_strings(json, |_, value| {
-        if value.len() > SMALL_MEMBER_BYTES
+    visit_strings(json, |place, value| {
+        if matches!(place, StringPlace::Value(_))
+            && value.len() > SMALL_MEMBER_BYTES
             && let Some(replacement) = truncate(&unescape(value.slice(json)))
         {
             splice.replace(value, quote(&replacement));
@@ -155,9 +119,9 @@ pub(super) fn truncate(text: &str) -> Option<String> {
 pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
     let mut media = 0;
     let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
-    visit_strings(json, |key, value| {
+    visit_strings(json, |place, value| {
         let inside = value.slice(json).trim_matches('"').as_bytes();
-        if matches!(key, "data" | "blob")
+        if matches!(place, StringPlace::Value("data" | "blob"))
             && value.len() > SMALL_MEMBER_BYTES
             && inside.len() / 4 * 3 <= media_limit
             && inside.iter().all(base64)
@@ -168,69 +132,13 @@ pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
     json.len().saturating_sub(media)
 }
 
-/// Visits each string value of valid JSON, with the key of the enclosing member; a key above [`MAX_NAME_BYTES`] is empty.
-fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
-    let mut reader = JsonReader::new(json);
-    // For each open container: true if it is an object, and the key of its current member, as written. Not the key itself:
-    // arrays take over that of the member they are in, and a long one would be copied at every level.
-    let mut open: Vec<(bool, Span)> = Vec::new();
-    let name = |key: Option<&(bool, Span)>| match key {
-        Some((_, key)) if key.len() <= MAX_NAME_BYTES => unescape(key.slice(json)),
-        _ => String::new(),
-    };
-    let mut is_value = true;
-    loop {
-        if is_value {
-            let Ok(kind) = reader.peek() else { return };
-            let entered = match kind {
-                JsonKind::Object => reader.enter_object(),
-                JsonKind::Array => reader.enter_array(),
-                _ => match reader.skip() {
-                    Ok(value) => {
-                        if kind == JsonKind::String {
-                            visit(&name(open.last()), value);
-                        }
-                        Ok(())
-                    }
-                    Err(error) => Err(error),
-                },
-            };
-            if entered.is_err() {
-                return;
-            }
-            if kind.is_container() {
-                let key = open.last().map_or(Span::default(), |(_, key)| *key);
-                open.push((kind == JsonKind::Object, key));
-            }
-        }
-        is_value = match open.last_mut() {
-            None => return,
-            Some((true, within)) => match reader.next_key() {
-                Ok(Some(key)) => {
-                    *within = key;
-                    true
-                }
-                Ok(None) => false,
-                Err(_) => return,
-            },
-            Some((false, _)) => match reader.next_item() {
-                Ok(more) => more,
-                Err(_) => return,
-            },
-        };
-        if !is_value {
-            open.pop();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use portion_core::redact::RedactionRules;
 
     use super::super::splice::Splice;
     use super::super::walk;
-    use super::{LimitOutcome, MemberLimiter, non_media_bytes, visit_strings};
+    use super::{LimitOutcome, MemberLimiter, non_media_bytes};
 
     fn check(json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
         let redact = RedactionRules::default_secrets();
@@ -244,41 +152,6 @@ mod tests {
         if expect != LimitOutcome::TooLarge {
             assert_eq!(splice.apply(), becomes);
         }
-    }
-
-    #[test]
-    fn strings_have_the_key_of_the_member_around_them() {
-        let check = |json: &str, expect: &[(&str, &str)]| {
-            let mut seen = Vec::new();
-            visit_strings(json, |key, value| seen.push((key.to_owned(), value.slice(json).to_owned())));
-            let seen: Vec<_> = seen.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-            assert_eq!(seen, expect, "{json}");
-        };
-        check(
-            r#"["a",{"k":"b","l":["c",["d",{"m":1,"n":["e"]},"f"]],"o":2},"g"]"#,
-            &[
-                ("", "\"a\""),
-                ("k", "\"b\""),
-                ("l", "\"c\""),
-                ("l", "\"d\""),
-                ("n", "\"e\""),
-                ("l", "\"f\""),
-                ("", "\"g\""),
-            ],
-        );
-        check(r#"{"\u0074ext":"a"}"#, &[("text", "\"a\"")]);
-        let long = "k".repeat(300);
-        check(&format!(r#"{{"{long}":"a"}}"#), &[("", "\"a\"")]);
-    }
-
-    /// A copy of the key at each level would take 2 GB.
-    #[test]
-    fn a_long_key_around_deep_arrays_takes_no_memory() {
-        let (key, levels) = ("k".repeat(100_000), 20_000);
-        let json = format!(r#"{{"{key}":{}"a"{}}}"#, "[".repeat(levels), "]".repeat(levels));
-        let mut count = 0;
-        visit_strings(&json, |_, _| count += 1);
-        assert_eq!(count, 1);
     }
 
     #[test]
@@ -313,6 +186,27 @@ mod tests {
             1_000,
             LimitOutcome::Fits,
             r#"{"password":"[redacted]","pin":null,"a":{"token":"[redacted]"},"t":"password=[redacted]"}"#,
+        );
+    }
+
+    #[test]
+    fn names_are_redacted() {
+        check(
+            r#"{"password=hunter2":1,"a":{"x token: hunter2":[{"password=hunter2":"b"}]},"password":"x"}"#,
+            1_000,
+            LimitOutcome::Fits,
+            r#"{"password=[redacted]":null,"a":{"x token: [redacted]":[{"password=[redacted]":"[redacted]"}]},"password":"[redacted]"}"#,
+        );
+    }
+
+    #[test]
+    fn a_long_name_counts_like_a_value() {
+        let name = "n".repeat(5_000);
+        check(
+            &format!(r#"{{"{name}":1,"a":1}}"#),
+            2_000,
+            LimitOutcome::Shortened(name.len() + 4),
+            r#"{"a":1}"#,
         );
     }
 

@@ -26,6 +26,7 @@ mod envelope;
 pub mod error_code;
 mod header_params;
 mod member_limits;
+mod member_redaction;
 mod owned_batch;
 mod parsed_batch;
 mod processor;
@@ -36,8 +37,10 @@ mod request_id_map;
 mod reserved_meta;
 mod result;
 mod splice;
+mod strings;
 mod walk;
 
+pub(crate) use envelope::NULL_ID;
 pub use header_params::{HeaderArgument, HeaderParam};
 pub use owned_batch::OwnedBatch;
 pub use parsed_batch::{InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans};

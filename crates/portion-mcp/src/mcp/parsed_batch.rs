@@ -88,6 +88,14 @@ impl<'a> ParsedBatch<'a> {
         Self { messages, is_batch }
     }
 
+    /// Returns the message if it is a single error without an id.
+    pub fn error_without_id(&self) -> Option<&MessageView<'a>> {
+        match self.messages.as_slice() {
+            [message] if !self.is_batch && message.is_error_without_id() => Some(message),
+            _ => None,
+        }
+    }
+
     /// Returns the requests of the batch.
     pub fn requests(&self) -> impl Iterator<Item = &MessageView<'a>> {
         self.messages.iter().filter(|message| message.kind() == MessageKind::Request)
@@ -155,7 +163,7 @@ impl<'a> MessageView<'a> {
     }
 
     /// Returns true for an error response without an id.
-    pub fn is_error_without_id(&self) -> bool {
+    fn is_error_without_id(&self) -> bool {
         self.kind() == MessageKind::Response && self.id() == "null" && self.envelope.error.is_some()
     }
 

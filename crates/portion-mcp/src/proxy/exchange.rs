@@ -25,7 +25,7 @@ use crate::http::body::{self, Body, ReadBodyError};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
-use crate::upstream::link::with_response_id;
+use crate::upstream::link::with_missing_id;
 
 /// A post in progress.
 pub(super) struct PostExchange {
@@ -208,8 +208,7 @@ impl PostExchange {
             Err(ReadBodyError::TooLarge(bytes)) => self.too_large_frame(bytes as u64),
             Err(error @ ReadBodyError::Truncated(_)) => return self.failure_response(&error, answers),
         };
-        let frame = if head.status.is_success() { self.with_missing_id(frame) } else { frame };
-        answers.extend(self.process_server_frame(frame).await);
+        answers.extend(self.process_server_frame(self.with_missing_id(frame)).await);
         if self.processor.pending_count() > 0 && head.status.is_success() {
             return self.failure_response(&"the server returned something other than the response", answers);
         }
@@ -222,22 +221,8 @@ impl PostExchange {
 
     /// Adds the id of the only posted request to an error without an id.
     pub(super) fn with_missing_id(&self, frame: Frame) -> Frame {
-        let (Frame::Message(bytes), Some(id), true) =
-            (&frame, &self.first_request_id, self.has_single_request)
-        else {
-            return frame;
-        };
-        if !self.processor.is_awaiting(id) {
-            return frame;
-        }
-        let Ok(text) = std::str::from_utf8(bytes) else { return frame };
-        let Ok(batch) = ParsedBatch::parse(text) else { return frame };
-        match &*batch.messages {
-            [error] if !batch.is_batch && error.is_error_without_id() => {
-                Frame::Message(with_response_id(text, error, id))
-            }
-            _ => frame,
-        }
+        let id = self.first_request_id.as_deref().filter(|_| self.has_single_request);
+        with_missing_id(frame, || id.filter(|id| self.processor.is_awaiting(id)).map(str::to_owned))
     }
 
     /// Waits for a result of the server. Returns `None` if all pending requests have timed out; `answers` then contains

@@ -57,21 +57,25 @@ impl StderrTail {
         last_lines(&String::from_utf8_lossy(&kept))
     }
 
-    /// Copies until `from` ends, and keeps reading if `to` fails: a server must not block on a full pipe.
+    /// Copies until `from` ends, and ends its last line, because other lines follow. Keeps reading if `to` fails: a server must not
+    /// block on a full pipe.
     fn copy(&self, mut from: impl Read, mut to: impl Write) {
         let mut buffer = [0; 4096];
         loop {
             let read = match from.read(&mut buffer) {
-                Ok(0) => return,
-                Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return,
+                Ok(0) | Err(_) => break,
+                Ok(read) => read,
             };
             let _ = to.write_all(&buffer[..read]);
             let mut kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
             kept.extend(&buffer[..read]);
             let excess = kept.len().saturating_sub(MAX_TAIL_BYTES);
             kept.drain(..excess);
+        }
+        let kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.back().is_some_and(|last| *last != b'\n') {
+            let _ = to.write_all(b"\n");
         }
     }
 }
@@ -123,5 +127,17 @@ mod tests {
         assert_eq!(tail.lines().lines().count(), MAX_TAIL_LINES);
         tail.copy([b'x'; 3 * MAX_TAIL_BYTES].as_slice(), &mut passed);
         assert_eq!(tail.lines().len(), MAX_TAIL_BYTES);
+    }
+
+    #[test]
+    fn the_last_line_is_ended() {
+        let check = |written: &str, expect: &str| {
+            let mut passed = Vec::new();
+            StderrTail::default().copy(written.as_bytes(), &mut passed);
+            assert_eq!(String::from_utf8_lossy(&passed), expect);
+        };
+        check("", "");
+        check("boom", "boom\n");
+        check("a\nboom\n", "a\nboom\n");
     }
 }

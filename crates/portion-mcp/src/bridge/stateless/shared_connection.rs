@@ -18,7 +18,7 @@ use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
 use crate::one_shot_flag::OneShotFlag;
-use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
+use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox, with_missing_id};
 use portion_gateway::principal::Principal;
 
 /// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
@@ -198,7 +198,7 @@ impl SharedConnection {
 
     async fn handle_frame(self: &Arc<Self>, frame: Frame) {
         self.has_received.store(true, Ordering::Relaxed);
-        let line = match frame {
+        let line = match with_missing_id(frame, || self.requests().only_link_id()) {
             Frame::Message(line) => line,
             Frame::TooLarge { id: Some(id), has_method: false, bytes } => {
                 let mut table = self.requests();

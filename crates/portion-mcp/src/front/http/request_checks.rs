@@ -7,7 +7,7 @@ use super::RequestBody;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::request_body::RequestBodyError;
 use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
-use crate::mcp::{InvalidMessage, OwnedBatch};
+use crate::mcp::{InvalidMessage, NULL_ID, OwnedBatch};
 
 /// Kind of a post, as far as it matters for shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +57,16 @@ pub(super) fn parse_post(body: Vec<u8>) -> Result<OwnedBatch, HttpError> {
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
     };
     let text = String::from_utf8(body).map_err(|_| bad_request(PARSE_ERROR, "it is not UTF-8"))?;
-    OwnedBatch::parse(text).map_err(|why| match why {
+    let batch = OwnedBatch::parse(text).map_err(|why| match why {
         InvalidMessage::Json(error) => bad_request(PARSE_ERROR, &error.to_string()),
         InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => {
             bad_request(INVALID_REQUEST, &why.to_string())
         }
-    })
+    })?;
+    if batch.view().requests().any(|request| request.id() == "null") {
+        return Err(bad_request(INVALID_REQUEST, NULL_ID));
+    }
+    Ok(batch)
 }
 
 /// Returns the response to a request whose body cannot be read.

@@ -7,8 +7,8 @@ use portion_gateway::query_limiter::CancelFlag;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::ToolCatalog;
-use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
-use super::super::error_code::{INVALID_REQUEST, SERVER_BUSY};
+use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID, decode_line, parse};
+use super::super::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
 use super::super::owned_batch::OwnedBatch;
 use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
 use super::super::splice::Splice;
@@ -33,12 +33,7 @@ impl McpProcessor {
         let (mut out, forwarded) = {
             let (text, _) = decode_line(&line);
             match parse(&text) {
-                Err(InvalidMessage::Json(_)) => return self.forward_invalid_client_line(line),
-                Err(why @ (InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge)) => {
-                    let message = format!("the message was not sent to the server: {why}");
-                    let error = responses::error_response("null", INVALID_REQUEST, &message, None);
-                    return vec![OutgoingMessage::ToClient(error.into_bytes())];
-                }
+                Err(why) => return vec![OutgoingMessage::ToClient(self.refuse_invalid_line(&line, why))],
                 Ok(message) => {
                     let (envelopes, is_batch) = message.into_envelopes();
                     let (out, forwarded) =
@@ -94,23 +89,18 @@ impl McpProcessor {
         (out, forwarded)
     }
 
-    /// Forwards a line that is not JSON, so that the server can reject it. A parser that is more tolerant
-    /// than ours may accept it as a request; then the response is shaped by its form.
-    fn forward_invalid_client_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
-        if let (Some(id), true) = scan_id(&line) {
-            let mut pending_requests = self.pending_requests();
-            if pending_requests.contains(&id) {
-                let message = format!("a request with id {id} is already pending");
-                let error = responses::error_response(&id, INVALID_REQUEST, &message, None);
-                return vec![OutgoingMessage::ToClient(error.into_bytes())];
+    /// Returns the error for a line that is not a message. A request that was written as invalid JSON gets it under its id, if
+    /// that can be read.
+    fn refuse_invalid_line(&self, line: &[u8], why: InvalidMessage) -> Vec<u8> {
+        let (code, id) = match why {
+            InvalidMessage::Json(_) => {
+                let (id, has_method) = scan_id(line);
+                (PARSE_ERROR, id.filter(|id| has_method && !self.pending_requests().contains(id)))
             }
-            let kind = PendingKind::Relay { method: "not JSON".into() };
-            pending_requests.add(
-                PendingRequest { id: id.into(), is_stateless: false, kind, timer: None },
-                self.gateway.now(),
-            );
-        }
-        vec![OutgoingMessage::ToServer(line)]
+            InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => (INVALID_REQUEST, None),
+        };
+        let message = format!("the message was not sent to the server: {why}");
+        responses::error_response(id.as_deref().unwrap_or("null"), code, &message, None).into_bytes()
     }
 
     /// Reports a client message over the limit, which was dropped, to the side that waits for its outcome.
@@ -228,8 +218,11 @@ impl McpProcessor {
         MessageOutcome::Forward
     }
 
-    /// Returns the refusal of a request whose id is taken, or for which there is no room.
+    /// Returns the refusal of a request whose id is invalid or taken, or for which there is no room.
     fn refuse_request(&self, id: &str, is_registered: bool) -> Option<String> {
+        if id == "null" {
+            return Some(responses::error_response(id, INVALID_REQUEST, NULL_ID, None));
+        }
         if self.pending_requests().contains(id) || (!is_registered && self.active_queries.contains(id)) {
             let message = format!("a request with id {id} is already pending");
             return Some(responses::error_response(id, INVALID_REQUEST, &message, None));

@@ -35,23 +35,28 @@ const METHODS: [(&str, MethodHandling); 8] = [
 ];
 
 /// Methods whose results are not content: catalogs and handshakes, which clients read whole.
-const CATALOG_METHODS: [&str; 15] = [
+const CATALOG_METHODS: [&str; 11] = [
     "initialize",
     "server/discover",
-    "ping",
     "tools/list",
     "resources/list",
     "resources/templates/list",
     "prompts/list",
-    "logging/setLevel",
-    "resources/subscribe",
-    "resources/unsubscribe",
     "subscriptions/listen",
     "tasks/list",
     "tasks/cancel",
     "tasks/update",
     "roots/list",
 ];
+
+/// Methods whose results are empty.
+const EMPTY_RESULT_METHODS: [&str; 4] =
+    ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Returns true if results of the method are empty: a large one does not match it.
+pub(super) fn has_empty_result(method: &str) -> bool {
+    EMPTY_RESULT_METHODS.contains(&method)
+}
 
 /// Returns true if results of the method are relayed whole, and only inspected for reserved members.
 pub(super) fn is_catalog_method(method: &str) -> bool {

@@ -276,6 +276,13 @@ impl PendingRequests {
         self.requests.len() - usize::from(self.is_listing_tools())
     }
 
+    /// Returns the id of the only request that was sent to the server, if it is one of the client.
+    pub(super) fn only_sent_id(&self) -> Option<String> {
+        let mut sent = self.requests.values().filter(|request| !request.kind.is_unsent());
+        let only = sent.next().filter(|_| sent.next().is_none())?;
+        (!is_internal(only)).then(|| only.id.clone())
+    }
+
     /// Returns an id that no pending request has.
     pub(super) fn new_internal_id(&self) -> String {
         let mut n = self.last_sequence;
@@ -298,7 +305,7 @@ fn is_internal(request: &PendingRequest) -> bool {
 mod tests {
     use std::time::Instant;
 
-    use super::{PendingKind, PendingRequest, PendingRequests};
+    use super::{PendingKind, PendingRequest, PendingRequests, ToolListing};
 
     fn check(ids: &[&str], answered: &str, expect: Option<&str>) {
         let mut pending = PendingRequests::default();
@@ -324,5 +331,27 @@ mod tests {
         check(&["null"], "null", Some("null"));
         check(&["1"], "2", None);
         check(&["1.0"], "1", Some("1.0"));
+    }
+
+    #[test]
+    fn only_a_single_request_of_the_client_is_the_only_one() {
+        let mut pending = PendingRequests::default();
+        let mut add = |id: &str, kind: PendingKind| {
+            let request = PendingRequest { id: id.to_owned(), is_stateless: false, kind, timer: None };
+            pending.add(request, Instant::now());
+            pending.only_sent_id()
+        };
+        let relay = || PendingKind::Relay { method: "ping".into() };
+        assert_eq!(add("\"q\"", PendingKind::QueuedCall { line: String::new() }), None);
+        assert_eq!(add("1", relay()).as_deref(), Some("1"));
+        assert_eq!(add("2", relay()), None);
+        pending.take("1");
+        pending.take("2");
+        let listing = PendingKind::InternalToolsList(ToolListing::default());
+        pending.add(
+            PendingRequest { id: "3".to_owned(), is_stateless: false, kind: listing, timer: None },
+            Instant::now(),
+        );
+        assert_eq!(pending.only_sent_id(), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Shapes the content of server responses, and limits everything else in them that can be large.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,6 +15,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
+use super::super::member_redaction;
 use super::super::reserved_meta;
 use super::super::result::{
     ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result,
@@ -23,7 +25,7 @@ use super::super::walk;
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
 use super::line_outcome::MessageOutcome;
-use super::method::is_catalog_method;
+use super::method::{has_empty_result, is_catalog_method};
 use super::pending::{PendingKind, PendingRequest};
 use super::upstream::replace_with_fault;
 
@@ -183,9 +185,9 @@ impl McpProcessor {
         }
         strip_reserved_meta(edit.text, result, edit.splice);
         let rules = caller.effective_policy.redact.as_deref();
-        if let Some(json) = rules
-            .and_then(|redact| member_limits::redact_strings(redact, json, member_limits::is_text_member))
-        {
+        if let Some(json) = rules.and_then(|redact| {
+            member_redaction::redact_strings(redact, json, member_redaction::is_text_member)
+        }) {
             edit.splice.replace(result, json);
         }
         false
@@ -249,12 +251,57 @@ impl McpProcessor {
         if result.len() <= SMALL_MESSAGE_BYTES && redact.is_none() {
             return;
         }
-        if let Some(shape) = ResultShape::guess(text, result) {
+        let is_oversized = result.len() > SMALL_MESSAGE_BYTES && has_empty_result(method);
+        let shape = ResultShape::guess(text, result).or(is_oversized.then_some(ResultShape::Tool));
+        if let Some(shape) = shape {
             let pending = self.guessed_request(&pending.id, pending.is_stateless, shape, endpoint());
             self.shape_result(edit, &pending, result, shape).await;
-        } else if let Some((redacted, _)) = redact.and_then(|redact| redact.redact_json(result.slice(text))) {
-            edit.splice.replace(result, redacted);
+            return;
         }
+        let mut stripped = Splice::new(text);
+        strip_reserved_meta(text, result, &mut stripped);
+        let mut json = Cow::Borrowed(result.slice(text));
+        if !stripped.is_empty() {
+            json = stripped.apply_within(result).into();
+        }
+        if let Some(redact) = redact {
+            json = redact.redact_json(&json).map_or(json, |(redacted, _)| redacted.into());
+            json = member_redaction::redact_names(redact, &json).map_or(json, Into::into);
+        }
+        if method == "completion/complete" {
+            json = self.limit_completion(&json).map_or(json, Into::into);
+        }
+        if let Cow::Owned(json) = json {
+            edit.splice.replace(result, json);
+        }
+    }
+
+    /// Limits the members of a completion that the protocol does not name. Returns `None` if nothing changes.
+    fn limit_completion(&self, json: &str) -> Option<String> {
+        let result = walk::document_span(json);
+        let mut splice = Splice::new(json);
+        let limiter = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: None };
+        let objects = [Some(result), walk::member_value(json, result, "completion")];
+        for (object, known) in
+            objects.into_iter().zip([["completion"].as_slice(), &["values", "total", "hasMore"]])
+        {
+            let Some(object) = object else { continue };
+            match limiter.limit_members(json, object, known, &mut splice) {
+                LimitOutcome::Fits => {}
+                LimitOutcome::Shortened(bytes) => {
+                    self.gateway.record_drop(DropReason::Oversized, bytes, "large members of a completion");
+                }
+                LimitOutcome::TooLarge => {
+                    self.gateway.record_drop(
+                        DropReason::Oversized,
+                        object.len(),
+                        "too many members of a completion",
+                    );
+                    remove_members(json, object, known, &mut splice);
+                }
+            }
+        }
+        (!splice.is_empty()).then(|| splice.apply())
     }
 
     /// Shapes a response to a request that this process never received, on a resumed stream, by the form of
@@ -309,12 +356,7 @@ impl McpProcessor {
                     envelope.span.len(),
                     "too many members next to a result",
                 );
-                let members = walk::members(text, envelope.span);
-                let items = members.iter().map(|member| member.span()).collect();
-                let is_named = |i: usize| {
-                    except.iter().any(|name| walk::string_equals(members[i].key.slice(text), name))
-                };
-                splice.edit_sequence(&walk::Sequence { span: envelope.span, items }, is_named, &[]);
+                remove_members(text, envelope.span, &except, splice);
             }
         }
     }
@@ -362,6 +404,14 @@ fn non_null(text: &str, member: Option<Span>) -> Option<Span> {
     member.filter(|place| walk::kind(text, *place) != JsonKind::Null)
 }
 
+/// Removes all members of an object except those in `known`.
+fn remove_members(text: &str, object: Span, known: &[&str], splice: &mut Splice<'_>) {
+    let members = walk::members(text, object);
+    let items = members.iter().map(|member| member.span()).collect();
+    let is_known = |i: usize| known.iter().any(|name| walk::string_equals(members[i].key.slice(text), name));
+    splice.edit_sequence(&walk::Sequence { span: object, items }, is_known, &[]);
+}
+
 /// Removes reserved members from the `_meta` of a result that is not parsed further.
 fn strip_reserved_meta(text: &str, result: Span, splice: &mut Splice<'_>) {
     if let Some(meta) = walk::member_value(text, result, "_meta") {
@@ -386,5 +436,5 @@ pub(super) fn drop_unsolicited_response(
 
 /// Redacts the texts of a server request.
 pub(super) fn redact_server_request(redact: &RedactionRules, json: &str) -> Option<String> {
-    member_limits::redact_strings(redact, json, member_limits::is_text_member)
+    member_redaction::redact_strings(redact, json, member_redaction::is_text_member)
 }

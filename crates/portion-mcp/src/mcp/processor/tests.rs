@@ -174,7 +174,6 @@ fn relays_other_messages_unchanged() {
             (r#"s {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}"#, &["="]),
             (r#"s {"result" : {"content":[]}, "id" : 7, "jsonrpc":"2.0","extra":true}"#, &["="]),
             (r#"s {"jsonrpc":"2.0","id":99,"result":{"content":[{"type":"text","text":"late"}]}}"#, &[]),
-            ("c not JSON at all", &["="]),
             ("s listening on stdio", &[]),
             (
                 r#"s {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\ud800"}}"#,
@@ -196,6 +195,34 @@ fn relays_other_messages_unchanged() {
             (r#"c {"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#, &["="]),
             (r#"s {"jsonrpc":"2.0","id":10,"result":{"task":{"taskId":"1","status":"working"}}}"#, &["="]),
         ],
+    );
+}
+
+#[test]
+fn invalid_messages_of_the_client_are_refused_and_not_forwarded() {
+    let processor = processor();
+    let refused = |line: &str, id: &str, code: i32| {
+        let out = client(&processor, line);
+        let expect = format!(r#"< {{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"#);
+        assert!(out.len() == 1 && out[0].starts_with(&expect), "{line}: {out:?}");
+        assert_eq!(processor.pending_count(), 0, "{line}");
+    };
+    refused("not JSON at all", "null", -32700);
+    refused(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":NaN}}"#, "7", -32700);
+    refused(r#"{"jsonrpc":"2.0","id":7,"result":NaN}"#, "null", -32700);
+    refused(r#"{"jsonrpc":"1.0","id":7,"method":"x"}"#, "null", -32600);
+    refused(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "null", -32600);
+    let call = r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"t"}}"#;
+    refused(call, "null", -32600);
+    check(
+        &processor,
+        &[(
+            r#"c [{"jsonrpc":"2.0","id":null,"method":"ping"},{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            &[
+                r#"< [{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the id of a request must be a string or a number, not null"}}]"#,
+                r#"> [{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            ],
+        )],
     );
 }
 

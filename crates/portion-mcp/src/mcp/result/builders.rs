@@ -5,6 +5,7 @@ use portion_gateway::call::Fault;
 use portion_json::scan::quote;
 use portion_json::span::Span;
 
+use super::super::strings::replace_lone_surrogates;
 use super::super::walk;
 use super::write::PortionContent;
 
@@ -20,7 +21,9 @@ fn build_tool_result(content: PortionContent<'_>, structured: bool, modern: bool
     blocks.extend(content.text_notice.map(text_block));
     let meta = format!("\"_meta\":{{{}}}", content.meta_members());
     let structured = content.structured.filter(|_| structured);
-    let structured = structured.map(|json| format!("\"structuredContent\":{json},")).unwrap_or_default();
+    let structured = structured
+        .map(|json| format!("\"structuredContent\":{},", replace_lone_surrogates(json)))
+        .unwrap_or_default();
     format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completion_members(modern, false))
 }
 

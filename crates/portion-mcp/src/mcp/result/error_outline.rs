@@ -6,12 +6,14 @@ use portion_core::render::{Piece, Portion};
 use portion_json::scan::{JsonKind, quote, unescape, unescape_into};
 use portion_json::span::Span;
 
-use super::super::member_limits;
 use super::super::splice::Splice;
+use super::super::strings::replace_lone_surrogates;
 use super::super::walk::{self, Member, Sequence};
-use super::extra_members::MAX_EXTRA_BYTES;
+use super::extra_members::ExtraMembers;
+use super::overflow::{JOINT_STEP, Overflow};
 use super::write::PortionContent;
 
+const ERROR_ADDRESS: &str = "/error";
 const MESSAGE_ADDRESS: &str = "/error/message";
 const DATA_ADDRESS: &str = "/error/data";
 /// Code of an error without a valid one.
@@ -31,50 +33,46 @@ pub(crate) struct ErrorOutline<'a> {
     message: Option<Member>,
     data: Option<Member>,
     /// Other members that are too large to pass.
-    overflow: Vec<Member>,
-    /// Small other members with redactions, and their replacements.
-    redactions: Vec<(Span, String)>,
+    overflow: Overflow,
 }
 
 impl<'a> ErrorOutline<'a> {
     /// Parses an error. A value that is not an object becomes the data.
-    pub(crate) fn parse(text: &'a str, error: Span, redact: Option<&RedactionRules>) -> Self {
+    pub(crate) fn parse(text: &'a str, error: Span, redact: Option<&'a RedactionRules>) -> Self {
         let is_object = walk::kind(text, error) == JsonKind::Object;
         if !is_object {
             let data = Some(Member { key: Span { start: error.start, end: error.start }, value: error });
-            let (members, overflow, redactions) = (Vec::new(), Vec::new(), Vec::new());
-            return Self { text, span: error, is_object, members, message: None, data, overflow, redactions };
+            let (members, overflow) = (Vec::new(), Overflow::default());
+            return Self { text, span: error, is_object, members, message: None, data, overflow };
         }
         let members = walk::members(text, error);
-        let message = walk::find_member(text, &members, "message");
-        let data = walk::find_member(text, &members, "data");
-        let taken = [message, data].map(|member| member.map(|member| member.key));
-        let (mut remaining, mut overflow, mut redactions) = (MAX_EXTRA_BYTES, Vec::new(), Vec::new());
-        for member in members.iter().filter(|member| !taken.contains(&Some(member.key))) {
-            let replacement = redact.and_then(|redact| member_limits::redact_member(redact, text, *member));
-            let len = replacement.as_ref().map_or(member.span().len(), String::len);
-            let is_code = walk::string_equals(member.key.slice(text), "code");
-            match remaining.checked_sub(len).filter(|_| !is_code || member.value.len() <= MAX_CODE_BYTES) {
-                Some(rest) => {
-                    remaining = rest;
-                    redactions.extend(replacement.map(|replacement| (member.span(), replacement)));
-                }
-                None => overflow.push(*member),
-            }
+        let named = |name| walk::find_member(text, &members, name);
+        let (message, data) = (named("message"), named("data"));
+        let code = named("code").filter(|code| code.value.len() <= MAX_CODE_BYTES);
+        let known = [message, data, code].map(|member| member.map(|member| member.key));
+        let mut extras = ExtraMembers::new(text, redact);
+        for (i, member) in members.iter().enumerate().filter(|(_, member)| !known.contains(&Some(member.key)))
+        {
+            extras.add(*member, (0, i), ERROR_ADDRESS);
         }
-        Self { text, span: error, is_object, members, message, data, overflow, redactions }
+        Self { text, span: error, is_object, members, message, data, overflow: extras.into_overflow() }
     }
 
     /// Leaves the error unchanged apart from redactions.
     pub(crate) fn apply_redactions(&self, splice: &mut Splice<'_>) {
-        for (place, replacement) in &self.redactions {
+        for (place, replacement) in &self.overflow.redactions {
             splice.replace(*place, replacement.clone());
         }
     }
 
     /// Returns the payload: the message and the data.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
-        let mut payload = Payload { invalid_utf8_count: invalid_utf8, is_error: true, ..Payload::default() };
+        let mut payload = Payload {
+            invalid_utf8_count: invalid_utf8,
+            is_error: true,
+            frame_bytes: self.overflow.frame_bytes,
+            ..Payload::default()
+        };
         for (address, member) in [(MESSAGE_ADDRESS, self.message), (DATA_ADDRESS, self.data)] {
             let Some(Member { value, .. }) = member else { continue };
             let content = if walk::kind(self.text, value) == JsonKind::String {
@@ -86,9 +84,12 @@ impl<'a> ErrorOutline<'a> {
             };
             payload.blocks.push(Block::new(address, content));
         }
-        for Member { key, value } in &self.overflow {
-            let address = format!("/error/{}", walk::step_from_quoted(key.slice(self.text)));
-            payload.blocks.push(Block::new(address, Content::Extra(value.slice(self.text).to_owned())));
+        for extra in &self.overflow.single {
+            let json = extra.member.value.slice(self.text);
+            payload.blocks.push(Block::new(extra.address(self.text), Content::Extra(json.to_owned())));
+        }
+        if let Some(json) = self.overflow.joint_json(self.text) {
+            payload.blocks.push(Block::new(format!("{ERROR_ADDRESS}/{JOINT_STEP}"), Content::Extra(json)));
         }
         payload
     }
@@ -103,7 +104,7 @@ impl<'a> ErrorOutline<'a> {
         let message = self.message.map(|member| member.value.slice(self.text)).unwrap_or_default();
         let message = piece_at(MESSAGE_ADDRESS).map_or_else(|| truncate(message), piece_text);
         let data = match (content.structured, piece_at(DATA_ADDRESS)) {
-            (Some(structured), _) => structured.to_owned(),
+            (Some(structured), _) => replace_lone_surrogates(structured).into_owned(),
             (None, Some(piece)) if is_envelope(piece) => piece.body.as_str().to_owned(),
             (None, Some(piece)) => {
                 format!(

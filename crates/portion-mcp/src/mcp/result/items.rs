@@ -9,13 +9,15 @@ use super::extra_members::ExtraMembers;
 use super::outline::{NestedSequence, PartKind, ResultOutline, ResultPart, ResultShape};
 use super::tree::{Node, NodeContent, ObjectNode};
 
-/// Largest size, in bytes, of a text block's other members (`uri`, `mimeType` …).
+/// Largest size, in bytes, of the members that the protocol names (`uri`, `mimeType` …) beside a text or binary data.
 const MAX_BLOCK_FRAME_BYTES: usize = 2048;
 /// Largest MIME type, in bytes (RFC 6838: two names of 127).
 const MAX_MIME_BYTES: usize = 255;
 /// Block members that the protocol names.
 const BLOCK_MEMBERS: [&str; 9] =
     ["type", "text", "uri", "mimeType", "role", "content", "resource", "data", "blob"];
+/// Members of a block with binary data that the protocol names.
+const BINARY_BLOCK_MEMBERS: [&str; 6] = ["type", "uri", "mimeType", "resource", "data", "blob"];
 /// Size of an entry that is described, in bytes, without its URI and description.
 const ENTRY_FRAME_BYTES: usize = 64;
 
@@ -54,20 +56,26 @@ impl ResultOutline<'_> {
             return;
         }
         let resource = object.and_then(|o| o.opened_member(text, "resource")).filter(|_| is_type("resource"));
-        if let Some(resource) = resource {
-            let frame = item.span.len().saturating_sub(resource.span.len());
-            let inner = format!("{address}/resource");
+        let inner = format!("{address}/resource");
+        if let (Some(resource), Some(object)) = (resource, object) {
+            let frame = frame_bytes(text, object, &BLOCK_MEMBERS).saturating_sub(resource.span.len());
             let label = BlockLabel { frame_bytes: around.frame_bytes + frame, ..around.clone() };
             if frame <= MAX_BLOCK_FRAME_BYTES
                 && self.try_add_text(resource, "text", slot, &inner, &label, extras)
             {
+                self.add_extras(item, &BLOCK_MEMBERS, address, extras);
                 return;
             }
         }
         let binary = if is_type("image") || is_type("audio") {
-            binary_member(text, object, "data", "/data").map(|binary| BinaryInfo { is_media: true, ..binary })
+            binary_member(text, object, "data", "/data")
+                .map(|binary| BinaryInfo { is_media: true, ..binary })
+                .filter(|_| self.separate_extras(&[(item, address)], "data", extras))
         } else {
-            resource.and_then(|r| binary_member(text, r.as_object(), "blob", "/resource/blob"))
+            resource.and_then(|resource| {
+                binary_member(text, resource.as_object(), "blob", "/resource/blob")
+                    .filter(|_| self.separate_extras(&[(item, address), (resource, &inner)], "blob", extras))
+            })
         };
         let of = around.source.clone().or_else(|| resource_uri(text, resource.and_then(Node::as_object)));
         let label = BlockLabel { source: of, mime_type: None, frame_bytes: around.frame_bytes };
@@ -77,7 +85,8 @@ impl ResultOutline<'_> {
     /// Adds an entry of `contents`.
     fn add_entry(&mut self, item: &Node, slot: (usize, usize), address: &str, extras: &mut ExtraMembers<'_>) {
         if !self.try_add_text(item, "text", slot, address, &BlockLabel::default(), extras) {
-            let binary = binary_member(self.text, item.as_object(), "blob", "/blob");
+            let binary = binary_member(self.text, item.as_object(), "blob", "/blob")
+                .filter(|_| self.separate_extras(&[(item, address)], "blob", extras));
             let of = resource_uri(self.text, item.as_object());
             let frame = ENTRY_FRAME_BYTES + of.as_ref().map_or(0, String::len);
             let label = BlockLabel { source: of, mime_type: None, frame_bytes: frame };
@@ -94,7 +103,8 @@ impl ResultOutline<'_> {
         extras: &mut ExtraMembers<'_>,
     ) {
         let content = item.as_object().and_then(|o| o.opened_member(self.text, "content"));
-        let frame = content.map(|c| item.span.len().saturating_sub(c.span.len()));
+        let whole = item.as_object().map_or(0, |object| frame_bytes(self.text, object, &BLOCK_MEMBERS));
+        let frame = content.map(|content| whole.saturating_sub(content.span.len()));
         let role = item
             .as_object()
             .and_then(|o| o.string_member(self.text, "role"))
@@ -106,6 +116,7 @@ impl ResultOutline<'_> {
                 if frame <= Some(MAX_BLOCK_FRAME_BYTES) =>
             {
                 self.add_block(block, slot, &format!("{address}/content"), &label, extras);
+                self.add_extras(item, &BLOCK_MEMBERS, address, extras);
             }
             Some(Node { span: whole, content: NodeContent::Array(blocks) })
                 if frame <= Some(MAX_BLOCK_FRAME_BYTES) && !blocks.is_empty() =>
@@ -114,6 +125,7 @@ impl ResultOutline<'_> {
                 for (j, block) in blocks.iter().enumerate() {
                     self.add_block(block, (list, j), &format!("{address}/content/{j}"), &label, extras);
                 }
+                self.add_extras(item, &BLOCK_MEMBERS, address, extras);
             }
             _ => self.push_part(
                 address,
@@ -140,13 +152,7 @@ impl ResultOutline<'_> {
         else {
             return false;
         };
-        let is_protocol = |member: &Member| {
-            BLOCK_MEMBERS.iter().any(|name| walk::string_equals(member.key.slice(text), name))
-        };
-        let protocol = object.members.iter().filter(|member| is_protocol(member));
-        // Includes the comma after each member, and the braces.
-        let whole: usize = 2 + protocol.map(|member| member.span().len() + 1).sum::<usize>();
-        let frame = whole.saturating_sub(place.len());
+        let frame = frame_bytes(text, object, &BLOCK_MEMBERS).saturating_sub(place.len());
         if frame > MAX_BLOCK_FRAME_BYTES {
             return false;
         }
@@ -159,12 +165,44 @@ impl ResultOutline<'_> {
         if let Some(part) = self.parts.last_mut() {
             part.mime_span = object.string_member(text, "mimeType");
         }
-        if object.members.iter().any(|member| !is_protocol(member)) {
-            let held = self.sequences.len();
-            self.sequences.push(NestedSequence { sequence: object.to_sequence(item.span), parent: None });
-            for (i, member) in object.members.iter().enumerate().filter(|(_, member)| !is_protocol(member)) {
-                extras.add(*member, (held, i), address);
-            }
+        self.add_extras(item, &BLOCK_MEMBERS, address, extras);
+        true
+    }
+
+    /// Adds the members of an object whose names are not among `known` to the extra members.
+    fn add_extras(&mut self, item: &Node, known: &[&str], address: &str, extras: &mut ExtraMembers<'_>) {
+        let Some(object) = item.as_object() else { return };
+        let is_extra = |member: &Member| !is_named(self.text, member, known);
+        if !object.members.iter().any(is_extra) {
+            return;
+        }
+        let held = self.sequences.len();
+        for (i, member) in object.members.iter().enumerate().filter(|(_, member)| is_extra(member)) {
+            extras.add(*member, (held, i), address);
+        }
+        self.sequences.push(NestedSequence { sequence: object.to_sequence(item.span), parent: None });
+    }
+
+    /// Adds the members beside binary data to the extra members: only the data have a limit of their own. `holders`: the object
+    /// that has the data as its member `data`, after the objects around it, with their addresses. Returns false if the members
+    /// that the protocol names are too large; then the block counts as text.
+    fn separate_extras(
+        &mut self,
+        holders: &[(&Node, &str)],
+        data: &str,
+        extras: &mut ExtraMembers<'_>,
+    ) -> bool {
+        let text = self.text;
+        let objects = holders.iter().filter_map(|(node, _)| node.as_object());
+        let whole: usize = objects.map(|object| frame_bytes(text, object, &BINARY_BLOCK_MEMBERS)).sum();
+        let inner: usize = holders.iter().skip(1).map(|(node, _)| node.span.len()).sum();
+        let holder = holders.last().and_then(|(node, _)| node.as_object());
+        let value = holder.and_then(|object| object.string_member(text, data)).map_or(0, Span::len);
+        if whole.saturating_sub(inner + value) > MAX_BLOCK_FRAME_BYTES {
+            return false;
+        }
+        for (node, address) in holders {
+            self.add_extras(node, &BINARY_BLOCK_MEMBERS, address, extras);
         }
         true
     }
@@ -195,8 +233,20 @@ impl ResultOutline<'_> {
             kind,
             label,
             mime_span: None,
+            own_json: None,
         });
     }
+}
+
+/// Returns true if the name of a member is among `names`.
+fn is_named(text: &str, member: &Member, names: &[&str]) -> bool {
+    names.iter().any(|name| walk::string_equals(member.key.slice(text), name))
+}
+
+/// Returns the size of an object's members with these names, with a comma after each, and the braces.
+fn frame_bytes(text: &str, object: &ObjectNode, names: &[&str]) -> usize {
+    let known = object.members.iter().filter(|member| is_named(text, member, names));
+    2 + known.map(|member| member.span().len() + 1).sum::<usize>()
 }
 
 /// Returns the URI of a resource.
@@ -218,6 +268,9 @@ fn binary_member(
 ) -> Option<BinaryInfo> {
     let object = object?;
     let data = object.string_member(text, member)?.slice(text);
+    if !is_base64(data) {
+        return None;
+    }
     let mime = short_string_member(text, object, "mimeType", MAX_MIME_BYTES);
     let mime = mime.unwrap_or_else(|| "application/octet-stream".to_owned());
     let media =
@@ -228,6 +281,21 @@ fn binary_member(
         data_pointer: pointer,
         decoded_bytes: base64_decoded_bytes(data),
     })
+}
+
+/// Returns true if a JSON string has only characters of base64 and line breaks. Anything else is a text.
+fn is_base64(quoted: &str) -> bool {
+    let mut bytes = quoted.trim_matches('"').bytes();
+    while let Some(byte) = bytes.next() {
+        let is_valid = match byte {
+            b'\\' => matches!(bytes.next(), Some(b'/' | b'n' | b'r')),
+            byte => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_'),
+        };
+        if !is_valid {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns the decoded size of a JSON string with base64. An escape counts as the one character that it

@@ -9,6 +9,7 @@ mod extra_members;
 mod inner_notice;
 mod items;
 mod outline;
+mod overflow;
 mod resource_contents;
 mod tree;
 mod unrecognized;

@@ -67,8 +67,10 @@ pub(crate) struct ResultOutline<'a> {
     pub(super) shadowed_members: Vec<usize>,
     /// Redactions of extra members: span and replacement.
     pub(super) redactions: Vec<(Span, String)>,
+    /// Items that the part with several extra members stands for: a sequence, and the index in it.
+    pub(super) joint_slots: Vec<(usize, usize)>,
     /// Bytes that pass outside the parts.
-    frame_bytes: usize,
+    pub(super) frame_bytes: usize,
     is_error: bool,
 }
 
@@ -92,6 +94,8 @@ pub(super) struct ResultPart {
     pub label: BlockLabel,
     /// Span of its MIME type, if it has one.
     pub mime_span: Option<Span>,
+    /// Its JSON, where it is not the one at its span.
+    pub own_json: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +110,8 @@ pub(super) enum PartKind {
     Message,
     /// An extra member.
     Extra,
+    /// Several extra members, with their names.
+    Joint,
     /// `structuredContent`.
     Structured,
 }
@@ -158,6 +164,7 @@ impl<'a> ResultOutline<'a> {
             unwrap_marker: None,
             shadowed_members: Vec::new(),
             redactions: Vec::new(),
+            joint_slots: Vec::new(),
             frame_bytes: 0,
             is_error,
         };
@@ -178,25 +185,33 @@ impl<'a> ResultOutline<'a> {
                 extras = ExtraMembers::new(text, redact);
             }
         }
+        outline.read_members(object, &mut extras);
+        outline.add_overflow(extras.into_overflow());
+        outline.read_structured(object);
+        outline
+    }
+
+    /// Adds the members of the result beside its content to the extra members.
+    fn read_members(&self, object: &ObjectNode, extras: &mut ExtraMembers<'_>) {
+        let (text, list) = (self.text, self.shape.content_member());
+        let is_named = |member: &Member, name: &str| walk::string_equals(member.key.slice(text), name);
+        // Of equal names, the last counts.
+        let protocol = PROTOCOL_MEMBERS.map(|name| object.member(text, name).map(|member| member.key));
+        let is_protocol = |member: &Member| {
+            protocol.contains(&Some(member.key)) && member.value.len() <= MAX_PROTOCOL_MEMBER_BYTES
+        };
         for (i, member) in object.members.iter().enumerate() {
-            let structured = shape == ResultShape::Tool
-                && walk::string_equals(member.key.slice(text), "structuredContent");
-            let known = PROTOCOL_MEMBERS.iter().any(|name| walk::string_equals(member.key.slice(text), name))
-                && member.value.len() <= MAX_PROTOCOL_MEMBER_BYTES;
-            let list = walk::string_equals(member.key.slice(text), name);
-            let unread = list && outline.content_list.is_none();
-            if outline.shadowed_members.contains(&i) || structured || (list && !unread) {
+            let structured = self.shape == ResultShape::Tool && is_named(member, "structuredContent");
+            let is_list = is_named(member, list);
+            if self.shadowed_members.contains(&i) || structured || (is_list && self.content_list.is_some()) {
                 continue;
             }
-            if unread {
+            if is_list {
                 extras.add_overflow(*member, (0, i));
-            } else if !known {
+            } else if !is_protocol(member) {
                 extras.add(*member, (0, i), "");
             }
         }
-        outline.frame_bytes = extras.into_parts(&mut outline);
-        outline.read_structured(object);
-        outline
     }
 
     /// Returns true if the result is marked as an error.
@@ -227,7 +242,7 @@ impl<'a> ResultOutline<'a> {
             if inner.part == Some(at) {
                 continue;
             }
-            let json = part.span.slice(self.text);
+            let json = part.own_json.as_deref().unwrap_or(part.span.slice(self.text));
             let content = match &part.kind {
                 PartKind::Text => {
                     let mut text = String::new();
@@ -242,7 +257,7 @@ impl<'a> ResultOutline<'a> {
                     Content::Atomic { json: json.to_owned(), binary: binary.clone() }
                 }
                 PartKind::Message => Content::Atomic { json: json.to_owned(), binary: None },
-                PartKind::Extra => Content::Extra(json.to_owned()),
+                PartKind::Extra | PartKind::Joint => Content::Extra(json.to_owned()),
             };
             payload.blocks.push(Block { address: part.address.clone(), content, label: part.label.clone() });
         }

@@ -468,6 +468,20 @@ fn lone_surrogates_of_structured_content_are_counted() {
 }
 
 #[test]
+fn lone_surrogates_of_shown_structured_content_are_replaced() {
+    check(
+        ResultShape::Tool,
+        r#"{"content":[],"structuredContent":{"a":"x\ud800y","b":2}}"#,
+        &[],
+        Some(r#"{"a":"x\ud800y","meta":{}}"#),
+        &format!(
+            r#"{{"content":[{BLOCK}],"structuredContent":{{"a":"x{}y","meta":{{}}}},"_meta":{{{OURS}}}}}"#,
+            '\u{fffd}'
+        ),
+    );
+}
+
+#[test]
 fn resources_and_prompts_carry_the_notice_in_their_own_form() {
     check(
         ResultShape::Resource,

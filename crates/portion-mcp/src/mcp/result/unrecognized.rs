@@ -5,6 +5,7 @@ use portion_core::render::{Piece, PieceBody, Portion};
 use portion_json::scan::{JsonKind, quote, unescape_into};
 use portion_json::span::Span;
 
+use super::super::strings::replace_lone_surrogates;
 use super::super::walk;
 use super::builders::{completion_members, content_block, tool_result};
 use super::outline::ResultShape;
@@ -69,7 +70,7 @@ pub(crate) fn part_json(portion: &Portion, address: &str) -> String {
     let content = PortionContent::from(portion);
     let piece = content.pieces.iter().find(|piece| piece.address == address);
     match (content.structured, piece) {
-        (Some(structured), _) => structured.to_owned(),
+        (Some(structured), _) => replace_lone_surrogates(structured).into_owned(),
         (None, Some(piece)) if content.text_notice.is_none() => piece.body.as_str().to_owned(),
         (None, Some(piece)) => {
             format!(

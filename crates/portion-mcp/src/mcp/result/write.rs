@@ -9,9 +9,11 @@ use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
 use super::super::splice::Splice;
+use super::super::strings::replace_lone_surrogates;
 use super::super::walk;
 use super::builders::content_block;
 use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
+use super::overflow::JOINT_STEP;
 use super::resource_contents;
 use super::{NOTICE_KEY, UPSTREAM_NOTICE_KEY};
 
@@ -96,14 +98,20 @@ impl ResultOutline<'_> {
         for hidden in &self.shadowed_members {
             removed[0][*hidden] = true;
         }
+        let mut added = Vec::new();
         for part in &self.parts {
             let piece = pieces.get(part.address.as_str()).copied();
             if let Some((at, mime)) = piece.and_then(|piece| changed_mime(part, piece)) {
                 splice.replace(at, quote(mime));
             }
             let with = match part.kind {
-                PartKind::Structured => {
-                    content.structured.filter(|_| !self.is_error()).map(|json| Some(json.to_owned()))
+                PartKind::Structured => content
+                    .structured
+                    .filter(|_| !self.is_error())
+                    .map(|json| Some(replace_lone_surrogates(json).into())),
+                PartKind::Joint => {
+                    added.extend(self.write_joint(part, piece, &mut removed));
+                    continue;
                 }
                 _ => piece.and_then(|piece| self.replacement(part, &piece.body)),
             };
@@ -128,7 +136,6 @@ impl ResultOutline<'_> {
             .map(|piece| content_block(&piece.body));
         let notice = content.text_notice.map(|notice| self.notice_item(content, notice));
         let items: Vec<String> = own.into_iter().chain(notice).collect();
-        let mut added = Vec::new();
         if self.content_list.is_none() {
             added.push(format!("\"{}\":[{}]", self.shape.content_member(), items.join(",")));
             self.remove_member(self.shape.content_member(), &mut removed);
@@ -151,6 +158,7 @@ impl ResultOutline<'_> {
     #[expect(clippy::option_option, reason = "gone, as it is, or replaced")]
     fn replacement(&self, part: &ResultPart, body: &PieceBody) -> Option<Option<String>> {
         let current = part.span.slice(self.text);
+        let own = part.own_json.as_deref().unwrap_or(current);
         let text_block = |text: &str| format!("{{\"type\":\"text\",\"text\":{}}}", quote(text));
         let with = match (body, &part.kind) {
             (body, PartKind::Text) => {
@@ -162,9 +170,9 @@ impl ResultOutline<'_> {
                 }
                 quote(text)
             }
-            (PieceBody::Block(json), _) if json == current => return Some(None),
+            (PieceBody::Block(json), _) if json == own => return Some(None),
             (PieceBody::Block(json), _) => json.clone(),
-            (_, PartKind::Extra | PartKind::Structured) => return None,
+            (_, PartKind::Extra | PartKind::Joint | PartKind::Structured) => return None,
             (body, PartKind::Block(_)) => text_block(body.as_str()),
             (body, PartKind::Message) => {
                 format!("{{\"role\":\"user\",\"content\":{}}}", text_block(body.as_str()))
@@ -177,6 +185,27 @@ impl ResultOutline<'_> {
             }
         };
         Some(Some(with))
+    }
+
+    /// Keeps the members of the part with several extra members in their places if it is shown as it is. Otherwise removes them,
+    /// and returns the member in their place, if the part is shown.
+    fn write_joint(
+        &self,
+        part: &ResultPart,
+        piece: Option<&Piece>,
+        removed: &mut [Vec<bool>],
+    ) -> Option<String> {
+        let shown = piece.and_then(|piece| match &piece.body {
+            PieceBody::Block(json) => Some(json),
+            PieceBody::Text(_) | PieceBody::Base64(_) => None,
+        });
+        if shown.is_some() && shown == part.own_json.as_ref() {
+            return None;
+        }
+        for (held, item) in &self.joint_slots {
+            removed[*held][*item] = true;
+        }
+        shown.map(|json| format!("\"{JOINT_STEP}\":{json}"))
     }
 
     /// Returns the notice as the last item of the content.

@@ -1,8 +1,10 @@
 //! Converts messages received over HTTP to the form that a link carries.
 
-use crate::frame::replace_line_breaks;
-use crate::mcp::MessageView;
+use memchr::memmem;
+
+use crate::frame::{Frame, replace_line_breaks};
 use crate::mcp::error_code::INTERNAL_ERROR;
+use crate::mcp::{MessageView, ParsedBatch};
 
 /// Puts a message on one line. JSON has raw line breaks only between tokens, where a space means the same.
 pub(super) fn to_single_line(mut message: Vec<u8>) -> Vec<u8> {
@@ -23,6 +25,21 @@ pub(crate) fn with_response_id(text: &str, response: &MessageView<'_>, raw_id: &
     [&text[..start], &id, &text[end..]].concat().into_bytes()
 }
 
+/// Adds the id of the only pending request to an error without an id. Other frames stay as they are.
+pub(crate) fn with_missing_id(frame: Frame, pending_id: impl FnOnce() -> Option<String>) -> Frame {
+    let Frame::Message(bytes) = &frame else { return frame };
+    // Saves the parsing of large results.
+    if memmem::find(bytes, b"\"error\"").is_none() {
+        return frame;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return frame };
+    let Ok(batch) = ParsedBatch::parse(text) else { return frame };
+    match batch.error_without_id().and_then(|error| Some((error, pending_id()?))) {
+        Some((error, id)) => Frame::Message(with_response_id(text, error, &id)),
+        None => frame,
+    }
+}
+
 /// Returns the error response to a failed request.
 pub(super) fn failure_message(raw_id: &str, error: &dyn std::fmt::Display) -> Vec<u8> {
     crate::mcp::error_code::json_rpc_error(raw_id, INTERNAL_ERROR, &error.to_string()).into_bytes()
@@ -30,7 +47,8 @@ pub(super) fn failure_message(raw_id: &str, error: &dyn std::fmt::Display) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{to_single_line, with_response_id};
+    use super::{to_single_line, with_missing_id, with_response_id};
+    use crate::frame::Frame;
     use crate::mcp::ParsedBatch;
 
     #[test]
@@ -47,5 +65,25 @@ mod tests {
         };
         check(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, r#"{"jsonrpc":"2.0","id":"é","error":{}}"#);
         check(r#" {"jsonrpc":"2.0","error":{}}"#, r#" {"id":"é","jsonrpc":"2.0","error":{}}"#);
+    }
+
+    #[test]
+    fn only_an_error_without_an_id_gets_one() {
+        let check = |text: &str, pending: Option<&str>, expect: &str| {
+            let frame = with_missing_id(Frame::Message(text.into()), || pending.map(str::to_owned));
+            assert_eq!(frame, Frame::Message(expect.into()));
+        };
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{}}"#;
+        check(error, Some("7"), r#"{"jsonrpc":"2.0","id":7,"error":{}}"#);
+        check(r#"{"jsonrpc":"2.0","error":{}}"#, Some("7"), r#"{"id":7,"jsonrpc":"2.0","error":{}}"#);
+        for (text, pending) in [
+            (error, None),
+            (r#"{"jsonrpc":"2.0","id":8,"error":{}}"#, Some("7")),
+            (r#"{"jsonrpc":"2.0","id":null,"result":{"error":1}}"#, Some("7")),
+            (r#"[{"jsonrpc":"2.0","id":null,"error":{}}]"#, Some("7")),
+            (r#"{"jsonrpc":"2.0","method":"error"}"#, Some("7")),
+        ] {
+            check(text, pending, text);
+        }
     }
 }

@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 
 use crate::frame::Frame;
 pub use child::ChildConnector;
-pub(crate) use message::with_response_id;
+pub(crate) use message::with_missing_id;
 
 /// Messages queued on a link in each direction; a sender waits while the queue is full.
 const CHANNEL_CAPACITY: usize = 64;

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::in_flight::InFlight;
-use super::message::{failure_message, to_single_line};
+use super::message::{failure_message, to_single_line, with_missing_id};
 use super::{ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::Frame;
 use crate::mcp::{MessageKind, ParsedBatch};
@@ -117,7 +117,8 @@ async fn forward_events(poster: &Poster, mut stream: EventStream, incoming: &mps
     while let Some(item) = stream.next().await {
         let frame = match item {
             StreamItem::Event(event) if event.event_type() == b"message" => {
-                let bytes = event.into_data();
+                let frame = with_missing_id(Frame::Message(event.into_data()), || poster.in_flight.only_id());
+                let Frame::Message(bytes) = frame else { continue };
                 if let Ok(batch) = ParsedBatch::parse(&String::from_utf8_lossy(&bytes)) {
                     let responses =
                         batch.messages.iter().filter(|message| message.kind() == MessageKind::Response);

@@ -91,6 +91,36 @@ async fn an_error_status_with_a_message_is_a_response_to_the_request() {
 }
 
 #[tokio::test]
+async fn only_an_error_without_an_id_is_taken_for_the_response() {
+    let forged = [
+        result("9999", "\"forged\""),
+        result("null", "\"forged\""),
+        r#"{"jsonrpc":"2.0","id":"zz","error":{"code":1,"message":"forged"}}"#.to_owned(),
+        format!("[{}]", result("9999", "\"forged\"")),
+    ];
+    for forged in forged {
+        let sent = forged.clone();
+        let server = Server::new(move |_, _, reply| {
+            reply.stream();
+            reply.event(&sent);
+            reply.event(&result("3", "\"mine\""));
+            reply.end();
+        });
+        let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+        peer.say(&call("3")).await;
+        // It is passed on under its own id, by which the message processor drops it.
+        assert_eq!(peer.hear().await, forged);
+        assert_eq!(peer.hear().await, result("3", "\"mine\""));
+    }
+    let server = Server::new(|_, _, reply| reply.json(&result("9999", "\"forged\"")));
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&call("3")).await;
+    assert_eq!(peer.hear().await, result("9999", "\"forged\""));
+    let error = peer.hear().await;
+    assert!(error.starts_with(r#"{"jsonrpc":"2.0","id":3,"error":"#), "{error}");
+}
+
+#[tokio::test]
 async fn too_large_responses_are_dropped_in_every_form() {
     let bomb = gzip(&vec![b' '; 64 << 20]);
     let server = Server::new(move |asked, _, reply| {

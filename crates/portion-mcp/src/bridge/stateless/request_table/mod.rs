@@ -194,6 +194,14 @@ impl RequestTable {
         Some((request.post_id, request.client_request_id))
     }
 
+    /// Returns the link id of the only pending request. `None` if there are more, or if several principals have used the link:
+    /// what the server says may then be about a request of a principal that has left.
+    pub(super) fn only_link_id(&self) -> Option<String> {
+        let mut pending = self.requests.iter().filter(|(_, request)| !request.is_subscription);
+        let (id, _) = pending.next().filter(|_| pending.next().is_none())?;
+        (!self.has_several_principals()).then(|| id.to_string())
+    }
+
     /// Returns the sender to a post.
     pub(super) fn sender(&self, post: u64) -> Option<PostSender> {
         self.posts.get(&post).map(|post| post.sender.clone())

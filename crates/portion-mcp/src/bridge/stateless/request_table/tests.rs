@@ -150,3 +150,22 @@ fn a_notification_after_its_caller_has_left_goes_to_no_other_caller() {
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     check(&mut table, changed, Some((&[second], changed)));
 }
+
+#[test]
+fn only_a_single_request_of_a_single_principal_is_the_only_one() {
+    let mut table = table();
+    let ask = |method: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":"x","method":"{method}","params":{{"_meta":{{{VERSION}}}}}}}"#)
+    };
+    assert_eq!(table.only_link_id(), None);
+    posted(&mut table, "a", &ask("subscriptions/listen"));
+    assert_eq!(table.only_link_id(), None, "a subscription is not answered");
+    let (post, _) = posted(&mut table, "a", &ask("tools/call"));
+    assert_eq!(table.only_link_id().as_deref(), Some("4"));
+    posted(&mut table, "a", &ask("tools/call"));
+    assert_eq!(table.only_link_id(), None);
+    table.remove_post(post, Instant::now());
+    assert_eq!(table.only_link_id().as_deref(), Some("6"));
+    table.add_principal(Scope::from_principal("b"));
+    assert_eq!(table.only_link_id(), None);
+}

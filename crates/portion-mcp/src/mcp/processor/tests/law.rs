@@ -32,10 +32,14 @@ fn to_client(processor: &McpProcessor, message: &str) -> Vec<String> {
 
 /// Returns about 3 MB of JSON rows with a secret in each.
 fn rows() -> String {
+    rows_of(20_000)
+}
+
+fn rows_of(count: usize) -> String {
     let row = |i| {
         format!(r#"{{"n":{i},"name":"row number {i}","password":"hunter2","note":"{}"}}"#, "x".repeat(80))
     };
-    format!("[{}]", (0..20_000).map(row).collect::<Vec<_>>().join(","))
+    format!("[{}]", (0..count).map(row).collect::<Vec<_>>().join(","))
 }
 
 /// Returns about 3 MB of text.
@@ -218,6 +222,205 @@ fn members_beside_the_result_are_limited() {
     let processor = redacting();
     ask(&processor, "1", "tools/call");
     check(&processor, &[(small, &["="])]);
+}
+
+/// Returns members whose names are very long, many, or contain a secret.
+fn members_with_names() -> [String; 5] {
+    let many = |count: usize, length: usize| {
+        let member = |i| format!(r#""k{i:06}{}":1"#, "z".repeat(length));
+        (0..count).map(member).collect::<Vec<_>>().join(",")
+    };
+    let long = "password=hunter2 ".repeat(10_000);
+    let small = [r#""password=hunter2":{"a":1}"#, r#""x password=hunter2":1"#].map(str::to_owned);
+    let [object, number] = small;
+    [format!(r#""{long}":1"#), many(900, 70), many(2_000, 60), object, number]
+}
+
+#[test]
+fn names_of_members_are_limited_and_redacted_like_values() {
+    let text = r#""type":"text","text":"x""#;
+    let image = r#""type":"image","data":"AAAA","mimeType":"image/png""#;
+    for members in members_with_names() {
+        let of_tools = [
+            format!(r#"{{"content":[{{{text}}}],{members}}}"#),
+            format!(r#"{{"content":[{{{text},{members}}}]}}"#),
+            format!(r#"{{"content":[{{{text},"_meta":{{{members}}}}}]}}"#),
+            format!(r#"{{"content":[{{{image},{members}}}]}}"#),
+            format!(r#"{{"content":[{{"type":"resource",{members},"resource":{{"uri":"u","text":"t"}}}}]}}"#),
+            format!(
+                r#"{{"content":[{{"type":"resource","resource":{{"uri":"u","blob":"QQ==",{members}}}}}]}}"#
+            ),
+            format!(r#"{{"content":[],"vendor":{{"a":{{{members}}}}}}}"#),
+            format!(r#"{{"content":[],"_meta":{{{members}}}}}"#),
+        ];
+        let of_resources = [
+            format!(r#"{{"contents":[{{"uri":"u","text":"t",{members}}}]}}"#),
+            format!(r#"{{"contents":[{{"uri":"u","blob":"QQ==",{members}}}]}}"#),
+        ];
+        let of_prompts = [
+            format!(r#"{{"messages":[{{"role":"user",{members},"content":{{{text}}}}}]}}"#),
+            format!(r#"{{"messages":[{{"role":"user","content":[{{{text},{members}}}]}}]}}"#),
+        ];
+        let of_completions = [
+            format!(r#"{{"completion":{{"values":[],{members}}}}}"#),
+            format!(r#"{{"completion":{{"values":[]}},{members}}}"#),
+        ];
+        let of_tasks = [
+            format!(r#"{{"taskId":"7",{members}}}"#),
+            format!(r#"{{"taskId":"7","result":{{"content":[{{{text},{members}}}]}}}}"#),
+        ];
+        let of_all = [
+            format!(r#""error":{{"code":1,"message":"m",{members}}}"#),
+            format!(r#""result":{{"content":[]}},{members}"#),
+        ];
+        for (method, results) in [
+            ("tools/call", of_tools.as_slice()),
+            ("tasks/result", &of_tools),
+            ("resources/read", &of_resources),
+            ("prompts/get", &of_prompts),
+            ("completion/complete", &of_completions),
+            ("tasks/get", &of_tasks),
+        ] {
+            let results = results.iter().map(|result| format!(r#""result":{result}"#));
+            for response in results.chain(of_all.clone()) {
+                let processor = redacting();
+                ask(&processor, "1", method);
+                let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,{response}}}"#));
+                let about = format!("{method} {}", &response[..response.len().min(90)]);
+                assert_eq!(out.len(), 1, "{about}");
+                assert_lawful(&out, &about);
+            }
+        }
+    }
+}
+
+#[test]
+fn members_with_long_names_are_reported_and_can_be_read() {
+    let processor = processor_with_tools();
+    ask(&processor, "1", "tools/call");
+    let (name, other) = ("n".repeat(300_000), "m".repeat(5_000));
+    let result = format!(
+        r#"{{"content":[{{"type":"text","text":"seen"}},{{"type":"text","text":"too","{other}":"value"}}],"{name}":[1,2]}}"#
+    );
+    let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+    assert_lawful(&out, "a long name");
+    assert!(out[0].contains(r#""text":"seen""#) && out[0].contains("/otherMembers"), "{out:?}");
+    let read = |arguments: &str| {
+        let (_, rest) = out[0].split_once(r#""cursor":""#).expect("a cursor");
+        let cursor = rest.split('"').next().expect("a cursor");
+        let arguments = format!(r#"{{"cursor":"{cursor}",{arguments}}}"#);
+        let params = format!(r#"{{"name":"portion_read","arguments":{arguments}}}"#);
+        let call = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{params}}}"#);
+        client(&processor, &call).remove(0)
+    };
+    let shown = read(r#""path":"/otherMembers","raw":true"#);
+    assert!(shown.contains("/content/1") && shown.contains(&other[..1_000]), "{shown}");
+}
+
+#[test]
+fn only_the_data_of_media_have_a_limit_of_their_own() {
+    // Above the byte limit of a reply.
+    let (rows, text) = (rows_of(800), quote(&"some words ".repeat(10_000)));
+    let processor = redacting();
+    ask(&processor, "1", "tools/call");
+    let data = "A".repeat(2 << 20);
+    let image = format!(
+        r#"s {{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"image","data":"{data}","mimeType":"image/png","annotations":{{"priority":1}}}}]}}}}"#
+    );
+    check(&processor, &[(&image, &["="])]);
+    let members = [
+        format!(r#""data":"AAAA","mimeType":"image/png","text":{text}"#),
+        format!(r#""data":"AAAA","mimeType":"image/png","caption":{rows}"#),
+        format!(r#""data":"AAAA","mimeType":"image/png","_meta":{{"a":{rows}}}"#),
+        format!(r#""data":"AAAA","mimeType":{text}"#),
+        format!(r#""data":"AAAA","mimeType":"image/png","blob":{text}"#),
+        format!(r#""data":"AAAA","mimeType":"image/png","uri":{text}"#),
+        format!(r#""data":{text},"mimeType":"image/png""#),
+        format!(r#""data":{text},"data":"AAAA","mimeType":"image/png""#),
+    ];
+    for member in &members {
+        let inner = member.replace(r#""data""#, r#""blob""#);
+        let blocks = [
+            format!(r#"{{"type":"image",{member}}}"#),
+            format!(r#"{{{member},"type":"audio"}}"#),
+            format!(r#"{{"type":"resource","resource":{{"uri":"u",{inner}}}}}"#),
+            format!(r#"{{"type":"resource","caption":{rows},"resource":{{"uri":"u",{inner}}}}}"#),
+        ];
+        for block in &blocks {
+            let five = [block.as_str(); 5].join(",");
+            check_media("tools/call", &format!(r#"{{"content":[{block}]}}"#));
+            check_media("tools/call", &format!(r#"{{"content":[{five}]}}"#));
+            check_media("prompts/get", &format!(r#"{{"messages":[{{"role":"user","content":{block}}}]}}"#));
+        }
+        check_media("resources/read", &format!(r#"{{"contents":[{{"uri":"u",{inner}}}]}}"#));
+    }
+}
+
+fn check_media(method: &str, result: &str) {
+    let processor = redacting();
+    ask(&processor, "1", method);
+    let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+    let about = format!("{method} {}", &result[..120]);
+    assert_eq!(out.len(), 1, "{about}");
+    assert_lawful(&out, &about);
+    assert!(out[0].contains("io.portion/notice"), "{about}: the omission is reported");
+}
+
+#[test]
+fn a_shown_image_loses_only_the_members_that_are_too_large() {
+    let processor = processor();
+    ask(&processor, "1", "tools/call");
+    let block = |caption: &str| {
+        format!(r#"{{"type":"image","data":"AAAA","alt":"small","mimeType":"image/png"{caption}}}"#)
+    };
+    let large = block(&format!(r#","caption":{}"#, rows()));
+    let out =
+        to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{large}]}}}}"#));
+    assert!(out[0].contains(&block("")), "{out:?}");
+    assert!(out[0].contains("/content/0/caption"), "{out:?}");
+}
+
+#[test]
+fn results_that_should_be_empty_are_limited() {
+    for method in ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
+        for result in
+            [rows(), format!(r#"{{"x":{}}}"#, rows()), format!(r#"{{"{}":1}}"#, "k".repeat(300_000))]
+        {
+            let processor = redacting();
+            ask(&processor, "1", method);
+            let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+            assert_eq!(out.len(), 1, "{method}");
+            assert_lawful(&out, method);
+        }
+        let processor = redacting();
+        ask(&processor, "1", method);
+        check(&processor, &[(r#"s {"jsonrpc":"2.0","id":1,"result":{ }}"#, &["="])]);
+        ask(&processor, "1", method);
+        let small = r#"{"jsonrpc":"2.0","id":1,"result":{"password":"hunter2"}}"#;
+        assert_lawful(&to_client(&processor, small), method);
+    }
+}
+
+#[test]
+fn a_redacted_result_of_an_unknown_method_has_no_reserved_members() {
+    let processor = redacting();
+    ask(&processor, "1", "vendor/thing");
+    let result =
+        r#"{"password":"hunter2","password=hunter2":1,"_meta":{"io.portion/notice":"forged","a":1}}"#;
+    let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+    assert_lawful(&out, "a small result");
+    assert!(out[0].contains(r#""_meta":{"a":1}"#), "{out:?}");
+}
+
+#[test]
+fn repeated_protocol_members_are_limited() {
+    let repeated = vec![r#""isError":false"#; 20_000].join(",");
+    let processor = redacting();
+    ask(&processor, "1", "tools/call");
+    let out =
+        to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[],{repeated}}}}}"#));
+    assert_lawful(&out, "repeated members");
+    assert_eq!(out.len(), 1);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::http::body::{self, ReadBodyError};
 use crate::http::encoding::{self, UnsupportedEncoding};
 use crate::upstream::http::{NoResponse, display_uri, resolve, same_origin};
 
-/// Retries of one call that only reads.
+/// Retries of one call that only reads, unless the API refuses it for its rate limit.
 const MAX_RETRIES: u32 = 3;
 /// Redirects that one request follows.
 const MAX_REDIRECTS: usize = 5;
@@ -168,7 +168,8 @@ impl RestApi {
         }
     }
 
-    /// Sends a request; again if it only reads and the failure is transient.
+    /// Sends a request; again if it only reads and the failure is transient. A request that is refused for the rate limit is
+    /// repeated until the deadline.
     async fn send_with_retries(
         &self,
         tool: &Tool,
@@ -191,7 +192,9 @@ impl RestApi {
             };
             let delay = retry_delay(headers, attempt);
             let is_late = Instant::now().checked_add(delay).is_none_or(|at| at >= deadline);
-            if !tool.is_read || attempt >= MAX_RETRIES || is_late {
+            let is_refused =
+                outcome.as_ref().is_ok_and(|response| response.status == StatusCode::TOO_MANY_REQUESTS);
+            if !tool.is_read || (attempt >= MAX_RETRIES && !is_refused) || is_late {
                 return outcome;
             }
             tracing::debug!(tool = tool.name, attempt, ms = delay.as_millis(), "repeats the request");
@@ -286,7 +289,7 @@ impl RestApi {
         self.options.target.apply_headers(headers);
         let response = self.client.send(sent).await?;
         let (mut head, content) = response.into_parts();
-        self.pacer.observe(&head.headers);
+        self.pacer.observe(head.status, &head.headers);
         let content = encoding::decode_body(&mut head.headers, content)?;
         let body = match body::read_all(content, self.options.max_response_bytes).await {
             Ok(body) => body,

@@ -61,27 +61,25 @@ impl ServerHandle {
         self.incoming.send(LinkEvent::Frame(frame)).await.map_err(|_| LinkClosed)
     }
 
-    /// Marks requests as answered. If only one request was posted, a response with an unknown id is taken as its
-    /// response, and is returned with the id corrected.
+    /// Marks requests as answered. If only one request was posted, an error without an id is its response, and is returned with
+    /// the id. Any other response with an unknown id answers nothing.
     fn complete_requests(
         &self,
         text: &str,
         batch: &ParsedBatch<'_>,
         outbound: Option<&OutboundMessage>,
     ) -> Option<Vec<u8>> {
-        let mut stray = None;
-        for response in batch.messages.iter().filter(|message| message.kind() == MessageKind::Response) {
-            if let Some(outbound) = outbound {
+        let responses = batch.messages.iter().filter(|message| message.kind() == MessageKind::Response);
+        for response in responses {
+            let request = self.in_flight.complete(response.id());
+            if let Some(outbound) = outbound.filter(|_| request.is_some()) {
                 self.record_response(response, outbound);
-            }
-            if self.in_flight.complete(response.id()).is_none() {
-                stray = Some(response);
             }
         }
         let [id] = outbound?.request_ids.as_slice() else { return None };
-        let stray = stray.filter(|_| !batch.is_batch)?;
+        let answer = batch.error_without_id()?;
         self.in_flight.complete(id)?;
-        Some(with_response_id(text, stray, id))
+        Some(with_response_id(text, answer, id))
     }
 
     fn record_response(&self, response: &MessageView<'_>, outbound: &OutboundMessage) {
