@@ -9,7 +9,7 @@ use portion_core::cursor::Scope;
 use portion_core::event::TraceContext;
 use portion_core::paging::UnshownRange;
 use portion_core::payload::Payload;
-use portion_core::policy::{Policy, RenderOptions, Techniques};
+use portion_core::policy::{Policy, RenderOptions, RowStyle, Techniques};
 use portion_core::redact::RedactionRules;
 use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
@@ -150,6 +150,23 @@ impl Caller {
         }
     }
 
+    /// Names requests to a path over HTTP as follow-ups. Bodies keep their lists there, unless the rule says otherwise.
+    #[must_use]
+    pub fn over_http(self, path: &str) -> Self {
+        Self { read_call: ReadCall::Http(path.into()), query_tool: None, ..self }.with_lists_over_http()
+    }
+
+    fn with_lists_over_http(self) -> Self {
+        let policy = &self.effective_policy.policy;
+        let keeps = policy.rows == RowStyle::Objects || self.rule.config().tables_over_http;
+        if keeps || !matches!(self.read_call, ReadCall::Http(_)) {
+            return self;
+        }
+        let policy = Policy { rows: RowStyle::Objects, ..policy.clone() };
+        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
+        Self { effective_policy, ..self }
+    }
+
     /// Sets the arguments of the request, canonical and without controls. Errors repeat them if they are short and contain
     /// nothing that looks secret.
     #[must_use]
@@ -166,7 +183,7 @@ impl Caller {
     pub(crate) fn with_rule(self, rule: &Arc<EndpointRule>) -> Self {
         let (effective_policy, shaping_mode) =
             (rule.policy_for(self.client, self.tool_limits), rule.shaping_mode(&self.session));
-        Self { rule: Arc::clone(rule), effective_policy, shaping_mode, ..self }
+        Self { rule: Arc::clone(rule), effective_policy, shaping_mode, ..self }.with_lists_over_http()
     }
 
     /// Narrows the policy to the remaining budget of the session.

@@ -54,6 +54,19 @@ impl From<ViewError> for Fault {
 }
 
 impl Fault {
+    /// Request that does not fit the result. Over HTTP, where there are no queries, the advice names none.
+    pub(crate) fn invalid_view(error: ViewError, read: FollowUpCall<'_>) -> Self {
+        let advice = match (&error, read) {
+            (ViewError::SortOfPart { .. }, FollowUpCall::Http(_)) => {
+                "omit sort, or set a parameter of the API that sorts; a sorted list must be fetched completely: narrow it by \
+                 parameters of the API"
+            }
+            (ViewError::SortOfText(_), FollowUpCall::Http(_)) => "omit sort; use startLine/endLine",
+            _ => return error.into(),
+        };
+        Self::new(error.code(), error.to_string(), advice.to_owned())
+    }
+
     /// Cursor that was not issued, or was issued to another caller or with another key.
     pub fn cursor_invalid(message: impl Into<String>, endpoint: Option<&Endpoint>) -> Self {
         let copy = "copy nextCursor or meta.cursor of an earlier reply exactly";

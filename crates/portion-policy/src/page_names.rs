@@ -3,8 +3,24 @@
 //! The gateway follows members of these names without configuration, and `portion check` looks for the same ones.
 
 /// Objects around a list that hold facts about the page.
-pub const PAGE_OBJECTS: &[&str] =
-    &["pagination", "meta", "paging", "page", "pageInfo", "page_info", "metadata", "_meta"];
+pub const PAGE_OBJECTS: &[&str] = &[
+    "pagination",
+    "meta",
+    "paging",
+    "page",
+    "pageInfo",
+    "page_info",
+    "metadata",
+    "_meta",
+    "response_metadata",
+    "responseMetadata",
+    "result_info",
+    "cursors",
+    "links",
+    "_links",
+];
+/// Objects within those that hold the cursor of the next page.
+pub const CURSOR_OBJECTS: &[&str] = &["cursors", "pagination"];
 /// Number of items of the whole list, the most specific name first.
 pub const TOTAL_NAMES: &[&str] = &[
     "totalCount",
@@ -39,6 +55,13 @@ pub const NEXT_NAMES: &[&str] = &[
     "next_offset",
     "nextLink",
     "next_link",
+    "@odata.nextLink",
+    "nextPageUrl",
+    "next_page_url",
 ];
+/// Members of an object about the next page that lead to it.
+pub const NEXT_MEMBERS: &[&str] = &["after", "cursor", "href", "url", "link", "token"];
+/// Member that leads to the next page in an object that holds only cursors.
+pub const AFTER_NAME: &str = "after";
 /// Name of a total that may also be the number of items of the page.
 pub const AMBIGUOUS_TOTAL_NAME: &str = "count";

@@ -36,6 +36,7 @@ impl Gateway {
         };
         let handle = || stored.then(|| self.renderer.start_cursor(&job));
         let (account, snapshot) = (context.request_info(), &*job.snapshot);
+        let follow_up = job.caller.read_call.to_follow_up();
         let fault = match rendered {
             RenderOutcome::Untouched { tokens, capped, audit } => {
                 // A payload that was not counted passes because a technique is disabled.
@@ -81,11 +82,11 @@ impl Gateway {
             RenderOutcome::InvalidRequest(error) if stored => {
                 match Box::pin(self.answer_as_query(context, &job, error)).await {
                     Ok(reply) => return reply,
-                    Err(error) => Fault::from(error).with_cursor(handle()),
+                    Err(error) => Fault::invalid_view(error, follow_up).with_cursor(handle()),
                 }
             }
-            RenderOutcome::InvalidRequest(error) => Fault::from(error),
-            RenderOutcome::Panicked => Fault::render_failed(handle(), job.caller.read_call.to_follow_up()),
+            RenderOutcome::InvalidRequest(error) => Fault::invalid_view(error, follow_up),
+            RenderOutcome::Panicked => Fault::render_failed(handle(), follow_up),
         };
         self.fault_reply(fault, &job.request, account)
     }

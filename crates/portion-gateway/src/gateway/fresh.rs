@@ -17,6 +17,16 @@ use crate::store::NewSnapshot;
 use super::finish::{is_refused, is_stored};
 use super::{Gateway, RequestContext};
 
+/// What a first reply is made from.
+struct ReplySource {
+    payload: Payload,
+    /// Fetch of the list, unless the payload is all of it.
+    fetch: Option<Arc<Fetch>>,
+    need: Need,
+    /// Key under which equal calls are answered from the payload.
+    reuse: Option<ReuseKey>,
+}
+
 impl Gateway {
     pub(super) async fn answer_fresh(
         &self,
@@ -28,23 +38,11 @@ impl Gateway {
         let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
         let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
         let context = RequestContext { caller, ..context };
-        let mut fetch = None;
-        let (mut payload, mut reuse) = (payload, reuse);
         let page_key = reuse
             .filter(|_| requested_count(&payload.paging_arguments).is_some() && !request.is_continuation());
-        let skipped = context.caller.paged_call.as_ref().map_or(0, |call| call.start);
-        // What an equal call would be answered from begins with the first item.
-        reuse = reuse.filter(|_| skipped == 0);
-        let need = Need::of_first_reply(&request, skipped, &context.caller.effective_policy.policy);
-        if let Some(call) = context.caller.paged_call.clone().filter(|_| !payload.is_error) {
-            if let Some(begun) = self.fetches.begin(&call, payload.clone(), context.caller.upstream.clone()) {
-                (fetch, payload) = self.begin_fetch(begun, &context.caller, payload, need).await;
-            } else {
-                call.warn_without_list(&context.caller.rule);
-                // A call for another page is equal, but what was stored does not have it.
-                reuse = None;
-            }
-        }
+        let ReplySource { payload, fetch, need, reuse } =
+            self.reply_source(&context, payload, &request, reuse).await;
+        let request = selecting_nothing(request, &payload);
         let id = random_snapshot_id();
         let made = self.render_fresh(&context, (payload, id), &request, (fetch.as_deref(), need)).await;
         let (job, rendered) = match made {
@@ -84,6 +82,37 @@ impl Gateway {
             self.served_pages.record(context.caller.scope, key, page);
         }
         reply
+    }
+
+    /// Begins to fetch the list that the payload is the first page of, if it is one, and waits for what the reply needs.
+    async fn reply_source(
+        &self,
+        context: &RequestContext,
+        page: Payload,
+        request: &Request,
+        reuse: Option<ReuseKey>,
+    ) -> ReplySource {
+        let RequestContext { caller, .. } = context;
+        let (policy, upstream) = (&caller.effective_policy.policy, caller.upstream.clone());
+        let need = Need::of_first_reply(request, 0, policy);
+        // What an equal call would be answered from begins with the first item.
+        let reuse = reuse.filter(|_| caller.paged_call.as_ref().is_none_or(|call| call.start == 0));
+        let Some(call) = caller.paged_call.as_ref().filter(|_| !page.is_error) else {
+            self.fetches.record_request(upstream.as_deref());
+            return ReplySource { payload: page, fetch: None, need, reuse };
+        };
+        let first = (page.clone(), Need::wanted_items(request, policy));
+        let Some(begun) = self.fetches.begin(call, first, upstream.clone()) else {
+            self.fetches.record_request(upstream.as_deref());
+            call.warn_without_list(&caller.rule);
+            // A call for another page is equal, but what was stored does not have it.
+            return ReplySource { payload: page, fetch: None, need, reuse: None };
+        };
+        let skipped = begun.skipped();
+        let need = Need::of_first_reply(request, skipped, policy);
+        let reuse = reuse.filter(|_| skipped == 0);
+        let (fetch, payload) = self.begin_fetch(begun, caller, page, need).await;
+        ReplySource { payload, fetch, need, reuse }
     }
 
     /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns true if it is
@@ -177,7 +206,7 @@ impl Gateway {
     ) -> (Option<Arc<Fetch>>, Payload) {
         let payload = self.wait_for(&fetch, caller, need).await;
         // The upstream's own result is the whole list: it is a payload like any other.
-        if fetch.is_complete() && fetch.has_one_page() && !fetch.skips_items() {
+        if fetch.is_complete() && fetch.has_one_page() && fetch.skipped() == 0 {
             (None, page)
         } else {
             (Some(fetch), payload)
@@ -189,6 +218,14 @@ impl Gateway {
         fetch.wait(need, Fetches::deadline(caller.rule.config().request_timeout)).await;
         fetch.to_payload(need)
     }
+}
+
+/// Removes the fields of a request if the list has no items because it ends before the requested ones: no item can tell
+/// whether they exist.
+fn selecting_nothing(request: Request, payload: &Payload) -> Request {
+    let is_past_end =
+        payload.upstream_list.as_ref().is_some_and(|list| list.fetched == 0 && list.skipped > 0);
+    Request { fields: request.fields.filter(|_| !is_past_end), ..request }
 }
 
 /// Returns a random snapshot id; `None` if the system has no randomness: then the snapshot cannot be stored.

@@ -6,6 +6,7 @@ use portion_core::cursor::CursorToken;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::policy_source::EndpointTarget;
+use portion_policy::pushdown::PagingStyle;
 
 use crate::call::{Caller, Fault, Reply};
 use crate::pushdown::{Fetches, Need};
@@ -113,10 +114,20 @@ impl Gateway {
     }
 
     /// Returns true if a call begins after the fetched items of a stored list, so that its page is requested directly.
-    pub(super) fn is_far_beyond(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
-        let start = caller.paged_call.as_ref().map_or(0, |call| call.start);
-        let list = held.snapshot.upstream_list().filter(|list| list.is_partial);
-        list.is_some_and(|list| start > self.fetches.fetched_count(held.id).unwrap_or(list.fetched))
+    pub(super) fn is_far_beyond(&self, caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
+        let Some(call) = &caller.paged_call else { return false };
+        let Some(list) = held.snapshot.upstream_list().filter(|list| list.is_partial) else { return false };
+        let fetched = self.fetches.fetched_count(held.id).unwrap_or(list.fetched);
+        if call.start > fetched {
+            return true;
+        }
+        let has_places = matches!(call.pushdown.style, PagingStyle::Offset(_) | PagingStyle::Page(..));
+        let wanted = Need::wanted_items(request, &caller.effective_policy.policy);
+        wanted.filter(|wanted| has_places && wanted.start > fetched).is_some_and(|wanted| {
+            let item_bytes = held.snapshot.payload_bytes() / list.fetched.max(1);
+            wanted.start - fetched >= call.pushdown.max_fetch
+                || wanted.end.saturating_mul(item_bytes) > call.pushdown.max_fetch_bytes
+        })
     }
 
     /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot

@@ -70,7 +70,7 @@ use crate::renderer::{Renderer, ReplyForm, payload_bytes};
 use crate::rules::EndpointRules;
 use crate::served_pages::{ServedPage, ServedPages};
 use crate::span_ids::SpanIds;
-use crate::store::{BackendStatus, CachedStore, StoreStats};
+use crate::store::{BackendStatus, CachedStore, StoreStats, StoredSnapshot};
 pub use cursor_call::CursorCall;
 
 /// Makes replies.
@@ -241,6 +241,7 @@ impl Gateway {
         });
         match relayed {
             Some(relayed) => {
+                self.fetches.record_request(context.caller.upstream.as_deref());
                 Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
             }
             None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,
@@ -273,7 +274,7 @@ impl Gateway {
             return None;
         }
         let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
-        if self.is_far_beyond(&caller, &held) {
+        if self.is_far_beyond(&caller, &held, request) || numbers_other_pages(&caller, &held, request) {
             return None;
         }
         let need = Need::of_follow_up(request, Position::default(), &held, &caller);
@@ -339,6 +340,15 @@ impl Gateway {
         self.accounting.report(account, ReplyOutcome::from_fault(&fault, tokens));
         fault
     }
+}
+
+/// Returns true if a page by number, without a size, is one of the operator's size, and the first reply to the earlier call
+/// had pages of another size, which its caller chose.
+fn numbers_other_pages(caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
+    let policy = &caller.effective_policy.policy;
+    let is_of_operator = request.limit.is_none() && policy.render_options.has_fixed_page_size;
+    let size = held.view.page_size().map_or(policy.default_page_size, |size| size as usize);
+    is_of_operator && request.page.is_some_and(|page| page > 1) && size != policy.default_page_size
 }
 
 /// Fits a fault into the budget of its request.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use portion_core::cursor::Position;
 use portion_core::payload::Payload;
+use portion_core::render::{UpstreamRest, upstream_rest};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, ViewError};
 use portion_policy::endpoint::Endpoint;
@@ -172,11 +173,21 @@ fn shown_request(request: &Request, matches: usize) -> Request {
     Request { limit, max_tokens, ..Request::default() }
 }
 
-/// Reports in an answer that a queried list was not fetched completely, or has changed meanwhile. `name`: that of another
-/// result of the query.
+/// Reports in an answer that a queried list is one page of the upstream, was not fetched completely, or has changed
+/// meanwhile. `name`: that of another result of the query.
 fn note_extent(name: Option<&str>, snapshot: &Snapshot, answer: &mut Payload) {
-    let (Some(list), Some(facts)) = (snapshot.upstream_list(), &mut answer.query_answer) else { return };
+    let Some(facts) = &mut answer.query_answer else { return };
     let key = |fact: &str| name.map_or_else(|| fact.to_owned(), |name| format!("{fact} of {name}"));
+    match upstream_rest(snapshot) {
+        Some(UpstreamRest { total: Some(total) }) => {
+            facts.extra_meta.insert(key("upstreamTotal"), total.into());
+        }
+        Some(UpstreamRest { total: None }) => {
+            facts.extra_meta.insert(key("upstream"), "this is one page; the upstream has more".into());
+        }
+        None => {}
+    }
+    let Some(list) = snapshot.upstream_list() else { return };
     if let Some(gap) = list.describe_gap() {
         facts.extra_meta.insert(key("upstream"), gap.into());
     }

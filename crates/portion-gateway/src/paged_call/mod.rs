@@ -35,16 +35,20 @@ pub enum PageError {
     #[error("{0}")]
     Failed(String),
     /// The upstream accepts no more requests for this time.
-    #[error("{reason}; try again after {} s", delay.as_secs().max(1))]
+    #[error("{reason}{}", advice_to_wait(*delay))]
     Limited {
         /// Reason, such as its status.
         reason: String,
-        /// Time until it accepts requests again.
+        /// Time until it accepts requests again; zero if it does not say.
         delay: Duration,
     },
     /// The connection or the session has ended.
     #[error("the session with the server has ended")]
     Closed,
+}
+
+fn advice_to_wait(delay: Duration) -> String {
+    if delay.is_zero() { String::new() } else { format!("; try again after {} s", delay.as_secs().max(1)) }
 }
 
 /// A call of a tool that pages its results.
@@ -83,7 +87,8 @@ impl PagedCall {
         }
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
         let first = request.first_item(size).unwrap_or_default();
-        if first >= pushdown.page_size.saturating_mul(MIN_SKIPPED_PAGES) { first } else { 0 }
+        let is_far = first >= pushdown.page_size.saturating_mul(MIN_SKIPPED_PAGES).min(pushdown.max_fetch);
+        if is_far { first } else { 0 }
     }
 
     /// Returns the arguments of the first page.

@@ -94,9 +94,9 @@ impl Fetch {
         self.list().page_count() == 1
     }
 
-    /// Returns true if the list begins after the first item of the upstream.
-    pub(crate) fn skips_items(&self) -> bool {
-        self.list().skipped() > 0
+    /// Returns the number of items of the upstream's list before the first fetched one.
+    pub(crate) fn skipped(&self) -> usize {
+        self.list().skipped()
     }
 
     /// Changes the list, and wakes those who wait for it.

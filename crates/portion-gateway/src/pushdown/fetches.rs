@@ -1,6 +1,7 @@
 //! The fetches of a gateway, each in a task of its own.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use super::fetch::Fetch;
 use super::need::Need;
 use super::paged_list::PagedList;
 use super::payloads::{error_text, payload_of};
-use super::rate_limit::{MAX_REQUESTED_DELAY, RETRY_DELAYS, RateLimiter};
+use super::rate_limit::{RateLimiter, retry_delay};
 use crate::call::Caller;
 use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::Clock;
@@ -68,19 +69,28 @@ impl Fetches {
         self.was_used.load(Ordering::Relaxed)
     }
 
+    /// Counts a request of a client to an upstream.
+    pub(crate) fn record_request(&self, upstream: Option<&str>) {
+        self.rate_limiter.record(upstream, Instant::now());
+    }
+
     /// Returns the time until which a reply may wait. `timeout`: the timeout of a request, if there is one.
     pub(crate) fn deadline(timeout: Option<Duration>) -> Instant {
         Instant::now() + timeout.unwrap_or(MAX_WAIT).min(MAX_WAIT)
     }
 
-    /// Begins to fetch the list of which this is the first page. Returns `None` if it has no list.
+    /// Begins to fetch the list of which this is the first page. `wanted`: items that the reply is to show, if they are not
+    /// the first ones. Returns `None` if the page has no list.
     pub(crate) fn begin(
         self: &Arc<Self>,
         call: &Arc<PagedCall>,
-        page: Payload,
+        (page, wanted): (Payload, Option<Range<usize>>),
         upstream: Option<Arc<str>>,
     ) -> Option<Arc<Fetch>> {
-        let list = PagedList::begin(call, upstream.clone(), page)?;
+        let mut list = PagedList::begin(call, upstream.clone(), page)?;
+        if let Some(wanted) = &wanted {
+            list.aim_at(wanted);
+        }
         self.was_used.store(true, Ordering::Relaxed);
         // The caller's request counts.
         self.rate_limiter.reserve(upstream.as_deref(), call.pushdown.requests_per_second, Instant::now());
@@ -228,7 +238,7 @@ impl Fetches {
             let Some(arguments) = fetch.list().next_arguments() else { return };
             let rate = call.pushdown.requests_per_second;
             tokio::time::sleep(self.rate_limiter.reserve(upstream, rate, Instant::now())).await;
-            let mut requested_delay = Duration::ZERO;
+            let mut requested_delay = None;
             let reason = match call.source.fetch_page(&call.tool, &arguments).await {
                 Ok(page) if !page.is_error => {
                     failures = 0;
@@ -241,13 +251,12 @@ impl Fetches {
                 }
                 Err(error) => {
                     if let PageError::Limited { delay, .. } = error {
-                        requested_delay = delay;
+                        requested_delay = Some(delay);
                     }
                     error.to_string()
                 }
             };
-            let retry_delay = RETRY_DELAYS.get(failures).filter(|_| requested_delay <= MAX_REQUESTED_DELAY);
-            let Some(delay) = retry_delay else {
+            let Some(delay) = retry_delay(failures, requested_delay) else {
                 // The reason may quote the upstream, whose content does not belong in a log.
                 let bytes = reason.len();
                 tracing::warn!(
@@ -258,7 +267,10 @@ impl Fetches {
                 return fetch.edit(|list| list.stop(format!("a further page failed: {reason}")));
             };
             failures += 1;
-            tokio::time::sleep(requested_delay.max(*delay)).await;
+            if requested_delay.is_some() {
+                self.rate_limiter.pause(upstream, delay, Instant::now());
+            }
+            tokio::time::sleep(delay).await;
         }
     }
 

@@ -139,6 +139,32 @@ proptest! {
     }
 
     #[test]
+    fn a_fetch_reaches_any_items(
+        upstream in upstream(),
+        page_size in 1..40_usize,
+        bound in 1..60_usize,
+        (start, count, skips) in (1..150_usize, 1..30_usize, any::<bool>()),
+    ) {
+        let upstream = Upstream { repeats_last: upstream.repeats_last && upstream.tells_total, ..upstream };
+        let mut call = paged_call(upstream.style, page_size, bound);
+        if upstream.style == "offset" && skips {
+            call.start = start;
+        }
+        let first = upstream.answer(&call.first_arguments());
+        let mut list = PagedList::begin(&call, None, first).expect("a list");
+        list.aim_at(&(start..start + count));
+        let calls = 1 + fetch_all(&mut list, &upstream);
+        let (skipped, end) = (list.skipped(), list.skipped() + list.len());
+        prop_assert_eq!(numbers(&list), (skipped..end).collect::<Vec<_>>(), "{:?}", upstream);
+        prop_assert!(end >= upstream.total.min(start + count), "{:?} {}", upstream, end);
+        prop_assert!(skipped <= start, "{:?} {}", upstream, skipped);
+        let size = if upstream.ignores_limit { upstream.cap } else { page_size.min(upstream.cap) };
+        if matches!(upstream.style, "page" | "offset") && start >= size {
+            prop_assert!(calls <= bound.max(count + size).div_ceil(size) + 4, "{} calls: {:?}", calls, upstream);
+        }
+    }
+
+    #[test]
     fn a_bounded_list_goes_on_where_it_stopped(upstream in upstream(), page_size in 1..40_usize, bound in 1..60_usize) {
         let call = paged_call(upstream.style, page_size, bound);
         let first = call.names.apply(&call.arguments, &PageRequest::first(&call.pushdown), page_size);

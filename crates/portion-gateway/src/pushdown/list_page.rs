@@ -6,7 +6,8 @@ use portion_json::path::{PathSteps, find_child};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::page_names::{
-    AMBIGUOUS_TOTAL_NAME, HAS_MORE_NAMES, NEXT_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
+    AFTER_NAME, AMBIGUOUS_TOTAL_NAME, CURSOR_OBJECTS, HAS_MORE_NAMES, NEXT_MEMBERS, NEXT_NAMES, PAGE_OBJECTS,
+    TOTAL_NAMES,
 };
 use portion_policy::pushdown::Pushdown;
 
@@ -125,6 +126,26 @@ impl<'a> Root<'a> {
     }
 }
 
+impl Root<'_> {
+    /// Finds what leads to the next page: a member of the root, of an object about the page, or of the cursors in that.
+    fn next_page(&self) -> NextPage {
+        if let Some((_, value)) = self.named(NEXT_NAMES, NextPage::is_told_by) {
+            return NextPage::from_member(self.text, value);
+        }
+        let is_in = |names: &[&str], name: &str| names.contains(&name);
+        let about = self.members.iter().filter(|(name, _)| is_in(PAGE_OBJECTS, name));
+        let inner = about.clone().flat_map(|(_, value)| members(self.text, *value));
+        let cursors =
+            self.members.iter().cloned().chain(inner).filter(|(name, _)| is_in(CURSOR_OBJECTS, name));
+        let after = |object: Span| {
+            let found = members(self.text, object).into_iter();
+            found.rev().find(|(name, _)| name == AFTER_NAME || is_in(NEXT_NAMES, name))
+        };
+        let found = cursors.into_iter().find_map(|(_, object)| after(object));
+        found.map_or(NextPage::Unknown, |(_, value)| NextPage::from_member(self.text, value))
+    }
+}
+
 impl PageFacts {
     fn read(root: &Root<'_>, pushdown: &Pushdown, items: usize) -> Self {
         let text = root.text;
@@ -151,10 +172,8 @@ impl PageFacts {
         });
         let next = match &pushdown.next {
             // A member that is left out at the end is like null.
-            Some(path) => at(path).map_or(NextPage::End, |value| NextPage::from_json(value.slice(text))),
-            None => root
-                .named(NEXT_NAMES, |_| true)
-                .map_or(NextPage::Unknown, |(_, value)| NextPage::from_json(value.slice(text))),
+            Some(path) => at(path).map_or(NextPage::End, |value| NextPage::from_member(text, value)),
+            None => root.next_page(),
         };
         Self { total, has_more, next }
     }
@@ -171,12 +190,30 @@ impl PageFacts {
 }
 
 impl NextPage {
-    fn from_json(json: &str) -> Self {
+    /// Reads a member that leads to the next page: a cursor, a number or a URL, or an object with one of them.
+    fn from_member(text: &str, value: Span) -> Self {
+        let json = value.slice(text);
         match (JsonKind::of_value(json), json) {
             (JsonKind::Null, _) | (_, "false" | "\"\"" | "{}") => Self::End,
             (JsonKind::String | JsonKind::Number, _) => Self::Value(json.to_owned()),
+            (JsonKind::Object, _) => {
+                let members = members(text, value);
+                let named =
+                    |name: &&str| members.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
+                let inner = NEXT_MEMBERS.iter().find_map(named).map(|value| value.slice(text));
+                match inner.map(|json| (JsonKind::of_value(json), json)) {
+                    Some((JsonKind::Null, _) | (_, "\"\"")) => Self::End,
+                    Some((JsonKind::String | JsonKind::Number, json)) => Self::Value(json.to_owned()),
+                    _ => Self::Unknown,
+                }
+            }
             _ => Self::Unknown,
         }
+    }
+
+    /// Returns true for the values by which a member may tell the next page.
+    fn is_told_by(json: &str) -> bool {
+        !matches!(JsonKind::of_value(json), JsonKind::Array) && json != "true"
     }
 }
 
@@ -254,6 +291,28 @@ mod tests {
             r#"{"count":1,"next":null,"previous":null,"results":[]}"#,
             &auto,
             Some((0, facts(Some(1), None, NextPage::End))),
+        );
+        let next_of = |text: &str, expect: NextPage| {
+            check(text, &auto, Some((1, facts(None, None, expect))));
+        };
+        let cursor = || NextPage::Value("\"x\"".into());
+        next_of(r#"{"messages":[1],"response_metadata":{"next_cursor":"x"}}"#, cursor());
+        next_of(r#"{"messages":[1],"response_metadata":{"next_cursor":""}}"#, NextPage::End);
+        next_of(r#"{"data":[1],"meta":{"next_cursor":"x"}}"#, cursor());
+        next_of(
+            r#"{"results":[1],"paging":{"next":{"after":"x","link":"https://a.example/?after=x"}}}"#,
+            cursor(),
+        );
+        next_of(r#"{"data":[1],"links":{"self":"/a","next":"x"}}"#, cursor());
+        next_of(r#"{"data":[1],"_links":{"next":{"href":"x"}}}"#, cursor());
+        next_of(r#"{"data":[1],"links":{"next":null}}"#, NextPage::End);
+        next_of(r#"{"data":[1],"meta":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
+        next_of(r#"{"data":[1],"cursors":{"after":null}}"#, NextPage::End);
+        next_of(r#"{"result":[1],"result_info":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
+        check(
+            r#"{"nodes":[1],"page_info":{"end_cursor":"x","has_next_page":false}}"#,
+            &auto,
+            Some((1, facts(None, Some(false), cursor()))),
         );
         let deep = Pushdown {
             items: Some("data.rows".into()),

@@ -1,5 +1,7 @@
 //! The items of a list that a reply needs.
 
+use std::ops::Range;
+
 use portion_core::cursor::{PartOffset, Position};
 use portion_core::policy::Policy;
 use portion_core::view::Request;
@@ -36,6 +38,18 @@ impl Need {
         };
         let pages = request.page_count.unwrap_or(1) as usize;
         Self::Items(first.saturating_add(size.saturating_mul(pages)))
+    }
+
+    /// Returns the range of items that a request selects, if it selects others than the first ones by their place in the
+    /// upstream's list.
+    pub(crate) fn wanted_items(request: &Request, policy: &Policy) -> Option<Range<usize>> {
+        if request.selects_from_whole() || policy.render_options.default_sort.is_some() {
+            return None;
+        }
+        let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
+        let first = request.first_item(size).filter(|first| *first > 0)?;
+        let pages = request.page_count.unwrap_or(1) as usize;
+        Some(first..first.saturating_add(size.saturating_mul(pages)))
     }
 
     /// Returns the need of a follow-up at a position in a view of a stored snapshot.

@@ -75,7 +75,10 @@ impl PagedList {
                 None => return Err("the items have no id"),
             },
             PagingStyle::Cursor(_) => match &facts.next {
-                NextPage::Value(json) => self.unrepeated(json, is_empty, PageRequest::Value(json.clone()))?,
+                NextPage::Value(json) => {
+                    let value = self.cursor_in(json).unwrap_or_else(|| json.clone());
+                    self.unrepeated(json, is_empty, PageRequest::Value(value))?
+                }
                 _ => return missing(),
             },
             PagingStyle::Link(argument) => match &facts.next {
@@ -92,6 +95,16 @@ impl PagedList {
                 _ => return missing(),
             },
         }))
+    }
+
+    /// Returns the cursor in the URL of the next page, if that is what an upstream with cursors gives.
+    fn cursor_in(&self, json: &str) -> Option<String> {
+        let url = Some(unescape(json)).filter(|url| url.contains('?'))?;
+        let arguments = arguments_of_url(&url, &self.names).into_iter();
+        arguments
+            .into_iter()
+            .find(|(name, _)| Some(name.as_str()) == self.names.page.as_deref())
+            .map(|found| found.1)
     }
 
     /// Fails if the request was already made. After an empty page it may be made again.

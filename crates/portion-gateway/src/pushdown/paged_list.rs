@@ -5,12 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use portion_core::payload::{Block, Content, Payload, UpstreamList};
 use portion_json::scan::JsonKind;
 use portion_json::span::Span;
-use portion_policy::pushdown::Pushdown;
+use portion_policy::pushdown::{PagingStyle, Pushdown};
 use serde_json::{Value, json};
 
 use super::carrier::{Carrier, FoundPage, has_item_blocks};
@@ -179,6 +180,52 @@ impl PagedList {
         };
         list.add_items(&found.text, &found.page);
         Some((list, found))
+    }
+
+    /// Directs the fetch at the items that a request wants, if they lie beyond what is fetched ahead. Where the upstream takes
+    /// an offset or the number of a page, the page with the first of these items is requested next; other lists are fetched
+    /// up to the last of them.
+    pub(crate) fn aim_at(&mut self, wanted: &Range<usize>) {
+        if matches!(self.end, Some(ListEnd::Complete | ListEnd::Stuck(_))) {
+            return;
+        }
+        let (page_rows, item_bytes) = (self.item_count, self.items.len() / self.item_count.max(1));
+        let within_bytes = self.pushdown.max_fetch_bytes / item_bytes.max(1);
+        let is_beyond = wanted.end > self.pushdown.max_fetch.min(within_bytes) && wanted.start >= page_rows;
+        if self.skipped == 0 && is_beyond && page_rows > 0 && self.jump_to(wanted, page_rows) {
+            return;
+        }
+        self.max_items = self.max_items.max(wanted.end.saturating_sub(self.skipped));
+        if self.item_count < self.max_items && self.items.len() < self.pushdown.max_fetch_bytes {
+            self.end = None;
+        }
+    }
+
+    /// Replaces the first page, of `page_rows` items, by the one that has the first wanted item. Returns false if the upstream
+    /// has no way to it.
+    fn jump_to(&mut self, wanted: &Range<usize>, page_rows: usize) -> bool {
+        let PageRequest::Number(second) = self.next else { return false };
+        let (skipped, next) = match &self.pushdown.style {
+            PagingStyle::Page(..) => {
+                let pages = wanted.start / page_rows;
+                (pages * page_rows, (second - 1).saturating_add(pages as u64))
+            }
+            _ => (wanted.start, wanted.start as u64),
+        };
+        self.items.clear();
+        self.item_count = 0;
+        self.seen_ids = Some(HashMap::new());
+        self.is_end_uncertain = false;
+        if self.total.is_some_and(|total| total <= wanted.start) {
+            (self.skipped, self.received_count) = (wanted.start, wanted.start);
+            self.end = Some(ListEnd::Complete);
+            return true;
+        }
+        (self.skipped, self.received_count) = (skipped, skipped);
+        self.max_items = self.pushdown.max_fetch.max(wanted.end - skipped);
+        self.next = PageRequest::Number(next);
+        self.end = None;
+        true
     }
 
     /// Returns the arguments of the next page, or `None` at the end.

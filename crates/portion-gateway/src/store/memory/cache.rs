@@ -80,23 +80,15 @@ impl SnapshotCache {
             return self.reject(views.bytes(), views.capacity_bytes());
         }
         self.evict_for(scope, bytes, 0)?;
-        // Ids are random, so this is a repeated write, or a list that has grown.
+        // Ids are random, so this is a repeated write, or a list that has grown, which keeps its reuse key.
+        let reuse_key = deposit.reuse_key.or_else(|| self.current_reuse_key(scope, deposit.id));
         self.detach(deposit.id);
         let (tick, expires) = (self.next_tick(), now.checked_add(self.limits.ttl));
         self.by_last_use.insert(tick, deposit.id);
-        self.usage
-            .add(*scope, UsageEntry { id: deposit.id, last_used: tick, bytes, reuse_key: deposit.reuse_key });
+        self.usage.add(*scope, UsageEntry { id: deposit.id, last_used: tick, bytes, reuse_key });
         self.bytes += bytes;
         let NewSnapshot {
-            id,
-            snapshot,
-            endpoint,
-            arguments,
-            reuse_key: reuse,
-            rule,
-            redaction,
-            origin_snapshot: origin,
-            ..
+            id, snapshot, endpoint, arguments, rule, redaction, origin_snapshot: origin, ..
         } = deposit;
         self.entries.insert(
             id,
@@ -110,7 +102,7 @@ impl SnapshotCache {
                 rule,
                 redaction,
                 origin_snapshot: origin,
-                reuse_key: reuse,
+                reuse_key,
                 bytes,
                 last_used: tick,
                 expires_at: expires,
@@ -199,6 +191,12 @@ impl SnapshotCache {
         let held = slot.to_stored(slot.views.root().clone());
         self.touch(id, now);
         Some(held)
+    }
+
+    /// Returns the reuse key of a snapshot, unless a later one has taken it over.
+    pub(super) fn current_reuse_key(&self, scope: &Scope, id: SnapshotId) -> Option<ReuseKey> {
+        let entry = self.entries.get(&id).filter(|entry| entry.scope == *scope)?;
+        entry.reuse_key.filter(|reuse| self.usage.find_reusable(scope, *reuse) == Some(id))
     }
 
     pub(super) fn forget_reuse(&mut self, scope: &Scope, reuse: ReuseKey) {

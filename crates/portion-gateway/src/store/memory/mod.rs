@@ -112,6 +112,11 @@ impl MemoryStore {
         self.with_cache(|cache| cache.find_reusable(scope, reuse, now))
     }
 
+    /// Returns the reuse key of a snapshot, unless a later one has taken it over.
+    pub(crate) fn current_reuse_key(&self, scope: &Scope, id: SnapshotId) -> Option<ReuseKey> {
+        self.with_cache(|cache| cache.current_reuse_key(scope, id))
+    }
+
     /// Clears a reuse key, because a newer response to the same call was not stored.
     pub fn forget_reuse(&self, scope: &Scope, reuse: ReuseKey) {
         self.with_cache(|cache| cache.forget_reuse(scope, reuse));

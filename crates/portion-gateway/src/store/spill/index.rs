@@ -171,6 +171,12 @@ impl SpillIndex {
         self.by_reuse.get(&(*scope, reuse)).copied()
     }
 
+    /// Returns the reuse key of a snapshot, unless a later one has taken it over.
+    pub(super) fn current_reuse_key(&self, key: &SnapshotKey) -> Option<ReuseKey> {
+        let reuse = self.entries.get(key)?.source.reuse_key?;
+        (self.reusable(&key.scope, reuse) == Some(key.id)).then_some(reuse)
+    }
+
     /// Clears a reuse key.
     pub(super) fn forget_reuse(&mut self, scope: &Scope, reuse: ReuseKey) {
         let id = self.by_reuse.remove(&(*scope, reuse));

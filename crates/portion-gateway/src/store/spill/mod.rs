@@ -68,6 +68,11 @@ impl SpillingStore {
         now: Instant,
     ) -> Result<(), StoreWriteError> {
         let key = SnapshotKey { scope: *scope, id: deposit.id };
+        // A list that has grown keeps its reuse key.
+        let current = || self.index().current_reuse_key(&key);
+        let reuse_key =
+            deposit.reuse_key.or_else(current).or_else(|| self.memory.current_reuse_key(scope, key.id));
+        let deposit = NewSnapshot { reuse_key, ..deposit };
         if let Some(reuse) = deposit.reuse_key {
             self.index().forget_reuse(scope, reuse);
         }

@@ -81,6 +81,7 @@ async fn contract(mut trial: Trial<'_>) {
     views_are_kept_with_it(&mut trial).await;
     a_view_without_its_snapshot_is_refused(&mut trial).await;
     the_latest_of_equal_calls_is_recalled(&mut trial).await;
+    a_list_that_grows_is_still_recalled(&mut trial).await;
     every_use_starts_its_time_anew(&mut trial).await;
     what_has_gone_is_told_from_what_never_was(&mut trial).await;
 }
@@ -154,6 +155,29 @@ async fn the_latest_of_equal_calls_is_recalled(trial: &mut Trial<'_>) {
     trial.store.forget_reuse(&scope, key("{}")).await;
     assert_eq!(trial.recall(&scope).await, None);
     trial.find(&scope, 5, &View::root()).await.expect("a cursor still leads there");
+}
+
+async fn a_list_that_grows_is_still_recalled(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::from_principal("grows"), Arc::new(drawers(3)));
+    let grown = NewSnapshot {
+        id: named(8),
+        snapshot: Arc::new(drawers(9)),
+        view: View::root(),
+        endpoint: Some(Arc::new(list_bookings())),
+        arguments: None,
+        reuse_key: None,
+        rule: None,
+        redaction: None,
+        origin_snapshot: named(8),
+    };
+    for (before, expect) in [(vec![8], 8), (vec![8, 9], 9)] {
+        for id in before {
+            trial.put(&scope, id, &snapshot, View::root()).await;
+        }
+        let now = trial.now();
+        trial.store.put(&scope, grown.clone(), now).await.expect("there is room");
+        assert_eq!(trial.recall(&scope).await, Some(named(expect)));
+    }
 }
 
 async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
