@@ -1,7 +1,8 @@
 //! Facts about a page beside its list: the total, and what leads to the next page.
 
 use portion_policy::page_names::{
-    AMBIGUOUS_TOTAL_NAME, HAS_MORE_NAMES, NEXT_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
+    AFTER_NAME, AMBIGUOUS_TOTAL_NAME, CURSOR_OBJECTS, HAS_MORE_NAMES, NEXT_MEMBERS, NEXT_NAMES, PAGE_OBJECTS,
+    TOTAL_NAMES,
 };
 use serde_json::{Map, Value};
 
@@ -49,7 +50,9 @@ impl PageFacts {
             count_of(value).filter(|count| is_total(level, name, *count))
         });
         let has_more = named(root, HAS_MORE_NAMES, |_, _, value| value.as_bool());
-        let next = named(root, NEXT_NAMES, |_, _, value| Next::of(value));
+        let next = named(root, NEXT_NAMES, |_, _, value| Next::of(value))
+            .or_else(|| nested_next(root))
+            .or_else(|| cursors_next(root));
         let link = || observation.link().map(|url| (String::new(), Next::Url(url.to_owned())));
         Self { total, has_more, next: next.or_else(link) }
     }
@@ -74,6 +77,27 @@ impl Next {
             _ => None,
         }
     }
+}
+
+/// Returns the member of an object about the next page that leads to it.
+fn nested_next(root: &Map<String, Value>) -> Option<(String, Next)> {
+    let object = named(root, NEXT_NAMES, |_, _, value| value.as_object().cloned());
+    object.and_then(|(place, object)| {
+        NEXT_MEMBERS.iter().find_map(|name| Some((format!("{place}/{name}"), Next::of(object.get(*name)?)?)))
+    })
+}
+
+/// Returns the cursor of the next page in an object of cursors.
+fn cursors_next(root: &Map<String, Value>) -> Option<(String, Next)> {
+    let inner =
+        PAGE_OBJECTS.iter().filter_map(|name| Some((format!("/{name}"), root.get(*name)?.as_object()?)));
+    let mut levels = std::iter::once((String::new(), root)).chain(inner);
+    levels.find_map(|(place, level)| {
+        CURSOR_OBJECTS.iter().find_map(|name| {
+            let next = Next::of(level.get(*name)?.get(AFTER_NAME)?)?;
+            Some((format!("{place}/{name}/{AFTER_NAME}"), next))
+        })
+    })
 }
 
 /// Returns the first of these members that `read` accepts, at the root or in an object about the page.
@@ -136,6 +160,18 @@ mod tests {
             Some(("/pagination/total", 9)),
             None,
             Some(("/pagination/next_page", Next::End)),
+        );
+        let next = |page: Value, place: &str| {
+            check(&page, None, None, Some((place, Next::Cursor(json!("x")))));
+        };
+        next(
+            json!({"messages": [1], "response_metadata": {"next_cursor": "x"}}),
+            "/response_metadata/next_cursor",
+        );
+        next(json!({"results": [1], "paging": {"next": {"after": "x"}}}), "/paging/next/after");
+        next(
+            json!({"data": [1], "paging": {"cursors": {"before": "a", "after": "x"}}}),
+            "/paging/cursors/after",
         );
         // This may be the number of items of the page.
         check(&json!({"items": [1, 2], "count": 2}), None, None, None);

@@ -14,7 +14,7 @@ use crate::value::{Value, yaml_scalar};
 
 /// Returns the configuration as YAML, with defaults as comments. With `origin`, each line names the
 /// origin of its value. With `endpoint`, it shows the values in force for that endpoint. Secrets are
-/// `(set)`.
+/// `(set)`; those of a profile are references, and shown.
 pub fn show(config: &Config, origin: bool, endpoint: Option<EndpointTarget<'_>>) -> String {
     let mut page = YamlWriter { out: String::new(), shows_origin: origin };
     let cascade = config.cascade(endpoint);
@@ -46,15 +46,14 @@ pub fn show_json(config: &Config, origin: bool, endpoint: Option<EndpointTarget<
         if origin { json!({ "value": value, "origin": from.to_string() }) } else { value }
     };
     let settings = |settings: &Settings| {
-        let members = settings
-            .iter()
-            .map(|(_, set)| (set.key.name.to_owned(), member(set.value.to_json(), &set.origin)));
+        let members =
+            settings.iter().map(|(_, set)| (set.key.name.to_owned(), member(json_of(set), &set.origin)));
         members.collect::<Map<_, _>>()
     };
     let mut page: Map<String, Json> = shown_keys(level)
         .filter_map(|key| {
             let value = match cascade.get(key.name) {
-                Some((set, _)) => member(set.value.to_json(), &set.origin),
+                Some((set, _)) => member(json_of(set), &set.origin),
                 None => {
                     cascade.effective_default(key).map(|(value, from)| member(value.to_json(key), &from))?
                 }
@@ -75,6 +74,24 @@ pub fn show_json(config: &Config, origin: bool, endpoint: Option<EndpointTarget<
         page.insert("upstreams".into(), upstreams.collect::<Map<_, _>>().into());
     }
     page.into()
+}
+
+/// Returns the value of a setting as JSON. A profile is part of the program: its references to secrets are shown.
+fn json_of(set: &Setting) -> Json {
+    match (&set.value, &set.origin) {
+        (Value::Secrets(secrets), Origin::Profile(_)) => {
+            secrets.iter().map(|(name, secret)| (name.clone(), Json::from(secret.masked_text()))).collect()
+        }
+        (value, _) => value.to_json(),
+    }
+}
+
+/// Returns the value of a setting as YAML in one line.
+fn yaml_of(set: &Setting) -> String {
+    match (&set.value, &set.origin) {
+        (Value::Secrets(_), Origin::Profile(_)) => json_of(set).to_string(),
+        (value, _) => value.to_string(),
+    }
 }
 
 /// Yields the keys with a value of their own at a level, in the order of the documentation.
@@ -136,7 +153,7 @@ impl YamlWriter {
             }
             return;
         }
-        self.write_line(&format!("{}{}: {}", "  ".repeat(level), set.key.name, set.value), &set.origin);
+        self.write_line(&format!("{}{}: {}", "  ".repeat(level), set.key.name, yaml_of(set)), &set.origin);
     }
 
     fn write_heading(&mut self, level: usize, name: &str) {

@@ -5,16 +5,14 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HeaderValue, LAST_MODIFIED, LINK, ORIGIN, USER_AGENT,
-};
+use http::header::{CACHE_CONTROL, HeaderValue, LINK, ORIGIN, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Response, Uri};
 use portion_core::cursor::Scope;
 use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Fault, ReadCall, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall, with_argument};
 use portion_gateway::session::ClientSession;
 use portion_json::scan::quote;
@@ -31,7 +29,8 @@ use crate::paging::{
 };
 use crate::payload::payload_of;
 use crate::response::{
-    CURSOR_HEADER, DIGEST_HEADERS, RequestTarget, fault_response, portion_response, timeout_fault,
+    CURSOR_HEADER, NOT_CACHED, RequestTarget, fault_response, portion_response,
+    remove_representation_headers, timeout_fault,
 };
 use crate::response_timeout::ResponseTimeout;
 use crate::variant::{forbids_keeping, variant_of, varies_always, wants_fresh};
@@ -83,7 +82,7 @@ impl<'a> Exchange<'a> {
         let identified = head.extensions.get::<CallerIdentity>().copied();
         let CallerIdentity { scope, is_authenticated } =
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
-        let mut caller = Caller::new(scope, session_of(scope, &head.headers), rule);
+        let mut caller = Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&path);
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         let found = Paging::of_endpoint(shared, &method, &caller, &route);
         let sent_query = head.uri.query().unwrap_or_default();
@@ -114,8 +113,6 @@ impl<'a> Exchange<'a> {
             paging.translate(&mut query, policy);
         }
         caller.upstream.clone_from(&shared.options.upstream);
-        caller.read_call = ReadCall::Http(path.as_str().into());
-        caller.query_tool = None;
         caller.received_at = Instant::now();
         caller.argument_names = query.names();
         let paging_arguments = paging_arguments(&route, &query.rest);
@@ -321,10 +318,9 @@ impl<'a> Exchange<'a> {
         }
         if self.method == Method::HEAD {
             // The length and the validators of a shaped response are not known without its body.
-            let described = [CONTENT_LENGTH, CONTENT_ENCODING, ETAG, LAST_MODIFIED];
-            for name in described.into_iter().chain(DIGEST_HEADERS) {
-                head.headers.remove(name);
-            }
+            remove_representation_headers(&mut head.headers);
+            // Neither is it known if that has a cursor, which no cache may keep.
+            head.headers.insert(CACHE_CONTROL, HeaderValue::from_static(NOT_CACHED));
             return Err(Box::new(Response::from_parts(head, full(Bytes::new()))));
         }
         let limit = self.shared.options.max_response_bytes;

@@ -165,11 +165,15 @@ pub(crate) fn target_of(arguments: &str) -> Option<String> {
     Some(if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") })
 }
 
-/// Returns the error for a response that asks for a pause, as rate limits do.
+/// Returns the error for a response that asks for a pause, as rate limits do. Many do not say for how long.
 fn rate_limited(status: StatusCode, headers: &HeaderMap) -> Option<PageError> {
-    let is_limit = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     let now = SystemTime::now();
-    let delay = retry_after(headers, now).or_else(|| quota_delay(headers, now)).filter(|_| is_limit)?;
+    let requested = retry_after(headers, now).or_else(|| quota_delay(headers, now));
+    let delay = match status {
+        StatusCode::TOO_MANY_REQUESTS => requested.unwrap_or_default(),
+        StatusCode::SERVICE_UNAVAILABLE => requested?,
+        _ => return None,
+    };
     Some(PageError::Limited { reason: format!("the API responds with {status}"), delay })
 }
 

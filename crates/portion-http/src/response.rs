@@ -28,6 +28,9 @@ const MAX_NOTICE_HEADER_BYTES: usize = 3072;
 /// Keys that the notice has at its top level, in camel case.
 const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
+/// `Cache-Control` of what no cache may keep.
+pub(crate) const NOT_CACHED: &str = "private, no-store";
+
 /// Headers that describe the bytes of the service's response, and not those of a portion.
 const REPRESENTATION_HEADERS: [HeaderName; 9] = [
     ACCEPT_RANGES,
@@ -41,7 +44,7 @@ const REPRESENTATION_HEADERS: [HeaderName; 9] = [
     TRANSFER_ENCODING,
 ];
 /// Headers with a digest or a signature of the service's response.
-pub(crate) const DIGEST_HEADERS: [HeaderName; 6] = [
+const DIGEST_HEADERS: [HeaderName; 6] = [
     HeaderName::from_static("content-digest"),
     HeaderName::from_static("content-md5"),
     HeaderName::from_static("digest"),
@@ -87,7 +90,7 @@ pub(crate) fn portion_response(
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     // A cursor belongs to one caller and expires, so that neither a shared nor a private cache may keep it.
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(NOT_CACHED));
     add_header(headers, "x-portion-kind", portion.kind().name());
     if let Some(cursor) = portion.start_cursor() {
         add_header(headers, CURSOR_HEADER, cursor.as_str());
@@ -122,7 +125,7 @@ pub(crate) fn fault_response(fault: &Fault) -> Response<Body> {
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(NOT_CACHED));
     response
 }
 
@@ -154,7 +157,7 @@ fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion) {
 }
 
 /// Removes the headers that describe other bytes.
-fn remove_representation_headers(headers: &mut HeaderMap) {
+pub(crate) fn remove_representation_headers(headers: &mut HeaderMap) {
     for name in REPRESENTATION_HEADERS.into_iter().chain(DIGEST_HEADERS) {
         headers.remove(name);
     }

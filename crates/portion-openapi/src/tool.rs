@@ -13,8 +13,9 @@ use crate::parameter::{DeclaredParameter, Parameter, Place, declared_parameters,
 use crate::response::returns_list;
 use crate::schema::SchemaConverter;
 
-/// Largest input schema, in bytes. Some clients drop tools with more than 16 KiB, and controls may be added.
-const MAX_SCHEMA_BYTES: usize = 15_000;
+/// Largest input schema, in bytes. Some clients drop tools with more than 16 KiB, and the controls that may be added have up
+/// to 500: with them, it has at most 15,000.
+const MAX_SCHEMA_BYTES: usize = 14_500;
 /// Properties below this size are not shortened.
 const MIN_LARGE_PROPERTY_BYTES: usize = 300;
 
@@ -273,23 +274,25 @@ impl<'a> InputSchema<'a> {
 
     /// Returns the schema, and a reference to another document found in it.
     fn finish(mut self) -> (Value, Option<String>) {
-        shrink(&mut self.properties);
-        let size = serde_json::to_string(&self.properties).map_or(0, |text| text.len());
-        let mut schema = json!({ "type": "object", "properties": self.properties });
+        let mut schema = json!({ "type": "object", "properties": {} });
         if !self.required.is_empty() {
             schema["required"] = self.required.into();
         }
         schema["additionalProperties"] = Value::Bool(false);
-        let external = self.converter.add_definitions(&mut schema, MAX_SCHEMA_BYTES.saturating_sub(size));
+        shrink(&mut self.properties, MAX_SCHEMA_BYTES.saturating_sub(schema.to_string().len()));
+        schema["properties"] = Value::Object(self.properties);
+        let room = MAX_SCHEMA_BYTES.saturating_sub(schema.to_string().len());
+        let external = self.converter.add_definitions(&mut schema, room);
         (schema, external)
     }
 }
 
-/// Leaves out the schemas of the largest properties until the rest fits.
-fn shrink(properties: &mut Map<String, Value>) {
+/// Leaves out the schemas of the largest properties until the rest fits into a number of bytes.
+fn shrink(properties: &mut Map<String, Value>, most: usize) {
     let size = |value: &Value| value.to_string().len();
-    let mut total: usize = properties.values().map(size).sum();
-    while total > MAX_SCHEMA_BYTES {
+    // Quotes, a colon and a comma belong to each name.
+    let mut total: usize = properties.iter().map(|(name, schema)| name.len() + 4 + size(schema)).sum();
+    while total > most {
         let largest = properties.iter_mut().max_by_key(|(_, schema)| size(schema));
         let Some((_, schema)) = largest.filter(|(_, schema)| size(schema) > MIN_LARGE_PROPERTY_BYTES) else {
             break;
@@ -309,7 +312,7 @@ fn shrink(properties: &mut Map<String, Value>) {
             break;
         }
     }
-    if total > MAX_SCHEMA_BYTES {
+    if total > most {
         for schema in properties.values_mut().filter_map(Value::as_object_mut) {
             schema.remove("description");
         }

@@ -30,6 +30,7 @@ impl Cascade<'_> {
             controls: self.boolean("controls"),
             reuse: self.boolean("reuse"),
             read: self.boolean("read") == Some(true),
+            tables_over_http: self.choice("rows") == Some("tables"),
             pushdown: self.pushdown(),
             refuses_oversized: self.choice("oversized") == Some("refuse"),
             rollout: self.rollout(),
@@ -67,7 +68,7 @@ impl Cascade<'_> {
             warn_at: self.number("warnAt"),
             rows: self
                 .choice("rows")
-                .map(|word| if word == "auto" { RowStyle::Auto } else { RowStyle::Objects }),
+                .map(|word| if word == "objects" { RowStyle::Objects } else { RowStyle::Auto }),
             first_rows: self
                 .choice("firstRows")
                 .map(|word| if word == "sample" { FirstRows::Sample } else { FirstRows::Page }),

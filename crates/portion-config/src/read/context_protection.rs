@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use portion_text::spelling::closest_name;
+
 use crate::document::{MapKey, Node, NodeValue};
+use crate::key::Key;
 
 /// Name of the section.
 const SECTION: &str = "context_protection";
@@ -25,33 +28,61 @@ const ENDPOINT_KEYS: &[(&str, &str)] = &[
     ("hard_cap", "hardCap"),
 ];
 
-/// Returns the entries of a file with those of the section in place of the section.
-pub(super) fn translate(entries: &[(MapKey, Node)]) -> Cow<'_, [(MapKey, Node)]> {
+/// The entries of a file, and unknown keys of the section.
+pub(super) struct Translated<'a> {
+    pub(super) entries: Cow<'a, [(MapKey, Node)]>,
+    pub(super) unknown: Vec<UnknownKey>,
+}
+
+/// A key that the section does not have.
+pub(super) struct UnknownKey {
+    pub(super) key: MapKey,
+    /// Line in which its value ends.
+    pub(super) last_line: usize,
+    /// Keys that the section has in its place.
+    known: &'static [(&'static str, &'static str)],
+}
+
+impl UnknownKey {
+    /// Returns the remedy.
+    pub(super) fn fix(&self) -> String {
+        let known = || self.known.iter().map(|(own, _)| *own);
+        match closest_name(&self.key.text, known()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("write one of {}", known().collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+/// Puts the entries of the section in place of the section.
+pub(super) fn translate(entries: &[(MapKey, Node)]) -> Translated<'_> {
     let is_section =
         |(key, node): &(MapKey, Node)| key.text == SECTION && matches!(node.value, NodeValue::Map(_));
+    let mut unknown = Vec::new();
     if !entries.iter().any(is_section) {
-        return Cow::Borrowed(entries);
+        return Translated { entries: Cow::Borrowed(entries), unknown };
     }
     let mut out = Vec::new();
     for entry in entries {
         match &entry.1.value {
             NodeValue::Map(section) if is_section(entry) => {
-                for (key, node) in renamed(section, KEYS) {
-                    let node = if key.text == "endpoints" { with_renamed_endpoints(&node) } else { node };
+                for (key, node) in renamed(section, KEYS, &mut unknown) {
+                    let is_endpoints = key.text == "endpoints";
+                    let node = if is_endpoints { with_renamed_endpoints(&node, &mut unknown) } else { node };
                     out.push((key, node));
                 }
             }
             _ => out.push(entry.clone()),
         }
     }
-    Cow::Owned(out)
+    Translated { entries: Cow::Owned(out), unknown }
 }
 
-fn with_renamed_endpoints(endpoints: &Node) -> Node {
+fn with_renamed_endpoints(endpoints: &Node, unknown: &mut Vec<UnknownKey>) -> Node {
     let NodeValue::Map(entries) = &endpoints.value else { return endpoints.clone() };
     let entries = entries.iter().map(|(pattern, node)| {
         let value = match &node.value {
-            NodeValue::Map(settings) => NodeValue::Map(renamed(settings, ENDPOINT_KEYS)),
+            NodeValue::Map(settings) => NodeValue::Map(renamed(settings, ENDPOINT_KEYS, unknown)),
             other => other.clone(),
         };
         (pattern.clone(), Node { value, ..node.clone() })
@@ -59,11 +90,19 @@ fn with_renamed_endpoints(endpoints: &Node) -> Node {
     Node { value: NodeValue::Map(entries.collect()), ..endpoints.clone() }
 }
 
-/// Returns the entries under their new names. Unknown ones keep theirs, and are reported later.
-fn renamed(entries: &[(MapKey, Node)], keys: &[(&str, &str)]) -> Vec<(MapKey, Node)> {
-    let name = |key: &MapKey| {
-        let known = keys.iter().find(|(own, _)| *own == key.text);
-        known.map_or_else(|| key.text.clone(), |(_, name)| (*name).to_owned())
-    };
-    entries.iter().map(|(key, node)| (MapKey { text: name(key), ..key.clone() }, node.clone())).collect()
+/// Returns the entries under their new names, without unknown ones. Portion's own keys keep theirs.
+fn renamed(
+    entries: &[(MapKey, Node)],
+    keys: &'static [(&'static str, &'static str)],
+    unknown: &mut Vec<UnknownKey>,
+) -> Vec<(MapKey, Node)> {
+    let mut out = Vec::new();
+    for (key, node) in entries {
+        let renamed = keys.iter().find(|(own, _)| *own == key.text).map(|(_, name)| *name);
+        match renamed.or_else(|| Key::by_name(&key.text).map(|own| own.name)) {
+            Some(name) => out.push((MapKey { text: name.to_owned(), ..key.clone() }, node.clone())),
+            None => unknown.push(UnknownKey { key: key.clone(), last_line: node.last_line, known: keys }),
+        }
+    }
+    out
 }

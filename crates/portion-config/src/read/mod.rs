@@ -97,7 +97,15 @@ impl ConfigReader {
 
     fn read_root(&mut self, from: &DocumentSource, root: &Node) -> Layer {
         match &root.value {
-            NodeValue::Map(entries) => self.read_layer(from, &context_protection::translate(entries)),
+            NodeValue::Map(entries) => {
+                let translated = context_protection::translate(entries);
+                for unknown in &translated.unknown {
+                    let (key, fix) = (&unknown.key, unknown.fix());
+                    self.report(from.origin(key.position), unknown_key_message(key), fix);
+                    self.secret_ranges.push((key.position.line, unknown.last_line));
+                }
+                self.read_layer(from, &translated.entries)
+            }
             NodeValue::Null => {
                 let fix = "write {} to mean that";
                 self.warnings.push(Problem::new(from.origin(root.position), EMPTY_MESSAGE, fix));
@@ -160,7 +168,7 @@ impl ConfigReader {
 
     fn report_unknown_key(&mut self, from: &DocumentSource, name: &MapKey, level: SettingsLevel) {
         let origin = from.origin(name.position);
-        let given = name.text.chars().take(60).collect::<String>().escape_debug().to_string();
+        let given = shown_name(name);
         if let Some(key) = Key::by_name(&name.text) {
             let where_ = [SettingsLevel::Top, SettingsLevel::Upstream, SettingsLevel::Endpoint]
                 .into_iter()
@@ -181,7 +189,7 @@ impl ConfigReader {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "see `portion config schema` for the keys".into(),
             };
-            self.report(origin, format!("unknown key `{given}`"), fix);
+            self.report(origin, unknown_key_message(name), fix);
         }
     }
 
@@ -204,4 +212,13 @@ impl ConfigReader {
     pub(crate) fn report(&mut self, at: Origin, message: impl Into<String>, fix: impl Into<String>) {
         self.problems.push(Problem::new(at, message, fix));
     }
+}
+
+/// Returns the name of a key for a message.
+fn shown_name(name: &MapKey) -> String {
+    name.text.chars().take(60).collect::<String>().escape_debug().to_string()
+}
+
+fn unknown_key_message(name: &MapKey) -> String {
+    format!("unknown key `{}`", shown_name(name))
 }

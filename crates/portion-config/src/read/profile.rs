@@ -7,8 +7,8 @@ use crate::profile::Profile;
 use crate::settings::Settings;
 use crate::value::Value;
 
-/// Keys that say what a server is.
-const SERVER_KEYS: [&str; 4] = ["url", "command", "openapi", "tools"];
+/// Keys of a server that is not the API of a profile.
+const OTHER_SERVER_KEYS: [&str; 3] = ["command", "openapi", "tools"];
 
 impl ConfigReader {
     /// Adds the settings of the profiles that the layer names, below its own.
@@ -16,13 +16,13 @@ impl ConfigReader {
         for (pattern, settings) in &layer.rules.0 {
             self.reject_profile(pattern, settings);
         }
-        for (name, upstream) in &mut layer.upstreams {
+        for (_, upstream) in &mut layer.upstreams {
             for (pattern, settings) in &upstream.rules.0 {
                 self.reject_profile(pattern, settings);
             }
             if let Some(profile) = profile_of(&upstream.settings) {
                 let base = self.read_profile(profile);
-                apply_to_upstream(base, name, upstream);
+                apply_to_upstream(base, upstream);
             }
         }
         let Some(profile) = profile_of(&layer.top) else { return layer };
@@ -66,15 +66,16 @@ impl ConfigReader {
     }
 }
 
-/// Puts a profile below the settings of one server. A server without a URL and a command is that of the profile.
-fn apply_to_upstream(base: Layer, name: &str, upstream: &mut UpstreamLayer) {
+/// Puts a profile below the settings of one server. A server without a URL and a command is the API of the profile, and so
+/// is one with a URL that is not that of an MCP server.
+fn apply_to_upstream(base: Layer, upstream: &mut UpstreamLayer) {
     let mut settings = Settings::default();
     for (_, set) in base.top.iter().filter(|(_, set)| set.key.is_allowed_at(SettingsLevel::Upstream)) {
         settings.insert(set.clone());
     }
-    let is_open = SERVER_KEYS.iter().all(|key| upstream.settings.get(key).is_none());
-    let is_api = |own: &str| is_open || own == name && may_be_api(&upstream.settings);
-    if let Some((_, api)) = base.upstreams.into_iter().find(|(own, _)| is_api(own)) {
+    let is_other = OTHER_SERVER_KEYS.iter().any(|key| upstream.settings.get(key).is_some());
+    let is_api = !is_other && may_be_api(&upstream.settings);
+    if let Some((_, api)) = base.upstreams.into_iter().next().filter(|_| is_api) {
         settings.overlay(api.settings);
     }
     settings.overlay(std::mem::take(&mut upstream.settings));
@@ -84,7 +85,7 @@ fn apply_to_upstream(base: Layer, name: &str, upstream: &mut UpstreamLayer) {
     upstream.rules = rules;
 }
 
-/// Returns true unless a server of the name of a profile's API is an MCP server: one with a command, a transport, or a
+/// Returns true unless a server with a profile is an MCP server: one with a command, a transport, or a
 /// URL whose path ends like that of an MCP server.
 fn may_be_api(settings: &Settings) -> bool {
     let path = match settings.get("url").map(|set| &set.value) {

@@ -26,7 +26,7 @@ fn all_errors_are_reported_at_once() {
             "portion.yaml:2:10: hardCap is `lots`, which is not a whole number; write a whole number from 600, such as 12000",
             "portion.yaml:3:10: rollout is `130`, which is not a percentage; write a percentage from 0 to 100, such as 100",
             "portion.yaml:6:5: unknown key `pagSize`; did you mean `pageSize`?",
-            "portion.yaml:7:11: rows is `table`, which is not known; write objects or auto",
+            "portion.yaml:7:11: rows is `table`, which is not known; did you mean tables? Allowed: objects, auto or tables",
             "portion.yaml:8:5: `listen` is not allowed at an endpoint; write it at the top",
         ],
     );

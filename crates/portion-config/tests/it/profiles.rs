@@ -90,6 +90,41 @@ fn servers_of_a_file_replace_that_of_the_profile() {
 }
 
 #[test]
+fn a_server_that_names_a_profile_is_its_api_under_any_name() {
+    let config = config("upstreams: {rentals: {profile: hostaway, url: 'http://127.0.0.1:1'}}");
+    let ServerConfig::Rest(rest) = server(&config) else { panic!("{:?}", server(&config)) };
+    assert!(rest.url.as_deref() == Some("http://127.0.0.1:1") && rest.oauth.is_some());
+    let check = |keys: &str, expect: &str| {
+        let config = loaded(&yaml(&format!("upstreams: {{rentals: {{profile: hostaway, {keys}}}}}")));
+        assert_eq!(format!("{:?}", server(&config)), expect, "{keys}");
+    };
+    check("url: 'http://127.0.0.1:1/mcp'", "Url");
+    check("url: 'http://127.0.0.1:1', transport: http", "Url");
+    check("command: my-server", "Command");
+}
+
+#[test]
+fn a_printed_profile_is_the_same_configuration() {
+    for profile in &PROFILES {
+        let printed = show(&config(&format!("profile: {}", profile.name)), false, None);
+        let read = config(&printed);
+        for name in
+            ["search_bookings", "hostaway_get_booking_details", "get_education_data", "GET /v1/reviews"]
+        {
+            let own = endpoint(&config(&format!("profile: {}", profile.name)), name);
+            assert_eq!(endpoint(&read, name), own, "{name}");
+        }
+        let rest = |config: &Config| match server(config) {
+            ServerConfig::Rest(rest) => (**rest).clone(),
+            other => panic!("{other:?}"),
+        };
+        assert!(rest(&read) == rest(&config(&format!("profile: {}", profile.name))), "{printed}");
+    }
+    let shown = show(&config("profile: hostaway"), false, None);
+    assert!(shown.contains("${HOSTAWAY_CLIENT_SECRET}"), "{shown}");
+}
+
+#[test]
 fn a_server_with_the_name_of_an_api_may_be_an_mcp_server() {
     let check = |server_keys: &str, expect: &str| {
         for text in [
@@ -208,6 +243,15 @@ context_protection:
     assert!(!limits.render_options.techniques.summarization && limits.render_options.techniques.pagination);
     let found = refused(&yaml("context_protection: {default_page_sise: 5}\nhardCap: 700\n")).to_string();
     assert!(found.contains("unknown key `default_page_sise`"), "{found}");
+    let unknown = |section: &str, expect: &str| {
+        let found = refused(&yaml(&format!("context_protection: {section}"))).to_string();
+        assert!(found.contains(expect) && !found.contains("defaultPageSize"), "{section}: {found}");
+    };
+    unknown("{default_page_sise: 5}", "did you mean `default_page_size`?");
+    unknown("{pag: 5}", "did you mean `default_page_size`?");
+    unknown("{colour: 5}", "write one of output_token_threshold, ");
+    unknown("{endpoints: {x: {pag_size: 5}}}", "did you mean `page_size`?");
+    unknown("{endpoints: {x: {colour: 5}}}", "write one of page_size, pagination_enabled, ");
     let found =
         refused(&yaml("context_protection: {default_page_size: 5}\ndefaultPageSize: 7\n")).to_string();
     assert!(found.contains("defaultPageSize repeats"), "{found}");

@@ -145,10 +145,11 @@ impl ReverseProxy {
 
     /// Returns the error for a request without a response. It names no address of the upstream.
     fn unreachable_response(&self, error: &legacy::Error) -> Response<Body> {
-        let mut causes = error.to_string();
+        let (mut causes, mut is_other_protocol) = (error.to_string(), false);
         let mut cause = std::error::Error::source(error);
         while let Some(error) = cause {
             causes = format!("{causes}: {error}");
+            is_other_protocol |= error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse);
             cause = error.source();
         }
         // The query may contain a secret.
@@ -156,6 +157,11 @@ impl ReverseProxy {
         tracing::warn!(upstream, error = causes, "the upstream gave no response");
         let (message, advice) = if error.is_connect() {
             ("the upstream cannot be reached", "try again in a moment; nothing was sent")
+        } else if is_other_protocol {
+            (
+                "the response of the upstream is not HTTP/1.1",
+                "HTTP/2 without TLS is not supported: give the upstream an https URL, or let it speak HTTP/1.1",
+            )
         } else {
             (
                 "the upstream gave no response",

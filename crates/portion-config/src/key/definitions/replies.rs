@@ -44,10 +44,11 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "rows",
-        kind: ValueKind::Choice(&["objects", "auto"]),
+        kind: ValueKind::Choice(&["objects", "auto", "tables"]),
         default: "objects",
         value_name: "HOW",
-        doc: "Form of records in text: objects, as received; or auto, a table if it costs less and envelope is not wrap",
+        doc: "Form of records in text: objects, as received; auto, a table if it costs less and envelope is not wrap, but in \
+              portion http as received; tables, like auto, and in portion http as well",
         ..REPLIES
     },
     Key {
