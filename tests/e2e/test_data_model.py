@@ -82,6 +82,9 @@ def test_pages_of_a_tool(rentals):
 def test_summaries_of_a_tool(rentals):
     summary = valid(json.loads(Reply(rentals.call("get_booking_details", booking_id="13010007")).all_texts[0]), SUMMARY)
     assert summary["meta"]["kind"] == "preview" and summary["meta"]["totalFields"] > 100
+    details = valid(summary["meta"]["detailsAvailable"], ENDPOINT)
+    whole = json.loads(Reply(rentals.call(details["endpoint"], **details["parameters"])).all_texts[0])
+    assert len(whole["content"]) > len(summary["summary"])
 
 
 def test_chunks_of_a_tool():

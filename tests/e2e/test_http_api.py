@@ -12,6 +12,7 @@ import requests
 
 from harness.command import CLIENT_BIN, E2E, PORTION
 from harness.listening import Listening
+from harness.rest_stub import Response, RestStub
 
 API = [str(CLIENT_BIN / "python"), str(E2E / "fixture/api.py")]
 ADA = {"Authorization": "Bearer ada"}
@@ -73,6 +74,51 @@ def test_a_list_is_walked_to_its_end(api, url, path, key, control):
         target = response.links["next"]["url"]
     assert seen == list(range(1, 501))
     assert len(forwarded(api)) <= 1
+
+
+@pytest.mark.parametrize("options", [["--rows", "auto"], ["--lean"]], ids=str)
+def test_lists_stay_lists_unless_tables_are_asked_for(api, options):
+    with proxied(api, *options) as proxy:
+        for target in ["/bookings", "/bookings?limit=20", "/enveloped"]:
+            first = get(proxy.url + target)
+            second = get(proxy.url + first.links["next"]["url"])
+            for response in (first, second):
+                body = response.json()
+                items = body if isinstance(body, list) else body["result"]
+                assert isinstance(items, list) and all(isinstance(item, dict) for item in items), response.text[:200]
+    with proxied(api, "--rows", "tables") as proxy:
+        first = get(f"{proxy.url}/enveloped")
+        second = get(proxy.url + first.links["next"]["url"])
+        assert {"columns", "rows"} <= set(first.json()["result"]) & set(second.json()["result"])
+
+
+def test_a_list_and_its_head_may_not_be_cached():
+    items = [{"id": number, "note": "Ask for the manager. " * 9} for number in range(500)]
+    headers = {"cache-control": "public, max-age=60", "etag": '"v1"'}
+    with RestStub({"* /items": lambda request: Response(items, headers=headers)}) as stub:
+        with Listening([PORTION, "http", "--upstream", stub.url, "--listen", "127.0.0.1:0", "--admin", "off"]) as proxy:
+            whole, head = get(f"{proxy.url}/items"), requests.head(f"{proxy.url}/items", headers=ADA, timeout=30)
+    assert whole.headers["x-portion-kind"] == "page"
+    for response in (whole, head):
+        assert response.headers["cache-control"] == "private, no-store" and "etag" not in response.headers
+
+
+def test_an_upstream_that_speaks_only_http2_without_tls_is_an_error_that_says_so():
+    settings = b"\0\0\0\x04\0\0\0\0\0"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer_with, args=(listener, settings), daemon=True).start()
+        with proxied(Address(listener)) as proxy:
+            refused = get(f"{proxy.url}/bookings")
+    error = refused.json()["error"]
+    assert refused.status_code == 502 and "not HTTP/1.1" in error["message"] and "https" in error["advice"]
+
+
+def answer_with(listener, bytes_):
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(65_536)
+        connection.sendall(bytes_)
+        connection.recv(65_536)
 
 
 def test_pages_by_number_come_from_the_snapshot(api, url):

@@ -21,12 +21,14 @@ endpoints:
   GET /sorted: {pushdown: {preset: hostaway, sort: sortOrder}}
   GET /pages: {pushdown: {page: page, limit: per_page}}
   GET /cursors: {pushdown: cursor}
+  GET /nested: {pushdown: cursor}
+  GET /urls: {pushdown: cursor}
   GET /links: {pushdown: link}
   GET /bare: {pushdown: {page: page, limit: per_page}}
   GET /headers: {pushdown: link}
   POST /offset: {pushdown: hostaway}
 """
-LISTS = {"offset": "result", "pages": "items", "cursors": "data", "links": "items", "bare": None, "headers": None}
+LISTS = {"offset": "result", "pages": "items", "cursors": "data", "nested": "messages", "urls": "results", "links": "items", "bare": None, "headers": None}
 
 
 def row(number):
@@ -45,6 +47,8 @@ class Api(RestStub):
             "GET /pages": lambda request: {"items": self._page(request), "total": self.total},
             "GET /bare": self._page,
             "GET /cursors": self._cursors,
+            "GET /nested": self._nested,
+            "GET /urls": self._urls,
             "GET /links": self._links,
             "GET /headers": self._headers,
             "GET /echo": lambda request: request.echo(),
@@ -72,6 +76,17 @@ class Api(RestStub):
         first, limit = int(request.query.get("cursor", "at:0")[3:]), int(request.query.get("limit", 25))
         end = first + limit
         return {"data": self._rows(first, limit), "next_cursor": f"at:{end}" if end < self.total else None}
+
+    def _nested(self, request):
+        """The cursor is in an object beside the list, and empty at the end."""
+        page = self._cursors(request)
+        return {"ok": True, "messages": page["data"], "response_metadata": {"next_cursor": page["next_cursor"] or ""}}
+
+    def _urls(self, request):
+        """The cursor is in the URL of the next page."""
+        page = self._cursors(request)
+        more = page["next_cursor"] and f"{self.url}/urls?limit=25&cursor={page['next_cursor'].replace(':', '%3A')}"
+        return {"next": more, "previous": None, "results": page["data"]}
 
     def _links(self, request):
         page = int(request.query.get("page", 1))
@@ -226,7 +241,47 @@ def test_an_error_of_a_page_says_how_far_the_list_goes(api, tmp_path):
         assert "of 200 fetched; the upstream has 470" in rest.json()["meta"]["upstream"]
 
 
-@pytest.mark.parametrize("limit", [{"Retry-After": "1"}, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}], ids=str)
+@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize("place, first", [("offset=400", 400), ("page=9&limit=50", 400), ("offset=465", 465), ("offset=95", 95)])
+def test_items_beyond_those_fetched_ahead_are_reached(api, tmp_path, path, place, first):
+    config = CONFIG.replace("hostaway}", "{preset: hostaway, maxFetch: 100}}", 1)
+    config = config.replace("limit: per_page}", "limit: per_page, maxFetch: 100}").replace("link}", "{preset: link, maxFetch: 100}}")
+    config = config.replace("cursor}", "{preset: cursor, maxFetch: 100}}")
+    with proxied(api, tmp_path, config=config) as proxy:
+        for target in [f"/{path}?{place}&fields=id", f"/{path}?fields=id", f"/{path}?{place}&fields=id"]:
+            shown = get(proxy.url + target)
+        count = 50 if "limit" in place else min(470 - first, 50)
+        assert rows(shown, LISTS[path])[:count] == list(range(first + 1, first + 1 + count))
+        past = get(f"{proxy.url}/{path}?offset=470&fields=id")
+        assert rows(past, LISTS[path]) == [] and "next" not in past.links
+
+
+def test_a_numbered_page_far_from_the_start_is_requested_directly(api, tmp_path):
+    config = "endpoints:\n  GET /pages: {pushdown: {page: page, limit: per_page, pageSize: 20, maxFetch: 40}}\n"
+    with proxied(api, tmp_path, config=config) as proxy:
+        assert rows(get(f"{proxy.url}/pages?offset=445&fields=id"), "items") == list(range(446, 471))
+        assert [request.query["page"] for request in api.told()] == ["1", "23", "24"]
+
+
+@pytest.mark.parametrize("path", ["offset", "pages", "bare"])
+def test_items_beyond_the_bytes_fetched_ahead_are_reached(api, tmp_path, path):
+    config = CONFIG.replace("hostaway}", "{preset: hostaway, maxFetchBytes: 8KiB}}", 1)
+    config = config.replace("limit: per_page}", "limit: per_page, maxFetchBytes: 8KiB}")
+    with proxied(api, tmp_path, config=config) as proxy:
+        for _ in range(2):
+            assert rows(get(f"{proxy.url}/{path}?offset=310&limit=20&fields=id"), LISTS[path]) == list(range(311, 331))
+            get(f"{proxy.url}/{path}?fields=id")
+
+
+def test_pages_by_number_come_from_the_list_that_was_fetched(api, tmp_path):
+    with proxied(api, tmp_path) as proxy:
+        assert walked(proxy.url, "/offset", "result") == list(range(1, 471))
+        api.told()
+        assert rows(get(f"{proxy.url}/offset?page=3&limit=50"), "result") == list(range(101, 151))
+        assert api.told() == []
+
+
+@pytest.mark.parametrize("limit", [{}, {"Retry-After": "1"}, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}], ids=str)
 def test_further_pages_are_requested_again_when_the_api_says(api, tmp_path, limit):
     """The API counts requests that come before the second is over."""
     refused, early, answer = [], [], api.answer
@@ -253,6 +308,7 @@ def test_a_part_of_a_list_is_not_sorted(api, tmp_path):
         error = refused.json()["error"]
         assert refused.status_code == 400 and error["code"] == "sort_invalid"
         assert "of 100 fetched; the upstream has 470 (maxFetch is 100)" in error["message"]
+        assert "parameter of the API" in error["advice"] and "sql" not in error["advice"]
         # The list itself is kept.
         first = get(f"{proxy.url}/offset?cursor={error['cursor']}&limit=5&fields=id")
         assert rows(first, "result") == [1, 2, 3, 4, 5]

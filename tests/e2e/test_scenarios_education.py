@@ -217,6 +217,60 @@ def test_e5_12000_schools_are_walked_without_loss(name):
         assert numbers == [school["ncessch"] for school in front.stub.schools()]
 
 
+@pytest.fixture(scope="module", params=FRONTS)
+def front_12000(request):
+    with opened(request.param, rows=12_000) as front:
+        if not front.is_http:
+            front.peer.tools()
+        yield front, [school["ncessch"] for school in front.stub.schools()]
+
+
+def numbers_of(shown):
+    return [school["ncessch"] for school in schools(shown)]
+
+
+def test_e5_12000_schools_are_walked_by_page_without_loss(front_12000):
+    """The API has 10,000 rows a page, and as many are fetched ahead."""
+    front, own = front_12000
+    seen, page = [], 1
+    while page:
+        shown = front.data(fields="ncessch", limit=500, page=page)
+        assert shown.total == 12_000 and facts(shown)["current_page"] == page
+        seen += numbers_of(shown)
+        page = facts(shown)["next_page"]
+    assert seen == own
+
+
+@pytest.mark.parametrize("place, first, count", [
+    ({"page": 500}, 9_980, 20),
+    ({"page": 501}, 10_000, 20),
+    ({"page": 600}, 11_980, 20),
+    ({"offset": 9_990}, 9_990, 20),
+    ({"offset": 10_000}, 10_000, 20),
+    ({"offset": 11_990}, 11_990, 10),
+    ({"page": 11, "limit": 1000}, 10_000, 1_000),
+], ids=str)
+def test_e5_every_page_and_offset_is_reached(front_12000, place, first, count):
+    front, own = front_12000
+    shown = front.data(fields="ncessch", **place)
+    assert numbers_of(shown) == own[first : first + count]
+    assert shown.total == 12_000 and facts(shown)["offset"] == first
+    assert facts(shown)["has_more"] is (first + count < 12_000)
+
+
+def test_a_page_without_a_limit_has_20_schools_whatever_limit_an_earlier_call_had(front_12000):
+    front, own = front_12000
+    assert len(numbers_of(front.data(fields="ncessch", limit=500))) == 500
+    assert numbers_of(front.data(fields="ncessch", page=3)) == own[40:60]
+
+
+@pytest.mark.parametrize("place", [{"page": 601}, {"page": 5_000}, {"offset": 12_000}], ids=str)
+def test_e2_3_a_page_past_the_end_of_a_long_list_is_empty_and_says_so(front_12000, place):
+    shown = front_12000[0].data(fields="ncessch", **place)
+    assert schools(shown) == [] and shown.total == 12_000
+    assert facts(shown)["has_more"] is False and facts(shown)["next_page"] is None and facts(shown)["past_end"]
+
+
 def test_e5_what_cost_100000_tokens_costs_less_than_10000(front):
     whole = tokens.count(json.dumps(front.stub.schools()))
     assert whole > 100_000 and front.data().cost < 10_000

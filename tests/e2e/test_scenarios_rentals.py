@@ -32,6 +32,17 @@ PATHS = {
     "get_property_details": "/v1/listings/{listing_id}",
     "check_availability": "/v1/listings/{listing_id}/calendar",
     "get_financial_reports": "/v1/finance/report/consolidated",
+    "list_conversations": "/v1/conversations",
+    "get_conversation_messages": "/v1/conversations/{conversation_id}/messages",
+    "list_tasks": "/v1/tasks",
+    "list_reviews": "/v1/reviews",
+}
+# Lists beside bookings and listings: arguments, the number and the first id of their records, and their summary fields.
+OTHER_LISTS = {
+    "list_conversations": ({}, 230, 7000, {"id", "reservationId", "recipientName", "messageReceivedOn"}),
+    "get_conversation_messages": ({"conversation_id": "7005"}, 130, 90000, {"id", "date", "isIncoming", "body"}),
+    "list_tasks": ({}, 150, 500, {"id", "title", "status", "listingMapId", "canStartFrom", "shouldEndBy"}),
+    "list_reviews": ({}, 150, 30000, {"id", "rating", "status", "listingName", "guestName", "publicReview"}),
 }
 PARAMETERS = {"start_date": "startDate", "end_date": "endDate"}
 
@@ -78,16 +89,19 @@ class Paths:
 
 
 @contextmanager
-def opened(front, *options, full=True):
+def opened(front, *options, full=True, changed=None, rate=None):
     prefix = "hostaway_" if front == "wrapped with prefix" else ""
     with ExitStack() as stack:
         if front.startswith("wrapped"):
             server = [*RENTALS, "--prefix", prefix] if prefix else RENTALS
-            peer = stack.enter_context(Peer(wrapped([*server, *([] if full else ["--small"])], *PROFILE, *options)))
+            more = [*([] if full else ["--small"]), *(["--changed", str(changed)] if changed else [])]
+            peer = stack.enter_context(Peer(wrapped([*server, *more], *PROFILE, *options)))
             yield Tools(peer, prefix, peer.said)
             return
         stub = stack.enter_context(Hostaway(full=full))
-        stub.tokens["ada"] = time.monotonic() - 60
+        stub.tokens["ada"], stub.rate = time.monotonic() - 60, rate
+        if changed:
+            stub.change(changed)
         target = [*PROFILE, "--upstream", stub.url, *options]
         if front == "portion http":
             yield Paths(stack.enter_context(Listening(proxy("--admin", "off", *target))))
@@ -172,6 +186,54 @@ def test_listings_have_their_summary_fields(front):
     first = lawful(front.call("list_properties"))
     assert first.total == 60
     assert all(set(record) == LISTING for record in records(first, "result"))
+
+
+@pytest.mark.parametrize("tool", OTHER_LISTS)
+def test_every_list_is_walked_to_its_end(front, tool):
+    arguments, count, first_id, fields = OTHER_LISTS[tool]
+    first = lawful(front.call(tool, **arguments))
+    assert first.total == count and first.next
+    assert fields <= set(records(first, "result")[0])
+    assert [number for page in walk(front, first, HARD_CAP) for number in ids(page)] == list(range(first_id, first_id + count))
+
+
+@pytest.mark.parametrize("tool", OTHER_LISTS)
+@pytest.mark.parametrize("place", [{"offset": 100}, {"page": 3}], ids=str)
+def test_every_list_is_reached_by_offset_and_page(front, tool, place):
+    arguments, count, first_id, _ = OTHER_LISTS[tool]
+    shown = lawful(front.call(tool, limit=50, **arguments | place), HARD_CAP)
+    assert ids(shown) == list(range(first_id + 100, first_id + min(count, 150)))
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_bookings_that_changed_last_come_first(name):
+    with opened(name, changed=IDS[321]) as front:
+        first = lawful(front.call("search_bookings"))
+        assert ids(first) == [IDS[321], *IDS[:49]]
+        assert [number for page in walk(front, first, HARD_CAP) for number in ids(page)] == [IDS[321], *IDS[:321], *IDS[322:]]
+
+
+@pytest.mark.parametrize("name", [name for name in FRONTS if name != "portion http"])
+def test_listings_with_the_latest_activity_come_first(name):
+    with opened(name, changed=40017) as front:
+        assert ids(lawful(front.call("list_properties")))[:2] == [40017, 40000]
+
+
+@pytest.mark.parametrize("name", ["REST over stdio", "REST through serve"])
+def test_calls_keep_to_the_rate_limit_of_the_api(name):
+    """The API refuses the sixth request in three seconds, and does not say for how long."""
+    with opened(name, rate=(5, 3)) as front:
+        first = lawful(front.call("search_bookings"))
+        shown = [front.call("get_booking_details", booking_id=str(number)) for number in IDS[:12]]
+        assert [one.kind for one in shown] == ["summary"] * 12
+        query = front.peer.call("portion_query", cursor=first.meta["cursor"], sql="SELECT count(DISTINCT id) AS n FROM items")
+        assert json.loads(McpShown(query).text) == [{"n": 500}]
+
+
+def test_the_pages_of_a_list_keep_to_the_rate_limit_of_the_api():
+    with opened("portion http", rate=(3, 4)) as front:
+        first = lawful(front.call("search_bookings"))
+        assert [number for page in walk(front, first, HARD_CAP) for number in ids(page)] == IDS
 
 
 def test_v6_2_a_limit_above_the_maximum_is_an_error_that_names_it(front):

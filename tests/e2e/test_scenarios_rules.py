@@ -13,6 +13,7 @@ from harness.command import E2E, PORTION, wrapped
 from harness.fronts import HttpShown, get, proxy
 from harness.listening import Listening, served
 from harness.rest_stub import RestStub, operation
+from harness.waiting import until
 
 SERVER = [sys.executable, str(E2E / "fixture/retrieval.py"), "--shapes"]
 INTEGER = {"type": "integer"}
@@ -107,6 +108,9 @@ def test_r1_r2_r3_over_http(tmp_path):
         assert sum(costs[: len(served_)]) <= BOOK and len(served_) >= len(costs) - 2, "as many as fit beside the notice"
         assert (shown.meta["truncated"], shown.meta["dropped"]) == (True, 20 - len(served_))
     assert any("INFO" in line and "GET /search" in line for line in process.said)
+    dropped = f"dropped={20 - len(served_)}"
+    warned = lambda: any("WARN" in line and "GET /search" in line and dropped in line for line in process.said)  # noqa: E731
+    until(warned, "the dropped results are a warning", told=lambda: "".join(process.said))
 
 
 def test_r4_over_http(tmp_path):

@@ -77,6 +77,7 @@ class EducationData(RestStub):
     def __init__(self, rows=25_000, page_rows=10_000, full=False):
         self.rows, self.page_rows, self.full = rows, page_rows, full
         self.years = None  # those of enrollments; None: all
+        self._schools = {}
         super().__init__({
             "GET /api/v1/schools/ccd/directory/summaries": self._summary,
             "GET /api/v1/schools/ccd/directory/{year}/": self._directory,
@@ -85,8 +86,11 @@ class EducationData(RestStub):
         })
 
     def schools(self, year=2020):
-        records = (school(number, year) for number in range(self.rows))
-        return [filled(record, SCHOOL, number) for number, record in enumerate(records)] if self.full else list(records)
+        key = (year, self.rows)
+        if key not in self._schools:
+            records = (school(number, year) for number in range(self.rows))
+            self._schools[key] = [filled(record, SCHOOL, number) for number, record in enumerate(records)] if self.full else list(records)
+        return self._schools[key]
 
     def _directory(self, request):
         return self._page(request, self.schools(int(request.path["year"])))

@@ -1,7 +1,8 @@
 """A stand-in for a vacation rental API: bearer tokens by client credentials, lists by `limit` and `offset`.
 
-Lists are `{"status", "result", "count", "limit", "offset"}`; reservations also take `afterId`. Finance reports are POST
-requests with columns and rows. A request without a valid token gets 403. A token is valid a second after it was returned.
+Lists are `{"status", "result", "count", "limit", "offset"}`; reservations also take `afterId`. What changed last comes first.
+Finance reports are POST requests with columns and rows. A request without a valid token gets 403. A token is valid a second
+after it was returned.
 """
 
 import datetime
@@ -9,7 +10,7 @@ import math
 import time
 from urllib.parse import parse_qsl
 
-from .record_fields import LISTING, RESERVATION, filled
+from .record_fields import CONVERSATION, LISTING, MESSAGE, RESERVATION, REVIEW, TASK, filled
 from .rest_stub import Response, RestStub, operation
 
 CLIENT_ID, CLIENT_SECRET = "31337", "hostaway-client-secret-7f3a"
@@ -152,26 +153,74 @@ def full_reservation(number):
     return filled(reservation(number) | own, RESERVATION, number)
 
 
+def conversation(number):
+    own = {"listingMapId": 40000 + number % 60, "reservationId": 13010000 + number, "recipientName": f"Guest {number}", "recipientEmail": f"guest{number}@example.com", "messageReceivedOn": f"2026-02-{1 + number % 28:02} 10:00:00"}
+    return filled({"id": 7000 + number} | own, CONVERSATION, number)
+
+
+def message(number):
+    own = {"conversationId": 7005, "date": f"2026-02-{1 + number % 28:02} 10:{number % 60:02}:00", "isIncoming": number % 2, "body": f"Message {number}: is there a cot, and when can we arrive?"}
+    return filled({"id": 90000 + number} | own, MESSAGE, number)
+
+
+def task(number):
+    own = {"listingMapId": 40000 + number % 60, "title": f"Clean villa {number}", "status": ["pending", "completed"][number % 2], "canStartFrom": "2026-01-01 10:00:00", "shouldEndBy": "2026-01-01 15:00:00", "description": "Change the linen and check the boiler. " * 6}
+    return filled({"id": 500 + number} | own, TASK, number)
+
+
+def review(number):
+    own = {"listingMapId": 40000 + number % 60, "reservationId": 13010000 + number, "status": "published", "rating": 1 + number % 10, "listingName": f"Garden Villa {number % 60}", "guestName": f"Guest {number}", "publicReview": f"Stay {number}: quiet, clean and close to the beach. " * 5}
+    return filled({"id": 30000 + number} | own, REVIEW, number)
+
+
 class Hostaway(RestStub):
     """`tokens` are valid, by the time of their issue; without them, clients authenticate again. `refusals` requests get 429 first.
 
-    With `full`, records have all fields of the real API.
+    With `full`, records have all fields of the real API. With `rate`, `(requests, seconds)`, further requests within that time
+    get 429, without `Retry-After`. `change` puts a record before all others.
     """
 
     def __init__(self, listings=60, reservations=500, full=False):
         listing_of, reservation_of = (full_listing, full_reservation) if full else (listing, reservation)
         self.listings = [listing_of(number) for number in range(listings)]
         self.reservations = [reservation_of(number) for number in range(reservations)]
+        self.conversations, self.messages = [conversation(number) for number in range(230)], [message(number) for number in range(130)]
+        self.tasks, self.reviews = [task(number) for number in range(150)], [review(number) for number in range(150)]
         self.tokens, self.issued, self.refusals = {}, 0, 0
+        self.rate, self._accepted, self._changed = None, [], []
         super().__init__({
             "POST /v1/accessTokens": self._token,
-            "GET /v1/listings": self._guarded(lambda request: page(self.listings, request)),
+            "GET /v1/listings": self._guarded(self._listings),
             "GET /v1/listings/{id}": self._guarded(lambda request: one(self.listings, request)),
             "GET /v1/listings/{id}/calendar": self._guarded(self._calendar),
             "GET /v1/reservations": self._guarded(self._reservations),
             "GET /v1/reservations/{id}": self._guarded(lambda request: one(self.reservations, request)),
             "POST /v1/finance/report/consolidated": self._guarded(self._report),
+            "GET /v1/conversations": self._guarded(lambda request: page(self.conversations, request)),
+            "GET /v1/conversations/{id}/messages": self._guarded(lambda request: page(self.messages, request)),
+            "GET /v1/tasks": self._guarded(lambda request: page(self.tasks, request)),
+            "GET /v1/reviews": self._guarded(lambda request: page(self.reviews, request)),
         })
+
+    def change(self, number):
+        self._changed.insert(0, number)
+
+    def newest_first(self, records):
+        """The records, those changed last first."""
+        by_id = {one["id"]: one for one in records}
+        changed = [by_id[number] for number in dict.fromkeys(self._changed) if number in by_id]
+        return changed + [one for one in records if one["id"] not in self._changed]
+
+    def _is_too_fast(self):
+        if not self.rate:
+            return False
+        most, seconds = self.rate
+        now = time.monotonic()
+        self._accepted = [at for at in self._accepted if at > now - seconds]
+        if len(self._accepted) >= most:
+            return True
+        self._accepted.append(now)
+        return False
 
     def _token(self, request):
         form = request.form
@@ -190,14 +239,21 @@ class Hostaway(RestStub):
             if self.refusals:
                 self.refusals -= 1
                 return Response({"status": "fail", "message": "Too many requests"}, 429, {"retry-after": "0"})
+            if self._is_too_fast():
+                return Response({"status": "fail", "message": "This error occurs because a server detects that your application has exceeded the rate limits"}, 429)
             return answer(request)
 
         return guarded
 
+    def _listings(self, request):
+        is_by_activity = request.query.get("sortOrder") == "latestActivityDesc"
+        return page(self.newest_first(self.listings) if is_by_activity else self.listings, request)
+
     def _reservations(self, request):
-        found, query = self.reservations, request.query
+        found, query = self.newest_first(self.reservations), request.query
         if "afterId" in query:
-            found = [one for one in found if one["id"] > int(query["afterId"])]
+            before = [one["id"] for one in found].index(int(query["afterId"]))
+            found = found[before + 1 :]
         if "listingId" in query:
             found = [one for one in found if one["listingMapId"] == int(query["listingId"])]
         if "status" in query:

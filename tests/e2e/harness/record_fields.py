@@ -45,6 +45,31 @@ airbnbNeighborhoodOverview airbnbTransit airbnbNotes insuranceEligibilityStatus 
 listingImages customFieldValues
 """.split()
 
+CONVERSATION = """
+accountId listingMapId reservationId type recipientEmail recipientName recipientPicture hostEmail guestEmail
+hasUnreadMessages messageSentOn messageReceivedOn conversationMessages Reservation id
+""".split()
+
+MESSAGE = """
+accountId listingMapId reservationId conversationId communicationId airbnbThreadMessageId body communicationType status
+isIncoming isSeen sentUsingHostaway hash listingTimeZoneName communicationEvent communicationTimeDelta
+communicationApplyListingTimeZone communicationAlwaysTrigger date sentChannelDate attachments insertedOn updatedOn id
+""".split()
+
+TASK = """
+id listingMapId channelId reservationId autoTaskId assigneeUserId canBePickedByGroupId supervisorUserId createdByUserId
+isUpdatedManually checklistTemplateId reservationUnitId title description canStartFrom canStartFromListingTime
+canStartFromEvent canStartFromEventDelta shouldEndBy shouldEndByListingTime shouldEndByEvent shouldEndByEventDelta status
+resolutionNote feedbackScore feedbackNote startedAt confirmedAt completedAt priority cost costCurrency costDescription
+color expense rank checklistItems customFieldValue categoriesMap
+""".split()
+
+REVIEW = """
+id accountId listingMapId reservationId autoReviewId timeDelta scheduledDateTime channelId type status rating
+externalReviewId externalReservationId publicReview privateFeedback revieweeResponse isRevieweeRecommended isCancelled
+autoReviewTemplateId reviewCategory departureDate arrivalDate listingName guestName
+""".split()
+
 SCHOOL = """
 year ncessch school_id school_name leaid lea_name state_leaid seasch street_mailing city_mailing state_mailing
 zip_mailing street_location city_location state_location zip_location phone fips latitude longitude csa cbsa

@@ -35,14 +35,14 @@ impl FollowUpCall<'_> {
         }
     }
 
-    /// Returns the request as members of `detailsAvailable`.
-    pub(super) fn to_members(self, arguments: Map<String, Value>) -> Map<String, Value> {
-        let (name, values) = match self {
-            Self::Tool(name) => (("tool", name), "arguments"),
-            Self::Http(path) => (("endpoint", path), "parameters"),
+    /// Returns the request as members of `detailsAvailable`. In an envelope, a tool is an endpoint, too.
+    pub(super) fn to_members(self, arguments: Map<String, Value>, is_enveloped: bool) -> Map<String, Value> {
+        let (key, name, values) = match self {
+            Self::Tool(name) if !is_enveloped => ("tool", name, "arguments"),
+            Self::Tool(name) | Self::Http(name) => ("endpoint", name, "parameters"),
         };
         let mut members = Map::new();
-        members.insert(name.0.into(), name.1.into());
+        members.insert(key.into(), name.into());
         members.insert(values.into(), arguments.into());
         members
     }

@@ -78,7 +78,7 @@ impl Notice<'_> {
             Some(section) => arguments.insert("section".into(), section.as_str().into()),
             None => arguments.insert("fields".into(), "all".into()),
         };
-        let mut details = self.read_call.to_members(arguments);
+        let mut details = self.read_call.to_members(arguments, self.is_enveloped);
         if detail < Detail::Minimal && !sections.is_empty() {
             details.insert("sections".into(), sections.clone().into());
         }

@@ -1,5 +1,6 @@
 //! Tests of requests by example: every control, every kind of path, every error.
 
+mod condensed;
 mod controls;
 mod fields;
 mod paths;

@@ -11,6 +11,8 @@ use super::entry::UnusableReason;
 
 /// Longest line, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Most bytes skipped of a longer line.
+const MAX_SKIPPED_BYTES: u64 = 256 << 20;
 
 /// Passes each entry with its place to a function: its line, or its position in the array, from 1.
 ///
@@ -52,13 +54,26 @@ fn for_each_line(
             break;
         }
         if read == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
-            log.skip_until(b'\n')?;
+            skip_line(&mut log)?;
             show(number, Err(UnusableReason::TooLong));
         } else if !line.trim_ascii().is_empty() {
             show(number, serde_json::from_slice(&line).map_err(|_| UnusableReason::NotJson));
         }
     }
     Ok(())
+}
+
+/// Skips the rest of a line.
+///
+/// # Errors
+/// Returns an error if the line does not end, as that of a device.
+fn skip_line(log: &mut impl BufRead) -> io::Result<()> {
+    let mut rest = log.take(MAX_SKIPPED_BYTES);
+    rest.skip_until(b'\n')?;
+    if rest.limit() > 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("a line is longer than {MAX_SKIPPED_BYTES} bytes")))
 }
 
 /// Passes the entries of an array to a function.
