@@ -45,10 +45,11 @@ pub(crate) fn mark_redacted(
     Some(if any { AdjustedRows::with_columns(rows, columns) } else { rows })
 }
 
-/// Returns the column with the values of the table of leaves, if these are its columns.
+/// Returns the column with the values of the table of leaves, if these are its columns, and not all values are redacted.
 fn leaf_value_column(columns: &mut [ColumnDef]) -> Option<&mut ColumnDef> {
     let is_of_leaves = columns.iter().map(|column| column.name.as_str()).eq(LEAF_COLUMNS);
-    columns.iter_mut().find(|column| is_of_leaves && column.name == LEAF_VALUE)
+    let mut values = columns.iter_mut().filter(|column| column.name == LEAF_VALUE);
+    values.find(|column| is_of_leaves && column.redaction == Redaction::Unredacted)
 }
 
 /// Returns true if a column is a container with a redacted field.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
+use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use portion_json::span::Span;
 
 use super::edit::REDACTED_STRING;
@@ -104,6 +104,8 @@ struct OpenObject {
 struct KeyMatch {
     verdict: NameMatch,
     role: Option<PairRole>,
+    /// True if the key itself contains a secret.
+    has_secret: bool,
 }
 
 /// State of the innermost open object. The enclosing objects need no state: their current members are
@@ -301,6 +303,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         if let Some(start) = self.member_state.omitted_start.take() {
             self.edits.push(TextEdit { start, end: key.start as usize, replacement: "".into() });
         }
+        self.redact_key(key, &name);
         if hidden {
             let value = reader.skip()?;
             // An empty string holds no secret.
@@ -319,6 +322,20 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             self.redact_table(&name, reader);
         }
         Ok(true)
+    }
+
+    /// Redacts a key that contains a secret, such as `"password=…"`.
+    fn redact_key(&mut self, key: Span, name: &str) {
+        let is_known_as_plain =
+            self.key_matches.get(key.slice(self.text)).is_some_and(|known| !known.has_secret);
+        if !is_known_as_plain && let Some(redacted) = self.rules.redact_name(name) {
+            self.edits.push(TextEdit {
+                start: key.start as usize,
+                end: key.end as usize,
+                replacement: quote(&redacted).into(),
+            });
+            self.names.add(self.member_path());
+        }
     }
 
     /// Redacts the cells of a columnar table, if its columns or rows begin here.
@@ -365,7 +382,11 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     fn is_member_hidden(&mut self, key: Span, name: &str, may_be_secret: bool) -> bool {
         let redact = self.rules;
-        let matched = || KeyMatch { verdict: redact.match_name(name), role: PairRole::of(name) };
+        let matched = || KeyMatch {
+            verdict: redact.match_name(name),
+            role: PairRole::of(name),
+            has_secret: redact.redact_name(name).is_some(),
+        };
         let verdict = self.key_matches.entry(key.slice(self.text)).or_insert_with(matched).verdict;
         verdict.is_named
             || verdict.is_secret && may_be_secret

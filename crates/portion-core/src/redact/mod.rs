@@ -101,7 +101,7 @@ impl RedactionRules {
         let (edits, names) = text::collect_edits(self, text, &found.ranges);
         let applied = apply_edits(text, edits, &mut []);
         names.into_names().into_iter().for_each(|name| found.names.add(name));
-        Some((applied.or(without_cells).or(without_json)?, found.names.into_names()))
+        Some((applied.or(without_cells).or(without_json)?, self.reported_names(found.names)))
     }
 
     /// Redacts a text that contains JSON: the JSON by its members, the rest as text. Returns `None` if it
@@ -137,6 +137,17 @@ impl RedactionRules {
     /// Redacts `json`, given the same text as valid JSON in `read`, with equal offsets.
     fn redact_json_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
         let found = json::collect_edits(self, read, strings);
-        Some((apply_edits(json, found.edits, &mut [])?, found.names.into_names()))
+        Some((apply_edits(json, found.edits, &mut [])?, self.reported_names(found.names)))
+    }
+
+    /// Redacts a name that contains a secret, such as `password=…`; `None` if it contains none.
+    fn redact_name(&self, name: &str) -> Option<String> {
+        let may_contain = name.contains(['=', ':']) || self.hides_secrets && token::may_contain(name);
+        may_contain.then(|| apply_edits(name, text::collect_edits(self, name, &[]).0, &mut []))?
+    }
+
+    /// Returns the names of redacted fields as they are reported: without secrets in them.
+    fn reported_names(&self, names: RedactedNames) -> Vec<String> {
+        names.into_names().into_iter().map(|name| self.redact_name(&name).unwrap_or(name)).collect()
     }
 }

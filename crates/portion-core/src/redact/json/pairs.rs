@@ -54,7 +54,7 @@ impl<'a> JsonRedactor<'a, '_> {
     pub(super) fn inherited_pair(&self) -> Option<PairName> {
         let around = self.open_objects.last()?;
         let name = around.key?;
-        let KeyMatch { verdict, role } = self.key_matches.get(name.slice(self.text))?;
+        let KeyMatch { verdict, role, .. } = self.key_matches.get(name.slice(self.text))?;
         if verdict.is_secret {
             return Some(PairName { name, role: PairRole::Name, is_secret: true, is_named: false });
         }

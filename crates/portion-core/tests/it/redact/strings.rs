@@ -28,6 +28,22 @@ fn strings_in_json_are_redacted_as_text() {
 }
 
 #[test]
+fn secrets_in_names_are_redacted() {
+    let check = |text: &str, expect: &str, named: &[&str]| check("secrets", text, expect, named);
+    check(
+        r#"{"a":{"password=hunter2":1,"b":2}}"#,
+        r#"{"a":{"password=[redacted]":1,"b":2}}"#,
+        &["a.password=[redacted]"],
+    );
+    check(
+        r#"{"x token: hunter2hunter2":{"b":1},"pin":7,"api key: k123456789":"x"}"#,
+        r#"{"x token: [redacted]":{"b":1},"api key: [redacted]":"x"}"#,
+        &["x token: [redacted]", "pin", "api key: [redacted]"],
+    );
+    check(r#"{"at 10:30":1,"a=b":2,"10:30":{"c":3}}"#, "-", &[]);
+}
+
+#[test]
 fn strings_without_secrets_stay_as_written() {
     for text in [
         r#"{"at":"2024-05-01T10:20:30Z","url":"https://example.com/a?page_token=x&sort=a:b","t":"10:20"}"#,
