@@ -85,7 +85,7 @@ impl<'a> StructuredForm<'a> {
         }
         let (served, total) = (rendering.meta.served?, rendering.total_count?);
         let told = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.served);
-        let is_cut = own.next_position.is_some() || rendering.omits_content();
+        let is_cut = own.next_position.is_some() || served < total || rendering.omits_content();
         (is_cut && told != Some(served)).then(|| serde_json::json!({"served": served, "of": total}))
     }
 }

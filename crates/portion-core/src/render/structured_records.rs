@@ -10,14 +10,29 @@ use portion_json::scan::{JsonKind, is_json, minified};
 use super::budget::RemainingBudget;
 use super::embedded_json::render_in_string;
 use super::portion::PortionKind;
-use super::rendering::Rendering;
+use super::record_lists::record_lists;
+use super::rendering::{RenderTarget, Rendering};
 use super::structured::{Placement, StructuredForm};
 use super::walk::{PartWalk, RenderedPart, ReplyContent};
 use super::{page, summary};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::StructuredMode;
-use crate::snapshot::{IndexedText, Part, Structure as SubjectForm, StructuredDuplicate};
+use crate::snapshot::{IndexedText, ObjectIndex, Part, Structure as SubjectForm, StructuredDuplicate};
 use crate::view::{RequestedFields, Target};
+
+/// Renders an object of several lists with whole records of the largest one. The other lists are shortened, too.
+fn render_largest_list(
+    target: &RenderTarget<'_>,
+    object: &ObjectIndex,
+    room: &RemainingBudget<'_>,
+) -> Option<Rendering> {
+    let pointer = record_lists(&target.subject.text, "", object).into_iter().next()?;
+    let subject = IndexedText::with_list_at(&target.subject.text, &pointer)?;
+    let SubjectForm::List(list) = &subject.structure else { return None };
+    let rendering = page::render_whole_records(&RenderTarget { subject: &subject, ..*target }, list, room)?;
+    // The pages of a walk are those of the object. Its other records are reached by their path.
+    Some(Rendering { next: None, pagination: None, ..rendering })
+}
 
 impl<'a> PartWalk<'a> {
     /// Returns true if `structuredContent` holds whole records, whatever the text shows of them.
@@ -164,9 +179,10 @@ impl<'a> PartWalk<'a> {
         let target = self.render_target(subject, self.base_pointer(at.0), false, at);
         match &subject.structure {
             SubjectForm::List(list) => page::render_whole_records(&target, list, room),
-            SubjectForm::Object(_) if target.start.is_start() => {
+            SubjectForm::Object(object) if target.start.is_start() => {
                 let body = minified(&subject.text);
-                room.fits(&body).then(|| Rendering { body, ..Rendering::whole(&target, room) })
+                let whole = room.fits(&body).then(|| Rendering { body, ..Rendering::whole(&target, room) });
+                whole.or_else(|| render_largest_list(&target, object, room))
             }
             SubjectForm::Object(_) | SubjectForm::Text(_) => None,
         }

@@ -142,6 +142,33 @@ fn structured_content_is_never_a_table() {
     assert!(tables > 30, "{tables} tables");
 }
 
+/// Of several lists of the same size, `structuredContent` has whole records, and the text says how many.
+#[test]
+fn several_lists_have_whole_records() {
+    let record = |i: usize| format!(r#"{{"id":{i},"name":"Guest {i}","notes":"{}"}}"#, "late ".repeat(20));
+    let records = (0..111).map(record).collect::<Vec<_>>().join(",");
+    let both = format!(r#"{{"a":[{records}],"b":[{records}]}}"#);
+    for text in [both.clone(), "two lists".to_owned()] {
+        let mut payload = text_payload(text);
+        let block = portion_core::payload::Content::Structured(both.clone());
+        payload.blocks.push(portion_core::payload::Block::new("/structuredContent", block));
+        let session = Session::new(payload, Policy::default(), Tokenizer::Chars4.counter());
+        let first = session.call(&Request::default()).expect("plain").expect("large");
+        let structured: serde_json::Value =
+            serde_json::from_str(first.portion.structured().expect("both forms")).expect("JSON");
+        for name in ["a", "b"] {
+            let shown = structured[name].as_array().expect("a list of its own name");
+            assert!(!shown.is_empty() && shown.len() < 111, "{name}: {}", shown.len());
+            for (i, shown) in shown.iter().enumerate() {
+                assert_eq!(*shown, serde_json::from_str::<serde_json::Value>(&record(i)).expect("JSON"));
+            }
+        }
+        let gap = &first.notice["meta"]["structuredContent"];
+        assert_eq!(gap["served"].as_u64(), structured["a"].as_array().map(|shown| shown.len() as u64));
+        assert_eq!(gap["of"], 111, "{}", first.notice);
+    }
+}
+
 /// `structuredContent` has whole records also on numbered pages, at offsets and in another order, where the text may be
 /// condensed.
 #[test]
