@@ -30,15 +30,11 @@ fn strings_in_json_are_redacted_as_text() {
 #[test]
 fn secrets_in_names_are_redacted() {
     let check = |text: &str, expect: &str, named: &[&str]| check("secrets", text, expect, named);
+    check(r#"{"a":{"password=hunter2":1,"b":2}}"#, r#"{"a":{"b":2}}"#, &["a.password=[redacted]"]);
     check(
-        r#"{"a":{"password=hunter2":1,"b":2}}"#,
-        r#"{"a":{"password=[redacted]":1,"b":2}}"#,
-        &["a.password=[redacted]"],
-    );
-    check(
-        r#"{"x token: hunter2hunter2":{"b":1},"pin":7,"api key: k123456789":"x"}"#,
-        r#"{"x token: [redacted]":{"b":1},"api key: [redacted]":"x"}"#,
-        &["x token: [redacted]", "pin", "api key: [redacted]"],
+        r#"{"x token: hunter2hunter2":{"b":1},"pin":7,"see password=hunter2":{"c":1}}"#,
+        r#"{"x token: [redacted]":{"b":1},"see password=[redacted]":{"c":1}}"#,
+        &["x token: [redacted]", "pin", "see password=[redacted]"],
     );
     check(r#"{"at 10:30":1,"a=b":2,"10:30":{"c":3}}"#, "-", &[]);
 }
