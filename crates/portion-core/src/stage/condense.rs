@@ -59,7 +59,8 @@ impl<'a> FieldSelector<'a> {
         let statistics = (case.statistics)();
         let StageInput { item_count, as_table, .. } = *case;
         let mut menu = Self { item_count, as_table, statistics, required: Vec::new() };
-        let mut always: Vec<&str> = statistics.core().collect();
+        let leading = statistics.leading().filter(|_| case.requires_leading);
+        let mut always: Vec<&str> = statistics.core().chain(leading).collect();
         let mut remaining = menu.field_budget(case.token_budget)
             - always.iter().map(|path| menu.field_cost(path)).sum::<f64>();
         for name in case.preferred_fields {

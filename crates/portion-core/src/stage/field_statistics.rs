@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use portion_json::projection::FieldSelection;
 use portion_json::scan::JsonKind;
 use portion_tokens::TokenCounter;
 
@@ -52,9 +51,10 @@ impl<'a> FieldStatistics<'a> {
         core.map(|field| field.path.as_str()).filter(|path| !self.redundant.contains(path))
     }
 
-    /// Returns true if one selection has all dates and amounts of another that say what a record is about.
-    pub(crate) fn keeps_leading(&self, kept: &FieldSelection, of: &FieldSelection) -> bool {
-        self.leading.iter().all(|path| kept.selects(path) || !of.selects(path))
+    /// Returns the paths of the dates and the amount that say what a record is about.
+    pub(super) fn leading(&self) -> impl Iterator<Item = &'a str> {
+        let others = self.fields.iter().filter(|field| field.rank > FieldRank::Status);
+        others.map(|field| field.path.as_str()).filter(|path| self.leading.contains(path))
     }
 
     /// Returns the cost of a field in this many items, in tokens.

@@ -47,6 +47,8 @@ pub(crate) struct StageInput<'a> {
     pub item_count: usize,
     /// Tokens that the items may cost together.
     pub token_budget: usize,
+    /// True if the dates and the amount that say what a record is about are kept, whatever they cost.
+    pub requires_leading: bool,
     /// Returns the ranks and costs of the fields, which are computed when first used.
     pub statistics: &'a dyn Fn() -> &'a FieldStatistics<'a>,
     /// True if items are written as a table.

@@ -23,27 +23,28 @@ impl PageBuilder<'_> {
             return (filled, how);
         }
         let smaller = CONDENSED_SHARES.into_iter().find_map(|share| {
-            let room = room.with_max_tokens(room.tokens * share / 8);
-            let smaller = self.fit_with_stages(self.requested_format(), &room);
-            let is_equal = smaller.0.is_complete
-                && smaller.0.elided_count <= filled.elided_count
-                && self.keeps_leading(&smaller.1, &how, &room);
-            is_equal.then_some(smaller)
+            let smaller = self.fit_to_share(self.requested_format(), room, Some(room.tokens * share / 8));
+            (smaller.0.is_complete && smaller.0.elided_count <= filled.elided_count).then_some(smaller)
         });
         smaller.unwrap_or((filled, how))
-    }
-
-    /// Returns true if a smaller page still has the dates and the amount that say what a record is about.
-    fn keeps_leading(&self, smaller: &RowFormat, full: &RowFormat, room: &RemainingBudget<'_>) -> bool {
-        let both = smaller.kept_fields.as_ref().zip(full.kept_fields.as_ref());
-        both.is_none_or(|(kept, of)| self.statistics(room.counter, false).keeps_leading(kept, of))
     }
 
     /// Applies stages in order until all items fit.
     pub(super) fn fit_with_stages(
         &self,
+        how: RowFormat,
+        room: &RemainingBudget<'_>,
+    ) -> (WrittenItems, RowFormat) {
+        self.fit_to_share(how, room, None)
+    }
+
+    /// Does the same. `share`: tokens for the fields that are kept beside what says what a record is about, if that is less
+    /// than fits.
+    fn fit_to_share(
+        &self,
         mut how: RowFormat,
         room: &RemainingBudget<'_>,
+        share: Option<usize>,
     ) -> (WrittenItems, RowFormat) {
         let mut filled = self.fill(&how, room);
         let shell_cost =
@@ -56,7 +57,8 @@ impl PageBuilder<'_> {
             rows: self.rows,
             preferred_fields: &self.target.policy.render_options.summary_fields,
             item_count: self.wanted_count,
-            token_budget: (room.tokens * 9 / 10).saturating_sub(shell_cost),
+            token_budget: (share.unwrap_or(room.tokens) * 9 / 10).saturating_sub(shell_cost),
+            requires_leading: share.is_some(),
             statistics: &statistics,
             as_table,
             may_condense: self.may_condense(),
