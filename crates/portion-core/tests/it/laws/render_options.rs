@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, Policy, RenderOptions, Techniques};
 use portion_core::render::{Context, FirstReply, Piece, PieceBody, Portion, first_reply};
-use portion_core::snapshot::{Layout, PartBody, Structure};
-use portion_core::view::{Request, resolve};
+use portion_core::snapshot::{IndexedText, Layout, PartBody, Structure};
+use portion_core::view::{Request, View, resolve};
 use portion_json::scan::unescape;
 use portion_tokens::Tokenizer;
 use proptest::prelude::*;
@@ -83,7 +83,12 @@ fn check_numbers(meta: &Value) {
 }
 
 /// Returns the pieces of a portion without their envelope, and whether there was one.
-pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (Vec<Piece>, bool) {
+pub(crate) fn opened(
+    session: &Session,
+    portion: &Portion,
+    notice: &Value,
+    view: &View,
+) -> (Vec<Piece>, bool) {
     let mut pieces = portion.pieces().to_vec();
     let enveloped = portion.separate_notice().is_none();
     if enveloped {
@@ -94,7 +99,11 @@ pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (V
         };
         let piece = pieces.iter_mut().find(is_envelope).expect("a piece that says the notice");
         let part = session.part_of(piece);
-        let whole = out_of_envelope(session, part.text(), piece.body.as_str(), portion, notice);
+        // A custom section is an object of its own, with a list of its own.
+        let subjects = view.subjects(&session.snapshot);
+        let section = subjects.first().filter(|_| format!("{view:?}").contains("field_subset: Some"));
+        let subject = section.map(|(_, subject)| *subject).or_else(|| part.indexed_text());
+        let whole = out_of_envelope((session, subject), part.text(), piece.body.as_str(), portion, notice);
         let items = part.item_blocks && portion.kind().name() == "page" && whole.starts_with('[');
         if !items {
             piece.body = PieceBody::Text(whole);
@@ -107,8 +116,8 @@ pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (V
 type Meta<'a> = BTreeMap<String, &'a RawValue>;
 
 /// Returns the content of an envelope, after checking that it contains the notice.
-pub(crate) fn out_of_envelope(
-    session: &Session,
+fn out_of_envelope(
+    (session, subject): (&Session, Option<&IndexedText>),
     part: &str,
     envelope: &str,
     portion: &Portion,
@@ -146,7 +155,7 @@ pub(crate) fn out_of_envelope(
     }
     if let Some(items) = get("items") {
         assert_keys(&["items", "meta"]);
-        return page(session, part, items, beside);
+        return page(subject, items, beside);
     }
     if let Some(summary) = get("summary") {
         assert_keys(&["summary", "meta"]);
@@ -163,10 +172,12 @@ pub(crate) fn out_of_envelope(
 }
 
 /// Returns a page with its items inside the objects around the list.
-fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> String {
-    let form =
-        session.snapshot.parts().iter().find(|own| own.text() == part).and_then(|own| own.indexed_text());
-    let Some(Structure::List(list)) = form.map(|subject| &subject.structure) else { return items.to_owned() };
+fn page(subject: Option<&IndexedText>, items: &str, beside: Option<&str>) -> String {
+    let list = subject.and_then(|subject| match &subject.structure {
+        Structure::List(list) => Some((list, &subject.text)),
+        _ => None,
+    });
+    let Some((list, text)) = list else { return items.to_owned() };
     if list.pointer.is_empty() && list.layout != Layout::Lines {
         assert!(beside.is_none());
         return items.to_owned();
@@ -180,7 +191,7 @@ fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> Str
     let mut at = &mut whole;
     for (i, level) in list.enclosing_objects.iter().enumerate() {
         // Keys are copied as written: not all of them can be re-encoded to the same text.
-        let key = level.members[level.list_member].key.slice(part);
+        let key = level.members[level.list_member].key.slice(text);
         let Json::Object(members) = at else { panic!("no object around {items}") };
         let found = members.iter().position(|(own, _)| own == key).unwrap_or_else(|| {
             members.push((key.to_owned(), Json::Object(Vec::new())));

@@ -223,7 +223,7 @@ impl Session {
     /// Checks a reply. `fresh` is the request, for a first reply.
     fn checked(&self, asked: &ResolvedRequest, portion: Portion, fresh: Option<&Request>) -> Reply {
         let notice = render_options::camel(portion.notice(), self.policy.render_options.metadata_style);
-        let (pieces, enveloped) = render_options::opened(self, &portion, &notice);
+        let (pieces, enveloped) = render_options::opened(self, &portion, &notice, &asked.view);
         let view = render::view_with_pagination(asked.view.clone(), &portion);
         let reply = Reply { portion, pieces, enveloped, notice, view };
         self.fits(asked, &reply, fresh);
@@ -372,7 +372,7 @@ impl Session {
                     (whole, left) = (Cow::Owned(whole.into_owned().sorted()), left.sorted());
                 }
                 let whole = whole.as_ref();
-                assert!(asked_so || left.is_left_of(whole), "values changed: {text}");
+                assert!(asked_so || left.is_left_of(whole), "values changed: {text} of {reply:?}");
                 assert!(asked_so || subset || left == *whole || reply.tells_of_more(), "silent: {reply:?}");
             }
         }
