@@ -326,9 +326,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     /// Redacts a key that contains a secret, such as `"password=…"`.
     fn redact_key(&mut self, key: Span, name: &str) {
-        let is_known_as_plain =
-            self.key_matches.get(key.slice(self.text)).is_some_and(|known| !known.has_secret);
-        if !is_known_as_plain && let Some(redacted) = self.rules.redact_name(name) {
+        let has_secret = self.key_matches.get(key.slice(self.text)).is_some_and(|known| known.has_secret);
+        if has_secret && let Some(redacted) = self.rules.redact_name(name) {
             self.edits.push(TextEdit {
                 start: key.start as usize,
                 end: key.end as usize,

@@ -1,4 +1,4 @@
-//! What the notice of a rendering reports in `meta`, as typed values. They become JSON once, when the notice is written.
+//! The members of `meta` in the notice of a rendering, as typed values. They become JSON once, when the notice is written.
 
 use portion_tokens::TextSize;
 use serde_json::{Map, Value};
@@ -22,17 +22,17 @@ pub(super) struct RenderingMeta {
     pub lines: Option<(usize, usize)>,
     /// Number of lines of the text.
     pub total_lines: Option<usize>,
-    /// What was sent to the upstream in place of an argument of the call.
+    /// The argument that was sent to the upstream in place of one of the call.
     pub sent: Option<String>,
     /// Total that the upstream states.
     pub upstream_total: Option<u64>,
-    /// How to request the upstream's next page.
+    /// Request for the upstream's next page.
     pub upstream_next: Option<String>,
     /// Number of items after the shown ones, if the items are ranked.
     pub dropped_count: Option<usize>,
     /// Order of the items, if the caller did not ask for it.
     pub sort: Option<String>,
-    /// What is missing of a list that is fetched page by page.
+    /// Description of the missing items of a list that is fetched page by page.
     pub upstream_gap: Option<String>,
     /// True if the list changed while it was fetched.
     pub has_changed: bool,

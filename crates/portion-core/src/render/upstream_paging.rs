@@ -5,10 +5,11 @@ use super::upstream_call::{UpstreamPaging, named_call};
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::{ArgumentValue, requested_count, selects_pages};
-use crate::snapshot::{List, Snapshot, Structure};
+use crate::payload::TransportPage;
+use crate::snapshot::{List, Snapshot, Structure, UpstreamPage};
 use crate::view::Target;
 
-/// What the upstream has beyond the main list of a snapshot.
+/// The items of the upstream beyond the main list of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpstreamRest {
     /// Number of items that the upstream has, if it states it.
@@ -23,11 +24,16 @@ pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
     let Structure::List(list) = &subject.structure else { return None };
     let page = list.upstream_page(&subject.text, selects_pages(snapshot.paging()));
     let transport = snapshot.transport_page();
-    let reported = transport.and_then(|page| page.total).filter(|total| *total > list.len() as u64);
-    let total = page.as_ref().and_then(|page| page.total).or(reported);
+    let total = stated_total(list, page.as_ref(), transport);
     let has_next = page.is_some_and(|page| page.has_more == Some(true))
         || transport.is_some_and(|page| page.next.is_some());
     (total.is_some() || has_next).then_some(UpstreamRest { total })
+}
+
+/// Returns the total of which a list is a page, as stated by the payload, or else by the transport.
+fn stated_total(list: &List, page: Option<&UpstreamPage>, transport: Option<&TransportPage>) -> Option<u64> {
+    let reported = || transport?.total.filter(|total| *total > list.len() as u64);
+    page.and_then(|page| page.total).or_else(reported)
 }
 
 /// Adds the upstream's next page to the notice of the first and the last page, if the payload or the transport names it.
@@ -39,9 +45,7 @@ pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, renderi
     }
     let paging = UpstreamPaging::new(target.paging_arguments, list.len() as u64, target.read_call);
     let page = list.upstream_page(&target.subject.text, selects_pages(target.paging_arguments));
-    let reported_total = target.transport_page.and_then(|page| page.total);
-    let reported_total = reported_total.filter(|total| *total > list.len() as u64);
-    rendering.meta.upstream_total = page.as_ref().and_then(|page| page.total).or(reported_total);
+    rendering.meta.upstream_total = stated_total(list, page.as_ref(), target.transport_page);
     // A member that leads to the next page can be passed as an argument, which a link cannot.
     let named = target.transport_page.and_then(|page| page.next.as_ref());
     let named = named.filter(|_| page.as_ref().is_none_or(|page| page.next_member.is_none()));

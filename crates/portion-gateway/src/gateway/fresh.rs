@@ -17,7 +17,7 @@ use crate::store::NewSnapshot;
 use super::finish::{is_refused, is_stored};
 use super::{Gateway, RequestContext};
 
-/// What a first reply is made from.
+/// Sources of a first reply.
 struct ReplySource {
     payload: Payload,
     /// Fetch of the list, unless the payload is all of it.

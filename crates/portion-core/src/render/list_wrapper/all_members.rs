@@ -11,7 +11,8 @@ use crate::snapshot::{OrderedList, cell_spans};
 use crate::stage::RowFormat;
 
 /// Renders the wrapper of a list with all of its members. Other lists among them are shortened to whole items
-/// if they exceed their share, except the header of a table and lists with a value for each of its columns. Returns `None` if no budget remains for the list itself.
+/// if they exceed their share, except the header of a table and lists with a value for each of its columns. Returns `None`
+/// if no budget remains for the list itself.
 pub(in crate::render) fn render_with_all_members(
     rows: OrderedList<'_>,
     room: &RemainingBudget<'_>,

@@ -17,13 +17,20 @@ impl PageBuilder<'_> {
     /// Fits the items of a page. If fields must be omitted from the records of a first page, they are reduced to a
     /// part of the budget, because a reader of a first page rarely needs every value of every record.
     pub(super) fn fit_first_page(&self, room: &RemainingBudget<'_>) -> (WrittenItems, RowFormat) {
-        let (filled, how) = self.fit_with_stages(self.requested_format(), room);
+        let requested = self.requested_format();
+        let filled = self.fill(&requested, room);
+        if filled.is_complete {
+            return (filled, requested);
+        }
+        let (filled, how) = self.tighten(filled, requested.clone(), room, None);
         let is_open = self.target.view.limit.is_none() && self.fixed_count.is_none() && self.first_item == 0;
         if !(filled.is_complete && how.is_condensed && is_open && self.may_condense()) || self.is_sample {
             return (filled, how);
         }
         let smaller = CONDENSED_SHARES.into_iter().find_map(|share| {
-            let smaller = self.fit_to_share(self.requested_format(), room, Some(room.tokens * share / 8));
+            // In the requested format, they are known not to fit.
+            let unfilled = WrittenItems::empty(self.wrapper(&requested, room));
+            let smaller = self.tighten(unfilled, requested.clone(), room, Some(room.tokens * share / 8));
             (smaller.0.is_complete && smaller.0.elided_count <= filled.elided_count).then_some(smaller)
         });
         smaller.unwrap_or((filled, how))
@@ -35,18 +42,18 @@ impl PageBuilder<'_> {
         how: RowFormat,
         room: &RemainingBudget<'_>,
     ) -> (WrittenItems, RowFormat) {
-        self.fit_to_share(how, room, None)
+        self.tighten(self.fill(&how, room), how, room, None)
     }
 
-    /// Does the same. `share`: tokens for the fields that are kept beside what says what a record is about, if that is less
-    /// than fits.
-    fn fit_to_share(
+    /// Applies stages to a page until all items fit. `filled`: the page before the first stage. `share`: tokens for the fields
+    /// that are kept beside what says what a record is about, if that is less than fits.
+    fn tighten(
         &self,
+        mut filled: WrittenItems,
         mut how: RowFormat,
         room: &RemainingBudget<'_>,
         share: Option<usize>,
     ) -> (WrittenItems, RowFormat) {
-        let mut filled = self.fill(&how, room);
         let shell_cost =
             room.counter.count(&filled.wrapper.before) + room.counter.count(&filled.wrapper.after);
         // Answers and ranked records stay whole; fewer of them are served.

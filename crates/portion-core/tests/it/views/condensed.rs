@@ -1,4 +1,4 @@
-//! Which fields a condensed first page keeps.
+//! Tests of the fields that a condensed first page keeps.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
