@@ -39,19 +39,25 @@ impl Program {
     /// Checks that the program exists and is executable, before it is started. It may still fail to start.
     ///
     /// # Errors
-    /// Returns [`SpawnError`] if it does not exist or is not executable.
+    /// Returns [`SpawnError`] if it does not exist, is not executable, or is a script without its interpreter.
     pub fn look_up(&self) -> Result<(), SpawnError> {
         let missing = |kind: io::ErrorKind| Err(SpawnError::new(&self.name, kind.into()));
         let path = Path::new(&self.name);
-        if path.components().count() > 1 {
-            return match path.metadata() {
-                Ok(file) if is_executable(&file) => Ok(()),
-                Ok(_) => missing(io::ErrorKind::PermissionDenied),
-                Err(error) => missing(error.kind()),
-            };
+        let found = if path.components().count() > 1 {
+            match path.metadata() {
+                Ok(file) if is_executable(&file) => path.to_owned(),
+                Ok(_) => return missing(io::ErrorKind::PermissionDenied),
+                Err(error) => return missing(error.kind()),
+            }
+        } else {
+            let Some(places) = self.search_path() else { return Ok(()) };
+            let Some(found) = self.find_in(&places) else { return missing(io::ErrorKind::NotFound) };
+            found
+        };
+        if interpreter(&found).is_some_and(|interpreter| !interpreter.exists()) {
+            return Err(SpawnError::NoInterpreter(self.name.to_string_lossy().into_owned()));
         }
-        let Some(places) = self.search_path() else { return Ok(()) };
-        if self.find_in(&places).is_some() { Ok(()) } else { missing(io::ErrorKind::NotFound) }
+        Ok(())
     }
 
     /// Returns the name or path to start.
@@ -124,6 +130,27 @@ impl SpawnError {
     }
 }
 
+/// Longest first line of a script that is read, as in Linux.
+#[cfg(unix)]
+const MAX_FIRST_LINE_BYTES: u64 = 256;
+
+/// Returns the interpreter that the first line of a script names with its whole path.
+#[cfg(unix)]
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    use io::Read as _;
+
+    let mut beginning = Vec::new();
+    std::fs::File::open(script).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut beginning).ok()?;
+    let line = beginning.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let name = std::str::from_utf8(line).ok()?.split_whitespace().next()?;
+    name.starts_with('/').then(|| name.into())
+}
+
+#[cfg(not(unix))]
+fn interpreter(_: &Path) -> Option<PathBuf> {
+    None
+}
+
 #[cfg(unix)]
 fn is_executable(file: &Metadata) -> bool {
     file.is_file() && std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o111 != 0
@@ -188,6 +215,12 @@ mod tests {
         check("no-such-server", "not found on PATH");
         check("./no/such/server", "no such file");
         check("/etc/passwd", "not executable");
+        let script = std::env::temp_dir().join(format!("portion-no-interpreter-{}", std::process::id()));
+        std::fs::write(&script, "#! /no/such/interpreter -u\n").expect("a file");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&script, mode).expect("a mode");
+        check(&script.to_string_lossy(), "its interpreter is missing");
+        std::fs::remove_file(&script).expect("removed");
         let environment = vec![("PATH".into(), "/no/such/place".into())];
         assert!(Program { environment, ..Program::new("sh", [""; 0]) }.look_up().is_err());
         assert_eq!(Program::new("sh", [""; 0]).executable(), "sh", "the system finds it");
