@@ -56,7 +56,16 @@ impl ReverseProxy {
     /// # Errors
     /// Returns [`TlsError`] if TLS is needed and cannot be set up.
     pub fn new(target: UpstreamTarget) -> Result<Self, TlsError> {
-        let client = build_client(target.url().scheme() == Some(&Scheme::HTTPS))?;
+        let client = build_client(target.url().scheme() == Some(&Scheme::HTTPS), false)?;
+        Ok(Self { target: Arc::new(target), client })
+    }
+
+    /// Creates a proxy to an upstream that speaks HTTP/2 without TLS (h2c, with prior knowledge: RFC 9113, 3.3).
+    ///
+    /// # Errors
+    /// None: no TLS is set up for an `http` URL.
+    pub fn over_h2c(target: UpstreamTarget) -> Result<Self, TlsError> {
+        let client = build_client(false, true)?;
         Ok(Self { target: Arc::new(target), client })
     }
 
@@ -160,7 +169,7 @@ impl ReverseProxy {
         } else if is_other_protocol {
             (
                 "the response of the upstream is not HTTP/1.1",
-                "HTTP/2 without TLS is not supported: give the upstream an https URL, or let it speak HTTP/1.1",
+                "if the upstream speaks HTTP/2 without TLS, start portion http with --upstream h2c://HOST:PORT",
             )
         } else {
             (
@@ -215,7 +224,10 @@ fn host_of(uri: &Uri) -> Option<HeaderValue> {
     HeaderValue::from_str(host).ok()
 }
 
-fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Body>, TlsError> {
+fn build_client(
+    is_secure: bool,
+    is_h2c: bool,
+) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Body>, TlsError> {
     let tls = tls::client_config(is_secure)?;
     let mut http = HttpConnector::new();
     http.set_connect_timeout(Some(CONNECT_TIMEOUT));
@@ -230,6 +242,7 @@ fn build_client(is_secure: bool) -> Result<legacy::Client<HttpsConnector<HttpCon
         .enable_all_versions()
         .wrap_connector(http);
     Ok(legacy::Client::builder(TokioExecutor::new())
+        .http2_only(is_h2c)
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .pool_timer(TokioTimer::new())
         // Sends a request again only if none of it was written.

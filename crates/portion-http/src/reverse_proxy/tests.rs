@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::header::HOST;
 use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -132,6 +133,28 @@ async fn the_host_of_http2_is_told_to_the_upstream() {
         assert!(head.contains(&format!("x-forwarded-host: {expect}\r\n")), "{uri}: {head}");
         assert!(head.contains(&format!("host: {address}\r\n")), "{uri}: {head}");
         response.abort();
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_speaks_only_http2_without_tls_is_reached() {
+    let (upstream, address) = listener().await;
+    tokio::spawn(async move {
+        let (stream, _) = upstream.accept().await.expect("a connection");
+        let service = hyper::service::service_fn(|request: Request<hyper::body::Incoming>| async move {
+            let body = format!("{:?} {} {}", request.version(), request.method(), request.uri());
+            Ok::<_, std::convert::Infallible>(http::Response::new(full(body)))
+        });
+        let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+        connection.serve_connection(TokioIo::new(stream), service).await.expect("HTTP/2");
+    });
+    let target = UpstreamTarget::new(&format!("http://{address}/v1")).expect("a URL");
+    let mut proxy = ReverseProxy::over_h2c(target).expect("a proxy");
+    for method in ["GET", "POST"] {
+        let request = Request::builder().method(method).uri("/a?b=1").body(full("body")).expect("a request");
+        let response = timeout(LONG, proxy.call(request)).await.expect("in time").expect("a response");
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        assert_eq!(body, format!("HTTP/2.0 {method} http://{address}/v1/a?b=1"));
     }
 }
 

@@ -53,7 +53,7 @@ const OPENAPI_HELP: &str = "OpenAPI document of the API, JSON or YAML: names its
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// URL of the API; paths of requests are appended to its path
+    /// URL of the API; paths of requests are appended to its path. h2c://… means HTTP/2 without TLS
     #[arg(long, value_name = "URL")]
     upstream: String,
     #[arg(long = "header", value_name = "FIELD", help = HEADER_HELP)]
@@ -66,6 +66,9 @@ pub(crate) struct Options {
     #[command(flatten)]
     config_keys: Keys<ApiKeys>,
 }
+
+/// Scheme of an API that speaks HTTP/2 without TLS.
+const H2C_SCHEME: &str = "h2c://";
 
 /// Address to listen at by default.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8766);
@@ -94,7 +97,11 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let upstreams = Upstreams::OneRemote { url: &url, headers: &headers };
     let authenticator = access::authenticator(&loaded.config, listener, &upstreams)?;
     let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
-    let proxy = ReverseProxy::new(target.clone())?;
+    let proxy = if options.is_h2c() {
+        ReverseProxy::over_h2c(target.clone())?
+    } else {
+        ReverseProxy::new(target.clone())?
+    };
     let routes = options.routes()?;
     let api = Server::Remote(RemoteServer { url, headers, transport: Transport::default() });
     let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL)?;
@@ -148,8 +155,13 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
 }
 
 impl Options {
+    fn is_h2c(&self) -> bool {
+        self.upstream.starts_with(H2C_SCHEME)
+    }
+
     fn target(&self) -> Result<UpstreamTarget, Box<dyn std::error::Error>> {
-        let mut target = UpstreamTarget::new(&self.upstream)?;
+        let url = self.upstream.strip_prefix(H2C_SCHEME).map(|rest| format!("http://{rest}"));
+        let mut target = UpstreamTarget::new(url.as_deref().unwrap_or(&self.upstream))?;
         for line in &self.headers {
             let line = expand(line, &ProcessEnvironment).map_err(|error| format!("a header {error}"))?;
             target = target.with_header(&line)?;
