@@ -4,6 +4,8 @@
 //!
 //!     curl 'http://127.0.0.1:3000/bookings'
 //!     curl 'http://127.0.0.1:3000/bookings?fields=id,status&limit=10'
+//!
+//! Another address is given as the argument.
 
 use std::sync::Arc;
 
@@ -27,7 +29,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         GatewayParts::new(EndpointRules::fixed(policy), Arc::new(MemoryStore::default()), random_secret()?);
     let layer = PortionLayer::new(Arc::new(Gateway::new(parts)));
     let app = Router::new().route("/bookings", get(bookings)).layer(layer);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:3000".to_owned());
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    let started = format!("listening on http://{}\n", listener.local_addr()?);
+    std::io::Write::write_all(&mut std::io::stdout(), started.as_bytes())?;
     axum::serve(listener, app).await?;
     Ok(())
 }

@@ -1,4 +1,5 @@
 //! Tests of the layer in front of real services.
 
+mod example;
 mod layer;
 mod pushdown;
