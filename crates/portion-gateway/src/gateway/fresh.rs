@@ -98,12 +98,10 @@ impl Gateway {
         // What an equal call would be answered from begins with the first item.
         let reuse = reuse.filter(|_| caller.paged_call.as_ref().is_none_or(|call| call.start == 0));
         let Some(call) = caller.paged_call.as_ref().filter(|_| !page.is_error) else {
-            self.fetches.record_request(upstream.as_deref());
             return ReplySource { payload: page, fetch: None, need, reuse };
         };
         let first = (page.clone(), Need::wanted_items(request, policy));
         let Some(begun) = self.fetches.begin(call, first, upstream.clone()) else {
-            self.fetches.record_request(upstream.as_deref());
             call.warn_without_list(&caller.rule);
             // A call for another page is equal, but what was stored does not have it.
             return ReplySource { payload: page, fetch: None, need, reuse: None };

@@ -236,12 +236,12 @@ impl Gateway {
             is_upstream_error: payload.is_error,
             ..RequestContext::for_follow_up(caller, endpoint, self.now())
         };
+        self.fetches.record_request(context.caller.upstream.as_deref());
         let relayed = context.caller.shaping_mode.pass_through.filter(|relayed| {
             request.is_plain() && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
         });
         match relayed {
             Some(relayed) => {
-                self.fetches.record_request(context.caller.upstream.as_deref());
                 Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
             }
             None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,

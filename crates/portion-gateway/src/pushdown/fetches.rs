@@ -93,7 +93,7 @@ impl Fetches {
         }
         self.was_used.store(true, Ordering::Relaxed);
         // The caller's request counts.
-        self.rate_limiter.reserve(upstream.as_deref(), call.pushdown.requests_per_second, Instant::now());
+        self.rate_limiter.begin(upstream.as_deref(), call.pushdown.requests_per_second, Instant::now());
         Some(self.start(list, Arc::clone(call), upstream))
     }
 

@@ -30,6 +30,15 @@ impl RateLimiter {
         at - now
     }
 
+    /// Begins to limit the requests to an upstream after one of a client. If they are limited already, that request was
+    /// counted by [`Self::record`].
+    pub(crate) fn begin(&self, upstream: Option<&str>, rate: Option<f64>, now: Instant) {
+        if let Some(interval) = rate.map(|rate| Duration::from_secs_f64(1.0 / rate)) {
+            let first = Pace { next: now + interval, interval };
+            self.lock().entry(upstream.unwrap_or_default().to_owned()).or_insert(first);
+        }
+    }
+
     /// Counts a request that a client has made.
     pub(crate) fn record(&self, upstream: Option<&str>, now: Instant) {
         if let Some(pace) = self.lock().get_mut(upstream.unwrap_or_default()) {
@@ -53,7 +62,7 @@ impl RateLimiter {
 const RETRY_DELAYS: [Duration; 3] =
     [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(3)];
 /// Waits before retries of a request that the upstream refused for its rate limit. Together they are longer than the usual
-/// windows of such limits, which are at most 10 s or a minute.
+/// windows of such limits: 10 s and a minute.
 const REFUSED_RETRY_DELAYS: [Duration; 6] = [
     Duration::from_secs(1),
     Duration::from_secs(2),
@@ -87,6 +96,17 @@ mod tests {
         assert_eq!(waits(Some("other"), Some(4.0)), 0);
         assert_eq!(waits(None, None), 0);
         assert_eq!(limiter.reserve(None, Some(4.0), now + Duration::from_secs(9)), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_first_request_of_a_client_is_counted_once() {
+        let (limiter, now) = (RateLimiter::default(), Instant::now());
+        let fetch = || {
+            limiter.record(None, now);
+            limiter.begin(None, Some(2.0), now);
+            limiter.reserve(None, Some(2.0), now).as_millis()
+        };
+        assert_eq!([fetch(), fetch()], [500, 1_500]);
     }
 
     #[test]
