@@ -1,9 +1,9 @@
 //! Separates the gateway's own query parameters (controls) from those of the API.
 
-use percent_encoding::percent_decode_str;
 use portion_core::policy::Policy;
 use portion_core::view::{Request, ViewError, control_named};
 use portion_json::scan::quote;
+use portion_policy::query_string::decode_component;
 
 /// A query, split into controls and the rest.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,9 +25,9 @@ impl SplitQuery {
         let (mut controls, mut rest) = (Vec::new(), Vec::new());
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            let name = percent_decode(name);
+            let name = decode_component(name);
             match control_of(&name) {
-                Some(control) => controls.push((control.to_owned(), percent_decode(value))),
+                Some(control) => controls.push((control.to_owned(), decode_component(value))),
                 None => rest.push(parameter),
             }
         }
@@ -44,7 +44,7 @@ impl SplitQuery {
         let mut rest = Vec::new();
         for parameter in self.rest.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            match control_for(&percent_decode(name), &percent_decode(value)) {
+            match control_for(&decode_component(name), &decode_component(value)) {
                 Some((control, value)) => self.controls.push((control.to_owned(), value)),
                 None => rest.push(parameter),
             }
@@ -74,7 +74,7 @@ impl SplitQuery {
 
     fn all_names(&self) -> impl Iterator<Item = String> {
         let rest = self.rest.split('&').filter(|parameter| !parameter.is_empty());
-        let rest = rest.map(|parameter| percent_decode(parameter.split('=').next().unwrap_or_default()));
+        let rest = rest.map(|parameter| decode_component(parameter.split('=').next().unwrap_or_default()));
         self.controls.iter().map(|(name, _)| name.clone()).chain(rest)
     }
 
@@ -97,11 +97,6 @@ impl SplitQuery {
         parameters.sort_unstable();
         parameters.join("&")
     }
-}
-
-/// Decodes a name or value of a query; invalid escapes stay as they are.
-fn percent_decode(text: &str) -> String {
-    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -11,4 +11,5 @@ pub mod listing;
 pub mod page_names;
 pub mod policy_source;
 pub mod pushdown;
+pub mod query_string;
 pub mod upstream;

@@ -4,8 +4,9 @@ use std::net::Ipv6Addr;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::{InvalidUri, PathAndQuery, Uri};
-use percent_encoding::percent_decode_str;
 use thiserror::Error;
+
+use crate::query_string::decode_component;
 
 /// URL of a server, and headers added to each request to it.
 #[derive(Clone, Debug)]
@@ -204,13 +205,9 @@ fn without_secrets(url: &str) -> String {
 fn parameter_names(query: &str) -> impl Iterator<Item = String> {
     query.split(['&', ';']).filter(|part| !part.is_empty()).map(|part| {
         let name = part.split('=').next().unwrap_or_default();
-        let name = percent_decoded(name).to_lowercase();
+        let name = decode_component(name).to_lowercase();
         name.trim().split(['[', '.']).next().unwrap_or_default().to_owned()
     })
-}
-
-fn percent_decoded(text: &str) -> String {
-    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

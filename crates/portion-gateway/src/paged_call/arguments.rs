@@ -7,6 +7,7 @@ use portion_json::containers;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 use portion_policy::pushdown::{PagingStyle, Pushdown};
+use portion_policy::query_string::decode_component;
 
 /// The position of a page, as the upstream expects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ pub(crate) fn arguments_of_url(url: &str, names: &PagingNames) -> Vec<(String, S
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let pairs = pairs.map(|(name, value)| (decode_percent(name), decode_percent(value)));
+    let pairs = pairs.map(|(name, value)| (decode_component(name), decode_component(value)));
     pairs
         .filter(|(name, _)| is_paging_argument(name) || names.contains(name))
         .map(|(name, value)| {
@@ -131,18 +132,6 @@ pub(crate) fn arguments_of_url(url: &str, names: &PagingNames) -> Vec<(String, S
             (name, json)
         })
         .collect()
-}
-
-fn decode_percent(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let decoded = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        bytes.push(decoded.unwrap_or(if *first == b'+' { b' ' } else { *first }));
-        rest = if decoded.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Parses the controls of a read URI: `portion://read/CURSOR?path=/contents/0/blob&maxTokens=2000`.
 
-use percent_encoding::percent_decode_str;
 use portion_core::policy::Policy;
 use portion_core::view::{Request, ViewError};
 use portion_json::scan::quote;
+use portion_policy::query_string::decode_component;
 
 /// Characters of an unknown name that an error repeats.
 const MAX_NAME_CHARS: usize = 64;
 
 /// Returns the cursor of a read URI without its prefix.
 pub(super) fn parse_cursor(suffix: &str) -> String {
-    percent_decode(suffix.split(['#', '?']).next().unwrap_or_default())
+    decode_component(suffix.split(['#', '?']).next().unwrap_or_default())
 }
 
 /// Parses cursor and query of a read URI without its prefix. The fragment only distinguishes entries of one
@@ -24,19 +24,14 @@ pub(super) fn parse(suffix: &str, policy: &Policy) -> Result<Request, ViewError>
     let mut request = Request::default();
     for control in query.split('&').filter(|control| !control.is_empty()) {
         let (name, value) = control.split_once('=').unwrap_or((control, ""));
-        let name = percent_decode(name);
-        if name == "cursor" || !request.set_control(&name, &quote(&percent_decode(value)), policy)? {
+        let name = decode_component(name);
+        if name == "cursor" || !request.set_control(&name, &quote(&decode_component(value)), policy)? {
             return Err(ViewError::UnknownArgument(name.chars().take(MAX_NAME_CHARS).collect()));
         }
     }
     request.check()?;
     request.cursor = Some(parse_cursor(suffix));
     Ok(request)
-}
-
-/// Decodes a part of a query; invalid escapes stay as they are.
-fn percent_decode(text: &str) -> String {
-    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
