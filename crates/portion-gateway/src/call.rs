@@ -158,8 +158,7 @@ impl Caller {
 
     fn with_lists_over_http(self) -> Self {
         let policy = &self.effective_policy.policy;
-        let keeps = policy.rows == RowStyle::Objects || self.rule.config().tables_over_http;
-        if keeps || !matches!(self.read_call, ReadCall::Http(_)) {
+        if policy.rows != RowStyle::Auto || !matches!(self.read_call, ReadCall::Http(_)) {
             return self;
         }
         let policy = Policy { rows: RowStyle::Objects, ..policy.clone() };

@@ -74,8 +74,6 @@ pub struct EndpointConfig {
     pub reuse: Option<bool>,
     /// True if the endpoint only reads, whatever its annotations are.
     pub read: bool,
-    /// True if records may be a table in bodies of HTTP, too, where programs expect lists.
-    pub tables_over_http: bool,
     /// Paging of the endpoint's own results, if the gateway fetches its pages.
     pub pushdown: Option<Arc<Pushdown>>,
     /// True if a reply that would not fit is refused instead of shaped.

@@ -69,7 +69,11 @@ pub(super) fn policy_limit(policy: &Policy, key: &str) -> Option<Value> {
         "firstRows" => {
             Some(Value::Choice(if policy.first_rows == FirstRows::Sample { "sample" } else { "page" }))
         }
-        "rows" => Some(Value::Choice(if policy.rows == RowStyle::Auto { "auto" } else { "objects" })),
+        "rows" => Some(Value::Choice(match policy.rows {
+            RowStyle::Objects => "objects",
+            RowStyle::Auto => "auto",
+            RowStyle::Tables => "tables",
+        })),
         _ => None,
     }
 }

@@ -30,7 +30,6 @@ impl Cascade<'_> {
             controls: self.boolean("controls"),
             reuse: self.boolean("reuse"),
             read: self.boolean("read") == Some(true),
-            tables_over_http: self.choice("rows") == Some("tables"),
             pushdown: self.pushdown(),
             refuses_oversized: self.choice("oversized") == Some("refuse"),
             rollout: self.rollout(),
@@ -66,9 +65,11 @@ impl Cascade<'_> {
             chunk_size: self.integer("chunkSize"),
             chunk_lines: self.integer("chunkLines"),
             warn_at: self.number("warnAt"),
-            rows: self
-                .choice("rows")
-                .map(|word| if word == "objects" { RowStyle::Objects } else { RowStyle::Auto }),
+            rows: self.choice("rows").map(|word| match word {
+                "objects" => RowStyle::Objects,
+                "tables" => RowStyle::Tables,
+                _ => RowStyle::Auto,
+            }),
             first_rows: self
                 .choice("firstRows")
                 .map(|word| if word == "sample" { FirstRows::Sample } else { FirstRows::Page }),

@@ -6,8 +6,10 @@ pub enum RowStyle {
     /// As the upstream wrote them.
     #[default]
     Objects,
-    /// As a table with the columns named once, where that costs less.
+    /// As a table with the columns named once, where that costs less. Not in bodies of HTTP, where programs expect lists.
     Auto,
+    /// Like [`Self::Auto`], in bodies of HTTP, too.
+    Tables,
 }
 
 /// Content of a first reply beside its description of the whole.

@@ -54,7 +54,7 @@ impl<'a> PartWalk<'a> {
     ) -> Self {
         // The envelope promises a list of records.
         let is_wrapped = cx.policy.render_options.envelope == EnvelopeMode::Wrap;
-        let dense = cx.policy.rows == RowStyle::Auto && !is_wrapped;
+        let dense = cx.policy.rows != RowStyle::Objects && !is_wrapped;
         let main = snapshot.main_part();
         Self {
             snapshot,
