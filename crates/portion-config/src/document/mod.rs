@@ -26,7 +26,8 @@ pub struct Document {
 }
 
 /// Message for a file that contains only comments.
-pub(crate) const EMPTY_MESSAGE: &str = "the file is empty: the defaults are in force";
+pub(crate) const EMPTY_MESSAGE: &str =
+    "the file is empty: a process that starts uses the defaults, and a running one keeps its configuration";
 
 /// An error in a document, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]

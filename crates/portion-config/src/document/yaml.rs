@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Result<Document, DocumentError> {
 
 /// Returns the error for a document without content.
 pub(super) fn empty_document(position: TextPosition) -> DocumentError {
-    DocumentError::new(position, EMPTY_MESSAGE, "write {} to mean that")
+    DocumentError::new(position, EMPTY_MESSAGE, "write {} to mean the defaults")
 }
 
 fn push_event(build: &mut TreeBuilder, event: Event<'_>, span: Span) -> Result<(), DocumentError> {

@@ -107,7 +107,7 @@ impl ConfigReader {
                 self.read_layer(from, &translated.entries)
             }
             NodeValue::Null => {
-                let fix = "write {} to mean that";
+                let fix = "write {} to mean the defaults";
                 self.warnings.push(Problem::new(from.origin(root.position), EMPTY_MESSAGE, fix));
                 Layer::default()
             }

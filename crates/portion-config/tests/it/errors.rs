@@ -143,7 +143,7 @@ fn a_file_without_content_means_the_defaults() {
     ] {
         let (config, warnings) = Config::load(&sources, 1).expect("strange, not wrong");
         let messages: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
-        let expect = "the file is empty: the defaults are in force; write {} to mean that";
+        let expect = "the file is empty: a process that starts uses the defaults, and a running one keeps its configuration; write {} to mean the defaults";
         assert!(
             messages.len() == 1 && messages[0].starts_with(name) && messages[0].ends_with(expect),
             "{messages:?}"

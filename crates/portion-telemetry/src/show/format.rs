@@ -19,6 +19,21 @@ pub enum Format {
     Csv,
 }
 
+/// A format, and the width of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The format.
+    pub format: Format,
+    /// Widest line of a table, in characters; `None`: any width.
+    pub max_width: Option<usize>,
+}
+
+impl From<Format> for Output {
+    fn from(format: Format) -> Self {
+        Self { format, max_width: None }
+    }
+}
+
 /// A column: its names, and a function that returns its cell.
 #[derive(Debug)]
 pub(super) struct Column<T> {
@@ -78,8 +93,9 @@ pub(super) struct Rows<T: 'static> {
 }
 
 impl<T> Rows<T> {
-    pub(super) fn new(columns: &'static [Column<T>], format: Format) -> Self {
-        let table = Table::new(columns.iter().filter_map(|column| column.title));
+    pub(super) fn new(columns: &'static [Column<T>], output: impl Into<Output>) -> Self {
+        let Output { format, max_width } = output.into();
+        let table = Table::new(columns.iter().filter_map(|column| column.title), max_width);
         Self { columns, format, first: true, table }
     }
 
@@ -122,8 +138,8 @@ impl<T> Rows<T> {
 }
 
 /// Formats rows.
-pub(super) fn write<T>(rows: &[T], columns: &'static [Column<T>], format: Format) -> String {
-    let mut writer = Rows::new(columns, format);
+pub(super) fn write<T>(rows: &[T], columns: &'static [Column<T>], output: impl Into<Output>) -> String {
+    let mut writer = Rows::new(columns, output);
     let text: String = rows.iter().map(|row| writer.row(row)).collect();
     text + &writer.end()
 }

@@ -27,7 +27,7 @@ use crate::what_if::Forecast;
 use format::Rows;
 
 pub use cell::grouped;
-pub use format::Format;
+pub use format::{Format, Output};
 pub use table::printable;
 pub use text_table::{TextCell, TextTable};
 
@@ -37,8 +37,8 @@ pub struct Requests(Rows<Record>);
 
 impl Requests {
     /// Starts an output without rows.
-    pub fn new(format: Format) -> Self {
-        Self(Rows::new(columns::REQUESTS, format))
+    pub fn new(output: impl Into<Output>) -> Self {
+        Self(Rows::new(columns::REQUESTS, output))
     }
 
     /// Returns the text to write for a record now.
@@ -58,8 +58,8 @@ pub fn requests(records: &[Record], format: Format) -> String {
 }
 
 /// Formats endpoint statistics, one endpoint per row.
-pub fn endpoints(endpoints: &[Traffic], format: Format) -> String {
-    format::write(endpoints, columns::ENDPOINTS, format)
+pub fn endpoints(endpoints: &[Traffic], output: impl Into<Output>) -> String {
+    format::write(endpoints, columns::ENDPOINTS, output)
 }
 
 /// Formats forecasts under other limits, one endpoint per row.
@@ -74,9 +74,10 @@ pub fn forecasts(forecasts: &[Forecast], format: Format) -> String {
 }
 
 /// Formats page-size advice, one endpoint per row. The table is followed by reasons and configuration.
-pub fn advice(advice: &[Advice], format: Format) -> String {
-    let text = format::write(advice, advice::ADVICE, format);
-    match format {
+pub fn advice(advice: &[Advice], output: impl Into<Output>) -> String {
+    let output = output.into();
+    let text = format::write(advice, advice::ADVICE, output);
+    match output.format {
         Format::Table if advice.is_empty() => advice::explanation(advice),
         Format::Table => text + &advice::explanation(advice),
         _ => text,
@@ -84,10 +85,11 @@ pub fn advice(advice: &[Advice], format: Format) -> String {
 }
 
 /// Formats comparisons of arms, one measure per row.
-pub fn comparisons(comparisons: &[Comparison], format: Format) -> String {
+pub fn comparisons(comparisons: &[Comparison], output: impl Into<Output>) -> String {
+    let output = output.into();
     let rows: Vec<_> = comparisons.iter().flat_map(columns::ComparisonRow::rows).collect();
-    let mut text = format::write(&rows, columns::COMPARISONS, format);
-    if format == Format::Table && !rows.is_empty() {
+    let mut text = format::write(&rows, columns::COMPARISONS, output);
+    if output.format == Format::Table && !rows.is_empty() {
         let _ = writeln!(
             text,
             "\nMeans over sessions, with 95 % confidence intervals; verdicts from {} sessions an arm. \"Finished\" is a\n\

@@ -32,8 +32,8 @@ pub(super) static KEYS: &[Key] = &[
         value_name: "NAME",
         doc: "Defaults for keys that are not set: default; lean, smaller replies (replyTarget 1200, \
               hardCap 4000, rows auto, redact secrets); soft, pages so large that few lists are paged \
-              (defaultPageSize 200); or a whole configuration for an API: hostaway, education-data (see \
-              [profiles](profiles.md))",
+              (defaultPageSize 200); or a whole configuration for an API: hostaway, education-data (`portion \
+              config show --profile NAME` prints it)",
         ..LIMITS
     },
     Key {

@@ -13,7 +13,7 @@ use portion_config::{Config, find, user_dirs};
 use portion_core::event::Outcome as Served;
 use portion_telemetry::advise::{Advice, Limits, PageSequences};
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, star_glob};
-use portion_telemetry::show::{self, Format, grouped};
+use portion_telemetry::show::{self, Format, Output, grouped};
 use portion_telemetry::timestamp;
 
 use self::notes::{StatsResult, notes};
@@ -77,7 +77,10 @@ pub(crate) struct Options {
 /// Prints the statistics.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let Options { since, until, endpoint, outcome, limit, .. } = options;
-    let format = if options.json { Format::Json } else { options.format };
+    let output = Output {
+        format: if options.json { Format::Json } else { options.format },
+        max_width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)),
+    };
     let limit = limit.or(options.requests.then_some(100));
     let (endpoint, outcome) = (endpoint.as_deref().map(star_glob), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
@@ -89,17 +92,17 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let empty = if options.advise {
         let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
         let advice = advice(&reader, &of, config)?;
-        out.write_all(show::advice(&advice, format).as_bytes())?;
+        out.write_all(show::advice(&advice, output).as_bytes())?;
         false
     } else if options.experiment {
         let comparisons = reader.experiment(&of)?;
-        out.write_all(show::comparisons(&comparisons, format).as_bytes())?;
+        out.write_all(show::comparisons(&comparisons, output).as_bytes())?;
         comparisons.is_empty()
     } else if options.requests {
-        write_requests(&reader, &of, format, &mut out)?
+        write_requests(&reader, &of, output, &mut out)?
     } else {
         let endpoints = reader.endpoints(&of)?;
-        out.write_all(show::endpoints(&endpoints, format).as_bytes())?;
+        out.write_all(show::endpoints(&endpoints, output).as_bytes())?;
         endpoints.is_empty()
     };
     out.flush()?;
@@ -116,10 +119,10 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 fn write_requests(
     reader: &Reader,
     filter: &Filter,
-    format: Format,
+    output: Output,
     out: &mut impl io::Write,
 ) -> Result<bool, Box<dyn Error>> {
-    let (mut rows, mut written, mut empty) = (show::Requests::new(format), Ok(()), true);
+    let (mut rows, mut written, mut empty) = (show::Requests::new(output), Ok(()), true);
     reader.each(filter, |record| {
         empty = false;
         let text = rows.row(&record);
