@@ -14,6 +14,7 @@ pub mod fault;
 pub mod gateway;
 pub mod gateway_parts;
 mod issued_cursors;
+pub mod nested_portion;
 mod offload;
 pub mod paged_call;
 mod pass_through;

@@ -1,7 +1,6 @@
 //! One request and its response.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -309,7 +308,7 @@ impl<'a> Exchange<'a> {
         let (mut head, body) = response.into_parts();
         let mut body = streamed(body);
         if head.headers.contains_key(CURSOR_HEADER) {
-            self.shared.is_before_portion.store(true, Ordering::Relaxed);
+            self.shared.nested_portion.record();
         }
         self.shared.cors.learn(&self.endpoint.name, self.origin.as_ref(), &head.headers);
         let coding = body::content_coding(&head.headers);

@@ -1,8 +1,8 @@
 //! The layer and its service.
 
+use portion_gateway::nested_portion::NestedPortion;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -45,7 +45,7 @@ impl PortionLayer {
                 gateway,
                 options,
                 cors: CorsMemory::default(),
-                is_before_portion: AtomicBool::new(false),
+                nested_portion: NestedPortion::default(),
             }),
         }
     }

@@ -1,8 +1,8 @@
 //! Options of a layer, and the state that its services share.
 
+use portion_gateway::nested_portion::NestedPortion;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
@@ -58,16 +58,15 @@ pub(crate) struct Shared {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) options: HttpOptions,
     pub(crate) cors: CorsMemory,
-    /// True once a response of the service was that of another Portion.
-    pub(crate) is_before_portion: AtomicBool,
+    /// Another Portion between this one and the service.
+    pub(crate) nested_portion: NestedPortion,
 }
 
 impl Shared {
     /// Returns true if a query has the cursor of another Portion, between this one and the service.
     pub(crate) fn is_of_other_portion(&self, scope: &Scope, query: &str) -> bool {
-        let is_foreign = |cursor: &str| !self.gateway.has_issued(scope, cursor);
-        self.is_before_portion.load(Ordering::Relaxed)
-            && SplitQuery::new(query, false, |_| false).cursor().is_some_and(is_foreign)
+        let is_foreign = |cursor: &str| self.nested_portion.owns(&self.gateway, scope, cursor);
+        SplitQuery::new(query, false, |_| false).cursor().is_some_and(is_foreign)
     }
 }
 

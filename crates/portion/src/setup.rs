@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use portion_config::history::History;
@@ -54,6 +54,8 @@ pub(crate) struct Setup {
     pub(crate) principals: PrincipalResolver,
     gateway: Arc<Gateway>,
     live_config: LiveConfig,
+    /// Factories of all servers, whose rules change with the configuration.
+    factories: Arc<Mutex<Vec<McpProcessorFactory>>>,
     observers: Observers,
     started_at: SystemTime,
     drain_flag: Arc<OneShotFlag>,
@@ -109,7 +111,12 @@ impl LoadedConfig {
         };
         let gateway = Arc::new(Gateway::new(settings));
         let (governed, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
+        let factories: Arc<Mutex<Vec<McpProcessorFactory>>> = Arc::default();
+        let governed_factories = Arc::clone(&factories);
         let govern = Box::new(move |config: &Arc<Config>| {
+            for factory in governed_factories.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                factory.set_rule_patterns(config.listing(factory.upstream.as_deref()).rule_patterns);
+            }
             alarm.set_rule(alerts::alert_rule(&config.alerts()));
             governed.replace_rules(EndpointRules::new(Arc::clone(config) as _, room));
         });
@@ -127,6 +134,7 @@ impl LoadedConfig {
             principals,
             gateway,
             live_config: live,
+            factories,
             observers,
             started_at: SystemTime::now(),
             drain_flag: Arc::default(),
@@ -148,17 +156,19 @@ impl Setup {
     /// Returns the processors for a server, which may have a name.
     pub(crate) fn processors(&self, upstream: Option<&str>) -> McpProcessorFactory {
         let listing = self.config.listing(upstream);
-        let lanes = McpProcessorFactory::new(
+        let factory = McpProcessorFactory::new(
             Arc::clone(&self.gateway),
             listing,
             self.config.upstream_message_limit(),
         );
-        let lanes = lanes.with_max_client_message_bytes(self.config.client_message_limit());
-        let lanes = lanes.with_tracing(self.observers.exports_traces);
-        match upstream {
-            Some(name) => lanes.with_upstream(name),
-            None => lanes,
-        }
+        let factory = factory.with_max_client_message_bytes(self.config.client_message_limit());
+        let factory = factory.with_tracing(self.observers.exports_traces);
+        let factory = match upstream {
+            Some(name) => factory.with_upstream(name),
+            None => factory,
+        };
+        self.factories.lock().unwrap_or_else(PoisonError::into_inner).push(factory.clone());
+        factory
     }
 
     /// Frees expired snapshots even without requests. Must be called within a runtime.

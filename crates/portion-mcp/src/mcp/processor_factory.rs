@@ -1,7 +1,7 @@
 //! Creates the message processors for one server.
 
+use portion_gateway::nested_portion::NestedPortion;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use portion_core::cursor::Scope;
 use portion_gateway::gateway::Gateway;
@@ -30,7 +30,7 @@ pub struct McpProcessorFactory {
     /// Tool catalogs that sessions share.
     pub(super) catalog_pool: Arc<CatalogPool>,
     /// True once a result of the server had the notice of another Portion.
-    pub(super) is_before_portion: Arc<AtomicBool>,
+    pub(super) nested_portion: NestedPortion,
 }
 
 impl McpProcessorFactory {
@@ -45,8 +45,13 @@ impl McpProcessorFactory {
             upstream: None,
             exports_traces: false,
             catalog_pool,
-            is_before_portion: Arc::default(),
+            nested_portion: NestedPortion::default(),
         }
+    }
+
+    /// Replaces the patterns of rules for the tools. Those that match no tool are logged, once the tools are known.
+    pub fn set_rule_patterns(&self, patterns: Vec<String>) {
+        self.catalog_pool.set_rule_patterns(patterns);
     }
 
     /// Sets the largest client message, in bytes.

@@ -25,6 +25,13 @@ pub(super) fn strip_reserved(text: &str) -> Option<String> {
     (!splice.is_empty()).then(|| splice.apply())
 }
 
+/// Removes the reserved members of the `_meta` of a result that is not parsed further.
+pub(super) fn strip_reserved_of_result(text: &str, result: Span, splice: &mut Splice<'_>) {
+    if let Some(meta) = walk::member_value(text, result, "_meta") {
+        strip_reserved_members(text, meta, splice);
+    }
+}
+
 /// Removes the reserved members of a `_meta` object.
 pub(super) fn strip_reserved_members(text: &str, meta: Span, splice: &mut Splice<'_>) {
     let members = walk::members(text, meta);

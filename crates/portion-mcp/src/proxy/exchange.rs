@@ -25,7 +25,6 @@ use crate::http::body::{self, Body, ReadBodyError};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
-use crate::upstream::link::with_missing_id;
 
 /// A post in progress.
 pub(super) struct PostExchange {
@@ -36,7 +35,6 @@ pub(super) struct PostExchange {
     /// Id of its first request; an unreadable response counts as the response to it.
     pub(super) first_request_id: Option<Box<str>>,
     /// True if it has exactly one request: an error without an id then belongs to it.
-    has_single_request: bool,
     /// True if an array was posted; the response is an array, too.
     is_batch: bool,
     pub(super) reserved_ids: ReservedIds,
@@ -89,7 +87,6 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
         processor,
         forwarded,
         first_request_id: summary.request_ids.first().cloned(),
-        has_single_request: summary.request_ids.len() == 1,
         is_batch,
         reserved_ids,
     };
@@ -156,7 +153,6 @@ impl PostExchange {
             processor,
             forwarded: forwarded.clone(),
             first_request_id: None,
-            has_single_request: false,
             is_batch: false,
             reserved_ids: ReservedIds::empty(session),
         }
@@ -208,7 +204,7 @@ impl PostExchange {
             Err(ReadBodyError::TooLarge(bytes)) => self.too_large_frame(bytes as u64),
             Err(error @ ReadBodyError::Truncated(_)) => return self.failure_response(&error, answers),
         };
-        answers.extend(self.process_server_frame(self.with_missing_id(frame)).await);
+        answers.extend(self.process_server_frame(frame).await);
         if self.processor.pending_count() > 0 && head.status.is_success() {
             return self.failure_response(&"the server returned something other than the response", answers);
         }
@@ -217,12 +213,6 @@ impl PostExchange {
             head.status = StatusCode::ACCEPTED;
         }
         response_with_body(head, join_for_client(&answers, self.is_batch))
-    }
-
-    /// Adds the id of the only posted request to an error without an id.
-    pub(super) fn with_missing_id(&self, frame: Frame) -> Frame {
-        let id = self.first_request_id.as_deref().filter(|_| self.has_single_request);
-        with_missing_id(frame, || id.filter(|id| self.processor.is_awaiting(id)).map(str::to_owned))
     }
 
     /// Waits for a result of the server. Returns `None` if all pending requests have timed out; `answers` then contains

@@ -259,7 +259,7 @@ impl StreamRecipient {
     /// Processes a frame of the server. Returns the messages for the client.
     async fn process_frame(&self, frame: Frame) -> Vec<Vec<u8>> {
         let (session, shared, forwarded, is_resumed) = match self {
-            Self::Post { post, .. } => return post.process_server_frame(post.with_missing_id(frame)).await,
+            Self::Post { post, .. } => return post.process_server_frame(frame).await,
             Self::Session { session, shared, forwarded, is_resumed } => {
                 (session, shared, forwarded, *is_resumed)
             }

@@ -15,7 +15,7 @@ use super::stream_router::{StreamRouter, Subscription};
 use crate::mcp::{McpProcessor, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
-use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox, with_missing_id};
+use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
 /// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
 const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -176,7 +176,6 @@ impl BridgeSession {
             tokio::select! {
                 event = inbox.next() => match event {
                     Some(LinkEvent::Frame(frame)) => {
-                        let frame = with_missing_id(frame, || self.processor.only_awaited_id());
                         self.dispatch_from_server(self.processor.process_server_frame(frame).await, &commands).await;
                     }
                     Some(LinkEvent::Closed(reason)) => break reason,

@@ -1,10 +1,14 @@
 //! Adds to the tool list: the built-in tools, and controls on tools that return lists.
 
+use portion_core::policy::MetadataStyle;
+
 use super::super::splice::Splice;
-use super::{BuiltinTool, UpstreamTool};
+use super::{BuiltinTool, ToolListingPolicy, UpstreamTool};
 
 /// Largest input schema that claude.ai accepts, in bytes; it drops tools with larger ones.
 const MAX_SCHEMA_BYTES: usize = 16_384;
+/// Largest page number and offset that are listed. Larger ones are accepted.
+const MAX_POSITION: u32 = i32::MAX as u32;
 
 /// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
@@ -56,17 +60,30 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     format!("{{\"name\":\"{name}\"{rest}")
 }
 
-/// Adds the controls to a tool's input schema, except those whose names are taken by its own properties.
-pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max_page_size: usize) {
+/// Adds the controls to a tool's input schema, except those whose names are taken by its own properties. Where notices have
+/// page numbers, `page` and `offset` are among them.
+pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, offer: &ToolListingPolicy) {
     let Some(input) = &tool.input_schema else { return };
+    let ToolListingPolicy { max_page_size, default_page_size, .. } = offer;
+    let is_numbered = offer.render_options.metadata_style == MetadataStyle::Snake;
+    let default = if is_numbered { format!(r#","default":{default_page_size}"#) } else { String::new() };
     let limit = format!(
-        r#""limit":{{"type":"integer","minimum":1,"maximum":{max_page_size},"description":"items per page"}}"#
+        r#""limit":{{"type":"integer","minimum":1,"maximum":{max_page_size}{default},"description":"items per page"}}"#
     );
-    let controls = [
+    let page = format!(
+        r#""page":{{"type":"integer","minimum":1,"maximum":{MAX_POSITION},"default":1,"description":"excludes offset"}}"#
+    );
+    let offset = format!(
+        r#""offset":{{"type":"integer","minimum":0,"maximum":{MAX_POSITION},"default":0,"description":"items to skip"}}"#
+    );
+    let mut controls = vec![
         ("limit", limit.as_str()),
         ("cursor", r#""cursor":{"type":"string","description":"nextCursor of an earlier reply"}"#),
         ("fields", r#""fields":{"type":"string","description":"e.g. id,name; or all"}"#),
     ];
+    if is_numbered {
+        controls.extend([("page", page.as_str()), ("offset", offset.as_str())]);
+    }
     let mut remaining_bytes =
         MAX_SCHEMA_BYTES.saturating_sub(input.schema.span.len() + r#","properties":{}"#.len());
     let mut names = Vec::new();
@@ -89,6 +106,14 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max
     tool.advertised_controls.extend(names);
 }
 
+/// Adds the largest accepted value to the tool's own property for the size of a page, if that states none.
+pub(super) fn bound_own_limit(tool: &UpstreamTool, splice: &mut Splice<'_>, max_limit: usize) {
+    let limit = tool.input_schema.as_ref().and_then(|input| input.unbounded_limit.as_ref());
+    if let Some(schema) = limit {
+        splice.append(schema, &[format!("\"maximum\":{max_limit}")]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use portion_json::scan::JsonReader;
@@ -96,13 +121,20 @@ mod tests {
 
     use super::super::super::splice::Splice;
     use super::super::super::walk;
-    use super::{BuiltinTool, MAX_SCHEMA_BYTES, UpstreamTool, add_controls, builtin_listing};
+    use super::{
+        BuiltinTool, MAX_SCHEMA_BYTES, MetadataStyle, ToolListingPolicy, UpstreamTool, add_controls,
+        bound_own_limit, builtin_listing,
+    };
+
+    fn offer() -> ToolListingPolicy {
+        ToolListingPolicy { max_page_size: 200, ..ToolListingPolicy::default() }
+    }
 
     fn check(schema: &str, expect: &str) {
         let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
         let mut tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
         let mut splice = Splice::new(&text);
-        add_controls(&mut tool, &mut splice, 200);
+        add_controls(&mut tool, &mut splice, &offer());
         let out = splice.apply();
         let inner = out.trim_start_matches(r#"{"name":"list_x","inputSchema":"#).trim_end_matches('}');
         let keys: Vec<&str> =
@@ -123,6 +155,40 @@ mod tests {
     }
 
     #[test]
+    fn page_numbers_are_listed_where_notices_have_them() {
+        let text = r#"{"name":"list_x","inputSchema":{"properties":{"page":{}}}}"#;
+        let mut tool = UpstreamTool::parse(text, walk::document_span(text)).expect("a tool");
+        let mut offer = ToolListingPolicy { default_page_size: 20, ..offer() };
+        offer.render_options.metadata_style = MetadataStyle::Snake;
+        let mut splice = Splice::new(text);
+        add_controls(&mut tool, &mut splice, &offer);
+        let listed = splice.apply();
+        assert!(listed.contains(r#""maximum":200,"default":20"#), "{listed}");
+        assert!(
+            listed.contains(r#""page":{},"limit""#) && listed.contains(r#""offset":{"type""#),
+            "{listed}"
+        );
+    }
+
+    #[test]
+    fn the_largest_accepted_limit_is_listed() {
+        let check = |property: &str, expect: &str| {
+            let text = format!(r#"{{"name":"x","inputSchema":{{"properties":{{"a":{{}},{property}}}}}}}"#);
+            let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+            let mut splice = Splice::new(&text);
+            bound_own_limit(&tool, &mut splice, 1_000);
+            let listed = splice.apply();
+            assert!(listed.contains(expect), "{listed}");
+            JsonReader::new(&listed).skip().expect("JSON");
+        };
+        check(r#""limit":{"type":"integer"}"#, r#"{"type":"integer","maximum":1000}"#);
+        check(r#""per_page":{"anyOf":[{"type":"integer"}]}"#, r#"],"maximum":1000}"#);
+        check(r#""limit":{"type":"integer","maximum":100}"#, r#""maximum":100}"#);
+        check(r#""limit":{"type":"string"}"#, r#"{"type":"string"}"#);
+        check(r#""limit":true"#, r#""limit":true"#);
+    }
+
+    #[test]
     fn extended_schemas_stay_within_the_size_that_clients_accept() {
         for size in
             [MAX_SCHEMA_BYTES - 300, MAX_SCHEMA_BYTES - 150, MAX_SCHEMA_BYTES - 40, MAX_SCHEMA_BYTES + 10]
@@ -131,7 +197,7 @@ mod tests {
             let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
             let mut tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
             let mut splice = Splice::new(&text);
-            add_controls(&mut tool, &mut splice, 200);
+            add_controls(&mut tool, &mut splice, &offer());
             let grown = splice.apply().len() - text.len();
             assert!(grown == 0 || schema.len() + grown <= MAX_SCHEMA_BYTES, "{size}: {grown}");
         }

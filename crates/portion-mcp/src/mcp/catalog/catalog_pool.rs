@@ -2,8 +2,7 @@
 //!
 //! Most sessions know the same tools, and a catalog of a hundred tools takes tens of kilobytes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use portion_text::glob;
 
@@ -16,15 +15,34 @@ const MAX_CATALOGS: usize = 32;
 #[derive(Debug, Default)]
 pub(in super::super) struct CatalogPool {
     catalogs: Mutex<Vec<Weak<ToolCatalog>>>,
-    /// Patterns of rules for the tools.
-    rule_patterns: Vec<String>,
-    are_rules_checked: AtomicBool,
+    rules: Mutex<RuleCheck>,
+}
+
+/// Rules for the tools, and whether they were compared with the tools.
+#[derive(Debug, Default)]
+struct RuleCheck {
+    patterns: Vec<String>,
+    is_done: bool,
 }
 
 impl CatalogPool {
     /// Creates a pool for a server with these rules.
-    pub(in super::super) fn new(rule_patterns: Vec<String>) -> Self {
-        Self { rule_patterns, ..Self::default() }
+    pub(in super::super) fn new(patterns: Vec<String>) -> Self {
+        Self { rules: Mutex::new(RuleCheck { patterns, is_done: false }), ..Self::default() }
+    }
+
+    /// Replaces the rules. If the tools are known, the rules that match none are logged at once.
+    pub(in super::super) fn set_rule_patterns(&self, patterns: Vec<String>) {
+        {
+            let mut rules = self.rules();
+            if rules.patterns == patterns {
+                return;
+            }
+            *rules = RuleCheck { patterns, is_done: false };
+        }
+        let known = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known: Vec<Arc<ToolCatalog>> = known.iter().filter_map(Weak::upgrade).collect();
+        known.iter().for_each(|catalog| self.check_rules(catalog));
     }
 
     /// Replaces a catalog by an equal one of another session, if there is one. Otherwise later sessions share this one.
@@ -44,10 +62,11 @@ impl CatalogPool {
 
     /// Logs the rules that match no tool, once, as soon as the tools are known.
     fn check_rules(&self, catalog: &ToolCatalog) {
-        if !catalog.has_tools() || self.are_rules_checked.swap(true, Ordering::Relaxed) {
+        let mut rules = self.rules();
+        if !catalog.has_tools() || std::mem::replace(&mut rules.is_done, true) {
             return;
         }
-        for pattern in self.unmatched_rules(catalog) {
+        for pattern in rules.unmatched(catalog) {
             tracing::warn!(
                 pattern,
                 "a rule under endpoints matches no tool of the server; correct its name, unless it is for a prompt"
@@ -55,9 +74,15 @@ impl CatalogPool {
         }
     }
 
-    fn unmatched_rules(&self, catalog: &ToolCatalog) -> impl Iterator<Item = &str> {
+    fn rules(&self) -> MutexGuard<'_, RuleCheck> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RuleCheck {
+    fn unmatched(&self, catalog: &ToolCatalog) -> impl Iterator<Item = &str> {
         let is_unmatched = |pattern: &&str| !catalog.tool_names().any(|name| glob::matches(pattern, name));
-        self.rule_patterns.iter().map(String::as_str).filter(is_unmatched)
+        self.patterns.iter().map(String::as_str).filter(is_unmatched)
     }
 }
 
@@ -109,7 +134,13 @@ mod tests {
     fn rules_that_match_no_tool_are_found() {
         let pool = CatalogPool::new(["list_a", "list_*", "lst_a", "get_*"].map(str::to_owned).to_vec());
         let catalog = listed(&pool, &["a", "b"]);
-        assert_eq!(pool.unmatched_rules(&catalog).collect::<Vec<_>>(), ["lst_a", "get_*"]);
+        assert_eq!(pool.rules().unmatched(&catalog).collect::<Vec<_>>(), ["lst_a", "get_*"]);
+        assert!(pool.rules().is_done);
+        pool.set_rule_patterns(vec!["lst_b".to_owned()]);
+        assert!(pool.rules().is_done, "the tools are known");
+        drop(catalog);
+        pool.set_rule_patterns(vec!["lst_c".to_owned()]);
+        assert!(!pool.rules().is_done, "no tools are known");
     }
 
     #[test]

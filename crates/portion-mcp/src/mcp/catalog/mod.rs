@@ -51,8 +51,12 @@ pub(super) struct ToolCatalog {
 pub(super) struct ToolListingPolicy {
     /// Overrides whether controls are added; `None` applies the [`AdvertisePolicy`].
     pub adds_controls: Option<bool>,
+    /// Number of items per page without a limit.
+    pub default_page_size: usize,
     /// Largest number of items per page.
     pub max_page_size: usize,
+    /// Largest value of the tool's own limit, if larger ones are refused.
+    pub max_own_limit: Option<usize>,
     /// Render options of its results.
     pub render_options: RenderOptions,
     /// Tokens up to which an object is never shortened.
@@ -205,7 +209,10 @@ impl ToolCatalog {
         // Whether a parameter is a control must not depend on an earlier call of the describe tool.
         let wanted = offer.adds_controls.unwrap_or_else(|| tool.is_advertised(&self.advertise));
         if wanted && (self.style != ListingStyle::Lazy || tool.has_closed_schema()) {
-            advertise::add_controls(tool, &mut splice, offer.max_page_size);
+            advertise::add_controls(tool, &mut splice, offer);
+        }
+        if let Some(maximum) = offer.max_own_limit {
+            advertise::bound_own_limit(tool, &mut splice, maximum);
         }
         if self.style == ListingStyle::Lazy {
             let mut full = String::new();

@@ -4,7 +4,7 @@ use portion_core::paging::{PagingArgument, PagingRole};
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 
-use super::super::walk::{self, Member};
+use super::super::walk::{self, Member, Sequence};
 
 /// A property of a tool that pages its results.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,20 @@ pub(super) fn paging_properties(text: &str, properties: &[Member]) -> Vec<Paging
         .collect();
     paging.sort_unstable_by(|one, other| one.argument.name.cmp(&other.argument.name));
     paging
+}
+
+/// Returns the schema of the property for the number of items per page, if that is a number without a maximum.
+pub(super) fn unbounded_limit(text: &str, properties: &[Member]) -> Option<Sequence> {
+    let is_limit = |member: &&Member| {
+        PagingRole::of(&unescape(member.key.slice(text))) == Some(PagingRole::Limit)
+            && allows_numbers(text, member.value)
+    };
+    let span = properties.iter().find(is_limit)?.value;
+    let members = walk::members(text, span);
+    let is_bounded =
+        ["maximum", "exclusiveMaximum"].iter().any(|key| walk::find_member(text, &members, key).is_some());
+    let items = members.iter().map(|member| member.span()).collect();
+    (!is_bounded).then_some(Sequence { span, items })
 }
 
 /// Returns true if a schema allows whole numbers by its `type`, or by one of its alternatives.

@@ -12,7 +12,7 @@ use portion_text::glob::matches;
 
 use super::super::header_params::{self, HeaderParam};
 use super::super::walk::{self, Sequence};
-use super::paging_schema::{PagingProperty, paging_properties};
+use super::paging_schema::{self, PagingProperty, paging_properties};
 
 /// Keywords that may define properties outside `properties`.
 const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
@@ -74,6 +74,8 @@ pub(in super::super) struct UpstreamTool {
 pub(super) struct InputSchema {
     pub schema: Sequence,
     pub properties: Option<Sequence>,
+    /// Schema of the number of items per page, if it states no maximum.
+    pub unbounded_limit: Option<Sequence>,
 }
 
 impl UpstreamTool {
@@ -164,10 +166,12 @@ impl UpstreamTool {
         }
         self.has_closed_schema =
             properties.is_some() && closing("additionalProperties") && closing("unevaluatedProperties");
+        let mut unbounded_limit = None;
         let properties = properties.map(|whole| {
             let listed = walk::members(text, whole);
             self.properties = listed.iter().map(|member| unescape(member.key.slice(text))).collect();
             self.paging = paging_properties(text, &listed);
+            unbounded_limit = paging_schema::unbounded_limit(text, &listed);
             let is_marked = |control: &&'static str| {
                 let property = walk::find_member(text, &listed, control);
                 let mark = property.and_then(|own| walk::member_value(text, own.value, CONTROL_MARK));
@@ -177,7 +181,8 @@ impl UpstreamTool {
             Sequence { span: whole, items: listed.iter().map(|member| member.span()).collect() }
         });
         let items = members.iter().map(|member| member.span()).collect();
-        self.input_schema = Some(InputSchema { schema: Sequence { span: schema, items }, properties });
+        self.input_schema =
+            Some(InputSchema { schema: Sequence { span: schema, items }, properties, unbounded_limit });
     }
 }
 

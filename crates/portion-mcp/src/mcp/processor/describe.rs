@@ -14,7 +14,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::NoSuchTool;
 use super::super::walk::{self, Member};
-use super::paged_calls::CallText;
+use super::tool_calls::CallText;
 use super::{McpProcessor, responses};
 
 /// Characters of an invalid argument that an error repeats.

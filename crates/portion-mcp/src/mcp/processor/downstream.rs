@@ -1,5 +1,6 @@
 //! Handles messages of the client.
 
+use super::super::read_uri;
 use std::borrow::Cow;
 
 use portion_gateway::call::Fault;
@@ -188,7 +189,10 @@ impl McpProcessor {
             MethodHandling::ReadResource => {
                 let uri = envelope.string_param(text, "uri").unwrap_or_default();
                 let own = uri.strip_prefix(READ_URI_PREFIX);
-                if let Some(own) = own.filter(|own| !self.is_of_other_portion(own)) {
+                let is_own = |uri: &&str| {
+                    !self.nested_portion.owns(&self.gateway, &self.scope, &read_uri::parse_cursor(uri))
+                };
+                if let Some(own) = own.filter(is_own) {
                     let reply = Box::pin(self.read_own_resource(who, own)).await;
                     return MessageOutcome::Respond(responses::resource_response(id, &reply, modern));
                 }

@@ -15,11 +15,6 @@ impl McpProcessor {
         self.pending_requests().contains(raw_id)
     }
 
-    /// Returns the id of the only request that the server has received and not answered; `None` if there are more.
-    pub fn only_awaited_id(&self) -> Option<String> {
-        self.pending_requests().only_sent_id()
-    }
-
     /// Fails all pending requests after the server closed their stream without a response. Each gets a
     /// JSON-RPC error, because the transport failed and not a tool.
     pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {

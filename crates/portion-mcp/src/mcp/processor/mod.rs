@@ -19,7 +19,6 @@ mod describe;
 mod dormant;
 mod downstream;
 mod failures;
-mod follow_ups;
 mod internal_calls;
 mod line_outcome;
 mod method;
@@ -28,6 +27,7 @@ mod paged_arguments;
 mod paged_calls;
 mod pending;
 mod queries;
+mod relayed;
 mod request_meta;
 mod request_timer;
 mod reshape;
@@ -38,6 +38,7 @@ mod timeouts;
 mod tool_calls;
 mod upstream;
 
+use portion_gateway::nested_portion::NestedPortion;
 use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -104,8 +105,8 @@ pub struct McpProcessor {
     upstream_caller: Option<Arc<dyn UpstreamCaller>>,
     /// True after the list of the tools has timed out, until the queued calls are sent.
     releases_queue: AtomicBool,
-    /// True once a result of the server had the notice of another Portion; shared by all sessions.
-    is_before_portion: Arc<AtomicBool>,
+    /// Another Portion behind this one; shared by all sessions.
+    nested_portion: NestedPortion,
 }
 
 impl McpProcessor {
@@ -119,7 +120,7 @@ impl McpProcessor {
             upstream,
             exports_traces: traces,
             catalog_pool,
-            is_before_portion,
+            nested_portion,
         } = factory;
         let server_info = Arc::new(Mutex::new(ServerInfo::new(ToolCatalog::new(listing), catalog_pool)));
         Self {
@@ -140,7 +141,7 @@ impl McpProcessor {
             internal_calls: Arc::default(),
             upstream_caller: None,
             releases_queue: AtomicBool::new(false),
-            is_before_portion: Arc::clone(is_before_portion),
+            nested_portion: nested_portion.clone(),
         }
     }
 
@@ -166,7 +167,7 @@ impl McpProcessor {
             internal_calls: Arc::default(),
             upstream_caller: None,
             releases_queue: AtomicBool::new(false),
-            is_before_portion: Arc::clone(&self.is_before_portion),
+            nested_portion: self.nested_portion.clone(),
         }
     }
 
@@ -280,9 +281,13 @@ impl McpProcessor {
         let rule = rules.rule_for(self.target(EndpointKind::Tool, name));
         let controls = rule.controls(rule.shaping_mode(&self.session));
         let policy = &rule.policy_for_client(None).policy;
+        let refuses_large_limit =
+            rule.config().pushdown.as_ref().is_some_and(|pushdown| pushdown.refuses_large_limit);
         ToolListingPolicy {
             adds_controls: controls,
+            default_page_size: policy.default_page_size,
             max_page_size: policy.max_page_size,
+            max_own_limit: refuses_large_limit.then_some(policy.max_page_size),
             render_options: policy.render_options.clone(),
             summarize_above: policy.summarize_above.min(policy.token_budget_threshold),
             redact: rule.config().redact.clone(),

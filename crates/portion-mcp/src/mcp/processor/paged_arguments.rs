@@ -9,7 +9,7 @@ use super::super::controls::split_controls;
 use super::super::parsed_batch::WHOLE_RESULT_KEY;
 use super::super::splice::Splice;
 use super::super::walk;
-use super::paged_calls::CallText;
+use super::tool_calls::CallText;
 
 /// Returns the arguments with the tool's own paging arguments as controls of the gateway.
 pub(super) fn translate_arguments(

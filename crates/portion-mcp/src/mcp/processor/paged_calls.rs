@@ -10,11 +10,10 @@ use portion_core::view::{CONTROLS, Request};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall, PagingNames, with_argument};
 use portion_json::scan::quote;
-use portion_json::span::Span;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 
-use super::super::envelope::{Envelope, MessageOrBatch, decode_line, parse};
+use super::super::envelope::{MessageOrBatch, decode_line, parse};
 use super::super::result::ResultShape;
 use super::super::splice::Splice;
 use super::super::{controls, reserved_meta, walk};
@@ -25,21 +24,13 @@ use super::paged_arguments::{first_params, own_arguments, translate_arguments};
 use super::pending::{PendingKind, PendingRequest};
 use super::request_meta::protocol_meta_members;
 use super::reshape::MessageEdit;
+use super::tool_calls::CallText;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 use crate::one_shot_flag::OneShotFlag;
 
 /// Timeout of a call where none is configured.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
-
-/// A call as received.
-#[derive(Clone, Copy)]
-pub(super) struct CallText<'a> {
-    pub text: &'a str,
-    pub envelope: &'a Envelope,
-    pub arguments: Span,
-    pub is_stateless: bool,
-}
 
 /// A call that is answered page by page.
 pub(super) struct PagedJob {

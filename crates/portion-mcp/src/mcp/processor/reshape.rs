@@ -1,22 +1,20 @@
-//! Shapes the content of server responses, and limits everything else in them that can be large.
+//! Shapes the content of server responses.
 
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use portion_core::payload::Payload;
 use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
-use portion_json::scan::{JsonKind, quote};
+use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
 use super::super::member_redaction;
-use super::super::reserved_meta;
+use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::{
     ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result,
 };
@@ -25,18 +23,14 @@ use super::super::walk;
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
 use super::line_outcome::MessageOutcome;
-use super::method::{has_empty_result, is_catalog_method};
 use super::pending::{PendingKind, PendingRequest};
+use super::relayed::MAX_EXTRA_BYTES;
 use super::upstream::replace_with_fault;
 
-/// Largest total size, in bytes, of members that the protocol does not name.
-const MAX_EXTRA_BYTES: usize = 4096;
 /// Largest server message, in bytes, that is forwarded unread if there are no redaction rules.
 pub(super) const SMALL_MESSAGE_BYTES: usize = 2048;
 /// Largest input request, in bytes, that is relayed: the client must return its state unread.
 const MAX_INPUT_REQUEST_BYTES: usize = 1 << 20;
-/// Message members that the protocol names.
-const PROTOCOL_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /// A received message and its edits.
 pub(super) struct MessageEdit<'a, 's> {
@@ -44,6 +38,23 @@ pub(super) struct MessageEdit<'a, 's> {
     pub invalid_utf8: usize,
     pub envelope: Envelope,
     pub splice: &'s mut Splice<'a>,
+}
+
+impl MessageEdit<'_, '_> {
+    /// Returns true if the message is not in a batch.
+    pub(super) fn is_single(&self) -> bool {
+        self.text.trim_start().starts_with('{')
+    }
+
+    /// Sets the id of the message, which may have none.
+    pub(super) fn set_id(&mut self, raw_id: &str) {
+        if let Some(id) = self.envelope.id {
+            self.splice.replace(id, raw_id);
+        } else {
+            let start = self.envelope.span.start + 1;
+            self.splice.replace(Span { start, end: start }, format!("\"id\":{raw_id},"));
+        }
+    }
 }
 
 impl McpProcessor {
@@ -69,7 +80,7 @@ impl McpProcessor {
         }
         let effective_policy = &caller.effective_policy;
         let limit = effective_policy.policy.hard_byte_limit;
-        strip_reserved_meta(text, result, edit.splice);
+        strip_reserved_of_result(text, result, edit.splice);
         let limiter =
             MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: effective_policy.redact.as_deref() };
         match limiter.limit_members(text, result, &["result", "error"], edit.splice) {
@@ -98,7 +109,7 @@ impl McpProcessor {
     }
 
     /// Shapes the result at a span.
-    async fn shape_result(
+    pub(super) async fn shape_result(
         &self,
         edit: &mut MessageEdit<'_, '_>,
         pending: &PendingRequest,
@@ -125,14 +136,14 @@ impl McpProcessor {
                     Reply::Portion(portion) => {
                         edit.splice.replace(result, unrecognized.to_result(portion, pending.is_stateless));
                     }
-                    Reply::Untouched => strip_reserved_meta(text, result, edit.splice),
+                    Reply::Untouched => strip_reserved_of_result(text, result, edit.splice),
                     Reply::Fault(_) => {}
                 }
                 reply
             }
             ParsedResult::Content(outline) => {
                 if outline.has_upstream_notice() {
-                    self.is_before_portion.store(true, Ordering::Relaxed);
+                    self.nested_portion.record();
                 }
                 // Controls apply to the result, not to an error in its place.
                 let request = if outline.is_error() {
@@ -183,7 +194,7 @@ impl McpProcessor {
             replace_with_fault(edit.splice, edit.text, &edit.envelope, &self.record_refusal(pending, reason));
             return true;
         }
-        strip_reserved_meta(edit.text, result, edit.splice);
+        strip_reserved_of_result(edit.text, result, edit.splice);
         let rules = caller.effective_policy.redact.as_deref();
         if let Some(json) = rules.and_then(|redact| {
             member_redaction::redact_strings(redact, json, member_redaction::is_text_member)
@@ -194,7 +205,7 @@ impl McpProcessor {
     }
 
     /// Shapes the error at a span.
-    async fn shape_error(
+    pub(super) async fn shape_error(
         &self,
         edit: &mut MessageEdit<'_, '_>,
         error: Span,
@@ -221,89 +232,6 @@ impl McpProcessor {
         true
     }
 
-    /// Limits a relayed response: errors, and everything that a model may read.
-    pub(super) async fn relay_response(&self, edit: &mut MessageEdit<'_, '_>, pending: &PendingRequest) {
-        let (text, envelope) = (edit.text, edit.envelope);
-        let method = pending.kind.method();
-        let endpoint = || Endpoint {
-            name: method.to_owned(),
-            kind: EndpointKind::Tool,
-            read_only: is_catalog_method(method),
-            idempotent: is_catalog_method(method),
-        };
-        if let Some(error) = non_null(text, envelope.error) {
-            let redacts = self.general_caller().effective_policy.redact.is_some();
-            if error.len() > SMALL_MESSAGE_BYTES || redacts {
-                let endpoint = endpoint();
-                let caller = self.caller(self.session_identity(), Some(&endpoint));
-                self.shape_error(edit, error, &caller, &endpoint).await;
-            }
-            return;
-        }
-        let Some(result) = envelope.result else { return };
-        strip_reserved_meta(text, result, edit.splice);
-        if is_catalog_method(method) {
-            self.truncate_instructions(text, result, edit.splice);
-            return;
-        }
-        let caller = self.general_caller();
-        let redact = caller.effective_policy.redact.as_deref();
-        if result.len() <= SMALL_MESSAGE_BYTES && redact.is_none() {
-            return;
-        }
-        let is_oversized = result.len() > SMALL_MESSAGE_BYTES && has_empty_result(method);
-        let shape = ResultShape::guess(text, result).or(is_oversized.then_some(ResultShape::Tool));
-        if let Some(shape) = shape {
-            let pending = self.guessed_request(&pending.id, pending.is_stateless, shape, endpoint());
-            self.shape_result(edit, &pending, result, shape).await;
-            return;
-        }
-        let mut stripped = Splice::new(text);
-        strip_reserved_meta(text, result, &mut stripped);
-        let mut json = Cow::Borrowed(result.slice(text));
-        if !stripped.is_empty() {
-            json = stripped.apply_within(result).into();
-        }
-        if let Some(redact) = redact {
-            json = redact.redact_json(&json).map_or(json, |(redacted, _)| redacted.into());
-            json = member_redaction::redact_names(redact, &json).map_or(json, Into::into);
-        }
-        if method == "completion/complete" {
-            json = self.limit_completion(&json).map_or(json, Into::into);
-        }
-        if let Cow::Owned(json) = json {
-            edit.splice.replace(result, json);
-        }
-    }
-
-    /// Limits the members of a completion that the protocol does not name. Returns `None` if nothing changes.
-    fn limit_completion(&self, json: &str) -> Option<String> {
-        let result = walk::document_span(json);
-        let mut splice = Splice::new(json);
-        let limiter = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: None };
-        let objects = [Some(result), walk::member_value(json, result, "completion")];
-        for (object, known) in
-            objects.into_iter().zip([["completion"].as_slice(), &["values", "total", "hasMore"]])
-        {
-            let Some(object) = object else { continue };
-            match limiter.limit_members(json, object, known, &mut splice) {
-                LimitOutcome::Fits => {}
-                LimitOutcome::Shortened(bytes) => {
-                    self.gateway.record_drop(DropReason::Oversized, bytes, "large members of a completion");
-                }
-                LimitOutcome::TooLarge => {
-                    self.gateway.record_drop(
-                        DropReason::Oversized,
-                        object.len(),
-                        "too many members of a completion",
-                    );
-                    remove_members(json, object, known, &mut splice);
-                }
-            }
-        }
-        (!splice.is_empty()).then(|| splice.apply())
-    }
-
     /// Shapes a response to a request that this process never received, on a resumed stream, by the form of
     /// the result.
     pub(super) async fn shape_unseen_response(&self, edit: &mut MessageEdit<'_, '_>) {
@@ -321,7 +249,7 @@ impl McpProcessor {
     }
 
     /// Builds a pending request from the response alone.
-    fn guessed_request(
+    pub(super) fn guessed_request(
         &self,
         id: &str,
         modern: bool,
@@ -331,54 +259,6 @@ impl McpProcessor {
         let caller = self.caller(self.session_identity(), Some(&endpoint));
         let kind = PendingKind::content(shape, caller, endpoint, false);
         PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer: None }
-    }
-
-    /// Limits the members that the protocol does not name.
-    pub(super) fn limit_unknown_members(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
-        // Clients that follow the protocol do not read a result beside an error.
-        let both = non_null(text, envelope.error).and(non_null(text, envelope.result));
-        if envelope.unknown_member_count == 0 && both.is_none() {
-            return;
-        }
-        let caller = self.general_caller();
-        let limiter =
-            MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: caller.effective_policy.redact.as_deref() };
-        let except: Vec<&str> =
-            PROTOCOL_MEMBERS.into_iter().filter(|name| both.is_none() || *name != "result").collect();
-        match limiter.limit_members(text, envelope.span, &except, splice) {
-            LimitOutcome::Fits => {}
-            LimitOutcome::Shortened(bytes) => {
-                self.gateway.record_drop(DropReason::Oversized, bytes, "large members next to a result");
-            }
-            LimitOutcome::TooLarge => {
-                self.gateway.record_drop(
-                    DropReason::Oversized,
-                    envelope.span.len(),
-                    "too many members next to a result",
-                );
-                remove_members(text, envelope.span, &except, splice);
-            }
-        }
-    }
-
-    /// Shortens the server's instructions, which clients show to their models, to the byte limit.
-    fn truncate_instructions(&self, text: &str, result: Span, splice: &mut Splice<'_>) {
-        let Some(place) = walk::member_value(text, result, "instructions") else { return };
-        let policy = &self.general_caller().effective_policy.policy;
-        if place.len() <= policy.fallback_byte_limit || walk::kind(text, place) != JsonKind::String {
-            return;
-        }
-        let instructions = portion_json::scan::unescape(place.slice(text));
-        // In JSON a byte of text can take six.
-        let end = instructions.floor_char_boundary(policy.fallback_byte_limit / 2);
-        let left_out = instructions[end..].chars().count();
-        let cut = format!("{} … [{left_out} characters omitted]", &instructions[..end]);
-        splice.replace(place, quote(&cut));
-        self.gateway.record_drop(
-            DropReason::Oversized,
-            instructions.len() - end,
-            "the end of long instructions",
-        );
     }
 
     /// Returns the caller of messages that answer no particular request.
@@ -400,23 +280,8 @@ impl McpProcessor {
 }
 
 /// Returns a member unless it is `null`.
-fn non_null(text: &str, member: Option<Span>) -> Option<Span> {
+pub(super) fn non_null(text: &str, member: Option<Span>) -> Option<Span> {
     member.filter(|place| walk::kind(text, *place) != JsonKind::Null)
-}
-
-/// Removes all members of an object except those in `known`.
-fn remove_members(text: &str, object: Span, known: &[&str], splice: &mut Splice<'_>) {
-    let members = walk::members(text, object);
-    let items = members.iter().map(|member| member.span()).collect();
-    let is_known = |i: usize| known.iter().any(|name| walk::string_equals(members[i].key.slice(text), name));
-    splice.edit_sequence(&walk::Sequence { span: object, items }, is_known, &[]);
-}
-
-/// Removes reserved members from the `_meta` of a result that is not parsed further.
-fn strip_reserved_meta(text: &str, result: Span, splice: &mut Splice<'_>) {
-    if let Some(meta) = walk::member_value(text, result, "_meta") {
-        reserved_meta::strip_reserved_members(text, meta, splice);
-    }
 }
 
 /// Drops a response without a pending request, and records the reason.

@@ -11,7 +11,6 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use super::super::catalog::ToolCatalog;
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
-use super::super::member_redaction;
 use super::super::result::{self, ResultShape};
 use super::super::splice::Splice;
 use super::super::walk;
@@ -164,12 +163,9 @@ impl McpProcessor {
         if json.len() > effective_policy.policy.fallback_byte_limit {
             return self.drop_oversized_notification(json.len());
         }
-        if let Some(redact) = effective_policy.redact.as_deref() {
-            let redacted = redact.redact_json(json).map(|(redacted, _)| redacted);
-            let by_name = member_redaction::redact_names(redact, redacted.as_deref().unwrap_or(json));
-            if let Some(redacted) = by_name.or(redacted) {
-                edit.splice.replace(params, redacted);
-            }
+        let redact = effective_policy.redact.as_deref();
+        if let Some((redacted, _)) = redact.and_then(|redact| redact.redact_json(json)) {
+            edit.splice.replace(params, redacted);
         }
         MessageOutcome::Forward
     }

@@ -15,7 +15,7 @@ use super::super::splice::Splice;
 use super::super::{controls, walk};
 use super::call_paging::CallPaging;
 use super::caller_identity::CallerIdentity;
-use super::paged_calls::{CallText, PagedJob, PagedOutcome};
+use super::paged_calls::{PagedJob, PagedOutcome};
 use super::pending::{PendingKind, PendingRequest, ToolListing};
 use super::request_meta::{protocol_meta_members, take_whole_flag};
 use super::{McpProcessor, responses};
@@ -31,6 +31,15 @@ pub(super) enum NotForwarded {
     ToolsUnknown,
     /// The gateway calls the tool itself, page by page.
     Paged(Box<PagedJob>),
+}
+
+/// A call as received.
+#[derive(Clone, Copy)]
+pub(super) struct CallText<'a> {
+    pub text: &'a str,
+    pub envelope: &'a Envelope,
+    pub arguments: Span,
+    pub is_stateless: bool,
 }
 
 impl CallText<'_> {

@@ -166,17 +166,24 @@ impl McpProcessor {
             self.internal_calls.complete(envelope.raw_id(text), Ok(response));
             return MessageOutcome::Discard;
         }
-        let pending = self.pending_requests().take_sent(envelope.raw_id(text));
+        // A server that could not parse a message does not know its id.
+        let is_without_id = envelope.raw_id(text) == "null" && envelope.error.is_some();
+        let pending = {
+            let mut requests = self.pending_requests();
+            let only_id = || requests.only_sent_id().filter(|_| is_without_id && edit.is_single());
+            let id = only_id().unwrap_or_else(|| envelope.raw_id(text).to_owned());
+            requests.take_sent(&id)
+        };
         let Some(pending) = pending else {
-            // An error without an id reports a message that the server could not parse: it answers no request
-            // and is not secret.
-            let about_nothing = envelope.raw_id(text) == "null" && envelope.error.is_some();
-            if unasked == UnsolicitedPolicy::Drop && !about_nothing {
+            if unasked == UnsolicitedPolicy::Drop && !is_without_id {
                 return super::reshape::drop_unsolicited_response(self, edit);
             }
             self.shape_unseen_response(edit).await;
             return MessageOutcome::Forward;
         };
+        if is_without_id {
+            edit.set_id(&pending.id);
+        }
         match &pending.kind {
             PendingKind::Relay { .. } => self.relay_response(edit, &pending).await,
             // The call was not sent, so this is not its response.

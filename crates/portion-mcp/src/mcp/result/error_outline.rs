@@ -7,7 +7,6 @@ use portion_json::scan::{JsonKind, quote, unescape, unescape_into};
 use portion_json::span::Span;
 
 use super::super::splice::Splice;
-use super::super::strings::replace_lone_surrogates;
 use super::super::walk::{self, Member, Sequence};
 use super::extra_members::ExtraMembers;
 use super::overflow::{JOINT_STEP, Overflow};
@@ -103,18 +102,7 @@ impl<'a> ErrorOutline<'a> {
         let piece_at = |address: &str| content.pieces.iter().find(|piece| piece.address == address);
         let message = self.message.map(|member| member.value.slice(self.text)).unwrap_or_default();
         let message = piece_at(MESSAGE_ADDRESS).map_or_else(|| truncate(message), piece_text);
-        let data = match (content.structured, piece_at(DATA_ADDRESS)) {
-            (Some(structured), _) => replace_lone_surrogates(structured).into_owned(),
-            (None, Some(piece)) if is_envelope(piece) => piece.body.as_str().to_owned(),
-            (None, Some(piece)) => {
-                format!(
-                    "{{\"data\":{},\"portion\":{}}}",
-                    quote(piece.body.as_str()),
-                    content.text_notice.unwrap_or(content.notice)
-                )
-            }
-            (None, None) => content.text_notice.unwrap_or(content.notice).to_owned(),
-        };
+        let data = content.json_at(DATA_ADDRESS, is_envelope);
         if !self.is_object {
             let message = "the server returned an error that is not an object";
             let replacement =

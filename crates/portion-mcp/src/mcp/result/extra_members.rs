@@ -4,7 +4,7 @@
 //! too long for that, or too many, become one part together: its JSON contains the names, so that they count like values.
 
 use portion_core::redact::RedactionRules;
-use portion_json::scan::JsonKind;
+use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 
 use super::super::member_redaction;
@@ -87,8 +87,7 @@ impl<'a> ExtraMembers<'a> {
     /// Returns true if the name of a member can be a step of an address.
     fn can_be_single(&self, member: Member) -> bool {
         let key = member.key.slice(self.text);
-        let has_secret =
-            || self.redact.is_some_and(|redact| member_redaction::redact_name(redact, key).is_some());
+        let has_secret = || self.redact.is_some_and(|redact| redact.redact_name(&unescape(key)).is_some());
         key.len() <= MAX_NAME_BYTES.min(self.remaining_name_bytes)
             && !walk::string_equals(key, JOINT_STEP)
             && !has_secret()

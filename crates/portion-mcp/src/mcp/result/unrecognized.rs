@@ -2,10 +2,9 @@
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::render::{Piece, PieceBody, Portion};
-use portion_json::scan::{JsonKind, quote, unescape_into};
+use portion_json::scan::{JsonKind, unescape_into};
 use portion_json::span::Span;
 
-use super::super::strings::replace_lone_surrogates;
 use super::super::walk;
 use super::builders::{completion_members, content_block, tool_result};
 use super::outline::ResultShape;
@@ -68,17 +67,5 @@ fn prompt_result(portion: &Portion, modern: bool) -> String {
 /// Returns the JSON that a portion shows in place of the part at an address.
 pub(crate) fn part_json(portion: &Portion, address: &str) -> String {
     let content = PortionContent::from(portion);
-    let piece = content.pieces.iter().find(|piece| piece.address == address);
-    match (content.structured, piece) {
-        (Some(structured), _) => replace_lone_surrogates(structured).into_owned(),
-        (None, Some(piece)) if content.text_notice.is_none() => piece.body.as_str().to_owned(),
-        (None, Some(piece)) => {
-            format!(
-                "{{\"data\":{},\"portion\":{}}}",
-                quote(piece.body.as_str()),
-                content.text_notice.unwrap_or(content.notice)
-            )
-        }
-        (None, None) => content.text_notice.unwrap_or(content.notice).to_owned(),
-    }
+    content.json_at(address, |_| content.text_notice.is_none())
 }

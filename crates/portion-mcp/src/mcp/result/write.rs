@@ -53,6 +53,21 @@ impl PortionContent<'_> {
         let notice = format!("\"{NOTICE_KEY}\":{}", self.notice);
         self.extra_meta.map_or_else(|| notice.clone(), |extra| format!("{notice},{extra}"))
     }
+
+    /// Returns JSON in place of the part at an address: the piece that shows it, with the notice unless the piece is JSON that
+    /// contains it.
+    pub(super) fn json_at(&self, address: &str, has_notice: impl FnOnce(&Piece) -> bool) -> String {
+        let notice = self.text_notice.unwrap_or(self.notice);
+        let piece = self.pieces.iter().find(|piece| piece.address == address);
+        match (self.structured, piece) {
+            (Some(structured), _) => replace_lone_surrogates(structured).into_owned(),
+            (None, Some(piece)) if has_notice(piece) => piece.body.as_str().to_owned(),
+            (None, Some(piece)) => {
+                format!("{{\"data\":{},\"portion\":{notice}}}", quote(piece.body.as_str()))
+            }
+            (None, None) => notice.to_owned(),
+        }
+    }
 }
 
 impl ResultOutline<'_> {

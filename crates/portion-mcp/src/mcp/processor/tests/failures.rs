@@ -156,3 +156,19 @@ fn the_gateways_own_list_outlives_a_response_that_ends_its_post() {
     let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":2}}}"#;
     assert_eq!(client(&processor, call), [format!("> {}", call.replace(r#"{"limit":2}"#, "{}"))]);
 }
+
+#[test]
+fn an_error_without_an_id_answers_the_only_request() {
+    let ping = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let check = |requests: u32, response: &str, expect: &str| {
+        let processor = processor();
+        (1..=requests).for_each(|id| drop(client(&processor, &ping(id))));
+        assert_eq!(server(&processor, response), [format!("< {expect}")], "{requests}: {response}");
+    };
+    let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#;
+    let without = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#;
+    check(1, error, r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"no"}}"#);
+    check(1, without, r#"{"id":1,"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#);
+    check(0, error, error);
+    check(2, error, error);
+}

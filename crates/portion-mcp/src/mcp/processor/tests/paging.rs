@@ -25,6 +25,22 @@ fn the_argument_for_the_next_page_is_named() {
     assert!(out.contains(r#""totalCount":60"#), "{out}");
 }
 
+#[test]
+fn the_texts_of_a_list_stay_texts() {
+    let processor = processor();
+    let lines: Vec<String> =
+        (0..400).map(|n| format!("line {n}: said \"no\" to {}", "x".repeat(60))).collect();
+    let texts: Vec<String> = lines.iter().map(|line| quote(line)).collect();
+    let blocks: Vec<String> =
+        texts.iter().map(|text| format!(r#"{{"type":"text","text":{text}}}"#)).collect();
+    let (blocks, texts) = (blocks.join(","), texts.join(","));
+    client(&processor, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_lines"}}"#);
+    let result = format!(r#"{{"content":[{blocks}],"structuredContent":{{"result":[{texts}]}}}}"#);
+    let out = server(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)).concat();
+    let first = format!(r#""content":[{{"type":"text","text":{}}}"#, quote(&lines[0]));
+    assert!(out.contains(&first) && out.contains(r#""totalCount":400"#), "{out}");
+}
+
 /// Returns the id of a request of the gateway.
 fn id_of(request: &str) -> String {
     let id = request.split("\"id\":").nth(1).and_then(|rest| rest.split(',').next());
