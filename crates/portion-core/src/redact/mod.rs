@@ -140,8 +140,8 @@ impl RedactionRules {
         Some((apply_edits(json, found.edits, &mut [])?, self.reported_names(found.names)))
     }
 
-    /// Redacts a name that contains a secret, such as `password=…`; `None` if it contains none.
-    fn redact_name(&self, name: &str) -> Option<String> {
+    /// Redacts the name of a member if it contains a secret, such as `password=…`; `None` if it contains none.
+    pub fn redact_name(&self, name: &str) -> Option<String> {
         let may_contain = name.contains(['=', ':']) || self.hides_secrets && token::may_contain(name);
         may_contain.then(|| apply_edits(name, text::collect_edits(self, name, &[]).0, &mut []))?
     }

@@ -133,6 +133,7 @@ const ENTRY_SECRETS: &[&str] = &[
     "instruction",
     "instructions",
     "keycode",
+    "location",
     "passcode",
     "pickup",
     "pin",
@@ -151,7 +152,9 @@ const ENTRY_METADATA_WORDS: &[&str] = &[
 const ENTRY_EXCEPTIONS: &[&str] =
     &["key code", "key codes", "key collection", "key combination", "key combo", "lock instruction"];
 /// Words that make a secret only after words for keys.
-const KEY_ONLY_WORDS: &[&str] = &["collection", "handover", "pickup"];
+const KEY_ONLY_WORDS: &[&str] = &["collection", "handover", "location", "pickup"];
+/// Words for an arrival, whose instructions tell how to get in.
+const ARRIVAL_NOUNS: &[&str] = &["arrival", "checkin"];
 /// Last words of names that describe a secret without containing it.
 const METADATA_WORDS: &[&str] = &[
     "at",
@@ -274,8 +277,10 @@ fn is_entry_secret(words: &[String]) -> bool {
         let entry = is(thing, ENTRY_NOUNS)
             && is(what, ENTRY_SECRETS)
             && !ENTRY_EXCEPTIONS.contains(&&*format!("{thing} {what}"));
-        let entry = entry && (thing.starts_with("key") || !is(what, KEY_ONLY_WORDS));
-        entry || thing == "wifi" && is(what, WIFI_SECRETS)
+        let holds_keys = thing.starts_with("key") || thing == "lockbox";
+        let entry = entry && (holds_keys || !is(what, KEY_ONLY_WORDS));
+        let arrival = is(thing, ARRIVAL_NOUNS) && matches!(what, "instruction" | "instructions");
+        entry || arrival || thing == "wifi" && is(what, WIFI_SECRETS)
     })
 }
 
@@ -298,6 +303,7 @@ fn normalized_words(name: &str) -> Vec<String> {
                 at += 1;
                 continue;
             }
+            ("check", "in") => "checkin",
             ("pick", "up") => "pickup",
             ("hand", "over") => "handover",
             ("lock", "box") => "lockbox",
@@ -345,7 +351,9 @@ mod tests {
              keyPickupAddress keysHandover keyHandover wifiUsername wifiPassword wifi_user_name wi-fi_password Wi-FiUsername \
              lockCode lockboxCode lock_box_code gateCode gate_instructions alarmCode accessCode access_instructions \
              entryInstructions buzzerCode intercom_code padlockCombination safeCombination lockCombination smartLockCode \
-             garageCode wlanKey wirelessPassword lockboxInstructions keySafeCode keypadCode entrance_code wifiPass",
+             garageCode wlanKey wirelessPassword lockboxInstructions keySafeCode keypadCode entrance_code wifiPass \
+             checkInInstructions check_in_instructions checkinInstruction selfCheckInInstructions arrivalInstructions \
+             keyLocation key_location lockboxLocation key_box_location",
         );
         check(
             false,
@@ -353,7 +361,7 @@ mod tests {
              countryCode keyCode keyCodes keyCombination keyCollection gateway gateId lockVersion lock lockTime accessType accessibility doorType \
              wifi hasWifi wifiAvailable wifiSpeed instruction specialInstruction cleaningInstruction instructions pickup \
              pickupTime pickupLocation colorCode alarm entryDate entries keyword safeMode buildingName buildingNumber \
-             requiresKeyPickup doorCodeCount",
+             requiresKeyPickup doorCodeCount checkInDate checkIn check_in_time arrivalDate doorLocation keyLocations",
         );
     }
 

@@ -209,6 +209,11 @@ pub(super) struct NameList {
 }
 
 impl NameList {
+    /// Creates a list of all names.
+    pub(super) fn whole(all: impl IntoIterator<Item = String>) -> Self {
+        Self { shown: all.into_iter().collect(), missing_count: 0 }
+    }
+
     /// Creates a list of the first names that fit into this many characters.
     pub(super) fn new(all: impl IntoIterator<Item = String>, characters: usize) -> Self {
         let mut left = characters;

@@ -1,5 +1,7 @@
 //! Converts rendered parts into the pieces of a reply.
 
+use portion_json::scan::unescape;
+
 use super::portion::{Piece, PieceBody, PortionKind};
 use super::rendering::Rendering;
 use super::walk::PartWalk;
@@ -44,7 +46,8 @@ pub(super) fn rendering_pieces(part: &Part, rendering: &Rendering) -> Vec<Piece>
     if part.item_blocks && rendering.kind == PortionKind::Page && !rendering.meta.is_dense {
         let item = |(i, item): (usize, &str)| Piece {
             address: format!("{}/{i}/text", part.address),
-            body: PieceBody::Text(item.to_owned()),
+            // The block of a text is the text, not a JSON string.
+            body: PieceBody::Text(if item.starts_with('"') { unescape(item) } else { item.to_owned() }),
             mime: None,
         };
         return cell_spans(&rendering.body)

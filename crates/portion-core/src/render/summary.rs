@@ -86,7 +86,7 @@ fn render_without_noise(
         let mut rendering = Rendering::new(PortionKind::Summary, lean);
         rendering.is_json = true;
         rendering.meta.total_fields = Some(fields.max(shown.len()));
-        rendering.meta.projected_fields = Some(NameList::new(shown, max_name_chars(room) / 2));
+        rendering.meta.projected_fields = Some(NameList::whole(shown));
         rendering.sections = Some(Map::new());
         rendering
     } else {
@@ -116,7 +116,7 @@ fn render_projection(
     let mut rendering = Rendering::new(PortionKind::Summary, body);
     rendering.is_json = true;
     rendering.meta.total_fields = Some(core_object(text, members).1.len());
-    let projected_fields = NameList::new(fields.paths().iter().cloned(), max_name_chars(room) / 2);
+    let projected_fields = NameList::whole(fields.paths().iter().cloned());
     rendering.meta.projected_fields = Some(projected_fields);
     rendering.meta.elided_count = elided;
     rendering
@@ -140,7 +140,7 @@ fn render_summary(
     rendering.query_tables =
         target.is_first().then(|| QueryTables::of_object(&record_lists(text, &pointer, &core)));
     rendering.meta.total_fields = Some(core.len());
-    rendering.meta.projected_fields = Some(NameList::new(shown, max_name_chars(room) / 2));
+    rendering.meta.projected_fields = Some(NameList::whole(shown));
     rendering.meta.elided_count = elided;
     rendering.sections = Some(section_sizes(target, members, &left_out, room));
     if !left_out.is_empty() {

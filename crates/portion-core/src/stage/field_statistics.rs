@@ -52,7 +52,7 @@ impl<'a> FieldStatistics<'a> {
     }
 
     /// Returns the paths of the dates and the amount that say what a record is about.
-    pub(super) fn leading(&self) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn leading(&self) -> impl Iterator<Item = &'a str> {
         let others = self.fields.iter().filter(|field| field.rank > FieldRank::Status);
         others.map(|field| field.path.as_str()).filter(|path| self.leading.contains(path))
     }
@@ -109,6 +109,8 @@ fn ranked<'a>(rows: OrderedList<'_>, fields: Vec<&'a Field>, as_table: bool) -> 
         }
     }
     dates.sort_by_key(|(order, _)| *order);
+    // Money before counts.
+    amounts.sort_by_key(|field| std::cmp::Reverse(field_names::importance(&field.path)));
     let leading: HashSet<&str> = dates
         .into_iter()
         .map(|(_, field)| field)

@@ -39,7 +39,7 @@ pub(crate) fn select_fields(
             return Err(ViewError::Conflict { one: "fields=all", other: "names of fields" });
         }
         if found.is_empty() {
-            let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
+            let available = available_names(&json);
             if let Some(meant) = equivalent_name(name, available.iter().map(String::as_str)) {
                 paths.extend(json.iter().filter_map(|subject| field_path(subject, meant)));
                 continue;
@@ -52,6 +52,13 @@ pub(crate) fn select_fields(
     Ok(RequestedFields::Only(paths.into_iter().collect()))
 }
 
+/// Returns the names of the fields of all values, each once.
+fn available_names(json: &[&IndexedText]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let names = json.iter().flat_map(|subject| field_names(subject));
+    names.filter(|name| seen.insert(name.clone())).collect()
+}
+
 /// Characters before a name that say in other query languages that the field is left out.
 const EXCLUSION_MARKS: [char; 3] = ['-', '!', '^'];
 
@@ -60,7 +67,7 @@ fn exclusion(json: &[&IndexedText], names: &str) -> Option<ViewError> {
     if !names.contains(EXCLUSION_MARKS) {
         return None;
     }
-    let all: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
+    let all = available_names(json);
     let find = |name: &str| json.iter().find_map(|subject| field_path(subject, name));
     let equivalent = |name: &str| equivalent_name(name, all.iter().map(String::as_str)).map(str::to_owned);
     let split = |name: &str| {

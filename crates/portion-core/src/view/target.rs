@@ -11,14 +11,15 @@ use crate::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot};
 
 /// Returns the value at a path. The path begins at the root of the result if it starts with a part's address,
-/// otherwise at the root of the main part.
+/// otherwise at the root of the main part. The address of a block stands for its text.
 pub(crate) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Result<Target, ViewError> {
     let main = match &view.target {
         Target::Value(node) => Some(usize::from(node.part)),
         Target::Everything => snapshot.main_part(),
     };
     let addressed = snapshot.parts().iter().enumerate().find_map(|(i, part)| {
-        let rest = path.strip_prefix(part.address.as_str())?;
+        let is_block = part.address.strip_suffix("/text") == Some(path);
+        let rest = if is_block { "" } else { path.strip_prefix(part.address.as_str())? };
         (rest.is_empty() || rest.starts_with('/')).then_some((i, rest))
     });
     // A payload may contain keys that look like an address, so the main part comes first.

@@ -9,9 +9,15 @@ use crate::snapshot::STRUCTURED_CONTENT;
 /// Number of chunks of a text that a model reads one by one.
 const MAX_SHORT_CHUNKS: usize = 3;
 
+/// Longest path that a call names, in bytes.
+const MAX_PATH_BYTES: usize = 60;
+
 impl Notice<'_> {
     pub(super) fn next_call(&self, detail: Detail, audience: Audience) -> Option<String> {
         let read = self.read_call;
+        let meta = &self.rendering.meta;
+        let lacks_fields = meta.condensed.is_some() || self.rendering.stripped.has_any();
+        let omitted = meta.omitted_members.first().filter(|(path, _)| path.len() <= MAX_PATH_BYTES);
         match (&self.next_cursor, &self.rendering.sections) {
             (Some(_), _) if audience == Audience::Model && !self.is_first_reply => Some(read.with("cursor")),
             // `detailsAvailable` names the same call.
@@ -30,8 +36,11 @@ impl Notice<'_> {
             (None, _) if self.start_cursor.is_none() => None,
             (None, Some(sections)) if !sections.is_empty() => Some(read.with("cursor, section")),
             (None, Some(_)) => Some(read.with("cursor, fields=all")),
-            (None, None) if self.rendering.meta.condensed.is_some() || self.rendering.stripped.has_any() => {
-                Some(read.with("cursor, fields=all"))
+            (None, None) if lacks_fields || omitted.is_some() => {
+                let fields = lacks_fields.then(|| "fields=all".to_owned());
+                let path = omitted.map(|(path, _)| format!("path={path}"));
+                let arguments: Vec<String> = fields.into_iter().chain(path).collect();
+                Some(read.with(&format!("cursor, {}", arguments.join(" or "))))
             }
             (None, None) if self.rendering.meta.elided_count > 0 => Some(read.with("cursor, path")),
             (None, None) if !self.missing_parts.is_empty() => Some(read.with("cursor, path, raw=true")),

@@ -6,12 +6,9 @@ use super::{Audience, Detail, Notice};
 use crate::describe::fields_by_type;
 use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;
-use crate::render::meta::{MetaKey, NameList, RenderingMeta};
+use crate::render::meta::{MetaKey, NameList};
 use crate::render::portion::PortionKind;
 use crate::render::rendering::StrippedFields;
-
-/// Bytes of a path that are shown in the shortest notice.
-const MAX_PATH_BYTES: usize = 60;
 
 /// Characters shown of the name of a redacted or stripped field.
 const MAX_FIELD_NAME_CHARS: usize = 60;
@@ -132,24 +129,6 @@ pub(super) fn unshown_object(not_shown: &UnshownRange, detail: Detail) -> Map<St
         told.insert("cursor".into(), next.as_str().into());
     }
     told
-}
-
-/// Returns a value of `meta` for the shortest notice, or `None` if it is omitted.
-pub(super) fn minimal_value(key: MetaKey, value: Value, meta: &RenderingMeta) -> Option<Value> {
-    match (key, value) {
-        (MetaKey::TotalTokens, _) => None,
-        (MetaKey::Omitted, _) => Some(meta.omitted_members.len().into()),
-        // A truncated value would name another call.
-        (MetaKey::UpstreamNext, Value::String(next)) if next.len() > MAX_PATH_BYTES => None,
-        // The summary itself shows its fields, so only the first names are listed.
-        (MetaKey::ProjectedFields, _) => {
-            meta.projected_fields.as_ref().map(|fields| fields.shortened(MAX_PATH_BYTES).to_json())
-        }
-        (_, Value::String(text)) if text.len() > MAX_PATH_BYTES => {
-            Some(format!("{}…", &text[..text.floor_char_boundary(MAX_PATH_BYTES)]).into())
-        }
-        (_, value) => Some(value),
-    }
 }
 
 /// Returns field names. If not all of `fields` fit, the names in `ordered` come in that order.

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use super::facts::minimal_value;
 use super::{Audience, Detail, Notice};
 use crate::policy::{MetadataMode, Policy};
 use crate::render::follow_up_call::FollowUpCall;
@@ -77,18 +76,45 @@ impl Notice<'_> {
     pub(super) fn value(&self, key: MetaKey, detail: Detail, audience: Audience) -> Option<Value> {
         let meta = &self.rendering.meta;
         let is_for_model = audience == Audience::Model;
+        let is_minimal = detail == Detail::Minimal;
         let value = match key {
+            MetaKey::TotalTokens if is_minimal => return None,
             // A first reply names all fields.
             MetaKey::Condensed if is_for_model => meta.condensed.as_ref()?.total_count().into(),
-            MetaKey::Omitted if is_for_model && !self.is_first_reply && !meta.omitted_members.is_empty() => {
+            MetaKey::Omitted
+                if !meta.omitted_members.is_empty()
+                    && (is_minimal || is_for_model && !self.is_first_reply) =>
+            {
                 meta.omitted_members.len().into()
+            }
+            // The summary itself shows its fields, so a short notice lists only the first names.
+            MetaKey::ProjectedFields if detail > Detail::Full => {
+                let characters = if is_minimal { MAX_MINIMAL_BYTES } else { MAX_ESSENTIAL_NAMES };
+                meta.projected_fields.as_ref()?.shortened(characters).to_json()
             }
             MetaKey::UpstreamNext if is_for_model => shortened_url(meta.upstream_next.as_ref()?).into(),
             _ => meta.value(key)?,
         };
-        if detail == Detail::Minimal { minimal_value(key, value, meta) } else { Some(value) }
+        match value {
+            // A truncated value would name another call.
+            Value::String(next)
+                if is_minimal && key == MetaKey::UpstreamNext && next.len() > MAX_MINIMAL_BYTES =>
+            {
+                None
+            }
+            Value::String(text) if is_minimal && text.len() > MAX_MINIMAL_BYTES => {
+                Some(format!("{}…", &text[..text.floor_char_boundary(MAX_MINIMAL_BYTES)]).into())
+            }
+            value => Some(value),
+        }
     }
 }
+
+/// Characters of a list of names in a notice without facts.
+const MAX_ESSENTIAL_NAMES: usize = 250;
+
+/// Bytes of a string or of a list of names in the shortest notice.
+const MAX_MINIMAL_BYTES: usize = 60;
 
 /// Longest call with a URL that is written in full, in bytes.
 const MAX_URL_BYTES: usize = 40;

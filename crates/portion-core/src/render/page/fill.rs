@@ -33,7 +33,27 @@ impl PageBuilder<'_> {
             let smaller = self.tighten(unfilled, requested.clone(), room, Some(room.tokens * share / 8));
             (smaller.0.is_complete && smaller.0.elided_count <= filled.elided_count).then_some(smaller)
         });
-        smaller.unwrap_or((filled, how))
+        smaller.unwrap_or_else(|| self.add_leading_fields(filled, how, room))
+    }
+
+    /// Adds dates and amounts that were left out because of estimated costs, as far as all items fit with them.
+    fn add_leading_fields(
+        &self,
+        mut filled: WrittenItems,
+        mut how: RowFormat,
+        room: &RemainingBudget<'_>,
+    ) -> (WrittenItems, RowFormat) {
+        let statistics = self.statistics(room.counter, how.as_table);
+        for field in statistics.leading() {
+            let Some(kept) = how.kept_fields.as_ref().filter(|kept| !kept.selects(field)) else { continue };
+            let kept_fields = kept.paths().iter().cloned().chain([field.to_owned()]).collect();
+            let wider = RowFormat { kept_fields: Some(kept_fields), ..how.clone() };
+            let refilled = self.fill(&wider, room);
+            if refilled.is_complete && refilled.elided_count <= filled.elided_count {
+                (filled, how) = (refilled, wider);
+            }
+        }
+        (filled, how)
     }
 
     /// Applies stages in order until all items fit.

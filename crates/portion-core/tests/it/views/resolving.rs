@@ -101,6 +101,8 @@ fn objects_have_sections_but_no_pages() {
     check(OBJECT, &[("fields", "\"lines.p\"")], r#"{"lines":[{"p":1}]}"#);
     check(OBJECT, &[("path", "\"lines\"")], r#"[{"p":1}]"#);
     check(OBJECT, &[("path", "\"/content/0/text/lines\"")], r#"[{"p":1}]"#);
+    check(OBJECT, &[("path", "\"/content/0\"")], OBJECT);
+    check("text", &[("path", "\"/content/0\"")], "text");
     check(
         OBJECT,
         &[("path", "\"/lnes\"")],
