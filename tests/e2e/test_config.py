@@ -217,6 +217,16 @@ def test_v8_a_change_is_logged_with_old_and_new_value(configured):
         portion.until(lambda told=told: told.search(portion.log()), f"{key}: {old} → {new} in the log")
 
 
+def test_v8_a_rule_that_matches_no_tool_is_logged_after_a_change_too(front, tmp_path):
+    path = tmp_path / "portion.yaml"
+    path.write_text("endpoints: {list_bookings: {defaultPageSize: 20}}\n")
+    with Configured(front, path) as portion:
+        portion.peer.tools()
+        assert "matches no tool" not in portion.log()
+        portion.write("endpoints: {lst_bookings: {defaultPageSize: 20}}\n")
+        portion.until(lambda: re.search("matches no tool.*lst_bookings", portion.log()), "the rule in the log")
+
+
 def test_v8_clients_that_ask_for_nothing_get_the_first_page(configured):
     portion = configured("defaultPageSize: 25\n")
     first = lawful(portion.peer.call("list_bookings"))

@@ -1,14 +1,16 @@
 """After SIGTERM, running requests finish, new ones are told to come again, and `/health` says so."""
 
 import re
+import socket
 import threading
 
 import pytest
 import requests
 
-from harness.command import PORTION
+from harness.command import MEET_FIXTURE, PORTION
 from harness.listening import Listening
 from harness.rest_stub import RestStub
+from harness.talk import OverHttp
 from harness.waiting import until
 
 SECONDS = 60
@@ -29,6 +31,26 @@ class Slow:
         return RESULT
 
 
+def admin_of(front):
+    """The address of the admin listener; its health is good."""
+    admin = until(lambda: re.search(r"dashboard at (http://127\.0\.0\.1:\d+)/", "".join(front.said)), "an address")[1]
+    assert requests.get(f"{admin}/health", timeout=SECONDS).json()["status"] == "ok"
+    return admin
+
+
+def wait_until_draining(admin):
+    def is_draining():
+        health = requests.get(f"{admin}/health", timeout=SECONDS)
+        return health.status_code == 503 and health.json()["status"] == "draining"
+
+    until(is_draining, "health says so", seconds=SECONDS)
+
+
+def check_refused(refused):
+    assert refused.status_code == 503 and refused.headers["retry-after"] == "1"
+    assert refused.headers["connection"] == "close" and "shutting down" in refused.text
+
+
 @pytest.mark.parametrize("kind", ["serve", "http"])
 def test_running_requests_finish_and_new_ones_are_refused(kind):
     slow = Slow()
@@ -37,26 +59,51 @@ def test_running_requests_finish_and_new_ones_are_refused(kind):
         command = [PORTION, kind, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", *upstream]
         with Listening(command) as front:
             url = front.url if kind == "serve" else f"{front.url}/mcp"
-            admin = until(lambda: re.search(r"dashboard at (http://127\.0\.0\.1:\d+)/", "".join(front.said)), "an address")[1]
-            assert requests.get(f"{admin}/health", timeout=SECONDS).json()["status"] == "ok"
+            admin = admin_of(front)
             answers = []
             ask = lambda: requests.post(url, json=CALL, headers={"Accept": "application/json"}, timeout=SECONDS)  # noqa: E731
             running = threading.Thread(target=lambda: answers.append(ask()), daemon=True)
             running.start()
             assert slow.began.wait(SECONDS)
             front.process.terminate()
-
-            def draining():
-                health = requests.get(f"{admin}/health", timeout=SECONDS)
-                return health.status_code == 503 and health.json()["status"] == "draining"
-
-            until(draining, "health says so", seconds=SECONDS)
+            wait_until_draining(admin)
             for _ in range(5):
-                refused = ask()
-                assert refused.status_code == 503 and refused.headers["retry-after"] == "1"
-                assert refused.headers["connection"] == "close" and "shutting down" in refused.text
+                check_refused(ask())
             assert not answers, "the running request goes on"
             slow.go.set()
             running.join(SECONDS)
             assert answers[0].status_code == 200 and "done" in answers[0].text
             assert front.process.wait(SECONDS) == 143
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_running_call_of_a_command_finishes_and_new_ones_are_refused(revision):
+    """The server answers the call when the test lets it go."""
+    command = [PORTION, "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--", *MEET_FIXTURE]
+    with socket.create_server(("127.0.0.1", 0)) as meeting, Listening(command) as front:
+        meeting.settimeout(SECONDS)
+        admin, headers, meta = admin_of(front), {"Accept": "application/json, text/event-stream"}, {}
+        if revision == "2025-11-25":
+            session = OverHttp(front.url)
+            session.open(revision)
+            headers |= session._headers()
+        else:
+            meta = {f"io.modelcontextprotocol/{name}": value for name, value in [("protocolVersion", revision), ("clientCapabilities", {})]}
+            headers |= {"MCP-Protocol-Version": revision, "Mcp-Method": "tools/call", "Mcp-Name": "meet"}
+        arguments = {"port": meeting.getsockname()[1], "text": "done"}
+        call = CALL | {"params": {"name": "meet", "arguments": arguments, "_meta": meta}}
+        answers = []
+        ask = lambda: requests.post(front.url, json=call, headers=headers, timeout=SECONDS)  # noqa: E731
+        running = threading.Thread(target=lambda: answers.append(ask()), daemon=True)
+        running.start()
+        held, _ = meeting.accept()
+        front.process.terminate()
+        wait_until_draining(admin)
+        for _ in range(5):
+            check_refused(ask())
+        assert not answers, "the running call goes on"
+        held.sendall(b"g")
+        running.join(SECONDS)
+        held.close()
+        assert answers[0].status_code == 200 and "done" in answers[0].text
+        assert front.process.wait(SECONDS) == 143

@@ -7,9 +7,11 @@ import urllib.request
 
 import pytest
 
-from harness.command import wrapped
+from harness.command import RAW_FIXTURE, wrapped
 from harness.listening import Listening, served
+from harness.talk import OverHttp
 from harness.waiting import has_reaped, until
+from harness.wire import request as asked
 
 RUNS = int(os.environ.get("DYING_RUNS", "10"))
 INITIALIZE = (
@@ -119,3 +121,32 @@ def test_serve_tells_each_request(name):
             assert all(part in message for part in parts), message
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/json/mcp", "/sse"])
+def test_over_http_nobody_is_told_to_restart_a_server_that_is_lost(path):
+    """A client over HTTP cannot start the server, and has not started Portion."""
+    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    with Listening([*RAW_FIXTURE, "--http"]) as server, Listening(served("--admin", "off", "--url", server.url + path)) as front:
+        session, said = OverHttp(front.url), []
+        session.open()
+        running = session.asking(asked("held", "tools/call", {"name": "hold", "arguments": {}}).decode())
+        if path != "/json/mcp":
+            assert "held" in next(running)
+        server.process.kill()
+        server.process.wait()
+        if path != "/json/mcp":
+            said += running
+        for method, parameters in (
+            ("tools/call", {"name": "list_rows", "arguments": {}}),
+            ("tools/list", {}),
+            ("resources/read", {"uri": "x:y"}),
+            ("ping", {}),
+            ("initialize", opening),
+        ):
+            client = OverHttp(front.url) if method == "initialize" else session
+            with client.post(asked(1, method, parameters).decode()) as response:
+                said.append(response.read().decode())
+        with session.get() as response:
+            assert response.status != 200
+            said.append(response.read().decode())
+        assert all("error" in text for text in said), said
+        assert not any("restart" in text or "start the" in text for text in said), said

@@ -110,7 +110,7 @@ def test_an_upstream_that_speaks_only_http2_without_tls_is_an_error_that_says_so
         with proxied(Address(listener)) as proxy:
             refused = get(f"{proxy.url}/bookings")
     error = refused.json()["error"]
-    assert refused.status_code == 502 and "not HTTP/1.1" in error["message"] and "https" in error["advice"]
+    assert refused.status_code == 502 and "not HTTP/1.1" in error["message"] and "h2c://" in error["advice"]
 
 
 def answer_with(listener, bytes_):

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 from fixture import paged
-from harness.command import CLIENT_BIN, E2E, PORTION
+from harness.command import CLIENT_BIN, E2E, FILES_FIXTURE, PORTION, wrapped
 from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.reply import HARD_CAP, Reply, items, lawful
@@ -156,3 +156,49 @@ def test_the_last_page_of_the_server_has_no_next(peer):
     reply = lawful(peer.call("by_cursor", limit=30, page=3))
     assert reply.meta["pastEnd"] and reply.meta["offset"] == 60
     assert reply.meta["upstreamNext"] == "repeat the call with cursor=at:30"
+
+
+# Pages of known services, and what a reader of the text is told of them
+
+PAGE = [{"id": number, "name": f"Record {number}", "note": "A note of the desk. " * 12} for number in range(50)]
+FORMS = {
+    "HubSpot": ({"results": PAGE, "paging": {"next": {"after": "next-50", "link": "https://api.test/x?after=next-50"}}}, None, "next-50"),
+    "Kubernetes": ({"kind": "PodList", "metadata": {"continue": "more-50", "remainingItemCount": 950}, "items": PAGE}, 1000, "more-50"),
+    "DynamoDB": ({"Items": PAGE, "Count": 50, "ScannedCount": 50, "LastEvaluatedKey": {"id": {"S": "key-50"}}}, None, "key-50"),
+    "a total as a string": ({"items": PAGE, "total": "1000", "limit": 50, "offset": 0}, 1000, ""),
+    "a count as a string": ({"items": PAGE, "totalCount": "1000"}, 1000, ""),
+    "a number of rows as a string": ({"rows": PAGE, "totalRows": "1000", "pageToken": "token-50"}, 1000, "token-50"),
+}
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    for name, (payload, _, _) in FORMS.items():
+        (folder / name).write_text(json.dumps({"content": [{"type": "text", "text": json.dumps(payload)}]}))
+    with Peer(wrapped([*FILES_FIXTURE, str(folder)])) as peer:
+        yield peer
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_page_of_a_known_form_says_that_the_server_has_more(known, name):
+    _, total, following = FORMS[name]
+    first = lawful(known.call(name))
+    told = first.text_notice["meta"]
+    assert told.get("upstreamTotal") == total
+    assert following in told["upstreamNext"]
+    count = lawful(known.call("portion_query", cursor=first.meta["cursor"], sql="SELECT count(*) AS n FROM items"))
+    assert json.loads(count.text) == [{"n": 50}]
+    told = count.text_notice["meta"]
+    assert told.get("upstreamTotal") == total
+    assert total or "the upstream has more" in told["upstream"]
+
+
+@pytest.mark.parametrize("payload", [{"results": PAGE}, {"results": PAGE, "total": "50"}, {"results": PAGE, "paging": {}}], ids=["list", "total", "empty"])
+def test_a_whole_list_does_not_say_that_the_server_has_more(tmp_path, payload):
+    (tmp_path / "rows").write_text(json.dumps({"content": [{"type": "text", "text": json.dumps(payload)}]}))
+    with Peer(wrapped([*FILES_FIXTURE, str(tmp_path)])) as peer:
+        first = lawful(peer.call("rows"))
+        count = lawful(peer.call("portion_query", cursor=first.meta["cursor"], sql="SELECT count(*) AS n FROM items"))
+    for reply in (first, count):
+        assert not {"upstreamTotal", "upstreamNext", "upstream"} & reply.text_notice["meta"].keys()

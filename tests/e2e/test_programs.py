@@ -7,6 +7,7 @@ import pytest
 
 from harness.command import PORTION, TYPED_FIXTURE, TYPED_FIXTURE_1
 from harness.pairing import pairing
+from harness.reply import NOTICE
 from harness.talk import ACCEPT, exchange
 from harness.wire import Wire, request
 
@@ -92,3 +93,78 @@ def test_a_header_asks_for_the_whole():
         assert json.loads(body)["result"]["structuredContent"] == whole
         _, body = post(2, "tools/call", call, session)
         assert len(json.loads(body)["result"]["structuredContent"]["guests"]) < COUNT
+
+
+# Several lists, and lists beside a table
+
+
+def notice_of(result):
+    """What a reader of the text sees."""
+    return json.loads(result["content"][-1]["text"])
+
+
+@pytest.mark.parametrize("options", [[], ["--lean"]], ids=["usual", "lean"])
+def test_of_two_lists_of_equal_size_no_record_is_cut_and_each_is_reached(options):
+    with Wire(TYPED_FIXTURE) as wire:
+        wire.open()
+        whole = called(wire, 1, "list_stays", count=COUNT)["structuredContent"]
+    assert len(whole["arrivals"]) == len(whole["departures"]) == COUNT
+    with Wire([PORTION, "wrap", *options, "--", *TYPED_FIXTURE]) as wire:
+        schema = opened(wire)["list_stays"]["outputSchema"]
+        result = first = called(wire, 1, "list_stays", count=COUNT)
+        main, other = ("arrivals", "departures") if "/departures" in notice_of(first)["meta"]["omitted"] else ("departures", "arrivals")
+        reached = []
+        while True:
+            served, told = result["structuredContent"], notice_of(result)["meta"]
+            jsonschema.validate(served, schema)
+            assert served[other] == whole[other][: len(served[other])], "the other list begins at its beginning"
+            assert served[main] == whole[main][len(reached) : len(reached) + len(served[main])]
+            assert told["omitted"].keys() == served["meta"]["omitted"].keys() == {f"/{other}"}
+            reached += served[main]
+            if "nextCursor" not in served:
+                break
+            assert told["structuredContent"] == {"served": len(served[main]), "of": COUNT}
+            result = called(wire, 2, "list_stays", count=COUNT, cursor=served["nextCursor"])
+        assert reached == whole[main]
+        cursor, reached = first["_meta"][NOTICE]["meta"]["cursor"], []
+        result = called(wire, 3, "list_stays", count=COUNT, cursor=cursor, path=f"/{other}", fields="all")
+        while True:
+            served = result["structuredContent"]["portion"]
+            reached += served["value"]
+            if "nextCursor" not in served:
+                break
+            result = called(wire, 4, "list_stays", count=COUNT, cursor=served["nextCursor"])
+        assert reached == whole[other]
+
+
+def under_its_heading(report, first_row, omitted):
+    """Each value names its column. A list beside the columns is as long as they are, or it is absent and reported."""
+    names = report["columns"]
+    beside = {"units": report.get("units"), "totals": report.get("totals"), "stats": report.get("stats")}
+    assert {f"/{name}" for name, values in beside.items() if values is None} == set(omitted)
+    stats = beside.pop("stats") or {}
+    for name, values in [*beside.items(), *stats.items()]:
+        expected = [f"{name.removesuffix('s')} of {column}" for column in names]
+        assert values in (None, expected), f"{name}: {len(values)} values under {len(names)} columns"
+    assert report["rows"]
+    for number, row in enumerate(report["rows"], first_row):
+        assert row == [f"value {number} of {name}" for name in names]
+
+
+@pytest.mark.parametrize("fields", [None, "column 1,column 3,column 5", "column 5,column 2"])
+@pytest.mark.parametrize("options", [[], ["--lean"], ["--preset", "claude-code"]], ids=["usual", "lean", "claude-code"])
+def test_totals_stand_under_their_columns(options, fields):
+    with Wire([PORTION, "wrap", *options, "--", *TYPED_FIXTURE]) as wire:
+        opened(wire)
+        for columns in (6, 36):
+            asked = {"columns": columns, "rows": 120}
+            result = called(wire, 1, "get_report", **asked, **({"fields": fields} if fields else {}))
+            for _ in range(3):
+                text, notice = json.loads(result["content"][0]["text"]), result["_meta"][NOTICE]
+                served = result["structuredContent"].get("portion", result["structuredContent"])
+                for table, meta in ((text, notice["meta"]), (served.get("value", served), served["meta"])):
+                    under_its_heading(table, meta["offset"], meta.get("omitted", {}))
+                    assert not fields or set(table["columns"]) == set(fields.split(","))
+                if "nextCursor" not in served:
+                    break
+                result = called(wire, 2, "get_report", **asked, cursor=served["nextCursor"])

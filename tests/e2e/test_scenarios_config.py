@@ -1,16 +1,18 @@
 """V3 and V8 on each front: a wrapped server, REST through `serve`, and `portion http`."""
 
+import itertools
 import json
 import re
 import subprocess
-from contextlib import contextmanager
 
 import pytest
 
 from fixture import corpus
-from harness.command import PORTION
+from harness import tokens
+from harness.command import PORTION, REPOSITORY
 from harness.dense import records
-from harness.fronts import FRONTS, lawful, opened, walk
+from harness.fronts import FRONTS, lawful, opened, visit_sessions, walk
+from harness.recorded import Recorded
 from harness.replacing import renamed_over
 from harness.reply import HARD_CAP
 from harness.waiting import until
@@ -83,6 +85,14 @@ def test_v3_3_nothing_configured_is_4000_tokens_and_50_items(configured):
     assert (budget(first), first.meta["pageSize"], ids(first, "data", "items")) == (4000, 50, IDS[:50])
 
 
+@pytest.mark.parametrize("key, value", [("tokenBudgetThreshold", 4000), ("defaultPageSize", 50)])
+def test_v3_3_the_defaults_are_documented_and_shown(key, value, tmp_path):
+    documented = (REPOSITORY / "docs/configuration.md").read_text()
+    assert re.search(rf"^\| `{key}` \|[^|]*\| `{value}` \|", documented, re.MULTILINE)
+    shown = subprocess.run([PORTION, "config", "show"], capture_output=True, text=True, timeout=60, cwd=tmp_path).stdout
+    assert re.search(rf"^# {key}: {value}$", shown, re.MULTILINE), shown
+
+
 def test_v3_4_an_invalid_file_leaves_the_old_configuration_and_is_logged(configured):
     portion = configured("tokenBudgetThreshold: 5000\n")
     portion.write("tokenBudgetThreshold: plenty\n")
@@ -145,30 +155,84 @@ def test_v8_fields_are_only_added(configured):
     assert set(value) <= {"status", "data", "nextCursor", "totalCount", "meta"}
 
 
-@contextmanager
-def recorded(name, tmp_path, *options):
-    path = tmp_path / "telemetry.db"
-    with opened(name, "--telemetry", str(path), *options) as front:
-        yield front, path
+SAMPLED = 1000
+
+
+def large_replies(front, count):
+    """So many replies that are too large to be counted exactly each time."""
+    pages = list(walk(front, lawful(front.call("search_bookings"))))
+    replies = [front.at(page, page.meta["cursor"]) for page in itertools.islice(itertools.cycle(pages), count)]
+    return [*pages, *replies]
 
 
 @pytest.mark.parametrize("name", FRONTS)
 def test_v8_accuracy_is_sampled_at_one_per_cent(name, tmp_path):
-    said = subprocess.run([PORTION, "config", "show"], capture_output=True, text=True, timeout=60, cwd=tmp_path).stdout
-    assert re.search(r"accuracySample:? +1\b", said), said
-    with opened(name, "--accuracy-sample", "0", "--config", write(tmp_path, "")) as front:
-        lawful(front.call("search_bookings"))
+    """Of those that are sampled, the record has the exact cost of what was sent, and the estimate is near it."""
+    record = Recorded(tmp_path / "telemetry.db")
+    with opened(name, "--tokenizer", "o200k", "--telemetry", str(record.path)) as front:
+        shown = large_replies(front, SAMPLED)
+    assert all(len(reply.text) > 2048 for reply in shown)
+    records = record.requests(len(shown), "--limit", str(2 * SAMPLED))
+    sampled = [(reply, each) for reply, each in zip(shown, records, strict=True) if each["actualTokens"] is not None]
+    assert SAMPLED / 200 <= len(sampled) <= SAMPLED / 50
+    for reply, each in sampled:
+        assert each["actualTokens"] == reply.cost, "what a tokenizer that is not Portion's counts"
+        assert abs(each["estimatedTokens"] - reply.cost) <= 0.2 * reply.cost
+    [figures] = record.stats()
+    assert (figures["sampled"], figures["estimatesNearShare"]) == (len(sampled), 1.0)
 
 
 @pytest.mark.parametrize("name", FRONTS)
-def test_v8_one_endpoint_with_and_without_to_compare(name, tmp_path):
-    with opened(name, "--config", write(tmp_path, "")) as front:
-        shaped = lawful(front.call("list_bookings"))
-        endpoint = front.endpoint("list_bookings")
-    with opened(name, "--config", write(tmp_path, f"endpoints:\n  {endpoint}: {{experiment: shadow}}\n")) as front:
+def test_v8_accuracy_is_not_sampled_at_zero_per_cent(name, tmp_path):
+    record = Recorded(tmp_path / "telemetry.db")
+    with opened(name, "--tokenizer", "o200k", "--telemetry", str(record.path), "--accuracy-sample", "0") as front:
+        shown = large_replies(front, 200)
+    assert all(each["actualTokens"] is None for each in record.requests(len(shown), "--limit", "1000"))
+
+
+@pytest.mark.parametrize("name, wanted", [("wrapped", 3), ("REST through serve", 20), ("portion http", 20)])
+def test_v8_one_half_of_the_sessions_with_and_the_other_without_to_compare(name, wanted, tmp_path):
+    """Both are served, each session stays in its arm, and the telemetry compares what each was sent."""
+    record, arms = Recorded(tmp_path / "telemetry.db"), {"shaped": [], "unshaped": []}
+    options = ["--experiment", "{split: 50}", "--tokenizer", "o200k", "--telemetry", str(record.path)]
+
+    def visit(front):
+        shown = [front.call("list_bookings") for _ in range(2)]
+        [is_shaped] = {lawful(reply).kind == "page" if reply.kind else not reply.is_untouched(PAYLOAD) for reply in shown}
+        arms["shaped" if is_shaped else "unshaped"].append(sum(reply.cost for reply in shown) / 2)
+        assert sum(map(len, arms.values())) < 200, "half of the sessions are in each arm"
+        return min(map(len, arms.values())) >= wanted
+
+    visit_sessions(name, visit, *options)
+    count = 2 * sum(map(len, arms.values()))
+    records = record.requests(count, "--limit", "1000")
+    wanted_row = {"endpoint": records[0]["endpoint"], "design": "split", "measure": "tokensPerCall"}
+    [tokens_] = [each for each in record.stats("--experiment") if wanted_row.items() <= each.items()]
+    for arm, costs in arms.items():
+        of_arm = [each for each in records if each["experimentArm"] == arm]
+        assert (tokens_[f"{arm}Sessions"], tokens_[f"{arm}Requests"]) == (len(costs), len(of_arm)) == (len(costs), 2 * len(costs))
+        assert len({each["session"] for each in of_arm}) == len(costs)
+        assert tokens_[arm] == pytest.approx(sum(costs) / len(costs), rel=0.05), "the mean of what was sent"
+    assert tokens_["difference"] == pytest.approx(tokens_["shaped"] - tokens_["unshaped"])
+    assert tokens_["shaped"] < 0.1 * tokens_["unshaped"]
+    assert tokens_["verdict"] == ("lower" if wanted >= 20 else "too few")
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_v8_in_the_shadow_one_endpoint_is_as_it_was_and_what_it_would_be_is_recorded(name, tmp_path):
+    record, path = Recorded(tmp_path / "telemetry.db"), tmp_path / "portion.yaml"
+    options = ["--telemetry", str(record.path), "--tokenizer", "o200k", "--config", str(path)]
+    path.write_text("")
+    with opened(name, *options) as front:
+        shaped, endpoint = lawful(front.call("list_bookings")), front.endpoint("list_bookings")
+    path.write_text(f"endpoints:\n  {endpoint}: {{experiment: shadow}}\n")
+    with opened(name, *options) as front:
         assert front.call("list_bookings").is_untouched(PAYLOAD)
         assert front.call("search_bookings").kind == "page", "others are shaped"
-    assert shaped.cost < 0.4 * len(PAYLOAD) / 4
+    plain, shadow = record.requests(2, "--endpoint", endpoint)
+    assert (shadow["outcome"], shadow["shadowOutcome"]) == ("unshaped", plain["outcome"]) == ("unshaped", "paginated")
+    assert shadow["shadowTokens"] == pytest.approx(shaped.cost, rel=0.05)
+    assert shadow["estimatedTokens"] == pytest.approx(tokens.count(PAYLOAD), rel=0.05)
 
 
 def write(folder, text):

@@ -1,6 +1,8 @@
 """The education data scenarios on each front: a wrapped server, the API as tools, and `portion http`."""
 
 import json
+import os
+import time
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -58,13 +60,16 @@ class Paths:
 
 
 @contextmanager
-def opened(front, rows, *options):
+def opened(front, rows, *options, later_rows=None):
+    """The data on a front. `later_rows`: how many schools are left after the first of the pages of 1,000 was read."""
     with ExitStack() as stack:
         if front == "wrapped":
-            command = wrapped([*EDUCATION, "--rows", str(rows)], *PROFILE, *options)
-            yield Tools(stack.enter_context(Peer(command)), EducationData(rows=rows, full=True))
+            server = [*EDUCATION, "--rows", str(rows), *(["--later-rows", str(later_rows)] if later_rows else [])]
+            yield Tools(stack.enter_context(Peer(wrapped(server, *PROFILE, *options))), EducationData(rows=rows, full=True))
             return
         stub = stack.enter_context(EducationData(rows=rows, full=True))
+        if later_rows:
+            stub.later_rows, stub.page_rows = later_rows, 1000
         target = [*PROFILE, "--upstream", stub.url, *options]
         if front == "REST over stdio":
             yield Tools(stack.enter_context(Peer([PORTION, "wrap", *target])), stub)
@@ -195,6 +200,32 @@ def test_e4_2_a_walk_of_a_wrapped_server_is_consistent(front_150):
     assert numbers == [school["ncessch"] for school in front_150.stub.schools()]
 
 
+@pytest.mark.parametrize("name", FRONTS)
+def test_e4_2_a_total_that_changes_while_the_pages_are_read_is_said(name):
+    """Of 3,000 schools only 2,900 are left after the first page. None is lost or comes twice, and the change is said."""
+    with opened(name, rows=3000, later_rows=2900) as front:
+        shown = front.data(fields="ncessch", limit=500)
+        own = [school["ncessch"] for school in front.stub.schools()]
+        assert numbers_of(shown) == own[:500]
+        numbers, said = numbers_of(shown), []
+        while facts(shown)["has_more"]:
+            shown = front.at(shown, shown.notice["next_cursor"])
+            numbers += numbers_of(shown)
+            said.append(facts(shown).get("changed"))
+        assert numbers == own[:2900]
+        assert said[-1] is True, "the last page says so"
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_e4_2_nothing_is_said_of_a_total_that_does_not_change(name):
+    with opened(name, rows=3000, later_rows=3000) as front:
+        shown, told = front.data(fields="ncessch", limit=500), []
+        while facts(shown)["has_more"]:
+            shown = front.at(shown, shown.notice["next_cursor"])
+            told.append("changed" in facts(shown))
+        assert len(told) >= 2 and not any(told)
+
+
 def test_e4_3_a_page_that_is_too_large_stays_within_the_budget_and_says_so(front):
     shown = front.data(limit=1000)
     served_, own = schools(shown), front.stub.schools()
@@ -269,6 +300,39 @@ def test_e2_3_a_page_past_the_end_of_a_long_list_is_empty_and_says_so(front_1200
     shown = front_12000[0].data(fields="ncessch", **place)
     assert schools(shown) == [] and shown.total == 12_000
     assert facts(shown)["has_more"] is False and facts(shown)["next_page"] is None and facts(shown)["past_end"]
+
+
+@pytest.fixture(scope="module", params=FRONTS)
+def front_999(request):
+    with opened(request.param, rows=999) as front:
+        front.data()
+        yield front
+
+
+SECONDS = 3 * float(os.environ.get("FIGURES_FACTOR", "1"))
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("asked", [{}, {"limit": 999, "fields": "ncessch,school_name,enrollment"}, {"page": 50}, {"limit": 999}], ids=str)
+def test_e5_below_1000_records_a_reply_takes_3_seconds_at_most(front_999, asked):
+    begun = time.perf_counter()
+    shown = front_999.data(**asked)
+    took = time.perf_counter() - begun
+    assert schools(shown) and shown.total == 999
+    assert took <= SECONDS
+
+
+@pytest.mark.alone
+def test_e5_below_1000_records_a_whole_walk_takes_3_seconds_at_most(front_999):
+    begun = time.perf_counter()
+    shown = front_999.data(fields="ncessch,school_name,enrollment", limit=200)
+    numbers = numbers_of(shown)
+    while facts(shown)["has_more"]:
+        shown = front_999.at(shown, shown.notice["next_cursor"])
+        numbers += numbers_of(shown)
+    took = time.perf_counter() - begun
+    assert numbers == [school["ncessch"] for school in front_999.stub.schools()]
+    assert took <= SECONDS
 
 
 def test_e5_what_cost_100000_tokens_costs_less_than_10000(front):

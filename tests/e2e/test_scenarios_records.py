@@ -1,15 +1,18 @@
 """V5 and V7 on each front: records, alerts, and the figures that follow from records.
 
-Durations (paging, estimates, reload, recording, p95) are measured by benchmarks and `tools/rest_figures.py`.
+Durations are in `test_scenarios_figures.py`.
 """
 
 import json
+import random
 import re
 import subprocess
+from functools import cache
 
 import pytest
 
 from fixture import corpus
+from harness import tokens
 from harness.command import PORTION
 from harness.fronts import FRONTS, lawful, opened, walk
 from harness.hook import asked
@@ -100,6 +103,46 @@ def test_v7_replies_fit_save_60_per_cent_and_are_estimated_well(name, record):
     assert sum(each["estimatedTokens"] for each in records) / len(records) <= 2400
     near = [abs(each["estimatedTokens"] / each["actualTokens"] - 1) <= 0.2 for each in records if each["actualTokens"]]
     assert near and sum(near) >= 0.9 * len(near)
+
+
+WINDOW = 200_000
+TEXTS = [("read_text", {"name": "traced_log"}), ("read_text", {"name": "prose"})]
+CALLS = [("search_bookings", {}), ("list_bookings", {}), ("get_booking", {}), *TEXTS]
+FOLLOW_UPS = {
+    "page": [{"limit": 20}, {"fields": "id,status"}, {"fields": "all", "limit": 5}, {"page": 3, "limit": 30}, {"raw": True}],
+    "summary": [{"section": "financials"}, {"path": "/dates"}, {"raw": True}, {"fields": "all"}],
+    "chunk": [{"startLine": 3, "endLine": 9}, {"startLine": -20}, {"raw": True, "maxTokens": 1500}],
+}
+
+
+def session(front, chance):
+    """Fifteen steps of a model that lists, opens, turns pages and reads on: the tokens of each, and of all whole results."""
+    shown, costs, whole = None, [], 0
+    for _ in range(15):
+        if shown is None or chance.random() < 0.25:
+            tool, arguments = chance.choice(CALLS)
+            shown = lawful(front.call(tool, **arguments), BUDGET)
+            first, whole = shown, whole + whole_tokens(tool, **arguments)
+        elif shown.next and chance.random() < 0.5:
+            shown = lawful(front.at(shown, shown.next), HARD_CAP)
+        else:
+            shown = lawful(front.read(first, **chance.choice(FOLLOW_UPS[first.kind])), HARD_CAP)
+        costs.append(shown.cost)
+    return costs, whole
+
+
+@cache
+def whole_tokens(tool, name=None):
+    payload = {"get_booking": corpus.big_booking, "read_text": getattr(corpus, name or "prose")}.get(tool, corpus.bookings)
+    return tokens.count(payload())
+
+
+def test_v7_sessions_of_many_steps_do_not_overflow(name):
+    """Of 40 sessions none overflows a model's window, or has a reply that fails; as whole results most would."""
+    with opened(name, "--telemetry", "off") as front:
+        seen = [session(front, random.Random(number)) for number in range(40)]
+    assert max(sum(costs) for costs, _ in seen) < WINDOW / 2
+    assert sum(whole > WINDOW for _, whole in seen) > 20
 
 
 def test_v7_cursors_are_valid_for_ten_minutes(tmp_path):

@@ -205,6 +205,35 @@ def test_every_list_is_reached_by_offset_and_page(front, tool, place):
     assert ids(shown) == list(range(first_id + 100, first_id + min(count, 150)))
 
 
+@pytest.mark.parametrize("tool", OTHER_LISTS)
+def test_every_list_without_a_limit_goes_on_by_page_where_its_first_page_ended(front, tool):
+    arguments, _, first_id, _ = OTHER_LISTS[tool]
+    shown = [lawful(front.call(tool, **arguments | place), HARD_CAP) for place in ({}, {"page": 2})]
+    seen = [number for page in shown for number in ids(page)]
+    assert ids(shown[1]) and seen == list(range(first_id, first_id + len(seen)))
+
+
+@pytest.mark.parametrize("tool", OTHER_LISTS)
+def test_every_list_has_an_end_that_is_said(front, tool):
+    arguments, count, _, _ = OTHER_LISTS[tool]
+    place = {"page": 99} if tool == "list_reviews" else {"offset": count}
+    shown = lawful(front.call(tool, limit=50, **arguments | place), HARD_CAP)
+    assert ids(shown) == [] and shown.total == count and shown.next is None
+    assert shown.meta["hasMore"] is False and shown.meta["pastEnd"] is True
+
+
+@pytest.mark.parametrize("tool, place, first, last", [
+    ("search_bookings", {"offset": 100}, IDS[100], IDS[149]),
+    ("search_bookings", {"page": 3}, IDS[100], IDS[149]),
+    ("search_bookings", {"page": 10}, IDS[450], IDS[499]),
+    ("list_properties", {"offset": 50}, 40050, 40059),
+    ("list_properties", {"page": 2}, 40050, 40059),
+], ids=str)
+def test_bookings_and_listings_are_reached_by_offset_and_page(front, tool, place, first, last):
+    shown = lawful(front.call(tool, limit=50, **place), HARD_CAP)
+    assert ids(shown) == list(range(first, last + 1))
+
+
 @pytest.mark.parametrize("name", FRONTS)
 def test_bookings_that_changed_last_come_first(name):
     with opened(name, changed=IDS[321]) as front:

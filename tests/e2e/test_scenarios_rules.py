@@ -1,4 +1,4 @@
-"""R on each front: `portion fetch` from a wrapped server and from REST through `serve`; ranked replies of `portion http`."""
+"""R on each front: `portion fetch` from a wrapped server and from REST through `serve`; ranked replies for a model on all three."""
 
 import json
 import subprocess
@@ -10,8 +10,9 @@ from mcp.client.stdio import get_default_environment
 
 from fixture.retrieval import chunks
 from harness.command import E2E, PORTION, wrapped
-from harness.fronts import HttpShown, get, proxy
+from harness.fronts import FRONTS, HttpShown, McpShown, get, proxy
 from harness.listening import Listening, served
+from harness.peer import Peer
 from harness.rest_stub import RestStub, operation
 from harness.waiting import until
 
@@ -89,35 +90,72 @@ def test_r5_another_budget_is_obeyed(front, budget, tmp_path):
 
 
 @contextmanager
-def ranked(tmp_path, budget=BOOK):
-    """The rules behind `portion http`: a reply has the best whole records within the budget, notice included."""
-    file = tmp_path / "portion.yaml"
-    file.write_text(f"logLevel: info\ntokenizer: len4\nendpoints:\n  GET /search: {RANKED % budget}\n")
+def ranked(front, tmp_path, budget=BOOK, *options):
+    """The rules for a model that asks itself: a reply has the best whole records within the budget, notice included.
+
+    Gives a function of the number of rules, and what was logged.
+    """
+    file, description = tmp_path / "portion.yaml", tmp_path / "openapi.json"
+    endpoint = "GET /search" if front == "portion http" else "search"
+    file.write_text(f"tokenizer: len4\nendpoints:\n  {endpoint}: {RANKED % budget}\n")
+    options = ["--config", str(file), *options]
     with ExitStack() as stack:
+        if front == "wrapped":
+            peer = stack.enter_context(Peer(wrapped(SERVER, *options), mode="legacy"))
+            yield lambda count: McpShown(peer.call("search", count=count, size=2000, shape="unescaped")), peer.said
+            return
         stub = stack.enter_context(RestStub({"GET /search": rules}))
-        process = stack.enter_context(Listening(proxy("--admin", "off", "--upstream", stub.url, "--config", str(file))))
-        yield lambda count: HttpShown(get(f"{process.url}/search", {"count": count, "size": 2000})), process
+        target = ["--admin", "off", "--upstream", stub.url, *options]
+        if front == "portion http":
+            process = stack.enter_context(Listening(proxy(*target)))
+            search = lambda count: HttpShown(get(f"{process.url}/search", {"count": count, "size": 2000}))  # noqa: E731
+        else:
+            description.write_text(json.dumps(OPENAPI))
+            process = stack.enter_context(Listening(served("--openapi", str(description), *target)))
+            peer = stack.enter_context(Peer(process.url))
+            search = lambda count: McpShown(peer.call("search", count=count, size=2000))  # noqa: E731
+        yield search, lambda: "".join(process.said)
 
 
-def test_r1_r2_r3_over_http(tmp_path):
-    with ranked(tmp_path) as (search, process):
+def warnings(said):
+    return [line for line in said().splitlines() if "WARN" in line and "ranked results" in line]
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_r1_r2_r3_for_a_model(front, tmp_path):
+    """Without any option for the log: what was dropped is a warning, which is logged by default."""
+    with ranked(front, tmp_path) as (search, said):
         shown = search(20)
         served_ = json.loads(shown.text)
         assert served_ == best(20)[: len(served_)], "descending, whole, and the best"
         costs = [len(chunk["text"]) // 4 for chunk in best(20)]
         assert sum(costs[: len(served_)]) <= BOOK and len(served_) >= len(costs) - 2, "as many as fit beside the notice"
         assert (shown.meta["truncated"], shown.meta["dropped"]) == (True, 20 - len(served_))
-    assert any("INFO" in line and "GET /search" in line for line in process.said)
-    dropped = f"dropped={20 - len(served_)}"
-    warned = lambda: any("WARN" in line and "GET /search" in line and dropped in line for line in process.said)  # noqa: E731
-    until(warned, "the dropped results are a warning", told=lambda: "".join(process.said))
+        [warning] = until(lambda: warnings(said), "the dropped results are a warning", told=said)
+    assert f"dropped={20 - len(served_)}" in warning and "search" in warning
 
 
-def test_r4_over_http(tmp_path):
-    with ranked(tmp_path) as (search, _):
-        assert json.loads(search(3).text) == best(3), "all of them, by score"
+@pytest.mark.parametrize("front", FRONTS)
+def test_r3_the_warning_for_a_model_is_structured(front, tmp_path):
+    with ranked(front, tmp_path, BOOK, "--log-format", "json") as (search, said):
+        dropped = search(20).meta["dropped"]
+        [warning] = until(lambda: warnings(said), "the dropped results are a warning", told=said)
+    event = json.loads(warning)
+    endpoint = "GET /search" if front == "portion http" else "search"
+    assert (event["level"], event["endpoint"], event["dropped"]) == ("WARN", endpoint, dropped)
 
 
-def test_r5_over_http(tmp_path):
-    with ranked(tmp_path, budget=2600) as (search, _):
+@pytest.mark.parametrize("front", FRONTS)
+def test_r4_for_a_model(front, tmp_path):
+    with ranked(front, tmp_path, BOOK, "--log-level", "info") as (search, said):
+        shown = search(3)
+        assert json.loads(shown.text) == best(3), "all of them, by score"
+        assert shown.meta["truncated"] is False
+        until(lambda: "INFO" in said(), "the decision is logged", told=said)
+    assert not warnings(said)
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_r5_for_a_model(front, tmp_path):
+    with ranked(front, tmp_path, 2600) as (search, _):
         assert 2 <= len(json.loads(search(20).text)) <= 5

@@ -1,6 +1,7 @@
 """V6 on each front: a wrapped server, REST through `serve`, and `portion http`."""
 
 import json
+import time
 
 import pytest
 
@@ -9,6 +10,7 @@ from harness.dense import records
 from harness.fronts import FRONTS, lawful, opened, walk
 from harness.recorded import Recorded
 from harness.reply import HARD_CAP, WIRE_BYTES
+from harness.waiting import until
 
 
 @pytest.fixture(scope="module", params=FRONTS)
@@ -29,6 +31,39 @@ def test_v6_1_a_cursor_whose_data_are_gone_is_an_error_that_suggests_asking_anew
         assert ("/search" if front.is_http else "search_bookings") in shown.error["advice"]
         if front.is_http:
             assert shown.response.status_code == 410
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_v6_1_a_cursor_that_is_too_old_is_an_error_that_suggests_asking_anew(name):
+    """The time runs from the last use, so the cursor is left alone for longer than that between two looks."""
+    with opened(name, "--snapshot-ttl", "1s") as front:
+        old = lawful(front.call("search_bookings"))
+
+        def ended():
+            shown = front.at(old, old.next)
+            return shown if shown.kind is None else None
+
+        shown = until(ended, "the cursor ends", seconds=60, pause=2, told=front.log)
+        assert shown.error["code"] == "cursor_expired"
+        assert "without a cursor" in shown.error["advice"]
+        assert ("/search" if front.is_http else "search_bookings") in shown.error["advice"]
+        if front.is_http:
+            assert shown.response.status_code == 410
+        anew = lawful(front.call("search_bookings"))
+        assert json.loads(anew.text)["data"] == json.loads(old.text)["data"], "asking anew helps"
+        assert anew.next not in (None, old.next)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("name", FRONTS)
+def test_v6_1_a_cursor_that_is_in_use_does_not_become_too_old(name):
+    """Each follow-up renews the time, of which more goes by in all than the cursor has."""
+    with opened(name, "--snapshot-ttl", "4s") as front:
+        first = lawful(front.call("search_bookings"))
+        begun = time.monotonic()
+        while time.monotonic() - begun < 6:
+            assert lawful(front.at(first, first.next)).next
+            time.sleep(0.1)
 
 
 @pytest.mark.parametrize("cursor", ["x", "a" * 24, "a" * 5_000, "null"])

@@ -38,9 +38,18 @@ def wire():
 def lines_up_to_ping(wire):
     wire.send(request("ping", "ping", {}))
     *before, _ = wire.until(lambda message: message.get("id") == "ping" and "result" in message)
-    for line in before:
+    return checked(before)
+
+
+def checked(lines):
+    for line in lines:
         assert len(line) < MOST and b"hunter2" not in line and b"forged" not in line, line[:300]
-    return [json.loads(line) for line in before]
+    return [json.loads(line) for line in lines]
+
+
+def answer_alone(wire, number, *messages):
+    """The lines up to and with the answer to a call that the server answers by these messages."""
+    return checked(wire.until_answer(said(number, *messages)))
 
 
 def answers_to(lines, number):
@@ -244,8 +253,9 @@ def test_an_answer_that_nobody_has_asked_for_never_takes_the_place_of_another(re
     with Wire([PORTION, "wrap", "--url", remote]) as wire:
         wire.open()
         for other in others:
-            answer = wire.ask(said(3, other, mine))
-            assert json.loads(answer)["result"]["content"][0]["text"] == "mine", other
+            for order in ((other, mine), (mine, other)):
+                [answer] = answer_alone(wire, 3, *order)
+                assert answer["result"]["content"][0]["text"] == "mine", order
         assert json.loads(wire.ask(said(3, REFUSED)))["error"] == NO
 
 
@@ -278,25 +288,31 @@ def test_what_the_client_writes_wrongly_is_refused_and_not_forwarded(wire):
 # Names of members
 
 
-def test_names_of_members_count_and_are_redacted_like_values(wire):
+@pytest.fixture(params=["command", "url"])
+def redacting(request):
+    """A client of each kind of server, with secrets hidden."""
+    behind = ["--url", request.getfixturevalue("remote")] if request.param == "url" else ["--", *RAW_FIXTURE]
+    with Wire([PORTION, "wrap", "--redact", "secrets", *behind]) as wire:
+        wire.open()
+        yield wire
+
+
+def test_names_of_members_count_and_are_redacted_like_values(redacting):
     names = ["password=hunter2 " * 100_000, "k" * 1_000_000]
     texts = ['{"content":[{"type":"text","text":"x"}],%s}', '{"content":[{"type":"text","text":"x",%s}]}']
     members = [f'"{name}":1' for name in names] + [",".join(f'"k{n:06}{"z" * 70}":1' for n in range(900))]
     for number, member in enumerate(members):
         for at, text in enumerate(texts):
-            wire.send(said(f"{number}-{at}", result(f"{number}-{at}", text % member)))
-            [line] = answers_to(lines_up_to_ping(wire), f"{number}-{at}")
+            [line] = answer_alone(redacting, f"{number}-{at}", result(f"{number}-{at}", text % member))
             notice = line["result"]["_meta"]["io.portion/notice"]
             assert "otherMembers" in json.dumps(notice["meta"]), notice
-        wire.send(said("e", f'{{"jsonrpc":"2.0","id":"e","error":{{"code":1,"message":"m",{member}}}}}'))
-        [line] = answers_to(lines_up_to_ping(wire), "e")
+        [line] = answer_alone(redacting, "e", f'{{"jsonrpc":"2.0","id":"e","error":{{"code":1,"message":"m",{member}}}}}')
         assert line["error"]["code"] == 1
 
 
-def test_only_the_data_of_an_image_may_be_large(wire):
+def test_only_the_data_of_an_image_may_be_large(redacting):
     image = '"type":"image","data":"AAAA","mimeType":"image/png"'
     for number, member in enumerate((f'"text":"{"word " * 400_000}"', f'"caption":{ROWS}', f'"_meta":{{"a":{ROWS}}}')):
-        wire.send(said(number, result(number, f'{{"content":[{{{image},{member}}}]}}')))
-        [line] = answers_to(lines_up_to_ping(wire), number)
+        [line] = answer_alone(redacting, number, result(number, f'{{"content":[{{{image},{member}}}]}}'))
         assert line["result"]["content"][0] == {"type": "image", "data": "AAAA", "mimeType": "image/png"}
         assert "/content/0/" in json.dumps(line["result"]["_meta"]["io.portion/notice"])

@@ -1,10 +1,15 @@
 """V1: lists are paged, and all pages together are the list."""
 
+import itertools
 import json
 
+import pytest
+
 from fixture import corpus
-from harness.command import FIXTURE
-from harness.reply import BUDGET, HARD_CAP, exact, items, lawful, pages_joined, raw_joined, walk
+from harness.command import FILES_FIXTURE, FIXTURE, wrapped
+from harness.dense import records
+from harness.peer import Peer
+from harness.reply import BUDGET, HARD_CAP, Reply, exact, items, lawful, pages_joined, raw_joined, walk
 from harness.wire import same_line
 
 IDS = [f"BK-{number:04}" for number in range(1, 501)]
@@ -139,3 +144,91 @@ def test_v1_the_notice_is_compact_json_and_counts_itself(peer):
     last = first.all_texts[-1]
     assert last == json.dumps(json.loads(last), ensure_ascii=False, separators=(",", ":"))
     assert first.meta["estimatedTokens"] <= BUDGET
+
+
+# What a condensed page keeps of records that are too large
+
+GUESTS = ["Ada Lovelace", "Grace Hopper", "Alan Turing", "Edsger Dijkstra", "Barbara Liskov", "Tony Hoare", "Donald Knuth"]
+
+
+def day(number):
+    return f"2026-{number % 12 + 1:02}-{number % 27 + 1:02}"
+
+
+def booking(number, guest, first_name):
+    return {
+        "id": 1000 + number, "reference": f"R{number}", "status": ["new", "modified", "cancelled"][number % 3],
+        "guestName": guest, "guestFirstName": first_name, "arrivalDate": day(number), "departureDate": day(number + 4),
+        "totalPrice": number * 1.5, "currency": "EUR", "listingName": f"House {number % 7}", "nights": number % 9,
+        "channelName": "airbnb", "notes": "long notes " * 20, "createdOn": "2026-01-01T00:00:00Z", "phone": f"+{number}",
+    }
+
+
+def payment(number):
+    return {
+        "id": number, "date": day(number), "description": f"payment {number} for a stay {'d' * 80}", "amount": number * 3.25,
+        "currency": "EUR", "account": {"name": "A" * 30, "iban": "FR" * 12}, "category": ["rent", "fee"][number % 2],
+        "memo": "m" * 120, "createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z",
+    }
+
+
+STAY = {"arrivalDate", "departureDate", "totalPrice"}
+LISTS = {
+    "bookings": (lambda n: booking(n, f"{GUESTS[n % 7]} {n}", GUESTS[n % 7].split()[0]), STAY),
+    "bookings with two equal columns": (lambda n: booking(n, f"{GUESTS[n % 7]} {n}", f"{GUESTS[n % 7]} {n}"), STAY),
+    "bookings of returning guests": (lambda n: booking(n, GUESTS[n % 7], GUESTS[n % 7].split()[0]), STAY),
+    "bookings with two names": (lambda n: booking(n, f"{GUESTS[n % 7]} {n}", f"Guest{n}"), STAY),
+    "payments": (payment, {"date", "amount"}),
+}
+
+
+@pytest.fixture(scope="module")
+def large_records(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("records")
+    for name, (record, _) in LISTS.items():
+        text = json.dumps([record(number) for number in range(300)])
+        (folder / name).write_text(json.dumps({"content": [{"type": "text", "text": text}]}))
+    return [*FILES_FIXTURE, str(folder)]
+
+
+def columns_of(reply):
+    names = {name for record in records(reply) for name in record}
+    assert names, "a page is not empty"
+    return names
+
+
+def condensed(peer, name):
+    """The first page, and its columns, which are those of the second page too."""
+    first = Reply(peer.call(name))
+    columns = columns_of(first)
+    assert first.meta["condensed"] and columns_of(Reply(peer.call("portion_read", cursor=first.next))) == columns
+    return first, columns
+
+
+ROOMY = ["--tokenizer o200k", "--rows auto", "--token-budget-threshold 5000", "--token-budget-threshold 8000"]
+BOOKINGS = ["bookings", "bookings with two equal columns", "bookings of returning guests"]
+
+
+@pytest.mark.parametrize(("options", "name"), [*itertools.product(ROOMY, [*BOOKINGS, "payments"]), ("", "payments")])
+def test_v1_a_condensed_page_keeps_dates_and_amounts(large_records, options, name):
+    with Peer(wrapped(large_records, *options.split())) as peer:
+        _, columns = condensed(peer, name)
+    assert columns >= LISTS[name][1], columns
+    assert not (name == "bookings with two equal columns" and {"guestName", "guestFirstName"} <= columns)
+
+
+@pytest.mark.parametrize(("budget", "name"), [*itertools.product([2000, 3000, 4000], LISTS)])
+def test_v1_a_date_or_an_amount_is_left_out_only_where_it_does_not_fit(large_records, budget, name):
+    with Peer(wrapped(large_records, "--token-budget-threshold", str(budget))) as peer:
+        first, columns = condensed(peer, name)
+
+        def cost(*fields):
+            controls = {"fields": ",".join(fields), "limit": first.meta["served"], "maxTokens": HARD_CAP}
+            reply = Reply(peer.call("portion_read", cursor=first.meta["cursor"], **controls))
+            assert reply.meta["served"] == first.meta["served"]
+            return reply.meta["estimatedTokens"]
+
+        costs = {missing: cost(*columns, missing) - cost(*columns) for missing in LISTS[name][1] - columns}
+    # Room for the notice is reserved before its size is known.
+    left = first.meta["budgetRemaining"] - 0.15 * budget
+    assert all(more > left for more in costs.values()), f"{left} tokens are left, and these cost {costs}: {sorted(columns)}"

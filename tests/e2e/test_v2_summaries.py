@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from fixture import corpus
-from harness.command import FIXTURE
-from harness.reply import BUDGET, HARD_CAP, exact, lawful, raw_joined
+from harness.command import FILES_FIXTURE, FIXTURE, wrapped
+from harness.peer import Peer
+from harness.reply import BUDGET, HARD_CAP, Reply, exact, lawful, raw_joined
 from harness.wire import same_line
 
 WHOLE = exact(corpus.big_booking())
@@ -89,3 +92,41 @@ def test_v2_long_strings_are_elided_with_the_way_to_the_rest(peer):
     chunk = lawful(peer.call("portion_read", cursor=reply.meta["cursor"], path="/bytes", raw=True), HARD_CAP)
     assert chunk.next and chunk.meta["kind"] == "raw"
     assert raw_joined(peer, reply) == corpus.photo()
+
+
+def told_at_length(name):
+    return {f"{name}{number}": f"{name.capitalize()} {number} of this house is told at length to the desk. " * 2 for number in range(25)}
+
+
+ENVELOPE = {
+    "status": "success",
+    "result": {
+        "id": 7,
+        "status": "confirmed",
+        "guestName": "Ada",
+        "houseRules": told_at_length("rule"),
+        "amenities": [f"amenity {number} of the house" for number in range(120)],
+        "financials": {"fees": told_at_length("fee"), "payouts": [{"number": n, "amount": n * 1.5} for n in range(40)]},
+    },
+}
+
+
+@pytest.mark.parametrize("is_structured", [False, True], ids=["text", "structured"])
+@pytest.mark.parametrize("options", [[], ["--lean"], ["--metadata-style", "snake"]], ids=["usual", "lean", "snake"])
+def test_v2_2_the_call_that_the_summary_of_an_envelope_names_returns_the_section(tmp_path, options, is_structured):
+    text = [{"type": "text", "text": json.dumps(ENVELOPE)}]
+    result = {"content": text} | ({"structuredContent": ENVELOPE} if is_structured else {})
+    (tmp_path / "get_booking").write_text(json.dumps(result))
+    booking = ENVELOPE["result"]
+    with Peer(wrapped([*FILES_FIXTURE, str(tmp_path)], *options)) as peer:
+        first = Reply(peer.call("get_booking"))
+        assert first.json["status"] == "success" and first.json["result"]["guestName"] == "Ada"
+        meta = first.text_notice["meta"]
+        details = meta.get("detailsAvailable") or meta["details_available"]
+        named = details["arguments"]["section"]
+        assert {"houseRules", "amenities", "financials"} == set(details["sections"])
+        served = Reply(peer.call(details["tool"], **details["arguments"]))
+        assert json.loads(served.text) == booking[named], "the call as it stands there"
+        for name in details["sections"]:
+            served = Reply(peer.call(details["tool"], **details["arguments"] | {"section": name}))
+            assert json.loads(served.text) == booking[name]

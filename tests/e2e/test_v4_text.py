@@ -1,11 +1,14 @@
 """V4: text is chunked where nobody minds a cut, and all chunks together are the text."""
 
+import re
+
 import pytest
 
 from fixture import corpus
 from harness import tokens
-from harness.command import FIXTURE
-from harness.reply import HARD_CAP, lawful, walk
+from harness.command import FIXTURE, wrapped
+from harness.peer import Peer
+from harness.reply import HARD_CAP, Reply, lawful, walk
 from harness.wire import same_line
 
 CHUNK_TOKENS = 2000
@@ -85,3 +88,24 @@ def test_v4_a_section_by_its_heading(peer):
     reply = lawful(peer.call("portion_read", cursor=first.meta["cursor"], section="Chapter 7"), HARD_CAP)
     manual = corpus.manual()
     assert reply.text == manual[manual.index("## Chapter 7\n") : manual.index("## Chapter 8\n")]
+
+
+@pytest.mark.parametrize("name", ["short_log", "traced_log"])
+@pytest.mark.parametrize("options", [[], ["--lean"], ["--metadata-style", "snake"]], ids=["usual", "lean", "snake"])
+def test_v4_the_first_chunk_says_how_to_read_more_at_once(options, name):
+    log = {"short_log": corpus.short_log, "traced_log": corpus.traced_log}[name]()
+    with Peer(wrapped(FIXTURE, *options)) as peer:
+
+        def read(**controls):
+            """The number of calls that read the log to its end."""
+            chunks = [Reply(peer.call("read_text", name=name))]
+            while cursor := chunks[-1].next or chunks[-1].notice.get("next_cursor"):
+                chunks.append(Reply(peer.call("portion_read", cursor=cursor, **controls)))
+            assert "".join(chunk.text for chunk in chunks) == log
+            return chunks[0], len(chunks)
+
+        first, usual = read()
+        told = re.search(r"maxTokens=(\d+) returns more", first.text_notice["meta"]["next"])
+        assert int(told[1]) == (4000 if options == ["--lean"] else HARD_CAP)
+        _, larger = read(maxTokens=int(told[1]))
+        assert larger < usual / 3

@@ -21,6 +21,7 @@ from harness import tokens
 from harness.command import FIXTURE, PORTION, wrapped
 from harness.hook import asked
 from harness.listening import Listening, served
+from harness.machine import Machine
 from harness.peer import Peer
 from harness.ports import free_port
 from harness.recorded import Recorded
@@ -472,3 +473,38 @@ def test_calibrate_fails_where_nothing_is_of_use(tmp_path):
     done = subprocess.run([PORTION, "calibrate", str(log)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "1 unusable entry" in done.stdout
     assert "a request with the usage of its response" in done.stderr
+
+
+@pytest.fixture
+def unused(tmp_path):
+    """A machine on which Portion has served nothing, with a server in the file of a client."""
+    machine = Machine(tmp_path)
+    machine.env = {name: value for name, value in machine.env.items() if not name.startswith(("PORTION_", "XDG_"))}
+    servers = machine.home / ".cursor/mcp.json"
+    servers.parent.mkdir()
+    program, *arguments = FIXTURE
+    servers.write_text(json.dumps({"mcpServers": {"fixture": {"command": program, "args": arguments}}}))
+    (machine.project / "records.json").write_text(corpus.bookings())
+    return machine
+
+
+def test_commands_that_serve_nobody_leave_no_record(unused):
+    def everything_recorded():
+        return [path for path in unused.home.rglob("*") if "telemetry" in path.name]
+
+    for command in (
+        ["demo", "--json"],
+        ["shape", "records.json"],
+        ["try", "--tool", "list_bookings", "--", *FIXTURE],
+        ["check", "--json", "--", *FIXTURE],
+        ["doctor", "--json"],
+        ["fetch", "--tool", "list_bookings", "--text-field", "notes", "--json", "--", *FIXTURE],
+    ):
+        said = unused.portion(*command)
+        assert command[0] != "doctor" or "fixture (Cursor)" in said
+        assert everything_recorded() == [], command
+        assert "no telemetry in" in unused.portion("stats", code=1), command
+    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = [request(0, "initialize", opening), request(1, "tools/call", {"name": "list_bookings", "arguments": {}})]
+    subprocess.run(wrapped(FIXTURE), input=b"".join(line + b"\n" for line in lines), env=unused.env, capture_output=True, timeout=60)
+    assert everything_recorded(), "what is served is recorded in the same place"

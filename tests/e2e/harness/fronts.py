@@ -7,6 +7,7 @@
 Replies of all fronts have the same attributes, so that a scenario is written once.
 """
 
+import itertools
 import json
 import re
 import tempfile
@@ -27,15 +28,19 @@ ADA = {"Authorization": "Bearer ada"}
 
 
 @contextmanager
-def opened(name, *options, env=None, admin="off"):
-    """The payloads of the fixture on a front. `options`: of the command; `admin`: address of the admin listener."""
+def opened(name, *options, env=None, admin="off", delay=0):
+    """The payloads of the fixture on a front. `options`: of the command; `admin`: address of the admin listener.
+
+    The server, or the API, answers after `delay` seconds.
+    """
     with ExitStack() as stack:
         if name == "wrapped":
             options = [*([] if admin == "off" else ["--admin", admin]), *options]
-            yield McpFront(stack.enter_context(Peer(wrapped(FIXTURE, *options), env=env)))
+            yield McpFront(stack.enter_context(Peer(wrapped(after(delay), *options), env=env)))
             return
         options = ["--admin", admin, *options]
         api = stack.enter_context(CorpusApi())
+        api.delay = delay
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "openapi.json").write_text(json.dumps(OPENAPI))
         target = ["--openapi", str(folder / "openapi.json"), "--upstream", api.url, *options]
@@ -46,9 +51,28 @@ def opened(name, *options, env=None, admin="off"):
             yield HttpFront(stack.enter_context(Listening(proxy(*target), env=env)), api)
 
 
+def after(delay):
+    """The command of the fixture server that answers after so many seconds."""
+    return [*FIXTURE, *(["--delay", str(delay)] if delay else [])]
+
+
 def proxy(*options):
     """The command of the reverse proxy."""
     return [PORTION, "http", "--listen", "127.0.0.1:0", *options]
+
+
+def visit_sessions(name, visit, *options):
+    """Calls `visit` with the front in session after session, until it returns true. A wrapped server has a process for each."""
+    if name == "wrapped":
+        while True:
+            with opened(name, *options) as front:
+                if visit(front):
+                    return
+    with opened(name, *options) as front:
+        for number in itertools.count():
+            with front.session(number) as session:
+                if visit(session):
+                    return
 
 
 class McpFront:
@@ -57,7 +81,13 @@ class McpFront:
     is_http = False
 
     def __init__(self, peer, process=None, api=None):
-        self.peer, self._process, self._api = peer, process, api
+        self.peer, self._process, self.api = peer, process, api
+
+    @contextmanager
+    def session(self, number):
+        # From 2026-07-28 on there are none: all clients without credentials are one.
+        with Peer(self._process.url, mode="legacy") as peer:
+            yield McpFront(peer, self._process, self.api)
 
     def call(self, tool, **arguments):
         return McpShown(self.peer.call(tool, **arguments))
@@ -76,8 +106,8 @@ class McpFront:
 
     def requests_of(self, tool):
         """Requests for a tool that reached the server."""
-        if self._api:
-            return self._api.requests_of(OPERATIONS[tool][0])
+        if self.api:
+            return self.api.requests_of(OPERATIONS[tool][0])
         return int(Reply(self.peer.call("count_calls", tool=tool)).text)
 
 
@@ -86,20 +116,25 @@ class HttpFront:
 
     is_http = True
 
-    def __init__(self, process, api):
-        self._process, self._api, self.url = process, api, process.url.split(" ")[0].rstrip("/")
+    def __init__(self, process, api, headers=ADA):
+        self._process, self.api, self.url = process, api, process.url.split(" ")[0].rstrip("/")
+        self._headers = headers
+
+    @contextmanager
+    def session(self, number):
+        yield HttpFront(self._process, self.api, {"Authorization": f"Bearer {number}"})
 
     def call(self, tool, **arguments):
         if tool == "read_text":
             tool = "read_document"
         path = re.sub(r"{(\w+)}", lambda found: arguments.pop(found[1]), OPERATIONS[tool][0])
-        return HttpShown(get(self.url + path, arguments))
+        return HttpShown(get(self.url + path, arguments, self._headers))
 
     def read(self, shown, **controls):
         return self.at(shown, shown.meta["cursor"], **controls)
 
     def at(self, shown, cursor, **controls):
-        return HttpShown(get(shown.url, {"cursor": cursor} | controls))
+        return HttpShown(get(shown.url, {"cursor": cursor} | controls, self._headers))
 
     def endpoint(self, tool):
         return f"GET {OPERATIONS['read_document' if tool == 'read_text' else tool][0]}"
@@ -108,12 +143,12 @@ class HttpFront:
         return "".join(self._process.said)
 
     def requests_of(self, tool):
-        return self._api.requests_of(OPERATIONS[tool][0])
+        return self.api.requests_of(OPERATIONS[tool][0])
 
 
-def get(url, query):
+def get(url, query, headers=ADA):
     query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
-    return requests.get(url, params=query, headers=ADA, timeout=60)
+    return requests.get(url, params=query, headers=headers, timeout=60)
 
 
 class McpShown:

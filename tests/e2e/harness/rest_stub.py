@@ -3,12 +3,13 @@
     stub = RestStub({"GET /items/{id}": lambda request: {"id": request.path["id"]}})
     with stub: requests.get(f"{stub.url}/items/7")
 
-A route returns JSON data, bytes, or a `Response`. `stub.asked` has all requests, in order.
+A route returns JSON data, bytes, or a `Response`. `stub.asked` has all requests, in order. Answers take `stub.delay` seconds.
 """
 
 import json
 import re
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
@@ -62,7 +63,7 @@ class Response:
 
 class RestStub:
     def __init__(self, routes):
-        self.asked = []
+        self.asked, self.delay = [], 0
         self._routes = [(*pattern.split(" ", 1), answer) for pattern, answer in routes.items()]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -94,12 +95,15 @@ class RestStub:
     def _handler(stub):
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Without this, a body waits for the acknowledgement of its header.
+            disable_nagle_algorithm = True
 
             def handle_any(self):
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Request(self.command, self.path, headers, body)
                 stub.asked.append(request)
+                time.sleep(stub.delay)
                 response = stub.answer(request)
                 if not isinstance(response, Response):
                     response = Response(response)

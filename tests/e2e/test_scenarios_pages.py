@@ -1,0 +1,96 @@
+"""V1 and V2 without any configuration, on each front: a wrapped server, REST through `serve`, and `portion http`."""
+
+import json
+
+import pytest
+
+from fixture import corpus
+from harness.dense import records
+from harness.fronts import FRONTS, lawful, opened, walk
+from harness.reply import BUDGET, HARD_CAP
+
+IDS = [f"BK-{number:04}" for number in range(1, 501)]
+LISTS = {"list_bookings": [], "search_bookings": ["data", "items"]}
+BOOKING = json.loads(corpus.big_booking())
+
+
+@pytest.fixture(scope="module", params=FRONTS)
+def front(request):
+    with opened(request.param) as front:
+        yield front
+
+
+@pytest.fixture(params=LISTS)
+def tool(request):
+    return request.param
+
+
+def ids(shown, tool):
+    return [record["id"] for record in records(shown, *LISTS[tool])]
+
+
+def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(front, tool):
+    first = lawful(front.call(tool))
+    assert ids(first, tool) == IDS[:50] and first.total == 500 and first.next
+    assert {"kind": "page", "pageSize": 50, "served": 50, "offset": 0, "hasMore": True}.items() <= first.meta.items()
+
+
+def test_v1_2_each_cursor_gives_the_next_batch_and_a_new_cursor(front, tool):
+    pages = list(walk(front, lawful(front.call(tool))))
+    assert [ids(page, tool) for page in pages] == [IDS[start : start + 50] for start in range(0, 500, 50)]
+    cursors = [page.next for page in pages[:-1]]
+    assert all(cursors) and len(set(cursors)) == len(cursors)
+
+
+def test_v1_2_the_cursors_ask_nothing_of_the_server(front, tool):
+    first = lawful(front.call(tool))
+    before = front.requests_of(tool)
+    list(walk(front, first))
+    assert front.requests_of(tool) == before
+
+
+def test_v1_3_a_list_of_10_is_all_of_it_and_untouched(front):
+    shown = front.call("list_bookings", count=10)
+    assert shown.is_untouched(corpus.bookings(10)) and shown.notice == {} and shown.next is None
+    if front.is_http:
+        assert not [name for name in shown.response.headers if name.lower() == "link" or name.lower().startswith("x-")]
+
+
+def test_v1_4_the_last_page_has_no_cursor(front, tool):
+    *_, last = walk(front, lawful(front.call(tool)))
+    assert ids(last, tool) == IDS[450:] and last.next is None and "nextCursor" not in last.notice
+    assert last.meta["hasMore"] is False and last.meta["cursor"]
+    if front.is_http:
+        assert "next" not in last.response.links
+
+
+def test_v2_1_a_large_booking_is_a_summary_that_says_how_to_get_its_sections(front):
+    shown = lawful(front.call("get_booking"))
+    value, details = json.loads(shown.text), shown.meta["detailsAvailable"]
+    assert shown.kind == "summary" and value["status"] == BOOKING["status"]
+    assert all(value[name] == BOOKING[name] for name in ("id", "guest", "dates", "property"))
+    assert {"financials", "messages", "houseRules", "amenities"} <= set(details["sections"])
+    assert details.get("tool", details.get("endpoint")) == ("/bookings/BK-0007" if front.is_http else "portion_read")
+
+
+def test_v2_2_a_section_is_whole_and_nothing_else(front):
+    first = lawful(front.call("get_booking"))
+    before = front.requests_of("get_booking")
+    for name in ("financials", "amenities"):
+        section = json.loads(lawful(front.read(first, section=name), HARD_CAP).text)
+        if isinstance(BOOKING[name], dict):
+            added = {"nextCursor", "totalCount", "meta"} if front.is_http else set()
+            assert {key: value for key, value in section.items() if key not in added} == BOOKING[name]
+        else:
+            assert section == BOOKING[name]
+    assert front.requests_of("get_booking") == before
+
+
+def test_v2_3_an_object_under_500_tokens_is_whole(front):
+    assert front.call("get_small_booking").is_untouched(corpus.small_booking())
+
+
+def test_v2_4_a_summary_tells_its_cost_and_what_is_left(front):
+    meta = lawful(front.call("get_booking")).meta
+    assert 0 < meta["estimatedTokens"] <= BUDGET and meta["budgetRemaining"] == BUDGET - meta["estimatedTokens"]
+    assert abs(meta["budgetUsed"] - meta["estimatedTokens"] / BUDGET) <= 0.01
