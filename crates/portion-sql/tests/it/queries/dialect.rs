@@ -162,6 +162,11 @@ fn dates() {
 fn texts_and_casts() {
     for (expression, expect) in [
         ("SPLIT_PART('a@b.org', '@', 2)", "\"b.org\""),
+        ("split('a-b-c', '-')[0]", "\"a\""),
+        ("split('a-b-c', '-')[-1]", "\"c\""),
+        ("split('a-b-c', '-')[OFFSET(1)]", "\"b\""),
+        ("string_split('a-b-c', '-')[2]", "\"b\""),
+        ("(string_to_array('a-b-c', '-'))[2] || '!'", "\"b!\""),
         ("SPLIT_PART('a-b-c', '-', -1)", "\"c\""),
         ("REGEXP_EXTRACT('id=42;', 'id=(\\d+)')", "\"42\""),
         ("REGEXP_EXTRACT('id=42;', '\\d+')", "\"42\""),
@@ -368,6 +373,11 @@ fn forms_without_an_equal_are_answered_with_advice() {
     advice("SELECT id FROM items WHERE price = MAX(price)", "use a subquery");
     advice("SELECT id FROM items OFFSET 3", "LIMIT -1 OFFSET");
     let error = |sql: &str| answer(TRIPS, sql, &[]).expect_err(sql).to_string();
+    advice(
+        "SELECT split(mail, '@')[1] FROM items",
+        "write split_part(mail, '@', 1) for the first part, 2 for the second",
+    );
+    advice("SELECT split(mail)[0] FROM items", "write split_part(mail, ',', 1) for the first part");
     assert_eq!(
         error("SELECT value FROM items, json_each(kind)"),
         "malformed JSON in json_each(kind): kind has texts that are not JSON"
