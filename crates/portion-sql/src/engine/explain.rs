@@ -1,5 +1,6 @@
 //! Converts errors of SQLite to query errors with suggestions.
 
+use portion_core::redact::is_redacted_field;
 use portion_text::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
 
@@ -29,7 +30,17 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     };
     if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted_fields))
     {
-        return QueryError::redacted(&[field]);
+        return QueryError::LeftOut { field: quote_identifier(field) };
+    }
+    if message.starts_with("no such table: ") && catalogue.tables.len() == 1 {
+        let hint = "only JSON and text have tables".to_owned();
+        return QueryError::Invalid {
+            message,
+            token: None,
+            nearest: None,
+            hint: Some(hint),
+            tables: Vec::new(),
+        };
     }
     let tables = table_columns(catalogue, limits);
     let nearest = suggest_name(&message, &tables);
@@ -81,15 +92,8 @@ fn missing_column(message: &str) -> Option<&str> {
 /// Returns true if a name, with or without its table, is that of a redacted field: if its values were not
 /// strings, there is no such column.
 fn is_redacted(name: &str, fields: &[String]) -> bool {
-    let names = |name: &str| {
-        fields.iter().any(|field| {
-            let around = field.len().checked_sub(name.len()).filter(|at| field.is_char_boundary(*at));
-            around.is_some_and(|at| {
-                field[at..].eq_ignore_ascii_case(name) && (at == 0 || field[..at].ends_with('.'))
-            })
-        })
-    };
-    names(name) || name.split_once('.').is_some_and(|(_, column)| names(column))
+    is_redacted_field(fields, name)
+        || name.split_once('.').is_some_and(|(_, column)| is_redacted_field(fields, column))
 }
 
 /// Returns the first token of a text.

@@ -12,11 +12,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use connection::QueryConnection;
-use rusqlite::{Error, ErrorCode, Statement};
+use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
 use crate::cell::Cell;
-use crate::column::{REDACTED_TYPE, ROUNDED_TYPE};
+use crate::column::{NAMED_TYPE_PREFIX, REDACTED_TYPE, ROUNDED_TYPE};
 use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
@@ -59,16 +59,17 @@ impl QueryRun<'_> {
         let opened =
             connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
         let (mut statement, prepared) = self.prepare(&opened, sql)?;
-        let shown_values =
-            statement.columns().filter(|column| column.name().eq_ignore_ascii_case(LEAF_VALUE)).count();
+        let count_of_type = |is_wanted: &dyn Fn(&str) -> bool| {
+            statement.columns().filter(|column| column.decl_type().is_some_and(is_wanted)).count()
+        };
+        let shown_values = shown_leaf_values(&statement, sql);
+        let shown = count_of_type(&|kind| kind == REDACTED_TYPE);
+        let as_they_are = count_of_type(&|kind| kind == ROUNDED_TYPE);
         let redacted_fields = &self.catalogue.redacted_fields;
         let taken = opened.usage.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
-        let shown = statement.columns().filter(|column| column.decl_type() == Some(REDACTED_TYPE)).count();
-        let as_they_are =
-            statement.columns().filter(|column| column.decl_type() == Some(ROUNDED_TYPE)).count();
         params::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
             message: unbound.message,
             token: unbound.token,
@@ -100,7 +101,9 @@ impl QueryRun<'_> {
                 if lists_tables && self.catalogue.unlisted_table_count > 0 {
                     type_hints.push(hints::unlisted_tables(self.catalogue));
                 }
-                Ok(QueryResult { empty_reason, missing, type_hints, ..answer.with_rounded(rounded) })
+                let redacted_fields = opened.usage.read_fields(redacted_fields);
+                let answer = answer.with_rounded(rounded);
+                Ok(QueryResult { empty_reason, missing, redacted_fields, type_hints, ..answer })
             }
         }
     }
@@ -213,6 +216,19 @@ impl QueryRun<'_> {
     fn explain(&self, error: Error) -> QueryError {
         explain::map_error(error, self)
     }
+}
+
+/// Returns the number of result columns that are values of leaves, unchanged. An alias by which rows may be grouped or
+/// sorted does not count: SQLite does not report that use.
+fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
+    let words = dialect::normalized(sql);
+    let is_plain = ![" group by ", " order by ", " distinct "].iter().any(|form| words.contains(form))
+        && words.matches(" select ").count() == 1;
+    let is_value = |column: &Column<'_>| {
+        column.decl_type().is_some_and(|kind| kind.starts_with(NAMED_TYPE_PREFIX))
+            && (is_plain || column.name().eq_ignore_ascii_case(LEAF_VALUE))
+    };
+    statement.columns().filter(is_value).count()
 }
 
 /// The reason for reading no more rows.
