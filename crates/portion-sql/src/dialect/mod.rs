@@ -36,7 +36,7 @@ use error::DialectError;
 pub(crate) use having::parse as parse_having;
 pub(crate) use number_uses::{NumberUse, date_uses, number_uses};
 pub(crate) use operators::is_compared_value;
-pub(crate) use tables::{NamedTables, name_tables};
+pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use temporal::DateColumns;
 use token::TokenKind;
 pub(crate) use token::{string_literals, word_offsets};
