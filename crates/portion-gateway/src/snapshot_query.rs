@@ -10,7 +10,7 @@ use portion_core::error_code::ErrorCode;
 use portion_core::find::{self, FindError};
 use portion_core::payload::{Block, Content, Payload, QueryAnswer, Redact};
 use portion_core::policy::Policy;
-use portion_core::redact::RedactionRules;
+use portion_core::redact::{REDACTED, RedactionRules};
 use portion_core::render::FollowUpCall;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{self, Request, View, ViewError};
@@ -147,8 +147,11 @@ impl SnapshotQuery {
                     word_match_count: word_matches,
                     extra_meta,
                 } = find::find(snapshot, view, &query)?;
+                // The search did not see hidden values, and shows the marks of hidden texts.
+                let is_affected = matches == 0 || json.contains(REDACTED);
+                let redacted = if is_affected { snapshot.redacted() } else { &[] };
                 Ok(result_payload(
-                    &[snapshot],
+                    redacted,
                     json,
                     QueryAnswer {
                         match_count: matches,
@@ -208,26 +211,23 @@ fn run_sql(
         extra_meta.insert("hint".into(), hints.join("; ").into());
     }
     let found = QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() };
-    let snapshots: Vec<&Snapshot> =
-        std::iter::once(snapshot).chain(joined.iter().map(|joined| &*joined.snapshot)).collect();
-    let payload = result_payload(&snapshots, answer.json, found);
+    let payload = result_payload(&answer.redacted_fields, answer.json, found);
     Ok(Payload { invalid_utf8_count: answer.replacement_count, ..payload })
 }
 
-/// Builds the payload of an answer; `snapshots`: the queried ones.
-fn result_payload(snapshots: &[&Snapshot], json: String, mut answer: QueryAnswer) -> Payload {
-    answer.extra_meta.extend(redacted_field_names(snapshots).map(|fields| ("redacted".to_owned(), fields)));
+/// Builds the payload of an answer; `redacted`: the redacted fields whose values it may lack.
+fn result_payload(redacted: &[String], json: String, mut answer: QueryAnswer) -> Payload {
+    answer.extra_meta.extend(redacted_field_names(redacted).map(|fields| ("redacted".to_owned(), fields)));
     let block = Block::new("/content/0/text", Content::Text(json));
     // The queried snapshot is already redacted, and columns may have any name.
     let redaction_rules: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::none()));
     Payload { blocks: vec![block], query_answer: Some(answer), redaction_rules, ..Payload::default() }
 }
 
-/// Returns some names of redacted fields of the snapshots, because the answer may lack their values.
-fn redacted_field_names(snapshots: &[&Snapshot]) -> Option<Value> {
-    let fields: Vec<&String> = snapshots.iter().flat_map(|snapshot| snapshot.redacted()).collect();
+/// Returns some names of redacted fields.
+fn redacted_field_names(fields: &[String]) -> Option<Value> {
     let shortened =
-        |field: &&String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());
+        |field: &String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());
     let mut names: Vec<Value> = fields.iter().take(MAX_REDACTED_NAMES).map(shortened).collect();
     if fields.len() > MAX_REDACTED_NAMES {
         names.push(format!("+{} more", fields.len() - MAX_REDACTED_NAMES).into());

@@ -42,6 +42,9 @@ pub(crate) const JSON_TYPE: &str = "JSON BLOB";
 pub(crate) const ROUNDED_TYPE: &str = "HUGE REAL";
 pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
 
+/// Begin of the declared type of a column of which some values are redacted.
+pub(crate) const NAMED_TYPE_PREFIX: &str = "LEAF ";
+
 /// Collation of redacted columns: records that values were compared, sorted, grouped or made distinct.
 pub(crate) const REDACTED_COLLATION: &str = "redacted";
 
@@ -80,12 +83,13 @@ impl ColumnDef {
             _ => "BLOB",
         };
         let hidden = if self.is_hidden { " HIDDEN" } else { "" };
+        let named = if self.redaction == Redaction::ByName { NAMED_TYPE_PREFIX } else { "" };
         let name = self.name.replace('"', "\"\"");
         let collation = match self.ignores_case {
             _ if redacted => format!(" COLLATE {REDACTED_COLLATION}"),
             true => " COLLATE NOCASE".into(),
             false => String::new(),
         };
-        format!("\"{name}\" {kind}{hidden}{collation}")
+        format!("\"{name}\" {named}{kind}{hidden}{collation}")
     }
 }

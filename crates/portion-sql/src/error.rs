@@ -32,6 +32,12 @@ pub enum QueryError {
         /// Names of the fields.
         fields: String,
     },
+    /// The statement names a redacted field whose values were left out.
+    #[error("{field} is redacted, and no row has a value of it")]
+    LeftOut {
+        /// Name of the field.
+        field: String,
+    },
     /// The query reached a limit.
     #[error("{what}")]
     TooCostly {
@@ -86,7 +92,7 @@ impl QueryError {
     /// Returns the code for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Invalid { .. } | Self::Redacted { .. } => ErrorCode::QueryInvalid,
+            Self::Invalid { .. } | Self::Redacted { .. } | Self::LeftOut { .. } => ErrorCode::QueryInvalid,
             Self::TooCostly { .. } => ErrorCode::QueryTooCostly,
         }
     }
@@ -105,6 +111,7 @@ impl QueryError {
                 "omit it, or select it as a plain column of one SELECT; the operator configures redaction"
                     .into()
             }
+            Self::LeftOut { .. } => "omit it; the operator configures redaction".into(),
             Self::Invalid { tables, hint, .. } => {
                 if tables.is_empty() {
                     return hint.clone().unwrap_or_else(|| "correct the statement".into());

@@ -124,6 +124,6 @@ pub fn query_joined(
             tables: Vec::new(),
         });
     }
-    let question = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
-    engine::run_query(&catalogue, &question, limits)
+    let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
+    engine::run_query(&catalogue, &renamed, question.sql, limits)
 }

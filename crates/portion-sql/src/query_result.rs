@@ -7,7 +7,7 @@ use portion_text::unique_names::UniqueNames;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
-use crate::column::{JSON_TYPE, RECORD_TYPE, ROUNDED_TYPE};
+use crate::column::{JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE};
 use crate::dialect::select_columns;
 use crate::limits::QueryLimits;
 
@@ -32,6 +32,8 @@ pub struct QueryResult {
     pub empty_reason: Option<EmptyReason>,
     /// Codes of missing values that were read as NULL: `-1 missing, -3 suppressed`.
     pub missing: Option<String>,
+    /// Redacted fields that the statement reads.
+    pub redacted_fields: Vec<String>,
     /// Columns with numbers in texts that the statement compares, adds up or sorts, and what to write.
     pub type_hints: Vec<String>,
 }
@@ -107,7 +109,8 @@ impl ResultWriter {
         let mut bare = false;
         let columns = statement.columns().enumerate().map(|(at, column)| {
             bare = column.decl_type() == Some(RECORD_TYPE);
-            let declared = match column.decl_type() {
+            let full_type = column.decl_type();
+            let declared = match full_type.map(|kind| kind.strip_prefix(NAMED_TYPE_PREFIX).unwrap_or(kind)) {
                 None => DeclaredType::Expression,
                 Some(RECORD_TYPE) => DeclaredType::Record,
                 Some(JSON_TYPE) => DeclaredType::Json,
@@ -201,6 +204,7 @@ impl ResultWriter {
             is_blank: self.is_blank && self.row_count == 1,
             empty_reason: None,
             missing: None,
+            redacted_fields: Vec::new(),
             type_hints: Vec::new(),
         }
     }

@@ -24,6 +24,9 @@ pub(super) fn collect_fields(text: &str, list: &List, missing: &MissingCodes) ->
     let (mut fields, numbers) = select_fields(list, &shapes.paths, key);
     fields.iter_mut().for_each(|field| field.set_missing_codes(missing));
     shapes.retain_paths(&numbers);
+    if let Some(field) = items.and_then(|items| numbers.get(items).copied().flatten()) {
+        fields[field].count_all_distinct();
+    }
     let number = |path: Option<usize>| path.and_then(|path| numbers.get(path).copied().flatten());
     let mut walk = FieldCollector {
         text,

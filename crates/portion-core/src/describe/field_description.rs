@@ -6,6 +6,7 @@ use super::counts::{self, MAX_CATEGORY_VALUES, display_value};
 use super::distinct_values::DistinctValues;
 use super::field_stats::{FieldStats, LONG_TEXT_CHARS};
 use super::number_stats::Extreme;
+use super::record_layout::ITEMS_FIELD;
 use super::timestamp::{self, TimestampRange};
 use crate::snapshot::field_names;
 
@@ -229,8 +230,9 @@ impl FieldDescriber<'_> {
             (DistinctValues::Exceeded(more), None) => Some(format!("over {more} distinct")),
             _ => None,
         };
-        // A field with many values is assumed to hold strings.
-        if field.string_count == present && !long && distinct.is_some() {
+        // A field with many values is assumed to hold strings. The items themselves have no name that suggests it.
+        let is_assumed = field.path != ITEMS_FIELD;
+        if is_assumed && field.string_count == present && !long && distinct.is_some() {
             parts.clear();
         }
         parts.extend(distinct);

@@ -75,6 +75,11 @@ impl FieldStats {
         }
     }
 
+    /// Counts all distinct values, also of a field without rank.
+    pub(super) fn count_all_distinct(&mut self) {
+        self.counts_distinct = true;
+    }
+
     /// Sets the codes of missing values.
     pub(super) fn set_missing_codes(&mut self, codes: &MissingCodes) {
         self.missing_counts = vec![0; codes.as_slice().len()];

@@ -165,7 +165,13 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     let mut result = scope.find(&pattern, &mut fuel)?;
     if result.match_count == 0 {
         let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view }, ask.read_call);
-        result.extra_meta.extend(hint.map(|hint| ("hint".to_owned(), hint.into())));
+        if let Some(hint) = hint {
+            // The single words are not what such a pattern means.
+            if result.word_match_count > 0 {
+                result = SearchResult::empty("text");
+            }
+            result.extra_meta.insert("hint".to_owned(), hint.into());
+        }
     }
     Ok(result)
 }

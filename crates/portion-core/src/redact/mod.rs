@@ -42,6 +42,25 @@ use edit::{RedactedNames, TextEdit, apply_edits};
 use rules::NameMatch;
 pub use rules::{RedactError, RedactionRules};
 
+/// Returns true if a name is that of a redacted field, or the end of its dotted path. Case does not matter.
+///
+/// ```
+/// use portion_core::redact::is_redacted_field;
+///
+/// let hidden = ["guest.phone".to_owned()];
+/// assert!(is_redacted_field(&hidden, "Phone"));
+/// assert!(!is_redacted_field(&hidden, "hone"));
+/// ```
+pub fn is_redacted_field(redacted_paths: &[String], name: &str) -> bool {
+    !name.is_empty()
+        && redacted_paths.iter().any(|path| {
+            let start = path.len().checked_sub(name.len()).filter(|at| path.is_char_boundary(*at));
+            start.is_some_and(|at| {
+                path[at..].eq_ignore_ascii_case(name) && (at == 0 || path[..at].ends_with('.'))
+            })
+        })
+}
+
 /// Maximum levels of nested strings that are searched for JSON.
 const MAX_STRING_DEPTH: usize = 8;
 

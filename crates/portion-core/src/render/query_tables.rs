@@ -57,9 +57,12 @@ impl QueryTables {
         Self { tables: vec![QueryTable::new("items", "")], is_text: false }
     }
 
-    /// Returns the tables of a JSON list. The columns of `items` are the fields of its records.
+    /// Returns the tables of a JSON list. The columns of `items` are the fields of its records; of a list of texts, numbers
+    /// or arrays it is `value`.
     pub(super) fn of_list(text: &str, list: &List) -> Self {
-        let mut items = QueryTable::new("items", "");
+        let has_records = !list.profile.fields.is_empty() || list.is_empty();
+        let is_table = matches!(list.layout, Layout::Table { .. });
+        let mut items = QueryTable::new("items", if has_records || is_table { "" } else { "value" });
         if !list.pointer.is_empty() && list.pointer.len() <= MAX_PATH_BYTES {
             items.note = Some(format!("= {}", list.pointer));
         }
@@ -72,9 +75,14 @@ impl QueryTables {
         Self { tables: std::iter::once(items).chain(siblings).chain(others).collect(), is_text: false }
     }
 
-    /// Returns the tables of a JSON object, in which these are the paths of lists.
-    pub(super) fn of_object(paths: &[String]) -> Self {
-        let lists = paths.iter().map(|path| QueryTable::at_path(path));
+    /// Returns the tables of a JSON object, in which these are the paths of lists of records, and of lists of values.
+    pub(super) fn of_object(records: &[String], values: &[String]) -> Self {
+        let with_column = |path: &String| {
+            let note = Some("column value".to_owned());
+            QueryTable { note, ..QueryTable::at_path(path) }
+        };
+        let records = records.iter().map(|path| QueryTable::at_path(path));
+        let lists = records.chain(values.iter().map(with_column));
         Self { tables: lists.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
     }
 
@@ -135,13 +143,18 @@ fn items_columns(items: &ItemsTable) -> String {
 #[cfg(test)]
 mod tests {
     use super::QueryTables;
+    use crate::render::record_lists::value_lists;
     use crate::snapshot::{IndexedText, Slice, Structure};
 
     fn check(text: &str, expect: &str) {
         let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
         let tables = match &subject.structure {
             Structure::List(list) => QueryTables::of_list(text, list),
-            Structure::Object(_) => QueryTables::of_object(&["/a/b".to_owned()]),
+            Structure::Object(object) => {
+                let values = value_lists(text, "", object);
+                let records = if values.is_empty() { vec!["/a/b".to_owned()] } else { Vec::new() };
+                QueryTables::of_object(&records, &values)
+            }
             Structure::Text(index) => QueryTables::of_text(text, index),
         };
         assert_eq!(tables.example(None), expect);
@@ -153,6 +166,16 @@ mod tests {
         check(
             "{\"data\":{\"pets\":[{\"id\":1},{\"id\":2}]}}",
             "sql: SELECT … FROM items (= /data/pets) or leaves(path,key,value,type)",
+        );
+        check("[\"a\",\"b\"]", "sql: SELECT … FROM items(value) or leaves(path,key,value,type)");
+        let numbers = (0..300).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+        check(
+            &format!("{{\"pop\":[{numbers}],\"n\":1}}"),
+            "sql: SELECT … FROM items('/pop') (column value) or leaves(path,key,value,type)",
+        );
+        check(
+            &format!("{{\"a\":[{numbers},1],\"b\":{{\"c\":[{numbers}]}}}}"),
+            "sql: SELECT … FROM items('/a') (column value), items('/b/c') (column value) or leaves(path,key,value,type)",
         );
         check("{\"a\":{\"b\":[]}}", "sql: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
         check("{\"id\":1}\n{\"id\":2}\n", "sql: SELECT … FROM items or lines(number,text)");

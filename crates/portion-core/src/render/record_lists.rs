@@ -18,19 +18,42 @@ const MAX_PATH_BYTES: usize = 60;
 pub(super) fn record_lists(text: &str, pointer: &str, object: &ObjectIndex) -> Vec<String> {
     let mut found = Vec::new();
     for object in collect(text, pointer, &object.listed, &mut found) {
-        let inner = ObjectIndex::parse(&mut JsonReader::resume(text, object.value.start as usize));
-        let pointer = member_pointer(text, pointer, &object);
-        collect(text, &pointer, &inner.map_or_else(|_| Vec::new(), |inner| inner.listed), &mut found);
+        collect_inside(text, pointer, &object, &mut found);
     }
     largest(found, MAX_LISTS)
 }
 
-/// Returns the same of the objects around a list, without the list.
+/// Returns the JSON Pointers of the largest arrays of texts, numbers or arrays in the object at a pointer, and in the objects
+/// in it.
+pub(super) fn value_lists(text: &str, pointer: &str, object: &ObjectIndex) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(pointer.to_owned(), object.listed.clone(), true)];
+    while let Some((pointer, members, is_outer)) = open.pop() {
+        for member in members.iter().filter(|member| member.value.len() >= MIN_LIST_BYTES) {
+            let path = member_pointer(text, &pointer, member);
+            let mut reader = JsonReader::resume(text, member.value.start as usize);
+            if member.kind == JsonKind::Array && !is_record_list(text, member) {
+                found.push((member.value.len(), path));
+            } else if member.kind == JsonKind::Object && is_outer {
+                let inner = ObjectIndex::parse(&mut reader);
+                open.push((path, inner.map_or_else(|_| Vec::new(), |inner| inner.listed), false));
+            }
+        }
+    }
+    largest(found, MAX_LISTS)
+}
+
+/// Returns the same as [`record_lists`] of the objects around a list, without the list.
 pub(super) fn sibling_lists(text: &str, list: &List) -> Vec<String> {
     let (mut found, mut pointer) = (Vec::new(), String::new());
     for level in &list.enclosing_objects {
-        collect(text, &pointer, &level.members, &mut found);
-        pointer = member_pointer(text, &pointer, &level.members[level.list_member]);
+        let list_member = level.members[level.list_member];
+        for object in collect(text, &pointer, &level.members, &mut found) {
+            if object.key != list_member.key {
+                collect_inside(text, &pointer, &object, &mut found);
+            }
+        }
+        pointer = member_pointer(text, &pointer, &list_member);
     }
     // A member on the path to the list can look like a map of records.
     found.retain(|(_, path)| !list.pointer.starts_with(path.as_str()));
@@ -42,12 +65,34 @@ fn collect(text: &str, pointer: &str, members: &[Member], found: &mut Vec<(usize
     let mut others = Vec::new();
     for member in members.iter().filter(|member| member.value.len() >= MIN_LIST_BYTES) {
         if is_record_list(text, member) {
-            found.push((member.value.len(), member_pointer(text, pointer, member)));
+            let path = member_pointer(text, pointer, member);
+            found.push(match longer_map_inside(text, member) {
+                Some(inner) => (inner.value.len(), member_pointer(text, &path, &inner)),
+                None => (member.value.len(), path),
+            });
         } else if member.kind == JsonKind::Object {
             others.push(*member);
         }
     }
     others
+}
+
+/// Returns the largest member of an object if it is a list or a map of records with more entries than the object has
+/// members: then the object is no map of records, but a group of maps (`components` of an `OpenAPI` document).
+fn longer_map_inside(text: &str, object: &Member) -> Option<Member> {
+    let parse =
+        |member: &Member| ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)).ok();
+    let outer = parse(object).filter(|_| object.kind == JsonKind::Object)?;
+    let largest = *outer.listed.iter().max_by_key(|member| member.value.len())?;
+    let inner = parse(&largest).filter(|_| is_record_list(text, &largest))?;
+    (inner.len() > outer.len()).then_some(largest)
+}
+
+/// Adds the lists and maps of records among the members of an object, which is a member of the object at a pointer.
+fn collect_inside(text: &str, pointer: &str, object: &Member, found: &mut Vec<(usize, String)>) {
+    let inner = ObjectIndex::parse(&mut JsonReader::resume(text, object.value.start as usize));
+    let pointer = member_pointer(text, pointer, object);
+    collect(text, &pointer, &inner.map_or_else(|_| Vec::new(), |inner| inner.listed), found);
 }
 
 fn member_pointer(text: &str, pointer: &str, member: &Member) -> String {
@@ -74,4 +119,45 @@ fn is_record_list(text: &str, member: &Member) -> bool {
                 && reader.peek() == Ok(JsonKind::Object)
                 && reader.skip().is_ok()
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{record_lists, sibling_lists};
+    use crate::snapshot::{IndexedText, Slice, Structure};
+
+    fn check(text: &str, expect: &[&str]) {
+        let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
+        let found = match &subject.structure {
+            Structure::List(list) => sibling_lists(text, list),
+            Structure::Object(object) => record_lists(text, "", object),
+            Structure::Text(_) => Vec::new(),
+        };
+        assert_eq!(found, expect, "{text}");
+    }
+
+    /// Returns the members of a map of records.
+    fn map(name: &str, count: usize) -> String {
+        let member =
+            |n: usize| format!(r#""{name}{n}":{{"a":{{"text":"{}"}},"b":{{"n":{n}}}}}"#, "x".repeat(90));
+        (0..count).map(member).collect::<Vec<_>>().join(",")
+    }
+
+    #[test]
+    fn maps_of_records_are_found_among_other_members() {
+        let (paths, schemas) = (map("/p", 30), map("S", 20));
+        let document = |components: &str| {
+            format!(r#"{{"info":{{"title":"t"}},"paths":{{{paths}}},"components":{{{components}}}}}"#)
+        };
+        check(&document(&format!(r#""schemas":{{{schemas}}}"#)), &["/components/schemas"]);
+        check(
+            &document(&format!(r#""schemas":{{{schemas}}},"security":{{"k":{{"in":"header"}}}}"#)),
+            &["/components/schemas"],
+        );
+        let list = "{\"id\":1,\"name\":\"n\"}".to_owned() + &",{\"id\":2,\"name\":\"m\"}".repeat(40);
+        check(
+            &format!(r#"{{"title":"t","latest":{{"users":[{list}],"note":"{}"}},"n":1}}"#, "y".repeat(9_000)),
+            &["/latest/users"],
+        );
+    }
 }

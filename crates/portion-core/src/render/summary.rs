@@ -14,7 +14,7 @@ use super::meta::NameList;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use super::raw;
-use super::record_lists::record_lists;
+use super::record_lists::{record_lists, value_lists};
 use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
@@ -137,8 +137,11 @@ fn render_summary(
     let mut rendering = Rendering::new(PortionKind::Summary, body);
     rendering.is_json = true;
     let shown = shown_field_names(&rendering.body, &pointer);
-    rendering.query_tables =
-        target.is_first().then(|| QueryTables::of_object(&record_lists(text, &pointer, &core)));
+    rendering.query_tables = target.is_first().then(|| {
+        let records = record_lists(text, &pointer, &core);
+        let values = if records.is_empty() { value_lists(text, &pointer, &core) } else { Vec::new() };
+        QueryTables::of_object(&records, &values)
+    });
     rendering.meta.total_fields = Some(core.len());
     rendering.meta.projected_fields = Some(NameList::whole(shown));
     rendering.meta.elided_count = elided;

@@ -55,6 +55,12 @@ pub enum ViewError {
         /// Existing names, the most useful first.
         available: Vec<String>,
     },
+    /// The values of this field are hidden and were left out.
+    #[error("{given} is redacted, and no item has a value of it")]
+    RedactedField {
+        /// Name given.
+        given: String,
+    },
     /// `fields` with a field to leave out: it only lists fields to show.
     #[error("fields lists what to show; it cannot leave out {}", .excluded.join(", "))]
     Exclusion {
@@ -201,9 +207,11 @@ impl ViewError {
             Self::LimitTooLarge { .. } => ErrorCode::LimitTooLarge,
             Self::Page { .. } | Self::NoPages => ErrorCode::PageInvalid,
             Self::Offset(_) | Self::BeforeFetched { .. } => ErrorCode::OffsetInvalid,
-            Self::Field { .. } | Self::Exclusion { .. } | Self::NoFields(_) | Self::TextHasNoFields => {
-                ErrorCode::FieldUnknown
-            }
+            Self::Field { .. }
+            | Self::RedactedField { .. }
+            | Self::Exclusion { .. }
+            | Self::NoFields(_)
+            | Self::TextHasNoFields => ErrorCode::FieldUnknown,
             Self::Path { .. } => ErrorCode::PathUnknown,
             Self::Section { .. } => ErrorCode::SectionUnknown,
             Self::Range(_) | Self::NoLines => ErrorCode::RangeInvalid,
@@ -231,6 +239,7 @@ impl ViewError {
             Self::Field { available, .. } => {
                 name_sentence("choose from: ", available, "fields=all returns every field")
             }
+            Self::RedactedField { .. } => "omit it; the operator configures redaction".into(),
             Self::Exclusion { rest, .. } if rest.is_empty() => "fields=all returns every field".into(),
             Self::Exclusion { rest, .. } => format!("set fields={}", rest.join(",")),
             Self::TextHasNoFields => "omit fields; use startLine/endLine, or a query with find".into(),

@@ -6,6 +6,7 @@ use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, po
 use portion_text::spelling::{closest_name, equivalent_name};
 
 use super::{RequestedFields, Target, View, ViewError, section};
+use crate::redact::is_redacted_field;
 use crate::snapshot::{IndexedText, Layout, List, Snapshot, Structure};
 
 /// Returns the named fields, each of which some record has.
@@ -44,8 +45,12 @@ pub(crate) fn select_fields(
                 paths.extend(json.iter().filter_map(|subject| field_path(subject, meant)));
                 continue;
             }
+            let given = pointer_to_dotted(name);
+            if is_redacted_field(snapshot.redacted(), &given) {
+                return Err(ViewError::RedactedField { given });
+            }
             let nearest = closest_name(name, available.iter().map(String::as_str));
-            return Err(ViewError::Field { given: pointer_to_dotted(name), nearest, available });
+            return Err(ViewError::Field { given, nearest, available });
         }
         paths.extend(found);
     }

@@ -9,6 +9,7 @@ use portion_text::spelling::{closest_name, equivalent_name};
 
 use super::field_names::list_field_names;
 use super::{SortOrder, Target, View, ViewError};
+use crate::redact::is_redacted_field;
 use crate::snapshot::{IndexedText, Layout, List, ListItem, Snapshot, Structure};
 
 /// Sort key of an item.
@@ -20,7 +21,14 @@ enum SortKey {
 
 /// Returns the order that `spec` describes: a field, followed by `desc` for the largest first. Numbers come
 /// before text, and items without the field come last. Equal items keep their order.
-pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result<SortOrder, ViewError> {
+///
+/// `redacted_paths`: the redacted fields.
+pub(super) fn sort_order(
+    part: u16,
+    subject: &IndexedText,
+    spec: &str,
+    redacted_paths: &[String],
+) -> Result<SortOrder, ViewError> {
     let fail = |why: String| ViewError::Sort { given: spec.to_owned(), why };
     let list = match &subject.structure {
         Structure::List(list) => list,
@@ -42,6 +50,9 @@ pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result
         .map(|item| (sort_key(text, list, &item, &field, column), item.index as u32))
         .collect();
     if keys.iter().all(|(key, _)| matches!(key, SortKey::Missing)) {
+        if is_redacted_field(redacted_paths, &field) {
+            return Err(fail("that field is redacted".to_owned()));
+        }
         let near = closest_name(&field, list.profile.fields.iter().map(|field| field.path.as_str()));
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
         return Err(fail(format!("no item has a plain value in that field{hint}")));
@@ -85,7 +96,7 @@ pub(crate) fn default_order(snapshot: &Snapshot, view: &View, spec: &str) -> Opt
     };
     let free = view.order.is_none() && view.range.is_none() && !view.raw && snapshot.answer().is_none();
     let is_list = matches!(subject.structure, Structure::List(_));
-    let order = if free && is_list { sort_order(part, subject, spec).ok() } else { None };
+    let order = if free && is_list { sort_order(part, subject, spec, &[]).ok() } else { None };
     order.map(|order| SortOrder { is_requested: false, ..order })
 }
 

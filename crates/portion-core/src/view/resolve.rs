@@ -201,7 +201,7 @@ fn select(
     if let Some(spec) = &request.sort {
         let node = focused_value(snapshot, &view)?;
         order::check_complete(snapshot, &node.subject, spec)?;
-        view.order = Some(order::sort_order(node.part, &node.subject, spec)?);
+        view.order = Some(order::sort_order(node.part, &node.subject, spec, snapshot.redacted())?);
         view.target = Target::Value(node);
         from = start_position(&view);
     }

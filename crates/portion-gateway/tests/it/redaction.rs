@@ -16,6 +16,7 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
 use portion_tokens::Tokenizer;
+use serde_json::json;
 
 use crate::samples::{follow_up, list_bookings, query, text};
 
@@ -54,7 +55,7 @@ async fn small_payloads_are_redacted() {
     payload.blocks.push(structured);
     let (output, notice) = shown(fresh(&gateway(), payload).await);
     assert!(output.contains(r#"{"id":1,"doorCode":"[redacted]"}"#), "{output}");
-    assert_eq!(notice["meta"]["redacted"], serde_json::json!(["doorCode", "pin"]));
+    assert_eq!(notice["meta"]["redacted"], json!(["doorCode", "pin"]));
 }
 
 #[tokio::test]
@@ -75,7 +76,7 @@ async fn follow_ups_and_raw_bytes_are_redacted() {
         }
         let (output, notice) =
             shown(follow_up(&gateway, caller(&gateway), Some(list_bookings()), request).await);
-        assert_eq!(notice["meta"]["redacted"], serde_json::json!(["access.wifiPassword"]), "{output}");
+        assert_eq!(notice["meta"]["redacted"], json!(["access.wifiPassword"]), "{output}");
     }
 }
 
@@ -88,14 +89,18 @@ async fn queries_see_redacted_content_only() {
     let cursor = notice["nextCursor"].as_str().expect("there is more").to_owned();
     let find = SnapshotQuery::Find { pattern: "hunter7".into(), context: None, fields: None, keys: false };
     let sql = "SELECT id AS token, \"wifiPassword\" AS w FROM items WHERE id < 3";
-    for (ask, expect) in
-        [(find, 0), (SnapshotQuery::Sql { sql: sql.into(), params: vec![], with: Vec::new() }, 3)]
-    {
+    let ask_sql = |sql: &str| SnapshotQuery::Sql { sql: sql.to_owned(), params: vec![], with: Vec::new() };
+    for (ask, expect, names) in [
+        (find, 0, json!(["pin", "wifiPassword"])),
+        (ask_sql(sql), 3, json!(["wifiPassword"])),
+        (ask_sql("SELECT item FROM items LIMIT 1"), 1, json!(["pin", "wifiPassword"])),
+        (ask_sql("SELECT count(*) AS n, max(id) AS m FROM items"), 0, json!(null)),
+    ] {
         let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
         let reply = query(&gateway, caller(&gateway), request, ask).await;
         let Reply::Portion(portion) = &reply else { panic!("expected a portion: {reply:?}") };
         let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
-        assert_eq!(notice["meta"]["redacted"], serde_json::json!(["pin", "wifiPassword"]), "{notice}");
+        assert_eq!(notice["meta"]["redacted"], names, "{notice}");
         let pieces: String = portion.pieces().iter().map(|piece| piece.body.as_str()).collect();
         assert_eq!(
             (pieces.contains("hunter"), pieces.matches("[redacted]").count()),

@@ -19,6 +19,7 @@ use arrays::{
     sibling_arrays,
 };
 
+use crate::dialect::PathTable;
 use crate::fields::FieldsSource;
 use crate::missing::MissingValues;
 use crate::records::{
@@ -81,7 +82,7 @@ impl Catalogue {
 pub(crate) fn build(
     snapshot: &Snapshot,
     view: &View,
-    paths: &[String],
+    paths: &[PathTable],
     joined: &[JoinedResult<'_>],
 ) -> Result<Catalogue, UnresolvedPath> {
     let mut builder = CatalogueBuilder::default();
@@ -90,7 +91,11 @@ pub(crate) fn build(
         builder.names.unique(reserved);
     }
     builder.add_view(snapshot, view);
-    for path in paths {
+    let paths_of = |result: Option<&str>| {
+        let of_result = paths.iter().filter(move |table| table.result.as_deref() == result);
+        of_result.map(|table| table.path.as_str()).collect::<Vec<_>>()
+    };
+    for path in paths_of(None) {
         builder.add_path(snapshot, view, path)?;
     }
     for other in joined {
@@ -98,6 +103,9 @@ pub(crate) fn build(
         let first = builder.catalogue.tables.len();
         builder.add_view(other.snapshot, other.view);
         let main = builder.catalogue.tables.get(first).cloned();
+        for path in paths_of(Some(other.name)) {
+            builder.add_path(other.snapshot, other.view, path)?;
+        }
         builder.prefix = None;
         if builder.names.is_free(other.name) {
             builder.add_alias(Some(other.name.to_owned()), main);
@@ -190,7 +198,7 @@ impl CatalogueBuilder {
     fn add_path(&mut self, snapshot: &Snapshot, view: &View, path: &str) -> Result<(), UnresolvedPath> {
         let found = subjects(snapshot, view);
         let Some((_, subject)) = found.first() else { return Ok(()) };
-        if !self.names.is_free(path) {
+        if !self.is_free(path) {
             return Ok(());
         }
         let ResolvedPath { span, .. } = resolve_path(subject, path.trim_start_matches(['$', '.']))?;

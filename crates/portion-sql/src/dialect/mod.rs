@@ -12,6 +12,7 @@ mod dates;
 mod edits;
 mod elements;
 mod error;
+mod having;
 #[cfg(test)]
 mod laws;
 mod limits;
@@ -32,13 +33,14 @@ pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_stat
 pub(crate) use clauses::select_columns;
 use edits::Edits;
 use error::DialectError;
+pub(crate) use having::parse as parse_having;
 pub(crate) use number_uses::{NumberUse, date_uses, number_uses};
 pub(crate) use operators::is_compared_value;
-pub(crate) use tables::{NamedTables, name_tables};
+pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use temporal::DateColumns;
 use token::TokenKind;
 pub(crate) use token::{string_literals, word_offsets};
-pub(crate) use where_clause::{Condition, WhereClause, parse as parse_where_clause};
+pub(crate) use where_clause::{Condition, TextComparison, WhereClause, parse as parse_where_clause};
 
 /// Rewrites a statement for SQLite. `columns` is asked for the columns that are compared, added or subtracted.
 ///

@@ -1,4 +1,5 @@
-//! Rewrites the names of tables: `items('/a/b')` is the list at a path, `b.items` a table of another result.
+//! Rewrites the names of tables: `items('/a/b')` is the list at a path, `b.items` a table of another result, and
+//! `b.items('/a/b')` the list at a path of it.
 
 use super::edits::Edits;
 use super::token::TokenKind;
@@ -8,8 +9,16 @@ use super::token::TokenKind;
 pub(crate) struct NamedTables {
     /// The statement, if it was changed.
     pub(crate) sql: Option<String>,
-    /// Paths of lists that are tables. The name of the table is the path.
-    pub(crate) paths: Vec<String>,
+    /// Lists at paths that are tables.
+    pub(crate) paths: Vec<PathTable>,
+}
+
+/// A list at a path that is a table. The name of the table is the path, after the name of another result.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PathTable {
+    /// Name of the other result; `None` for the main one.
+    pub(crate) result: Option<String>,
+    pub(crate) path: String,
 }
 
 /// Words after which FROM ends.
@@ -22,7 +31,8 @@ const NO_ALIASES: &str = "where group order having limit window union except int
 pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
     let mut edits = Edits::new(sql);
     let targets = targets(&edits);
-    let mut aliased: Vec<(String, String)> = Vec::new();
+    // The names of tables of other results, and what stands for each before the name of a column.
+    let mut qualifiers: Vec<(String, String)> = Vec::new();
     let mut named = NamedTables::default();
     for at in targets.iter().copied() {
         if let Some((path, last)) = path_table(&edits, at) {
@@ -34,45 +44,72 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
             };
             edits.remove(at, last);
             edits.replace(at, format!("{}{alias}", quoted(&path)));
-            named.paths.push(path);
+            named.paths.push(PathTable { result: None, path });
         } else if let Some(name) = joined_name(&edits, at, joined).filter(|_| edits.is_sign(at + 1, ".")) {
             let table = unquoted(edits.text(at + 2));
-            let full = format!("{name}.{table}");
+            let written = format!("{name}.{table}");
+            let at_path = path_table(&edits, at + 2).filter(|(_, last)| *last > at + 2);
+            let last = at_path.as_ref().map_or(at + 2, |(_, last)| *last);
+            let full = match at_path {
+                Some((path, _)) => {
+                    let full = format!("{name}.{path}");
+                    named.paths.push(PathTable { result: Some(name), path });
+                    full
+                }
+                None => written.clone(),
+            };
             let is_unique = targets
                 .iter()
                 .filter(|other| unquoted(last_name(&edits, **other)).eq_ignore_ascii_case(&table))
                 .count()
                 == 1;
-            edits.remove(at, at + 2);
-            if is_unique && !has_alias(&edits, at + 2) {
+            edits.remove(at, last);
+            if is_unique && !has_alias(&edits, last) {
                 edits.replace(at, format!("{} AS {}", quoted(&full), quoted(&table)));
-                aliased.push((full, table));
+                qualifiers.push((written, table));
             } else {
                 edits.replace(at, quoted(&full));
+                qualifiers.push((written, full));
             }
         }
     }
     // `b.items.id` is a column of the table `b.items`, if the statement reads that, and else `items.id` one of `b`.
-    let is_full = |at: &usize| joined_name(&edits, *at, joined).is_some() && edits.is_sign(at + 1, ".");
-    let full_names: Vec<String> = targets
-        .iter()
-        .filter(|at| is_full(at))
-        .map(|at| format!("{}.{}", unquoted(edits.text(*at)), unquoted(edits.text(at + 2))))
-        .collect();
     for at in 0..edits.len() {
         let is_column = edits.is_sign(at + 1, ".") && edits.is_sign(at + 3, ".") && !targets.contains(&at);
         let Some(name) = joined_name(&edits, at, joined).filter(|_| is_column) else { continue };
-        let full = format!("{name}.{}", unquoted(edits.text(at + 2)));
-        if !full_names.iter().any(|table| table.eq_ignore_ascii_case(&full)) {
-            continue;
+        let written = format!("{name}.{}", unquoted(edits.text(at + 2)));
+        let qualifier = qualifiers.iter().find(|(table, _)| table.eq_ignore_ascii_case(&written));
+        if let Some((_, qualifier)) = qualifier {
+            let replacement = quoted(qualifier);
+            edits.remove(at, at + 2);
+            edits.replace(at, replacement);
         }
-        let alias =
-            aliased.iter().find(|(table, _)| table.eq_ignore_ascii_case(&full)).map(|(_, alias)| alias);
-        let replacement = quoted(alias.unwrap_or(&full));
-        edits.remove(at, at + 2);
-        edits.replace(at, replacement);
     }
     NamedTables { sql: edits.apply(), ..named }
+}
+
+/// A table that a statement reads.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TableUse {
+    pub(crate) table: String,
+    /// Its alias, or its name.
+    pub(crate) alias: String,
+    /// True for a function: `json_each(…)`.
+    pub(crate) is_call: bool,
+}
+
+/// Returns the tables in the FROM clauses of a statement whose tables have names of their own, functions included.
+pub(crate) fn table_uses(sql: &str) -> Vec<TableUse> {
+    let edits = Edits::new(sql);
+    let table_use = |at: usize| {
+        let table = unquoted(edits.text(at));
+        let last = edits.call_end(at).unwrap_or(at);
+        let alias_at = last + 1 + usize::from(edits.is_word(last + 1, "as"));
+        let alias =
+            if has_alias(&edits, alias_at - 1) { unquoted(edits.text(alias_at)) } else { table.clone() };
+        TableUse { table, alias, is_call: last > at }
+    };
+    targets(&edits).into_iter().map(table_use).collect()
 }
 
 /// Returns the first token of each table in the FROM clauses.

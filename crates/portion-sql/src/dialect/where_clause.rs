@@ -17,10 +17,18 @@ pub(crate) struct WhereClause {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     pub(crate) text: String,
-    /// Column and text of `column = 'text'`.
-    pub(crate) equality: Option<(String, String)>,
+    pub(crate) comparison: Option<TextComparison>,
     /// Column of `column < value` or `column BETWEEN a AND b`.
     pub(crate) range: Option<String>,
+}
+
+/// A comparison of a column with a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TextComparison {
+    pub(crate) column: String,
+    pub(crate) text: String,
+    /// True for `=` and `IN`, false for `<>`, `LIKE` and what `NOT` negates.
+    pub(crate) is_equality: bool,
 }
 
 impl WhereClause {
@@ -40,48 +48,57 @@ impl WhereClause {
     }
 }
 
-/// Reads the WHERE clause of the outermost SELECT; `None` if there is none, or if it is not a list of conditions.
+/// Reads the WHERE clause of the outermost SELECT, or of the only SELECT in it if it has none; `None` if there is none.
+/// Conditions that are joined by `OR` are conditions of their own.
 pub(crate) fn parse(sql: &str) -> Option<WhereClause> {
-    let edits = Edits::new(sql);
-    let outside = outside_of_parentheses(&edits);
-    let is_any = |at: &usize, words: &str| edits.is_word_of(*at, words);
-    if outside.iter().any(|at| is_any(at, "union intersect except")) {
-        return None;
+    let mut sql = sql;
+    loop {
+        let edits = Edits::new(sql);
+        let outside = outside_of_parentheses(&edits);
+        if outside.iter().any(|at| edits.is_word_of(*at, "union intersect except")) {
+            return None;
+        }
+        let find = |word: &str| outside.iter().copied().find(|at| edits.is_word(*at, word));
+        let (select, from) = (find("select")?, find("from")?);
+        if let Some(start) = find("where") {
+            return (from < start).then(|| clause(&edits, &outside, (select, from, start)));
+        }
+        let is_subquery = |at: &&usize| edits.is_sign(**at, "(") && edits.is_word(*at + 1, "select");
+        let mut subqueries = outside.iter().filter(is_subquery);
+        let (open, None) = (*subqueries.next()?, subqueries.next()) else { return None };
+        sql = edits.text_between(open + 1, edits.partner(open)?);
     }
-    let find = |word: &str| outside.iter().copied().find(|at| edits.is_word(*at, word));
-    let (select, from, start) = (find("select")?, find("from")?, find("where")?);
+}
+
+/// Reads the WHERE clause at `start`; `select` and `from` are the words before it.
+fn clause(edits: &Edits<'_>, outside: &[usize], (select, from, start): (usize, usize, usize)) -> WhereClause {
     let is_end = |at: &usize| {
-        *at > start && (is_any(at, "group order limit having window") || edits.is_sign(*at, ";"))
+        *at > start && (edits.is_word_of(*at, "group order limit having window") || edits.is_sign(*at, ";"))
     };
     let end = outside.iter().copied().find(is_end).unwrap_or(edits.len());
-    let inside: Vec<usize> = outside.iter().copied().filter(|at| (start + 1..end).contains(at)).collect();
-    if from > start || inside.iter().any(|at| edits.is_word(*at, "or")) {
-        return None;
-    }
     let mut clause = WhereClause {
         with: edits.text_between(0, select).to_owned(),
         from: edits.text_between(from, start).to_owned(),
         conditions: Vec::new(),
     };
     let (mut begin, mut in_between) = (start + 1, false);
-    for at in inside.into_iter().chain([end]) {
+    for at in outside.iter().copied().filter(|at| (start + 1..end).contains(at)).chain([end]) {
         in_between |= edits.is_word(at, "between");
-        if at != end && !edits.is_word(at, "and") {
+        if at != end && !edits.is_word_of(at, "and or") {
             continue;
         }
-        if in_between && at != end {
+        if in_between && at != end && edits.is_word(at, "and") {
             in_between = false;
             continue;
         }
-        let text = edits.text_between(begin, at).trim().to_owned();
         clause.conditions.push(Condition {
-            text,
-            equality: equality(&edits, begin, at),
-            range: range(&edits, begin),
+            text: edits.text_between(begin, at).trim().to_owned(),
+            comparison: comparison(edits, begin, at),
+            range: range(edits, begin),
         });
         begin = at + 1;
     }
-    Some(clause)
+    clause
 }
 
 fn range(edits: &Edits<'_>, start: usize) -> Option<String> {
@@ -107,9 +124,11 @@ pub(super) fn outside_of_parentheses(edits: &Edits<'_>) -> Vec<usize> {
     found
 }
 
-fn equality(edits: &Edits<'_>, start: usize, end: usize) -> Option<(String, String)> {
+fn comparison(edits: &Edits<'_>, start: usize, end: usize) -> Option<TextComparison> {
     let is_text = |at: usize| edits.kind(at) == Some(TokenKind::Text);
     let plain = |at: usize| edits.text(at).trim_matches('\'').replace("''", "'");
+    let is_negated = edits.is_word(start, "not");
+    let start = start + usize::from(is_negated);
     // `column IN ('a', 'b')`
     if edits.is_sign(end.checked_sub(1)?, ")")
         && let Some(open) = edits.partner(end - 1).filter(|open| *open > start + 1)
@@ -117,14 +136,23 @@ fn equality(edits: &Edits<'_>, start: usize, end: usize) -> Option<(String, Stri
         && is_text(open + 1)
         && edits.operand_start(open - 2) == Some(start)
     {
-        return Some((edits.text_between(start, open - 1).trim().to_owned(), plain(open + 1)));
+        let column = edits.text_between(start, open - 1).trim().to_owned();
+        return Some(TextComparison { column, text: plain(open + 1), is_equality: !is_negated });
     }
-    let sign = end.checked_sub(2).filter(|sign| edits.is_sign(*sign, "=") || edits.is_sign(*sign, "=="))?;
+    let is_equal = |sign: usize| edits.is_sign(sign, "=") || edits.is_sign(sign, "==");
+    let is_other = |sign: usize| {
+        edits.is_sign(sign, "<>") || edits.is_sign(sign, "!=") || edits.is_word_of(sign, "like glob regexp")
+    };
+    let sign = end.checked_sub(2).filter(|sign| is_equal(*sign) || is_other(*sign))?;
     if !is_text(end - 1) && !edits.is_word_of(end - 1, "true false")
         || edits.operand_start(sign.checked_sub(1)?)? != start
     {
         return None;
     }
     let is_name = matches!(edits.kind(sign - 1), Some(TokenKind::Word | TokenKind::QuotedName));
-    is_name.then(|| (edits.text_between(start, sign).trim().to_owned(), plain(end - 1)))
+    is_name.then(|| TextComparison {
+        column: edits.text_between(start, sign).trim().to_owned(),
+        text: plain(end - 1),
+        is_equality: is_equal(sign) && !is_negated,
+    })
 }

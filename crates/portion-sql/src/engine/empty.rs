@@ -1,9 +1,9 @@
 //! Says why a statement found nothing: how many rows each condition matches alone, and what values there are.
 
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Statement};
 
-use crate::dialect::{Condition, WhereClause, parse_where_clause};
+use crate::dialect::{Condition, TextComparison, WhereClause, parse_having, parse_where_clause};
 use crate::params;
 use crate::query_result::EmptyReason;
 
@@ -20,28 +20,49 @@ pub(super) fn explain_empty(
     sql: &str,
     given: &[(String, String)],
 ) -> Option<EmptyReason> {
-    let clause = parse_where_clause(sql)?;
-    if clause.conditions.len() > MAX_CONDITIONS {
-        return None;
-    }
     let mut reason = EmptyReason::default();
+    if let Some(clause) = parse_where_clause(sql).filter(|clause| clause.conditions.len() <= MAX_CONDITIONS) {
+        explain_conditions(connection, &clause, given, &mut reason);
+    }
+    let having = parse_having(sql).filter(|_| reason.hints.is_empty());
+    reason.hints.extend(having.and_then(|having| {
+        let [of_result, of_groups] = having.extents().map(|sql| extent(connection, &sql, given));
+        Some(extent_hint(&having.compared, &of_result.or(of_groups)?))
+    }));
+    (!reason.counts.is_empty() || !reason.hints.is_empty()).then_some(reason)
+}
+
+/// Adds the number of rows that satisfy each condition, and what values there are where none does.
+fn explain_conditions(
+    connection: &Connection,
+    clause: &WhereClause,
+    given: &[(String, String)],
+    reason: &mut EmptyReason,
+) {
     for condition in &clause.conditions {
         let Some(count) = count(connection, &clause.count(condition), given) else { continue };
         if count == 0
-            && let Some(hint) = value_hint(connection, &clause, condition)
-                .or_else(|| range_hint(connection, &clause, condition))
+            && let Some(hint) = value_hint(connection, clause, condition)
+                .or_else(|| range_hint(connection, clause, condition, given))
         {
             reason.hints.push(hint);
         }
         reason.counts.push((shorten(&condition.text, MAX_CONDITION_CHARS), count));
     }
-    if clause.conditions.len() == 1 {
+    // That alternatives match nothing is said by the result.
+    if clause.conditions.len() == 1 || reason.counts.iter().all(|(_, count)| *count == 0) {
         reason.counts.clear();
     }
-    (!reason.counts.is_empty() || !reason.hints.is_empty()).then_some(reason)
 }
 
 fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Option<i64> {
+    let mut statement = prepare(connection, sql, given)?;
+    let mut rows = statement.raw_query();
+    rows.next().ok()??.get(0).ok()
+}
+
+/// Prepares a statement with those of the given parameters that it uses.
+fn prepare<'c>(connection: &'c Connection, sql: &str, given: &[(String, String)]) -> Option<Statement<'c>> {
     let mut statement = connection.prepare(sql).ok()?;
     let names: Vec<String> = (1..=statement.parameter_count())
         .filter_map(|at| statement.parameter_name(at).map(str::to_owned))
@@ -50,13 +71,12 @@ fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Opti
     let used: Vec<(String, String)> =
         given.iter().filter(|(name, _)| is_used(name.trim_start_matches([':', '@', '$']))).cloned().collect();
     params::bind(&mut statement, &used).ok()?;
-    let mut rows = statement.raw_query();
-    rows.next().ok()??.get(0).ok()
+    Some(statement)
 }
 
-/// Returns what values the column of `column = 'text'` has instead.
+/// Returns what values the column of `column = 'text'` or `column LIKE 'text'` has instead.
 fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Condition) -> Option<String> {
-    let (column, wanted) = condition.equality.as_ref()?;
+    let TextComparison { column, text: wanted, is_equality } = condition.comparison.as_ref()?;
     let mut statement = connection.prepare(&clause.values(column, 1_000)).ok()?;
     let mut rows = statement.raw_query();
     let (mut values, mut more) = (Vec::new(), false);
@@ -66,16 +86,16 @@ fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
             ValueRef::Real(n) => n.to_string(),
             ValueRef::Text(text) => {
                 let text = std::str::from_utf8(text).ok()?;
-                if text.starts_with('[') && text.ends_with(']') {
+                if *is_equality && text.starts_with('[') && text.ends_with(']') {
                     return Some(format!(
                         "{column} is an array: WHERE EXISTS (SELECT 1 FROM json_each({column}) WHERE value = '{}')",
                         wanted.replace('\'', "''")
                     ));
                 }
-                if text.eq_ignore_ascii_case(wanted) || text.to_lowercase() == wanted.to_lowercase() {
+                if *is_equality && text.to_lowercase() == wanted.to_lowercase() {
                     return Some(format!("{column} has '{text}': = compares case, LIKE ignores it"));
                 }
-                if text.trim() == wanted.trim() {
+                if *is_equality && text.trim() == wanted.trim() {
                     return Some(format!("{column} has '{text}', with white space: use trim({column})"));
                 }
                 format!("'{}'", shorten(text, MAX_VALUE_CHARS))
@@ -98,9 +118,23 @@ fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
 }
 
 /// Returns the least and the greatest value of the column of `column < value`.
-fn range_hint(connection: &Connection, clause: &WhereClause, condition: &Condition) -> Option<String> {
+fn range_hint(
+    connection: &Connection,
+    clause: &WhereClause,
+    condition: &Condition,
+    given: &[(String, String)],
+) -> Option<String> {
     let column = condition.range.as_ref()?;
-    let mut statement = connection.prepare(&clause.extent(column)).ok()?;
+    Some(extent_hint(column, &extent(connection, &clause.extent(column), given)?))
+}
+
+fn extent_hint(name: &str, (least, most): &(String, String)) -> String {
+    format!("{} is from {least} to {most}", shorten(name, MAX_CONDITION_CHARS))
+}
+
+/// Returns the two values of the only row of a statement, if they are no NULL.
+fn extent(connection: &Connection, sql: &str, given: &[(String, String)]) -> Option<(String, String)> {
+    let mut statement = prepare(connection, sql, given)?;
     let mut rows = statement.raw_query();
     let row = rows.next().ok()??;
     let shown = |at: usize| match row.get_ref(at).ok()? {
@@ -111,8 +145,7 @@ fn range_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
         }
         ValueRef::Null | ValueRef::Blob(_) => None,
     };
-    let (least, most) = (shown(0)?, shown(1)?);
-    Some(format!("{column} is from {least} to {most}"))
+    Some((shown(0)?, shown(1)?))
 }
 
 fn shorten(text: &str, most: usize) -> String {

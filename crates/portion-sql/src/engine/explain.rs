@@ -1,11 +1,13 @@
 //! Converts errors of SQLite to query errors with suggestions.
 
+use portion_core::redact::is_redacted_field;
 use portion_text::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
 
 use super::authorizer::allowed_functions;
 use super::{QueryRun, hints};
 use crate::catalogue::Catalogue;
+use crate::dialect;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::value_kinds::ValueKinds;
@@ -29,11 +31,23 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     };
     if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted_fields))
     {
-        return QueryError::redacted(&[field]);
+        return QueryError::LeftOut { field: quote_identifier(field) };
+    }
+    if message.starts_with("no such table: ") && catalogue.tables.len() == 1 {
+        let hint = "only JSON and text have tables".to_owned();
+        return QueryError::Invalid {
+            message,
+            token: None,
+            nearest: None,
+            hint: Some(hint),
+            tables: Vec::new(),
+        };
     }
     let tables = table_columns(catalogue, limits);
-    let nearest = suggest_name(&message, &tables);
     let mut hint = hints::hint(run.query.sql, &message, catalogue);
+    // What to write instead of a function of another dialect is no similar name.
+    let is_explained = hint.is_some() && message.starts_with("no such function: ");
+    let nearest = if is_explained { None } else { suggest_name(&message, &tables, &used_tables(run)) };
     let message = match message.as_str() {
         "not authorized" => "not authorized: only SELECT is allowed".to_owned(),
         "malformed JSON" => match hints::malformed_json(run.query.sql, catalogue) {
@@ -81,15 +95,15 @@ fn missing_column(message: &str) -> Option<&str> {
 /// Returns true if a name, with or without its table, is that of a redacted field: if its values were not
 /// strings, there is no such column.
 fn is_redacted(name: &str, fields: &[String]) -> bool {
-    let names = |name: &str| {
-        fields.iter().any(|field| {
-            let around = field.len().checked_sub(name.len()).filter(|at| field.is_char_boundary(*at));
-            around.is_some_and(|at| {
-                field[at..].eq_ignore_ascii_case(name) && (at == 0 || field[..at].ends_with('.'))
-            })
-        })
-    };
-    names(name) || name.split_once('.').is_some_and(|(_, column)| names(column))
+    is_redacted_field(fields, name)
+        || name.split_once('.').is_some_and(|(_, column)| is_redacted_field(fields, column))
+}
+
+/// Returns the names of the tables of the catalogue that a statement reads.
+fn used_tables(run: &QueryRun<'_>) -> Vec<String> {
+    let uses = dialect::table_uses(run.query.sql);
+    let tables = uses.iter().filter_map(|used| run.catalogue.table(&used.table));
+    tables.map(|table| table.name.clone()).collect()
 }
 
 /// Returns the first token of a text.
@@ -112,8 +126,8 @@ const SYNONYMS: [(&str, &str); 3] = [
     ("loglevel lvl", "level"),
 ];
 
-/// Suggests an existing name for a missing one, quoted for SQL.
-fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
+/// Suggests an existing name for a missing one, quoted for SQL. `used`: the tables that the statement reads.
+fn suggest_name(message: &str, tables: &[TableColumns], used: &[String]) -> Option<String> {
     let missing = |what: &str| message.strip_prefix(what).map(str::trim);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
@@ -151,6 +165,10 @@ fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     if ambiguous.is_some() && exact.is_some() {
         return exact;
     }
+    let mut read = own.iter().filter(|table| used.contains(&table.name));
+    if read.clone().any(is_list_of_values) {
+        return Some("value".to_owned());
+    }
     let first =
         own.first().and_then(|table| table.columns.iter().find(nested)).filter(|_| !name.contains('.'));
     if let Some(column) = first {
@@ -164,12 +182,20 @@ fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     {
         return Some((*column).to_owned());
     }
-    let columns = || own.iter().flat_map(|table| table.columns.iter().map(String::as_str));
+    let near = if read.next().is_some() { used } else { &[] };
+    let is_near = |table: &&TableColumns| near.is_empty() || near.contains(&table.name);
+    let columns = || own.iter().filter(is_near).flat_map(|table| table.columns.iter().map(String::as_str));
     exact.or_else(|| {
         closest_name(name, columns())
             .or_else(|| closest_name(last, columns()))
             .map(|name| quote_identifier(&name))
     })
+}
+
+/// Returns true for a table whose records are texts, numbers or arrays.
+fn is_list_of_values(table: &TableColumns) -> bool {
+    let has = |name: &str| table.columns.iter().any(|column| column == name);
+    has("value") && table.columns.iter().all(|name| matches!(name.as_str(), "value" | "item" | "_key"))
 }
 
 /// Returns the tables with their columns, the most informative first.

@@ -105,6 +105,9 @@ const FUNCTIONS: [(&str, &str); 17] = [
 pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<String> {
     if let Some(name) = message.strip_prefix("no such function: ") {
         let is_named = |names: &str| names.split(' ').any(|known| known.eq_ignore_ascii_case(name.trim()));
+        if is_named("json_each json_tree") {
+            return Some(array_hint(catalogue, dialect::argument_of(sql, "json_each json_tree").as_deref()));
+        }
         if let Some((_, hint)) = FUNCTIONS.iter().find(|(names, _)| is_named(names)) {
             return Some((*hint).to_owned());
         }
@@ -164,6 +167,21 @@ pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
     let is_rest = others.len() + 1 < catalogue.block_count;
     let rest = if is_rest { "; find searches all of them" } else { "" };
     Some(format!("items is one of {} blocks; others are {listed}{rest}", catalogue.block_count))
+}
+
+/// Says that `item` of a text is JSON with quotes, if a statement computes with it; `shown`: number of result columns that
+/// are records.
+pub(super) fn quoted_items(sql: &str, shown: usize, catalogue: &Catalogue) -> Option<String> {
+    let is_list_of_texts = |used: &dialect::TableUse| {
+        let rows = catalogue.table(&used.table).and_then(|table| table.opened_rows());
+        rows.is_some_and(|rows| {
+            let columns = rows.columns().iter().filter(|column| !column.is_hidden && column.name != "_key");
+            columns.map(|column| (column.name.as_str(), column.kinds)).eq([("value", ValueKinds::TEXT)])
+        })
+    };
+    let is_computed = dialect::normalized(sql).matches(" item ").count() > shown;
+    (is_computed && dialect::table_uses(sql).iter().any(is_list_of_texts))
+        .then(|| "item is JSON, with quotes: use value".to_owned())
 }
 
 /// Returns how to read the elements of an array, with the name of an actual column.

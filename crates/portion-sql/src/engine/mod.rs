@@ -12,11 +12,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use connection::QueryConnection;
-use rusqlite::{Error, ErrorCode, Statement};
+use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
 use crate::cell::Cell;
-use crate::column::{REDACTED_TYPE, ROUNDED_TYPE};
+use crate::column::{NAMED_TYPE_PREFIX, RECORD_TYPE, REDACTED_TYPE, ROUNDED_TYPE};
 use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
@@ -24,14 +24,15 @@ use crate::records::LEAF_VALUE;
 use crate::table_rows::ColumnSet;
 use crate::{QueryError, SqlQuery, dialect, functions, params, quote_repair};
 
-/// Runs a query on the tables of a catalogue.
+/// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
 pub(crate) fn run_query(
     catalogue: &Catalogue,
     question: &SqlQuery<'_>,
+    given_sql: &str,
     limits: &QueryLimits,
 ) -> Result<QueryResult, QueryError> {
     let clock = Arc::new(QueryDeadline::new(limits));
-    let run = QueryRun { catalogue, query: question, limits, deadline: clock };
+    let run = QueryRun { catalogue, query: question, given_sql, limits, deadline: clock };
     // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
     catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }
@@ -40,6 +41,8 @@ pub(crate) fn run_query(
 struct QueryRun<'a> {
     catalogue: &'a Catalogue,
     query: &'a SqlQuery<'a>,
+    /// The statement before its tables were named, for the names of columns.
+    given_sql: &'a str,
     limits: &'a QueryLimits,
     deadline: Arc<QueryDeadline>,
 }
@@ -59,16 +62,18 @@ impl QueryRun<'_> {
         let opened =
             connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
         let (mut statement, prepared) = self.prepare(&opened, sql)?;
-        let shown_values =
-            statement.columns().filter(|column| column.name().eq_ignore_ascii_case(LEAF_VALUE)).count();
+        let count_of_type = |is_wanted: &dyn Fn(&str) -> bool| {
+            statement.columns().filter(|column| column.decl_type().is_some_and(is_wanted)).count()
+        };
+        let shown_values = shown_leaf_values(&statement, sql);
+        let shown = count_of_type(&|kind| kind == REDACTED_TYPE);
+        let as_they_are = count_of_type(&|kind| kind == ROUNDED_TYPE);
+        let shown_records = count_of_type(&|kind| kind == RECORD_TYPE);
         let redacted_fields = &self.catalogue.redacted_fields;
         let taken = opened.usage.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
-        let shown = statement.columns().filter(|column| column.decl_type() == Some(REDACTED_TYPE)).count();
-        let as_they_are =
-            statement.columns().filter(|column| column.decl_type() == Some(ROUNDED_TYPE)).count();
         params::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
             message: unbound.message,
             token: unbound.token,
@@ -95,12 +100,15 @@ impl QueryRun<'_> {
                 let missing = self.catalogue.missing.iter().find_map(|missing| missing.describe_met());
                 let mut type_hints = type_hints::type_hints(self, self.query.sql);
                 type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
+                type_hints.extend(hints::quoted_items(self.query.sql, shown_records, self.catalogue));
                 let lists_tables =
                     dialect::parse_catalog_statement(self.query.sql) == Some(CatalogStatement::Tables);
                 if lists_tables && self.catalogue.unlisted_table_count > 0 {
                     type_hints.push(hints::unlisted_tables(self.catalogue));
                 }
-                Ok(QueryResult { empty_reason, missing, type_hints, ..answer.with_rounded(rounded) })
+                let redacted_fields = opened.usage.read_fields(redacted_fields);
+                let answer = answer.with_rounded(rounded);
+                Ok(QueryResult { empty_reason, missing, redacted_fields, type_hints, ..answer })
             }
         }
     }
@@ -130,7 +138,7 @@ impl QueryRun<'_> {
     }
 
     fn collect_rows(&self, statement: &mut Statement<'_>) -> Result<QueryResult, RowsError> {
-        let mut writing = ResultWriter::for_statement(statement, self.query.sql);
+        let mut writing = ResultWriter::for_statement(statement, self.given_sql);
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             if !writing.write_row(row, self.limits)? {
@@ -213,6 +221,19 @@ impl QueryRun<'_> {
     fn explain(&self, error: Error) -> QueryError {
         explain::map_error(error, self)
     }
+}
+
+/// Returns the number of result columns that are values of leaves, unchanged. An alias by which rows may be grouped or
+/// sorted does not count: SQLite does not report that use.
+fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
+    let words = dialect::normalized(sql);
+    let is_plain = ![" group by ", " order by ", " distinct "].iter().any(|form| words.contains(form))
+        && words.matches(" select ").count() == 1;
+    let is_value = |column: &Column<'_>| {
+        column.decl_type().is_some_and(|kind| kind.starts_with(NAMED_TYPE_PREFIX))
+            && (is_plain || column.name().eq_ignore_ascii_case(LEAF_VALUE))
+    };
+    statement.columns().filter(is_value).count()
 }
 
 /// The reason for reading no more rows.

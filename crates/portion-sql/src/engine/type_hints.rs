@@ -1,12 +1,14 @@
 //! Says which columns with texts a statement uses as numbers or as dates.
 
+use std::sync::Arc;
+
 use crate::cell::Cell;
 use crate::column::Redaction;
 use crate::dialect::{self, NumberUse};
 use crate::engine::QueryRun;
 use crate::error::quote_identifier;
 use crate::functions;
-use crate::table_rows::ColumnSet;
+use crate::table_rows::{ColumnSet, TableRows};
 use crate::value_kinds::ValueKinds;
 
 /// Maximum rows that are read, and columns that are named.
@@ -39,12 +41,27 @@ pub(super) fn type_hints(run: &QueryRun<'_>, sql: &str) -> Vec<String> {
     hints
 }
 
+/// Returns the columns that a name may mean: of the table whose name or alias comes before it, else of all tables that the
+/// statement reads.
+fn columns_named<'a>(run: &'a QueryRun<'_>, name: &str) -> Vec<(&'a Arc<dyn TableRows>, usize)> {
+    let uses = dialect::table_uses(run.query.sql);
+    let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
+    let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
+    let tables: Vec<_> = match qualifier.map(|used| (used.is_call, run.catalogue.table(&used.table))) {
+        Some((true, _)) => Vec::new(),
+        Some((false, Some(table))) => vec![table],
+        _ => uses.iter().filter_map(|used| run.catalogue.table(&used.table)).collect(),
+    };
+    let is_named = |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(tail);
+    let opened = tables.into_iter().filter_map(|table| table.opened_rows());
+    opened
+        .filter_map(|rows| Some((rows, rows.columns().iter().position(|column| is_named(&column.name))?)))
+        .collect()
+}
+
 /// Returns a hint for a column of texts of which the first ones are no dates: `Jun 14 15:16:01` has no year.
 fn date_hint(run: &QueryRun<'_>, name: &str) -> Option<String> {
-    let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
-    run.catalogue.tables.iter().filter_map(|table| table.opened_rows()).find_map(|rows| {
-        let is_named = |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(tail);
-        let at = rows.columns().iter().position(|column| is_named(&column.name))?;
+    columns_named(run, name).into_iter().find_map(|(rows, at)| {
         let column = &rows.columns()[at];
         if !column.kinds.intersects(ValueKinds::TEXT) || column.redaction != Redaction::Unredacted {
             return None;
@@ -71,11 +88,7 @@ fn date_hint(run: &QueryRun<'_>, name: &str) -> Option<String> {
 }
 
 fn type_hint(run: &QueryRun<'_>, name: &str, number_use: NumberUse) -> Option<String> {
-    let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
-    // Tables that the statement does not use are not opened.
-    run.catalogue.tables.iter().filter_map(|table| table.opened_rows()).find_map(|rows| {
-        let is_named = |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(tail);
-        let at = rows.columns().iter().position(|column| is_named(&column.name))?;
+    columns_named(run, name).into_iter().find_map(|(rows, at)| {
         let column = &rows.columns()[at];
         if !column.kinds.intersects(ValueKinds::TEXT) || column.redaction != Redaction::Unredacted {
             return None;

@@ -1,4 +1,4 @@
-//! The table `leaves(path, key, value, type)`: all values of JSON documents that are no objects or arrays.
+//! The table `leaves(path, key, value, type)`: all values of JSON documents that are no objects or arrays, and empty ones.
 
 use std::sync::Arc;
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use portion_core::redact::is_redacted_field;
 use rusqlite::hooks::AuthAction;
 
 use crate::column::Redaction;
@@ -70,6 +71,18 @@ impl RedactionUsage {
     /// Returns true if the statement names a redacted column, or one with redacted fields.
     pub(crate) fn has_references(&self) -> bool {
         self.redacted_reference_count.load(Ordering::Relaxed) > 0 || self.reads_nested.load(Ordering::Relaxed)
+    }
+
+    /// Returns the redacted fields that the statement reads: those of its columns, or all if it reads records or leaves.
+    pub(crate) fn read_fields(&self, fields: &[String]) -> Vec<String> {
+        if self.reads_nested.load(Ordering::Relaxed) || self.named_reference_count.load(Ordering::Relaxed) > 0
+        {
+            return fields.to_vec();
+        }
+        let names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_read =
+            |field: &&String| names.iter().any(|name| is_redacted_field(std::slice::from_ref(*field), name));
+        fields.iter().filter(is_read).cloned().collect()
     }
 
     /// Records that a redacted value was read.

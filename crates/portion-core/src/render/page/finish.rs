@@ -37,14 +37,16 @@ impl PageBuilder<'_> {
         rendering.total_count = Some(total);
         rendering.stages.clone_from(&how.stages);
         rendering.next = (next < total).then_some(PartOffset::Item(next as u32));
-        rendering.query_tables =
-            (self.target.is_first() && rendering.next.is_some()).then(|| self.query_tables());
         self.note_extent(&mut rendering, filled.served_count, how);
         rendering.meta.is_dense = how.as_table;
         rendering.meta.elided_count = filled.elided_count;
         let omitted_members = filled.wrapper.omitted_members.iter().take(MAX_OMITTED_MEMBERS);
         rendering.meta.omitted_members = omitted_members.cloned().collect();
         self.note_fields(&mut rendering, filled, how, room);
+        let meta = &rendering.meta;
+        let is_part =
+            rendering.next.is_some() || meta.condensed.is_some() || !meta.omitted_members.is_empty();
+        rendering.query_tables = (self.target.is_first() && is_part).then(|| self.query_tables());
         rendering
     }
 

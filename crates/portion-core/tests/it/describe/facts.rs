@@ -174,3 +174,15 @@ fn facts_fit_and_the_most_useful_come_first() {
         assert!(described.iter().all(|(name, words)| all.get(name) == Some(words)));
     }
 }
+
+#[test]
+fn items_that_are_no_records_are_counted() {
+    let list = |item: &dyn Fn(usize) -> String| {
+        let items: Vec<String> = (0..300).map(item).collect();
+        facts(&format!("[{}]", items.join(",")), ALL)["items"].clone()
+    };
+    assert_eq!(list(&|n| format!("\"name {n}\"")), "strings, all distinct");
+    assert_eq!(list(&|n| format!("\"name {}\"", n % 200)), "strings, 200 distinct");
+    assert_eq!(list(&|n| n.to_string()), "number 0…299 (max at offset=299), sum 44850");
+    assert_eq!(list(&|n| format!("[{n},1]")), "arrays of 2 items");
+}

@@ -194,4 +194,9 @@ fn hints_name_what_exists() {
     let list = r#"[{"id":1,"guest":{"name":"Ann"}},{"id":2,"guest":{"name":"Ben"}}]"#;
     assert!(hint(list, "$.guest.name").ends_with("portion_read(cursor, fields=guest.name)"));
     assert!(hint(list, "$[1].guest").ends_with("path=1.guest)"), "{}", hint(list, "$[1].guest"));
+    // Where the hint says what is meant, the single words are not listed.
+    let statuses = r#"[{"id":1,"status":"the new status"},{"id":2,"status":"new"}]"#;
+    let found = ask(statuses, &SearchQuery::new("\"status\": \"new\"")).expect("no match");
+    assert!(found.extra_meta["hint"].as_str().is_some_and(|hint| hint.ends_with("\"status\" = 'new'")));
+    assert_eq!((found.items_json.as_str(), found.word_match_count), ("[]", 0));
 }

@@ -119,3 +119,20 @@ fn a_text_and_its_copy_in_a_member_hide_the_same() {
         assert!(snapshot.parts()[1].duplicate.is_some(), "the copy is still recognized: {text}");
     }
 }
+
+#[test]
+fn fields_without_values_are_told_from_unknown_fields() {
+    let record = |n: usize| format!(r#"{{"id":{n},"password":"hunter2","pin":{n}}}"#);
+    let list = format!("[{}]", (0..40).map(record).collect::<Vec<_>>().join(","));
+    let snapshot = capture(payload(vec![Block::new("/content/0/text", Content::Text(list))]));
+    let error =
+        |request: Request| resolve(&snapshot, None, &request, &Policy::default()).expect_err("an error");
+    for fields in ["pin", "id,PIN"] {
+        let unknown = error(Request { fields: Some(fields.to_owned()), ..Request::default() });
+        let name = fields.trim_start_matches("id,");
+        assert_eq!(unknown.to_string(), format!("{name} is redacted, and no item has a value of it"));
+        assert_eq!(unknown.advice(), "omit it; the operator configures redaction");
+    }
+    let unsorted = error(Request { sort: Some("pin desc".to_owned()), ..Request::default() });
+    assert_eq!(unsorted.to_string(), "sort is pin desc; that field is redacted");
+}

@@ -1,6 +1,6 @@
 //! Tests statements of other SQL dialects.
 
-use crate::common::{answer, check};
+use crate::common::{answer, answer_joined, check};
 
 const TRIPS: &str = r#"[
   {"id":1,"kind":"Rail","from":"2025-01-30","to":"2025-02-02","at":"2025-01-30T23:15:30Z","price":10.25,"paid":true,"tags":["a","b"],"mail":"ana@example.org"},
@@ -162,6 +162,11 @@ fn dates() {
 fn texts_and_casts() {
     for (expression, expect) in [
         ("SPLIT_PART('a@b.org', '@', 2)", "\"b.org\""),
+        ("split('a-b-c', '-')[0]", "\"a\""),
+        ("split('a-b-c', '-')[-1]", "\"c\""),
+        ("split('a-b-c', '-')[OFFSET(1)]", "\"b\""),
+        ("string_split('a-b-c', '-')[2]", "\"b\""),
+        ("(string_to_array('a-b-c', '-'))[2] || '!'", "\"b!\""),
         ("SPLIT_PART('a-b-c', '-', -1)", "\"c\""),
         ("REGEXP_EXTRACT('id=42;', 'id=(\\d+)')", "\"42\""),
         ("REGEXP_EXTRACT('id=42;', '\\d+')", "\"42\""),
@@ -343,6 +348,13 @@ fn names_of_columns_are_those_of_the_statement() {
         "SELECT COUNT(*)::int, STRING_AGG(DISTINCT kind, ',' ORDER BY kind) FROM items WHERE kind <> 'rail'",
         r#"[{"COUNT(*)::int":3,"STRING_AGG(DISTINCT kind, ',' ORDER BY kind)":"Bus,Rail"}]"#,
     );
+    let joined = answer_joined(TRIPS, &[("b", "[{\"n\":1}]")], "SELECT (SELECT count(*) FROM b.items)");
+    assert_eq!(joined.map(|answer| answer.json).as_deref(), Ok(r#"[{"(SELECT count(*) FROM b.items)":1}]"#));
+    check(
+        r#"{"a":{"b":[{"n":1},{"n":2}]}}"#,
+        "SELECT (SELECT sum(n) FROM items('/a/b'))",
+        r#"[{"(SELECT sum(n) FROM items('/a/b'))":3}]"#,
+    );
 }
 
 #[test]
@@ -352,7 +364,20 @@ fn forms_without_an_equal_are_answered_with_advice() {
         assert!(error.advice().contains(expect), "{sql}: {error}; {}", error.advice());
     };
     advice("SELECT UNNEST(tags) FROM items", "json_each(items.tags) AS e");
+    for function in ["json_each", "unnest", "flatten", "explode"] {
+        let sql = format!("SELECT {function}(tags) FROM items");
+        advice(&sql, "json_each(items.tags) AS e");
+        assert_eq!(
+            answer(TRIPS, &sql, &[]).expect_err("no function").to_string(),
+            format!("no such function: {function}")
+        );
+    }
     advice("SELECT tags.name FROM items", "json_each(items.tags) AS e");
+    advice(
+        "SELECT split(mail, '@')[1] FROM items",
+        "write split_part(mail, '@', 1) for the first part, 2 for the second",
+    );
+    advice("SELECT split(mail)[0] FROM items", "write split_part(mail, ',', 1) for the first part");
     advice("SELECT tags[0].name FROM items", "write tags ->> '$[0].name'");
     advice("SELECT ARRAY_AGG(id ORDER BY price LIMIT 2) FROM items", "ORDER BY … LIMIT 3)");
     advice("SELECT SUBSTRING_INDEX(mail, '@', -1) FROM items", "split_part(x, '.', -1)");

@@ -51,6 +51,24 @@ fn conditions_are_counted_alone() {
     check("SELECT id FROM items WHERE id = 1", &[], &[], &[]);
     check("SELECT id FROM items WHERE id = 9", &[], &[], &[]);
     check("SELECT id FROM items WHERE id = 9 OR id = 8", &[], &[], &[]);
+    check(
+        "SELECT id FROM items WHERE id > 1 AND kind = 'Rail' OR id = 9",
+        &[],
+        &[("id > 1", 2), ("kind = 'Rail'", 1), ("id = 9", 0)],
+        &[],
+    );
+    check(
+        "WITH x AS (SELECT * FROM items WHERE kind = 'Rail' AND NOT paid) SELECT * FROM x",
+        &[],
+        &[("kind = 'Rail'", 1), ("NOT paid", 1)],
+        &[],
+    );
+    check(
+        "SELECT count(*) FROM (SELECT id FROM items WHERE id = 1 AND kind = 'Bus')",
+        &[],
+        &[("id = 1", 1), ("kind = 'Bus'", 2)],
+        &[],
+    );
     check("SELECT id FROM items WHERE id = 9 UNION SELECT id FROM items WHERE id = 8", &[], &[], &[]);
     check("SELECT sum(id) FROM items WHERE paid AND id = 2", &[], &[("paid", 2), ("id = 2", 1)], &[]);
 }
@@ -67,6 +85,31 @@ fn values_are_suggested() {
     for condition in ["< '2024-01-01'", "BETWEEN '2024-01-01' AND '2024-12-31'", "> '2025-06-01 10:00:00'"] {
         check(&format!("SELECT id FROM items WHERE \"from\" {condition}"), &[], &[], &extent);
     }
+    let kinds = ["kind is one of 'Rail', 'Bus'"];
+    for condition in
+        ["kind LIKE '%tram%'", "kind ILIKE 'tram'", "kind REGEXP 'tram'", "NOT kind IN ('Rail', 'Bus')"]
+    {
+        check(&format!("SELECT id FROM items WHERE {condition}"), &[], &[], &kinds);
+    }
+    check("SELECT id FROM items WHERE kind = 'Tram' OR \"from\" > '2026'", &[], &[], &[kinds[0], extent[0]]);
+    check(
+        "SELECT kind, count(*) AS n FROM items GROUP BY kind HAVING n > 7",
+        &[],
+        &[],
+        &["n is from 1 to 2"],
+    );
+    check(
+        "SELECT kind FROM items WHERE id > :least GROUP BY kind HAVING count(*) BETWEEN 7 AND 8 ORDER BY kind",
+        &[("least", "1")],
+        &[],
+        &["count(*) is from 2 to 2"],
+    );
+    check(
+        "SELECT id FROM items WHERE tags LIKE '%zz%'",
+        &[],
+        &[],
+        &["tags is one of '[\"a\",\"b\"]', '[\"b\"]', '[]'"],
+    );
     check("SELECT id FROM items WHERE kind = 'Tram'", &[], &[], &["kind is one of 'Rail', 'Bus'"]);
     check("SELECT id FROM items i WHERE i.paid = 'true'", &[], &[], &["i.paid is one of 1, 0"]);
     check(

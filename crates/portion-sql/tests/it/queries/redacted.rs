@@ -51,6 +51,9 @@ fn computing_with_redacted_columns_is_an_error() {
         "SELECT COUNT(DISTINCT value) FROM leaves WHERE key = 'doorCode'",
         "SELECT COUNT(*) FROM leaves WHERE key = 'doorCode' AND value = '1111'",
         "SELECT value, COUNT(*) FROM leaves WHERE path LIKE '%/doorCode' GROUP BY value",
+        "SELECT value AS v, COUNT(*) FROM leaves WHERE key = 'doorCode' GROUP BY v",
+        "SELECT DISTINCT value AS v FROM leaves WHERE key = 'doorCode'",
+        "SELECT length(value) AS value FROM leaves WHERE key = 'doorCode'",
     ] {
         check(sql, "doorCode is redacted: a redacted column cannot");
     }
@@ -60,8 +63,37 @@ fn computing_with_redacted_columns_is_an_error() {
         "SELECT a.id FROM items a JOIN items b USING (doorCode)",
         "doorCode, \"wifi.password\" are redacted",
     );
-    check("SELECT SUM(pin) FROM items", "pin is redacted");
-    check("SELECT SUM(items.pin) FROM items", "\"items.pin\" is redacted");
+}
+
+#[test]
+fn fields_without_values_are_told_from_columns() {
+    for (sql, name) in [
+        ("SELECT id, pin, doorCode FROM items LIMIT 1", "pin"),
+        ("SELECT SUM(pin) FROM items", "pin"),
+        ("SELECT SUM(items.pin) FROM items", "\"items.pin\""),
+    ] {
+        let error = asked(&redacted(BOOKINGS), sql, &[], &QueryLimits::default()).expect_err(sql);
+        assert_eq!(error.to_string(), format!("{name} is redacted, and no row has a value of it"));
+        assert_eq!(error.advice(), "omit it; the operator configures redaction");
+    }
+}
+
+#[test]
+fn redacted_fields_that_are_read_are_reported() {
+    for (sql, expect) in [
+        ("SELECT code, count(*) FROM items GROUP BY code", ""),
+        ("SELECT id, doorCode FROM items", "doorCode"),
+        ("SELECT \"wifi.password\" FROM items", "wifi.password"),
+        ("SELECT item FROM items", "doorCode,pin,wifi.password"),
+        ("SELECT wifi FROM items", "doorCode,pin,wifi.password"),
+        ("SELECT value FROM leaves", "doorCode,pin,wifi.password"),
+        ("SELECT path FROM leaves", ""),
+    ] {
+        let answer = asked(&redacted(BOOKINGS), sql, &[], &QueryLimits::default()).expect(sql);
+        let leaf = |field: &String| field.trim_start_matches("result.").to_owned();
+        let fields: Vec<String> = answer.redacted_fields.iter().map(leaf).collect();
+        assert_eq!(fields.join(","), expect, "{sql}");
+    }
 }
 
 #[test]
@@ -89,6 +121,10 @@ fn redacted_columns_can_be_selected() {
     check(
         "SELECT path, value FROM leaves WHERE key = 'doorCode' LIMIT 1",
         r#"[{"path":"/result/0/doorCode","value":null}]"#,
+    );
+    check(
+        "SELECT path, value AS v FROM leaves WHERE key = 'doorCode' LIMIT 1",
+        r#"[{"path":"/result/0/doorCode","v":null}]"#,
     );
     check("SELECT COUNT(*) AS n FROM leaves WHERE key = 'doorCode'", r#"[{"n":3}]"#);
     check("SELECT COUNT(DISTINCT value) AS n FROM leaves WHERE key = 'code'", r#"[{"n":2}]"#);

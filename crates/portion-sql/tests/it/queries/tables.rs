@@ -82,6 +82,40 @@ fn lists_at_paths_are_tables() {
 }
 
 #[test]
+fn the_column_of_a_list_of_texts_is_named() {
+    let texts = r#"["red","blue","green"]"#;
+    let error = |text: &str, sql: &str| answer(text, sql, &[]).expect_err(sql).to_string();
+    for name in ["items", "text", "label"] {
+        assert_eq!(
+            error(texts, &format!("SELECT substr({name}, 1, 2) FROM items")),
+            format!("no such column: {name}; did you mean value?")
+        );
+    }
+    let nested = r#"{"data":{"colours":["red","blue"]},"n":1}"#;
+    assert_eq!(
+        error(nested, "SELECT c.items FROM items('/data/colours') c"),
+        "no such column: c.items; did you mean value?"
+    );
+    let hints = |sql: &str| answer(texts, sql, &[]).expect(sql).type_hints.join("; ");
+    let quoted = "item is JSON, with quotes: use value";
+    assert_eq!(hints("SELECT substr(item, 1, 2) AS x FROM items"), quoted);
+    assert_eq!(hints("SELECT item FROM items WHERE item LIKE 'r%'"), quoted);
+    assert_eq!(hints("SELECT item, value FROM items"), "");
+}
+
+#[test]
+fn names_of_other_tables_are_not_suggested() {
+    let error = |text: &str, sql: &str| answer(text, sql, &[]).expect_err(sql).to_string();
+    assert_eq!(error("[{\"id\":1,\"city\":2}]", "SELECT _key FROM items"), "no such column: _key");
+    let image = Content::Atomic { json: r#"{"type":"image"}"#.to_owned(), binary: None };
+    let binary = Block::new("/content/0", image);
+    let snapshot = capture(Payload { blocks: vec![binary], ..Payload::default() });
+    let error = asked(&snapshot, "SELECT * FROM items", &[], &QueryLimits::default()).expect_err("no table");
+    assert_eq!(error.to_string(), "no such table: items");
+    assert_eq!(error.advice(), "only JSON and text have tables");
+}
+
+#[test]
 fn diffs_are_a_table_by_file() {
     let diff = "diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@\n one\n-a\n+b\n\
         diff --git a/y.rs b/y.rs\n--- a/y.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
@@ -150,6 +184,26 @@ fn several_results_are_joined() {
         let answered = answer_joined(stays, &[("b", nested)], sql).map(|answer| answer.json);
         assert_eq!(answered.as_deref(), Ok(r#"[{"city":"Porto"}]"#), "{sql}");
     }
+    let report = r#"{"latest":{"cities":[{"id":1,"city":"Porto"}],"codes":[1,2]},"rest":[{"a":"longer than the others"}]}"#;
+    let city = r#"[{"city":"Porto"}]"#;
+    for (sql, expect) in [
+        ("SELECT city FROM b.items('/latest/cities')", city),
+        ("SELECT c.city FROM B.items('/latest/cities') AS c WHERE c.id = 1", city),
+        (
+            "SELECT b.items.city FROM result JOIN b.items('/latest/cities') ON guest = b.items.id AND nights = 3",
+            city,
+        ),
+        ("SELECT c.city FROM items JOIN b.items('/latest/cities') c ON items.guest = c.id LIMIT 1", city),
+        ("SELECT sum(value) AS n FROM b.items('/latest/codes')", r#"[{"n":3}]"#),
+    ] {
+        let answered = answer_joined(stays, &[("b", report)], sql).map(|answer| answer.json);
+        assert_eq!(answered.as_deref(), Ok(expect), "{sql}");
+    }
+    let nowhere = answer_joined(stays, &[("b", report)], "SELECT * FROM b.items('/latest/citties')");
+    assert_eq!(
+        nowhere.expect_err("no path").to_string(),
+        "there is no citties in /latest; did you mean cities?"
+    );
     // Names of the main result's tables.
     for name in ["items", "Result", "leaves"] {
         let error = answer_joined(stays, &[(name, nested)], "SELECT 1").expect_err(name);

@@ -48,6 +48,17 @@ fn texts_that_are_used_as_numbers_are_told() {
         ["price is text: use price::numeric"]
     );
     check(json, "SELECT max(price::numeric) AS n FROM items", r#"[{"n":1400.5}]"#);
+    let lists = r#"{"city":["a","b","7"],"pop":[1,2,3],"tags":[{"t":["x"]}]}"#;
+    for (sql, expect) in [
+        ("SELECT sum(p.value) FROM items('/city') c JOIN items('/pop') p ON c._index = p._index", ""),
+        (
+            "SELECT sum(c.value) FROM items('/city') c JOIN items('/pop') p ON c._index = p._index",
+            "value is text; 2 values are no number ('a'): use value::numeric",
+        ),
+        ("SELECT count(*) FROM items('/tags') AS i, json_each(i.t) AS city WHERE city.value > 1", ""),
+    ] {
+        assert_eq!(hints(lists, sql).join("; "), expect, "{sql}");
+    }
     assert!(hints(r#"[{"name":"a"},{"name":"7"},{"name":"b"}]"#, "SELECT min(name) FROM items").is_empty());
 }
 
