@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portion_json::scan::escape_into;
 use portion_text::chunk::TextKind;
 use portion_text::delimited::{ColumnCells, DelimitedFormat, DelimitedReader, detect, parse_number};
-use portion_text::diff::file_changes;
+use portion_text::diff::{FileChange, file_changes};
 use portion_text::document_table::{DocumentTable, document_tables, largest_table};
 
 use crate::missing_codes::MissingCodes;
@@ -24,19 +24,12 @@ impl LineIndex {
 }
 
 fn find(text: &str, index: &LineIndex) -> TextTables {
-    if index.chunker.kind() == TextKind::Log {
-        return TextTables::default();
-    }
     let changes = file_changes(text);
     if !changes.is_empty() {
-        let columns = ["path", "added", "removed", "start_line", "end_line", "text"];
-        let items = ItemsTable {
-            source: TableSource::Diff,
-            row_count: changes.len(),
-            columns: columns.map(str::to_owned).into(),
-            facts: ListFacts::default(),
-        };
-        return TextTables { items: Some(items), further_count: 0 };
+        return TextTables { items: Some(diff_table(&changes)), further_count: 0 };
+    }
+    if index.chunker.kind() == TextKind::Log {
+        return TextTables::default();
     }
     if let Some(format) = detect(text, index.chunker) {
         return TextTables { items: Some(delimited_table(text, format)), further_count: 0 };
@@ -44,6 +37,17 @@ fn find(text: &str, index: &LineIndex) -> TextTables {
     let tables = document_tables(text);
     let items = largest_table(&tables).and_then(|at| document_table(text, &tables[at]));
     TextTables { further_count: tables.len().saturating_sub(1), items }
+}
+
+fn diff_table(changes: &[FileChange]) -> ItemsTable {
+    let columns = ["path", "added", "removed", "start_line", "end_line", "text"].map(str::to_owned);
+    let commit = changes.iter().any(|change| change.commit.is_some()).then(|| "commit".to_owned());
+    ItemsTable {
+        source: TableSource::Diff,
+        row_count: changes.len(),
+        columns: columns.into_iter().chain(commit).collect(),
+        facts: ListFacts::default(),
+    }
 }
 
 fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {

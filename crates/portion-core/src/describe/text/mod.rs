@@ -47,7 +47,7 @@ pub(crate) fn describe(
     let changes = portion_text::diff::file_changes(text);
     let table = index.tables(text).items.as_ref().filter(|table| table.source == TableSource::Delimited);
     if !changes.is_empty() {
-        diff::describe(&changes, &mut description);
+        diff::describe(text, &changes, &mut description);
     } else if index.has_headings() {
         document::describe(text, &mut description);
     } else if let Some(entries) = portion_text::log_entry::entries(text, index.chunker) {

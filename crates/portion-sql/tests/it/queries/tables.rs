@@ -82,6 +82,20 @@ fn lists_at_paths_are_tables() {
 }
 
 #[test]
+fn the_files_of_a_log_have_their_commit() {
+    let head = |hash: &str| format!("commit {hash}\nAuthor: A <a@b>\n\n    Message of {hash}\n\n");
+    let change = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n";
+    let image = "diff --git a/i.png b/i.png\nindex 1..2 100644\nBinary files a/i.png and b/i.png differ\n";
+    let log = format!("{}{change}{image}\n{}{change}", head("1111111"), head("2222222"));
+    check(
+        &log,
+        "SELECT path, added, removed, \"commit\" FROM items",
+        r#"[{"path":"x","added":1,"removed":0,"commit":"1111111"},{"path":"i.png","added":null,"removed":null,"commit":"1111111"},{"path":"x","added":1,"removed":0,"commit":"2222222"}]"#,
+    );
+    check(&log, "SELECT count(*) n FROM items WHERE text LIKE '%Message%'", r#"[{"n":0}]"#);
+}
+
+#[test]
 fn diffs_are_a_table_by_file() {
     let diff = "diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@\n one\n-a\n+b\n\
         diff --git a/y.rs b/y.rs\n--- a/y.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
