@@ -47,6 +47,7 @@ fn diff_table(changes: &[FileChange]) -> ItemsTable {
         row_count: changes.len(),
         columns: columns.into_iter().chain(commit).collect(),
         facts: ListFacts::default(),
+        byte_count: changes.iter().map(|change| change.span.len()).sum(),
     }
 }
 
@@ -57,7 +58,13 @@ fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
     let source = TableSource::Delimited;
     if text.len() > MAX_DESCRIBED_BYTES {
         let row_count = count_rows(text).saturating_sub(usize::from(format.has_header));
-        return ItemsTable { source, row_count, columns, facts: ListFacts::default() };
+        return ItemsTable {
+            source,
+            row_count,
+            columns,
+            facts: ListFacts::default(),
+            byte_count: text.len(),
+        };
     }
     let mut next = if format.has_header { reader.next_row() } else { Some(first) };
     let (mut row_count, mut cells) = (0, CellGrid::new(columns.len()));
@@ -66,7 +73,7 @@ fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
         cells.push_row(row.cells());
         next = reader.next_row();
     }
-    ItemsTable { source, row_count, facts: cells.facts(&columns), columns }
+    ItemsTable { source, row_count, facts: cells.facts(&columns), columns, byte_count: text.len() }
 }
 
 /// Counts the rows that are not blank. Line feeds in quotes do not end a row.
@@ -90,8 +97,13 @@ fn document_table(text: &str, table: &DocumentTable) -> Option<ItemsTable> {
     let columns = DocumentTable::column_names(&header, &rows);
     let mut cells = CellGrid::new(columns.len());
     rows.iter().for_each(|row| cells.push_row(row.iter().map(String::as_str)));
-    let facts = cells.facts(&columns);
-    Some(ItemsTable { source: TableSource::Document, row_count: rows.len(), columns, facts })
+    Some(ItemsTable {
+        source: TableSource::Document,
+        row_count: rows.len(),
+        facts: cells.facts(&columns),
+        columns,
+        byte_count: table.span.len(),
+    })
 }
 
 /// The cells of a table, one after the other.

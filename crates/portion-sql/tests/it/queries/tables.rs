@@ -82,6 +82,36 @@ fn lists_at_paths_are_tables() {
 }
 
 #[test]
+fn sections_of_html_are_a_table() {
+    let page = |end: &str| {
+        format!("<html><body><h1>Tea</h1>{end}<p>Hot.</p>{end}<h2>Green</h2>{end}<p>Mild.</p></body></html>")
+    };
+    check(
+        &page("\n"),
+        "SELECT title, level, start_line, own_text FROM sections WHERE level = 1",
+        r#"[{"title":"Tea","level":1,"start_line":1,"own_text":"<h1>Tea</h1>\n<p>Hot.</p>\n"}]"#,
+    );
+    check(
+        &page(""),
+        "SELECT title, text FROM sections WHERE is_leaf",
+        r#"[{"title":"Green","text":"<h2>Green</h2><p>Mild.</p></body></html>"}]"#,
+    );
+}
+
+#[test]
+fn header_rows_of_html_are_joined() {
+    let row = |i: usize| format!("<tr><td>R{i}</td><td>{i}</td><td>{}</td></tr>\n", 2 * i);
+    let rows: String = (0..20).map(row).collect();
+    check(
+        &format!(
+            "<html><body><table><tr><th rowspan=\"2\">Region</th><th colspan=\"2\">Sales</th></tr><tr><th>2024</th><th>2025</th></tr>{rows}</table></body></html>"
+        ),
+        "SELECT count(*) n, sum(\"Sales 2024\") a, sum(\"Sales 2025\") b, min(Region) c FROM items",
+        r#"[{"n":20,"a":190,"b":380,"c":"R0"}]"#,
+    );
+}
+
+#[test]
 fn the_files_of_a_log_have_their_commit() {
     let head = |hash: &str| format!("commit {hash}\nAuthor: A <a@b>\n\n    Message of {hash}\n\n");
     let change = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n";

@@ -100,6 +100,31 @@ fn a_page_that_ends_with_a_script_has_no_last_words() {
 }
 
 #[test]
+fn a_table_that_fills_a_document_is_described() {
+    let rows = |form: fn(usize) -> String| (1..=200).map(form).collect::<String>();
+    let pipe = rows(|i| format!("| Item {i} | {} |\n", 2 * i));
+    let document = format!("# Stock\n\nShort.\n\n| Item | Count |\n|---|---:|\n{pipe}\n## Notes\n\nNone.\n");
+    let cells = rows(|i| format!("<tr><td>Item {i}</td><td>{}</td></tr>\n", 2 * i));
+    let page = format!(
+        "<html><body><h1>Stock</h1>\n<table><tr><th>Item</th><th>Count</th></tr>\n{cells}</table>\n<h2>Notes</h2>None.</body></html>"
+    );
+    for (text, outline) in [
+        (&document, r###"["# Stock","## Notes"]"###),
+        (&page, r#"["1: # Stock","204: ## Notes"]"#),
+        (&page.replace('\n', ""), r###"["# Stock","## Notes"]"###),
+    ] {
+        let facts = described(text, 400);
+        assert_eq!(
+            (facts["outline"].to_string().as_str(), &facts["rows"]),
+            (outline, &200.into()),
+            "{facts:?}"
+        );
+        assert_eq!(facts["columns"]["Count"], "number 2…400 (max at Item 200), sum 40200", "{facts:?}");
+        assert!(!facts.contains_key("common"), "{facts:?}");
+    }
+}
+
+#[test]
 fn diffs_count_files_without_hunks() {
     let change = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n";
     let image = "diff --git a/i.png b/i.png\nindex 1..2 100644\nBinary files a/i.png and b/i.png differ\n";
