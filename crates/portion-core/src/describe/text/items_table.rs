@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_json::scan::escape_into;
 use portion_text::chunk::TextKind;
-use portion_text::delimited::{ColumnCells, DelimitedFormat, DelimitedReader, detect, parse_number};
+use portion_text::delimited::{ColumnCells, DelimitedFormat, detect, parse_number};
 use portion_text::diff::{FileChange, file_changes};
 use portion_text::document_table::{DocumentTable, document_tables, largest_table};
 
@@ -52,12 +52,12 @@ fn diff_table(changes: &[FileChange]) -> ItemsTable {
 }
 
 fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
-    let mut reader = DelimitedReader::new(text, format.delimiter);
+    let mut reader = format.reader(text);
     let first = reader.next_row().unwrap_or_default();
     let columns = format.column_names(&first);
     let source = TableSource::Delimited;
     if text.len() > MAX_DESCRIBED_BYTES {
-        let row_count = count_rows(text).saturating_sub(usize::from(format.has_header));
+        let row_count = count_rows(&text[format.start..]).saturating_sub(usize::from(format.has_header));
         return ItemsTable {
             source,
             row_count,

@@ -82,6 +82,15 @@ fn lists_at_paths_are_tables() {
 }
 
 #[test]
+fn comments_above_separated_values_are_no_rows() {
+    check(
+        "# exported 2025\n# by a tool\nid,amount,city\n1,\"1,400\",Oslo\n2,30,Rome\n3,4,Bern\n",
+        "SELECT * FROM items WHERE id < 3",
+        r#"[{"id":1,"amount":"1,400","city":"Oslo"},{"id":2,"amount":"30","city":"Rome"}]"#,
+    );
+}
+
+#[test]
 fn sections_of_html_are_a_table() {
     let page = |end: &str| {
         format!("<html><body><h1>Tea</h1>{end}<p>Hot.</p>{end}<h2>Green</h2>{end}<p>Mild.</p></body></html>")
