@@ -31,6 +31,8 @@ const ENTRIES: &str = "start_line,time,level,text";
 const SECTIONS: &str = "title,text,start_line";
 /// Largest number of characters that the columns of a table in a document take.
 const MAX_COLUMN_CHARS: usize = 160;
+/// Most columns of an object that are named.
+const MAX_NAMED_COLUMNS: usize = 3;
 /// Longest path of a list that is named, in bytes.
 const MAX_PATH_BYTES: usize = 60;
 
@@ -76,6 +78,19 @@ impl QueryTables {
     pub(super) fn of_object(paths: &[String]) -> Self {
         let lists = paths.iter().map(|path| QueryTable::at_path(path));
         Self { tables: lists.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
+    }
+
+    /// Returns the tables of an object of columns, each of which is a table.
+    pub(super) fn of_columns(paths: &[String]) -> Self {
+        let mut tables: Vec<_> =
+            paths.iter().take(MAX_NAMED_COLUMNS).map(|path| QueryTable::at_path(path)).collect();
+        if let Some(last) = tables.last_mut() {
+            let further = paths.len().saturating_sub(MAX_NAMED_COLUMNS);
+            let further = if further > 0 { format!(", +{further} more") } else { String::new() };
+            last.note = Some(format!("_index,value each{further}"));
+        }
+        tables.push(QueryTable::new("leaves", LEAVES));
+        Self { tables, is_text: false }
     }
 
     /// Returns the tables of a text.
