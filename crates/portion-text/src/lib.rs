@@ -1,7 +1,7 @@
 //! Structure of plain text: chunk boundaries, entries of logs, tables, and names.
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`delimited`] separated values,
-//! [`document_table`] tables of documents, [`diff`] diffs, [`timestamp`] times; [`encoding`] and [`charset`] decode bytes; [`glob`],
+//! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] and [`charset`] decode bytes; [`glob`],
 //! [`spelling`], [`name_words`] and [`unique_names`] compare names. Nothing here does IO, recurses on the depth of its input, or
 //! panics on any input.
 
@@ -12,6 +12,7 @@ pub mod diff;
 pub mod document_table;
 pub mod encoding;
 pub mod glob;
+pub mod html;
 pub mod log_entry;
 pub mod name_words;
 pub mod spelling;

@@ -85,7 +85,7 @@ fn describe_text(
     rendering.query_tables = rendering.next.map(|_| QueryTables::of_text(&target.subject.text, index));
     rendering.meta.total_tokens = Some(estimate_size(room.counter, &target.subject.text));
     // Finding headings reads the whole text; logs have none.
-    if rendering.kind == PortionKind::Chunk && index.has_headings() {
+    if rendering.kind == PortionKind::Chunk && index.has_headings(&target.subject.text) {
         let headings: Vec<String> =
             sections(target.subject).into_iter().map(|section| section.name).collect();
         if !headings.is_empty() {

@@ -32,6 +32,7 @@ mod block;
 mod budget;
 mod candidate;
 mod chunk;
+mod columnar;
 mod context;
 mod cost_estimate;
 mod description;

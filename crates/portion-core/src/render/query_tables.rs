@@ -4,7 +4,7 @@ use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
 use super::record_lists::sibling_lists;
-use crate::snapshot::{ItemsTable, Layout, LineIndex, List, TableSource};
+use crate::snapshot::{Layout, LineIndex, List};
 
 /// Tables of a result, the most useful first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ const ENTRIES: &str = "start_line,time,level,text";
 const SECTIONS: &str = "title,text,start_line";
 /// Largest number of characters that the columns of a table in a document take.
 const MAX_COLUMN_CHARS: usize = 160;
+/// Most columns of an object that are named.
+const MAX_NAMED_COLUMNS: usize = 3;
 /// Longest path of a list that is named, in bytes.
 const MAX_PATH_BYTES: usize = 60;
 
@@ -86,6 +88,19 @@ impl QueryTables {
         Self { tables: lists.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
     }
 
+    /// Returns the tables of an object of columns, each of which is a table.
+    pub(super) fn of_columns(paths: &[String]) -> Self {
+        let mut tables: Vec<_> =
+            paths.iter().take(MAX_NAMED_COLUMNS).map(|path| QueryTable::at_path(path)).collect();
+        if let Some(last) = tables.last_mut() {
+            let further = paths.len().saturating_sub(MAX_NAMED_COLUMNS);
+            let further = if further > 0 { format!(", +{further} more") } else { String::new() };
+            last.note = Some(format!("_index,value each{further}"));
+        }
+        tables.push(QueryTable::new("leaves", LEAVES));
+        Self { tables, is_text: false }
+    }
+
     /// Returns the tables of a text.
     pub(super) fn of_text(text: &str, index: &LineIndex) -> Self {
         let found = index.tables(text);
@@ -93,11 +108,14 @@ impl QueryTables {
         if index.chunker.kind() == TextKind::Log {
             tables.push(QueryTable::new("entries", ENTRIES));
         }
-        if index.has_headings() {
+        if index.has_headings(text) {
             tables.push(QueryTable::new("sections", SECTIONS));
         }
         if let Some(items) = &found.items {
-            let mut table = QueryTable::new("items", items_columns(items));
+            // The description has the columns.
+            let columns =
+                if items.is_described(text) { String::new() } else { items.typed_columns(MAX_COLUMN_CHARS) };
+            let mut table = QueryTable::new("items", columns);
             if found.further_count > 0 {
                 table.note = Some(format!("+{} more: SHOW TABLES", found.further_count));
             }
@@ -129,14 +147,6 @@ impl QueryTables {
     /// the available fields.
     pub(super) fn columns(&self) -> Map<String, Value> {
         self.tables.iter().map(|table| (table.name.clone(), table.columns.clone().into())).collect()
-    }
-}
-
-/// Returns the columns of a table in a text; nothing if the description has them.
-fn items_columns(items: &ItemsTable) -> String {
-    match items.source {
-        TableSource::Delimited => String::new(),
-        TableSource::Document | TableSource::Diff => items.typed_columns(MAX_COLUMN_CHARS),
     }
 }
 
@@ -179,14 +189,24 @@ mod tests {
         );
         check("{\"a\":{\"b\":[]}}", "sql: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
         check("{\"id\":1}\n{\"id\":2}\n", "sql: SELECT … FROM items or lines(number,text)");
-        check("id,name\n1,a\n2,b\n3,c\n", "find or sql: … FROM items or lines");
         check(
-            "# Sizes\n\n| name | size |\n|---|---|\n| a | 1 |\n| b | 2 |\n\n| x |\n|---|\n| 1 |\n",
+            "<html><body><h1>A</h1><p>x</p></body></html>",
+            "find or sql: … FROM sections(title,text,start_line) or lines",
+        );
+        check("id,name\n1,a\n2,b\n3,c\n", "find or sql: … FROM items or lines");
+        let tables = "# Sizes\n\n| name | size |\n|---|---|\n| a | 1 |\n| b | 2 |\n\n| x |\n|---|\n| 1 |\n";
+        check(
+            tables,
+            "find or sql: … FROM sections(title,text,start_line), items (+1 more: SHOW TABLES) or lines",
+        );
+        // The columns of a small table are not described.
+        check(
+            &format!("{tables}\n{}", "Words about sizes. ".repeat(20)),
             "find or sql: … FROM sections(title,text,start_line), items(name,size number) (+1 more: SHOW TABLES) or lines",
         );
         check(
             "<html><body><table><tr><th>City</th><th>Day</th></tr><tr><td>Oslo</td><td>2024-05-01</td></tr></table></body></html>",
-            "find or sql: … FROM items(City,Day date) or lines",
+            "find or sql: … FROM items or lines",
         );
         check(
             "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",

@@ -10,6 +10,7 @@ use portion_tokens::estimate_size;
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
+use super::columnar::Columns;
 use super::meta::NameList;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
@@ -134,10 +135,16 @@ fn render_summary(
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
         fit_record(text, target.pointer, aim, room, &target.policy.render_options)?;
     let (pointer, core) = core_object(text, members);
-    let mut rendering = Rendering::new(PortionKind::Summary, body);
+    let columns = Columns::detect(text, members).filter(|_| pointer.is_empty());
+    let first_items =
+        columns.as_ref().and_then(|columns| columns.with_first_items(&body, &room.with_max_tokens(aim)));
+    let mut rendering = Rendering::new(PortionKind::Summary, first_items.unwrap_or(body));
     rendering.is_json = true;
     let shown = shown_field_names(&rendering.body, &pointer);
     rendering.query_tables = target.is_first().then(|| {
+        if let Some(columns) = &columns {
+            return QueryTables::of_columns(&columns.paths());
+        }
         let records = record_lists(text, &pointer, &core);
         let values = if records.is_empty() { value_lists(text, &pointer, &core) } else { Vec::new() };
         QueryTables::of_object(&records, &values)

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use portion_json::scan::SparseOffsets;
+use portion_text::chunk::outline::{self, Heading};
 use portion_text::chunk::{self, Chunker, TextKind};
+use portion_text::html;
 
 use super::text_tables::TextTables;
 
@@ -17,6 +19,8 @@ pub struct LineIndex {
     pub chunker: &'static dyn Chunker,
     /// Tables of records in the text, found on first use.
     pub(crate) tables: OnceLock<Arc<TextTables>>,
+    /// True if it is HTML with headings, found on first use.
+    pub(crate) has_html_headings: OnceLock<bool>,
 }
 
 impl fmt::Debug for LineIndex {
@@ -38,7 +42,12 @@ impl LineIndex {
             }
         }
         lines.shrink_to_fit();
-        Self { line_offsets: lines, chunker: chunk::chunker_for(text), tables: OnceLock::new() }
+        Self {
+            line_offsets: lines,
+            chunker: chunk::chunker_for(text),
+            tables: OnceLock::new(),
+            has_html_headings: OnceLock::new(),
+        }
     }
 
     /// Returns the number of lines; a trailing newline begins no line.
@@ -46,9 +55,23 @@ impl LineIndex {
         self.line_offsets.len()
     }
 
-    /// Returns true if the sections of this kind of text have headings.
-    pub fn has_headings(&self) -> bool {
-        self.chunker.kind() == TextKind::Markdown
+    /// Returns true if the text has sections with headings: Markdown, and HTML with headings.
+    pub fn has_headings(&self, text: &str) -> bool {
+        match self.chunker.kind() {
+            TextKind::Markdown => true,
+            TextKind::Markup => *self.has_html_headings.get_or_init(|| html::has_headings(text)),
+            _ => false,
+        }
+    }
+
+    /// Returns the headings of Markdown or HTML, with their sections; of other texts, those that Markdown would have.
+    ///
+    /// Reads the whole text.
+    pub fn headings<'a>(&self, text: &'a str) -> Vec<Heading<'a>> {
+        match self.chunker.kind() {
+            TextKind::Markup => html::headings(text),
+            _ => outline::headings(text),
+        }
     }
 
     /// Returns the offset of line `line`, counted from 0; the end of the text for a line past the last.

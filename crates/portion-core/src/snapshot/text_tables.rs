@@ -23,7 +23,12 @@ pub(crate) struct ItemsTable {
     pub columns: Vec<String>,
     /// Facts about the columns; none if the text is too large.
     pub facts: ListFacts,
+    /// Number of the bytes of the text that it takes.
+    pub byte_count: usize,
 }
+
+/// Smallest share of a document that its described table takes, as a divisor.
+const DESCRIBED_SHARE: usize = 4;
 
 /// Kind of a table in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,15 @@ pub(crate) enum TableSource {
 }
 
 impl ItemsTable {
+    /// Returns true if the description of the text has facts about the columns.
+    pub(crate) fn is_described(&self, text: &str) -> bool {
+        match self.source {
+            TableSource::Delimited => true,
+            TableSource::Document => self.byte_count * DESCRIBED_SHARE >= text.len(),
+            TableSource::Diff => false,
+        }
+    }
+
     /// Returns the columns with their types: `path string,added number,+4 more`, in at most this many characters.
     pub(crate) fn typed_columns(&self, characters: usize) -> String {
         let types = self.facts.field_types();

@@ -5,7 +5,6 @@ use portion_json::path::key_matches;
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
-use portion_text::chunk::outline::headings;
 use portion_text::spelling::closest_name;
 
 use super::ViewError;
@@ -57,10 +56,11 @@ pub(crate) fn sections(subject: &IndexedText) -> Vec<Section> {
             }
             found
         }
-        Structure::Text(_) => headings(text)
+        Structure::Text(index) => index
+            .headings(text)
             .into_iter()
             .map(|heading| Section {
-                name: heading.title.to_owned(),
+                name: heading.title.into_owned(),
                 target: SectionTarget::Heading,
                 span: Span::new(heading.start, heading.end),
                 kind: None,

@@ -262,8 +262,9 @@ impl CatalogueBuilder {
                     self.add_document_tables(text);
                 }
                 self.add_table("lines", LinesSource(text.clone()));
-                if index.has_headings() {
-                    self.add_table("sections", SectionsSource(text.clone()));
+                if index.has_headings(text) {
+                    let source = SectionsSource { text: text.clone(), index: Arc::clone(index) };
+                    self.add_table("sections", source);
                 }
                 if is_log {
                     self.add_table("entries", EntriesSource { text: text.clone(), index: Arc::clone(index) });

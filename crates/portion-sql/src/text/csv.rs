@@ -32,7 +32,7 @@ struct CsvRows {
 
 impl RowSource for CsvSource {
     fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut reader = DelimitedReader::new(&self.text, self.format.delimiter);
+        let mut reader = self.format.reader(&self.text);
         let first = reader.next_row().unwrap_or_default();
         let mut names = UniqueNames::default();
         let mut columns: Vec<ColumnDef> = self

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::Slice;
+use portion_core::snapshot::{LineIndex, Slice};
 use portion_json::span::Span;
-use portion_text::chunk::outline::headings;
+use portion_text::chunk::outline::Heading;
 
 use crate::cell::Cell;
 use crate::column::ColumnDef;
@@ -15,7 +15,10 @@ use crate::table_rows::{RowBuffer, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
 /// Source of the sections of a text, each from its heading to the next one of its level or above.
-pub(crate) struct SectionsSource(pub(crate) Slice);
+pub(crate) struct SectionsSource {
+    pub(crate) text: Slice,
+    pub(crate) index: Arc<LineIndex>,
+}
 
 struct SectionRows {
     text: Slice,
@@ -46,22 +49,23 @@ const COLUMNS: [(&str, ValueKinds); 8] = [
 
 impl RowSource for SectionsSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let lines = super::line_spans(&self.0);
-        let section = |heading: portion_text::chunk::outline::Heading<'_>| SectionRecord {
+        let lines = super::line_spans(&self.text);
+        let section = |heading: Heading<'_>| SectionRecord {
             level: heading.level,
-            title: heading.title.to_owned(),
+            title: heading.title.into_owned(),
             start_line: super::line_number(&lines, heading.start),
             end_line: super::line_number(&lines, heading.end.saturating_sub(1).max(heading.start)),
             span: Span::new(heading.start, heading.end),
             own_end: heading.end,
         };
-        let mut sections: Vec<SectionRecord> = headings(&self.0).into_iter().map(section).collect();
+        let mut sections: Vec<SectionRecord> =
+            self.index.headings(&self.text).into_iter().map(section).collect();
         for at in 1..sections.len() {
             let next = sections[at].span.start as usize;
             sections[at - 1].own_end = sections[at - 1].own_end.min(next);
         }
         let columns = COLUMNS.map(|(name, kinds)| ColumnDef::new(name, kinds, sections.len())).into();
-        Some(Arc::new(SectionRows { text: self.0.clone(), sections, columns }))
+        Some(Arc::new(SectionRows { text: self.text.clone(), sections, columns }))
     }
 }
 

@@ -49,6 +49,7 @@ pub use markdown::outline;
 pub use prose::heading_level;
 pub use sample::TextSample;
 pub use sentence::sentence_starts;
+pub use table::first_row_start;
 
 /// All chunkers, the most specific first: the first one that matches a text is used, and the last one
 /// matches every text.

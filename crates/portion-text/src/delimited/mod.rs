@@ -2,11 +2,11 @@
 //!
 //! ```
 //! use portion_text::chunk::chunker_for;
-//! use portion_text::delimited::{DelimitedReader, detect};
+//! use portion_text::delimited::detect;
 //!
 //! let text = "id,name\n1,\"Lee, Ann\"\n2,Bo\n";
 //! let format = detect(text, chunker_for(text)).expect("separated values");
-//! let mut rows = DelimitedReader::new(text, format.delimiter);
+//! let mut rows = format.reader(text);
 //! assert_eq!(format.column_names(&rows.next_row().expect("a header")), ["id", "name"]);
 //! assert_eq!(rows.next_row().expect("a row").cell(1), Some("Lee, Ann"));
 //! ```
@@ -16,7 +16,7 @@ mod cell;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use portion_json::span::Span;
 
-use crate::chunk::{Chunker, TextKind};
+use crate::chunk::{Chunker, TextKind, first_row_start};
 use crate::document_table::is_pipe_table;
 use crate::unique_names::UniqueNames;
 pub use cell::{CellNumber, ColumnCells, parse_number};
@@ -35,6 +35,8 @@ pub struct DelimitedFormat {
     pub delimiter: u8,
     /// True if the first row has the names of the columns.
     pub has_header: bool,
+    /// Offset of the first row, after comments.
+    pub start: usize,
 }
 
 /// Detects delimited text that is neither a log nor a pipe table: nine in ten rows have as many cells as the first one. Two
@@ -46,11 +48,16 @@ pub fn detect(text: &str, chunker: &dyn Chunker) -> Option<DelimitedFormat> {
     // Samples whole lines only: an unclosed quote must not cause a scan of the whole text.
     let sample = text.get(..text.floor_char_boundary(SAMPLE_BYTES))?;
     let sample = if sample.len() < text.len() { &sample[..sample.rfind('\n')?] } else { sample };
-    [b',', b'\t', b';', b'|'].into_iter().find_map(|delimiter| detect_delimiter(sample, delimiter))
+    let start = first_row_start(sample);
+    // A heading of Markdown looks like a comment.
+    if start > 0 && chunker.kind() != TextKind::Table {
+        return None;
+    }
+    [b',', b'\t', b';', b'|'].into_iter().find_map(|delimiter| detect_delimiter(sample, start, delimiter))
 }
 
-fn detect_delimiter(sample: &str, delimiter: u8) -> Option<DelimitedFormat> {
-    let mut rows = DelimitedReader::new(sample, delimiter);
+fn detect_delimiter(sample: &str, start: usize, delimiter: u8) -> Option<DelimitedFormat> {
+    let mut rows = DelimitedReader::new_at(sample, start, delimiter);
     let header = rows.next_row()?;
     let names: Vec<&str> = header.cells().collect();
     let width = names.len();
@@ -75,10 +82,19 @@ fn detect_delimiter(sample: &str, delimiter: u8) -> Option<DelimitedFormat> {
         row_count += 1;
         alike += usize::from(row.len() == width || has_empty_end);
     }
-    (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat { delimiter, has_header })
+    (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
+        delimiter,
+        has_header,
+        start,
+    })
 }
 
 impl DelimitedFormat {
+    /// Returns a reader of the rows, the first one included.
+    pub fn reader(self, text: &str) -> DelimitedReader<'_> {
+        DelimitedReader::new_at(text, self.start, self.delimiter)
+    }
+
     /// Returns the unique names of the columns; those without a name in the first row are numbered.
     pub fn column_names(self, first: &DelimitedRow) -> Vec<String> {
         let mut names = UniqueNames::default();
@@ -140,7 +156,11 @@ pub struct DelimitedReader<'a> {
 impl<'a> DelimitedReader<'a> {
     /// Creates a reader at the start of a text.
     pub fn new(text: &'a str, delimiter: u8) -> Self {
-        Self { text, offset: 0, reader: ReaderBuilder::new().delimiter(delimiter).build() }
+        Self::new_at(text, 0, delimiter)
+    }
+
+    fn new_at(text: &'a str, offset: usize, delimiter: u8) -> Self {
+        Self { text, offset, reader: ReaderBuilder::new().delimiter(delimiter).build() }
     }
 }
 

@@ -14,6 +14,7 @@ mod pipe;
 use portion_json::span::Span;
 
 use crate::unique_names::UniqueNames;
+use html::HeaderRows;
 pub use pipe::is_pipe_table;
 
 /// Maximum tables of a document that are looked for, rows that are counted to find the largest, and cells of a row.
@@ -26,9 +27,15 @@ const MAX_CELLS: usize = 1_900;
 pub struct DocumentTable {
     /// Its span in the document.
     pub span: Span,
-    is_html: bool,
+    format: TableFormat,
     /// Number of its rows, with the header.
     pub row_count: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TableFormat {
+    Pipe,
+    Html(HeaderRows),
 }
 
 /// Returns the tables of a document with at least one row below the header.
@@ -48,10 +55,9 @@ pub fn largest_table(tables: &[DocumentTable]) -> Option<usize> {
 impl DocumentTable {
     /// Returns the cells of each row, the header first; `None` if `should_stop` returned true for the number of rows so far.
     pub fn rows(&self, text: &str, should_stop: &dyn Fn(usize) -> bool) -> Option<Vec<Vec<String>>> {
-        if self.is_html {
-            html::rows(text, self.span, should_stop)
-        } else {
-            Some(pipe::rows(self.span.slice(text)))
+        match &self.format {
+            TableFormat::Html(header) => html::rows(text, self.span, header, should_stop),
+            TableFormat::Pipe => Some(pipe::rows(self.span.slice(text))),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use portion_json::span::Span;
 
-use super::{DocumentTable, MAX_CELLS, MAX_TABLES};
+use super::{DocumentTable, MAX_CELLS, MAX_TABLES, TableFormat};
 
 /// Returns the pipe tables of a text.
 pub(super) fn find(text: &str) -> Vec<DocumentTable> {
@@ -35,7 +35,7 @@ fn close_pipe_table(open: Option<(usize, usize, usize)>, found: &mut Vec<Documen
         && found.len() < MAX_TABLES
     {
         let row_count = rows + 1;
-        found.push(DocumentTable { span: Span::new(start, end), is_html: false, row_count });
+        found.push(DocumentTable { span: Span::new(start, end), format: TableFormat::Pipe, row_count });
     }
 }
 

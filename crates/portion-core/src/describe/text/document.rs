@@ -1,33 +1,54 @@
-//! Describes a document with headings by its outline.
+//! Describes a document with headings by its outline and its largest table.
 
-use portion_text::chunk::outline::headings;
 use serde_json::Value;
 
 use super::ending::closing_excerpt;
+use super::table;
 use super::text_description::{LIST_OVERHEAD_TOKENS, TextDescription, more_marker, truncated_line};
+use crate::snapshot::{ItemsTable, LineIndex};
 
 /// Longest title shown, in characters.
-const MAX_TITLE_CHARS: usize = 100;
+pub(super) const MAX_TITLE_CHARS: usize = 100;
 
-pub(super) fn describe(text: &str, description: &mut TextDescription) {
-    let found: Vec<(u8, String)> = headings(text)
+/// Describes the headings, and the table if it is a large part of the document.
+pub(super) fn describe(
+    text: &str,
+    index: &LineIndex,
+    table: Option<&ItemsTable>,
+    description: &mut TextDescription,
+) {
+    let outline: Vec<(u8, String)> = index
+        .headings(text)
         .into_iter()
         .map(|heading| {
-            (
-                heading.level,
-                format!(
-                    "{} {}",
-                    heading_signs(heading.level),
-                    truncated_line(heading.title, MAX_TITLE_CHARS)
-                ),
-            )
+            let title = truncated_line(&heading.title, MAX_TITLE_CHARS);
+            (heading.level, format!("{} {title}", heading_signs(heading.level)))
         })
         .collect();
-    description.add("headings", found.len());
     let last = closing_excerpt(text, description);
+    describe_headings(&outline, table, last, description);
+}
+
+/// Describes the headings, with at most half of the tokens if there is a table, then the table, then the end of the text.
+pub(super) fn describe_headings(
+    outline: &[(u8, String)],
+    table: Option<&ItemsTable>,
+    last: Value,
+    description: &mut TextDescription,
+) {
+    if !outline.is_empty() {
+        description.add("headings", outline.len());
+    }
     let kept = description.member_cost("last", &last);
-    describe_outline(&found, description.remaining().saturating_sub(kept), description);
-    description.add("last", last);
+    let share = if table.is_some() { 2 } else { 1 };
+    describe_outline(outline, description.remaining().saturating_sub(kept) / share, description);
+    if let Some(table) = table {
+        table::describe(table, kept, description);
+    }
+    // A page may end with a script, which has no text.
+    if last.as_str().is_some_and(|last| !last.is_empty()) {
+        description.add("last", last);
+    }
 }
 
 pub(super) fn heading_signs(level: u8) -> &'static str {

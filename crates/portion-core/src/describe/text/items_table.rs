@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use portion_json::scan::escape_into;
 use portion_text::chunk::TextKind;
-use portion_text::delimited::{ColumnCells, DelimitedFormat, DelimitedReader, detect, parse_number};
-use portion_text::diff::file_changes;
+use portion_text::delimited::{ColumnCells, DelimitedFormat, detect, parse_number};
+use portion_text::diff::{FileChange, file_changes};
 use portion_text::document_table::{DocumentTable, document_tables, largest_table};
 
 use crate::missing_codes::MissingCodes;
@@ -24,19 +24,12 @@ impl LineIndex {
 }
 
 fn find(text: &str, index: &LineIndex) -> TextTables {
-    if index.chunker.kind() == TextKind::Log {
-        return TextTables::default();
-    }
     let changes = file_changes(text);
     if !changes.is_empty() {
-        let columns = ["path", "added", "removed", "start_line", "end_line", "text"];
-        let items = ItemsTable {
-            source: TableSource::Diff,
-            row_count: changes.len(),
-            columns: columns.map(str::to_owned).into(),
-            facts: ListFacts::default(),
-        };
-        return TextTables { items: Some(items), further_count: 0 };
+        return TextTables { items: Some(diff_table(&changes)), further_count: 0 };
+    }
+    if index.chunker.kind() == TextKind::Log {
+        return TextTables::default();
     }
     if let Some(format) = detect(text, index.chunker) {
         return TextTables { items: Some(delimited_table(text, format)), further_count: 0 };
@@ -46,14 +39,32 @@ fn find(text: &str, index: &LineIndex) -> TextTables {
     TextTables { further_count: tables.len().saturating_sub(1), items }
 }
 
+fn diff_table(changes: &[FileChange]) -> ItemsTable {
+    let columns = ["path", "added", "removed", "start_line", "end_line", "text"].map(str::to_owned);
+    let commit = changes.iter().any(|change| change.commit.is_some()).then(|| "commit".to_owned());
+    ItemsTable {
+        source: TableSource::Diff,
+        row_count: changes.len(),
+        columns: columns.into_iter().chain(commit).collect(),
+        facts: ListFacts::default(),
+        byte_count: changes.iter().map(|change| change.span.len()).sum(),
+    }
+}
+
 fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
-    let mut reader = DelimitedReader::new(text, format.delimiter);
+    let mut reader = format.reader(text);
     let first = reader.next_row().unwrap_or_default();
     let columns = format.column_names(&first);
     let source = TableSource::Delimited;
     if text.len() > MAX_DESCRIBED_BYTES {
-        let row_count = count_rows(text).saturating_sub(usize::from(format.has_header));
-        return ItemsTable { source, row_count, columns, facts: ListFacts::default() };
+        let row_count = count_rows(&text[format.start..]).saturating_sub(usize::from(format.has_header));
+        return ItemsTable {
+            source,
+            row_count,
+            columns,
+            facts: ListFacts::default(),
+            byte_count: text.len(),
+        };
     }
     let mut next = if format.has_header { reader.next_row() } else { Some(first) };
     let (mut row_count, mut cells) = (0, CellGrid::new(columns.len()));
@@ -62,7 +73,7 @@ fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
         cells.push_row(row.cells());
         next = reader.next_row();
     }
-    ItemsTable { source, row_count, facts: cells.facts(&columns), columns }
+    ItemsTable { source, row_count, facts: cells.facts(&columns), columns, byte_count: text.len() }
 }
 
 /// Counts the rows that are not blank. Line feeds in quotes do not end a row.
@@ -86,8 +97,13 @@ fn document_table(text: &str, table: &DocumentTable) -> Option<ItemsTable> {
     let columns = DocumentTable::column_names(&header, &rows);
     let mut cells = CellGrid::new(columns.len());
     rows.iter().for_each(|row| cells.push_row(row.iter().map(String::as_str)));
-    let facts = cells.facts(&columns);
-    Some(ItemsTable { source: TableSource::Document, row_count: rows.len(), columns, facts })
+    Some(ItemsTable {
+        source: TableSource::Document,
+        row_count: rows.len(),
+        facts: cells.facts(&columns),
+        columns,
+        byte_count: table.span.len(),
+    })
 }
 
 /// The cells of a table, one after the other.

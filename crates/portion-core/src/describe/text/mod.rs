@@ -18,7 +18,7 @@ use portion_text::chunk::TextKind;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
-use crate::snapshot::{LineIndex, TableSource};
+use crate::snapshot::{ItemsTable, LineIndex, TableSource};
 use counts::LargeCounter;
 use ending::{closing_excerpt, last_line};
 use text_description::{TextDescription, truncated_line};
@@ -28,8 +28,8 @@ use text_description::{TextDescription, truncated_line};
 ///
 /// - logs: `levels`, `linesWith`, `entries`, `span`, `perDay`, `first`, `last`, `lastEntry`, `statuses`, `thrown`,
 ///   `commonPaths`, `common`;
-/// - documents with headings: `headings`, `outline`, `last`;
-/// - HTML with headings: `headings`, `outline` with line numbers, `last`;
+/// - documents with headings or a large table: `headings`, `outline`, `rows` and `columns` of the table, `last`;
+/// - HTML: the same, `outline` with line numbers;
 /// - prose: `outline` with line numbers, `gist`, `speakers`, `last`;
 /// - separated values: `rows`, `columns` with facts about each, `moreColumns`;
 /// - code: `defines`, `last`;
@@ -45,28 +45,38 @@ pub(crate) fn describe(
 ) -> Map<String, Value> {
     let mut description = TextDescription::new(counter, tokens);
     let changes = portion_text::diff::file_changes(text);
-    let table = index.tables(text).items.as_ref().filter(|table| table.source == TableSource::Delimited);
+    let table = index.tables(text).items.as_ref().filter(|table| table.is_described(text));
+    let (rows, table) = match table {
+        Some(table) if table.source == TableSource::Delimited => (Some(table), None),
+        table => (None, table),
+    };
+    let kind = index.chunker.kind();
     if !changes.is_empty() {
-        diff::describe(&changes, &mut description);
-    } else if index.has_headings() {
-        document::describe(text, &mut description);
+        diff::describe(text, &changes, &mut description);
+    } else if kind == TextKind::Markdown {
+        document::describe(text, index, table, &mut description);
     } else if let Some(entries) = portion_text::log_entry::entries(text, index.chunker) {
         log::describe(text, index, entries, &mut description);
-    } else if let Some(table) = table {
-        table::describe(table, &mut description);
+    } else if let Some(rows) = rows {
+        table::describe(rows, 0, &mut description);
     } else {
-        match index.chunker.kind() {
+        match kind {
             TextKind::Prose => prose::describe(text, index, &mut description),
             TextKind::Code => code::describe(text, &mut description),
-            TextKind::Markup if markup::describe(text, index, &mut description) => {}
-            _ => describe_lines(text, index, &mut description),
+            TextKind::Markup if markup::describe(text, index, table, &mut description) => {}
+            _ => describe_lines(text, index, table, &mut description),
         }
     }
     description.finish()
 }
 
 /// Describes lines of an unknown format.
-fn describe_lines(text: &str, index: &LineIndex, description: &mut TextDescription) {
+fn describe_lines(
+    text: &str,
+    index: &LineIndex,
+    table: Option<&ItemsTable>,
+    description: &mut TextDescription,
+) {
     let is_one_line = index.line_count() == 1;
     // The reply shows the beginning of a single line.
     let last = if is_one_line {
@@ -93,6 +103,11 @@ fn describe_lines(text: &str, index: &LineIndex, description: &mut TextDescripti
     let longest = longest_line(text).filter(|(_, length)| *length > LONG_LINE_CHARS && !is_one_line);
     if let Some((number, length)) = longest {
         description.add("longestLine", format!("{number}: {length} characters"));
+    }
+    // The patterns of most lines would be those of the table.
+    if let Some(table) = table {
+        table::describe(table, 0, description);
+        return;
     }
     let mut common = LargeCounter::default();
     text.lines().map(str::trim).filter(|line| !line.is_empty()).for_each(|line| common.add_masked(line));

@@ -1,4 +1,4 @@
-//! Describes separated values: rows, and facts about the columns.
+//! Describes a table: rows, and facts about the columns.
 
 use super::super::fields_by_type;
 use super::text_description::TextDescription;
@@ -7,19 +7,21 @@ use crate::snapshot::ItemsTable;
 /// Characters of the names of columns that a token holds, about.
 const CHARS_PER_TOKEN: usize = 3;
 
-pub(super) fn describe(table: &ItemsTable, description: &mut TextDescription) {
+/// Describes a table. `reserved` tokens are left for other facts.
+pub(super) fn describe(table: &ItemsTable, reserved: usize, description: &mut TextDescription) {
     description.add("rows", table.row_count);
     let names: usize = table.columns.iter().map(|name| name.len() + 1).sum();
     // Names without facts take less; a quarter is kept for those that have no place among the facts.
-    let kept = (names / CHARS_PER_TOKEN).min(description.remaining() / 4);
-    let facts = description.field_facts(&table.facts, description.remaining().saturating_sub(kept));
+    let room = |description: &TextDescription| description.remaining().saturating_sub(reserved);
+    let kept = (names / CHARS_PER_TOKEN).min(room(description) / 4);
+    let facts = description.field_facts(&table.facts, room(description).saturating_sub(kept));
     let others: Vec<&String> =
         table.columns.iter().filter(|name| !facts.contains_key(name.as_str())).collect();
     if !facts.is_empty() {
         description.add("columns", facts);
     }
     let types = table.facts.field_types();
-    let mut characters = description.remaining() * CHARS_PER_TOKEN;
+    let mut characters = room(description) * CHARS_PER_TOKEN;
     let key = if others.len() < table.columns.len() { "moreColumns" } else { "columns" };
     while !others.is_empty()
         && characters > 0

@@ -86,7 +86,12 @@ pub(crate) fn read_indexed(
             let known = chunk::CHUNKERS.iter().copied().find(|chunker| chunker.name() == name);
             let line_offsets = read_offsets(text, pieces, input)?;
             let chunker = known.ok_or(DecodeError::Invalid("kind of text"))?;
-            Structure::Text(Arc::new(LineIndex { line_offsets, chunker, tables: OnceLock::new() }))
+            Structure::Text(Arc::new(LineIndex {
+                line_offsets,
+                chunker,
+                tables: OnceLock::new(),
+                has_html_headings: OnceLock::new(),
+            }))
         }
         _ => return Err(DecodeError::Invalid("structure")),
     };

@@ -42,7 +42,15 @@ pub(crate) fn check(text: &str, controls: &[(&str, &str)], expect: &str) {
 
 const LIST: &str = r#"{"total":3,"items":[{"id":2,"name":"b"},{"id":3,"name":"c"},{"id":1,"name":"a"}]}"#;
 const OBJECT: &str = r#"{"id":1,"Financials":{"due":5},"financing":[1],"lines":[{"p":1}]}"#;
+const PAGE: &str =
+    "<html><body><h1>Tea</h1><p>Hot.</p><h2>Green</h2><p>Mild.</p><h2>Black</h2><p>Strong.</p></body></html>";
 const PAPER: &str = "# Paper\n\nIntro.\n\n## Results\n\nGood.\n\n## Résumé\n\nEnd.\n";
+
+#[test]
+fn headings_of_html_name_sections() {
+    check(PAGE, &[("section", "\"green\"")], "<h2>Green</h2><p>Mild.</p>");
+    check(&PAGE.replace("><", ">\n<"), &[("section", "\"Green\"")], "<h2>Green</h2>\n<p>Mild.</p>\n");
+}
 
 #[test]
 fn lists_are_paged_and_sorted() {

@@ -116,6 +116,59 @@ fn names_of_other_tables_are_not_suggested() {
 }
 
 #[test]
+fn comments_above_separated_values_are_no_rows() {
+    check(
+        "# exported 2025\n# by a tool\nid,amount,city\n1,\"1,400\",Oslo\n2,30,Rome\n3,4,Bern\n",
+        "SELECT * FROM items WHERE id < 3",
+        r#"[{"id":1,"amount":"1,400","city":"Oslo"},{"id":2,"amount":"30","city":"Rome"}]"#,
+    );
+}
+
+#[test]
+fn sections_of_html_are_a_table() {
+    let page = |end: &str| {
+        format!("<html><body><h1>Tea</h1>{end}<p>Hot.</p>{end}<h2>Green</h2>{end}<p>Mild.</p></body></html>")
+    };
+    check(
+        &page("\n"),
+        "SELECT title, level, start_line, own_text FROM sections WHERE level = 1",
+        r#"[{"title":"Tea","level":1,"start_line":1,"own_text":"<h1>Tea</h1>\n<p>Hot.</p>\n"}]"#,
+    );
+    check(
+        &page(""),
+        "SELECT title, text FROM sections WHERE is_leaf",
+        r#"[{"title":"Green","text":"<h2>Green</h2><p>Mild.</p></body></html>"}]"#,
+    );
+}
+
+#[test]
+fn header_rows_of_html_are_joined() {
+    let row = |i: usize| format!("<tr><td>R{i}</td><td>{i}</td><td>{}</td></tr>\n", 2 * i);
+    let rows: String = (0..20).map(row).collect();
+    check(
+        &format!(
+            "<html><body><table><tr><th rowspan=\"2\">Region</th><th colspan=\"2\">Sales</th></tr><tr><th>2024</th><th>2025</th></tr>{rows}</table></body></html>"
+        ),
+        "SELECT count(*) n, sum(\"Sales 2024\") a, sum(\"Sales 2025\") b, min(Region) c FROM items",
+        r#"[{"n":20,"a":190,"b":380,"c":"R0"}]"#,
+    );
+}
+
+#[test]
+fn the_files_of_a_log_have_their_commit() {
+    let head = |hash: &str| format!("commit {hash}\nAuthor: A <a@b>\n\n    Message of {hash}\n\n");
+    let change = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n";
+    let image = "diff --git a/i.png b/i.png\nindex 1..2 100644\nBinary files a/i.png and b/i.png differ\n";
+    let log = format!("{}{change}{image}\n{}{change}", head("1111111"), head("2222222"));
+    check(
+        &log,
+        "SELECT path, added, removed, \"commit\" FROM items",
+        r#"[{"path":"x","added":1,"removed":0,"commit":"1111111"},{"path":"i.png","added":null,"removed":null,"commit":"1111111"},{"path":"x","added":1,"removed":0,"commit":"2222222"}]"#,
+    );
+    check(&log, "SELECT count(*) n FROM items WHERE text LIKE '%Message%'", r#"[{"n":0}]"#);
+}
+
+#[test]
 fn diffs_are_a_table_by_file() {
     let diff = "diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@\n one\n-a\n+b\n\
         diff --git a/y.rs b/y.rs\n--- a/y.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";

@@ -25,14 +25,16 @@ impl Chunker for MarkdownChunker {
     }
 
     /// Matches text with a heading, fence or table after blank lines, and Markdown syntax in one of
-    /// thirty lines.
+    /// thirty lines. The rows of a table are no lines of content.
     fn matches(&self, sample: &TextSample) -> bool {
         let mut blocks = BlockState::at_start(sample.text());
         let (mut sure, mut signs, mut content_lines) = (0, 0, 0);
-        let mut after_blank = true;
+        let (mut after_blank, mut in_table) = (true, false);
         for line in sample.all_lines() {
             let kind = blocks.classify(line.text);
-            content_lines += usize::from(!matches!(kind, LineKind::Blank | LineKind::Fenced));
+            let is_row = kind == LineKind::TableRow || kind == LineKind::Text && line.text.contains('|');
+            in_table = kind == LineKind::TableDelimiter || in_table && is_row;
+            content_lines += usize::from(!in_table && !matches!(kind, LineKind::Blank | LineKind::Fenced));
             match kind {
                 LineKind::Heading(_) if after_blank => sure += 1,
                 LineKind::FenceOpen | LineKind::TableDelimiter | LineKind::Underline(1) => sure += 1,

@@ -5,13 +5,15 @@
 //!
 //! let text = "# Guide\nIntro.\n## Install\nRun it.\n# FAQ\n";
 //! let found = headings(text);
-//! assert_eq!(found.iter().map(|heading| (heading.level, heading.title)).collect::<Vec<_>>(), [
+//! assert_eq!(found.iter().map(|heading| (heading.level, heading.title.as_ref())).collect::<Vec<_>>(), [
 //!     (1, "Guide"),
 //!     (2, "Install"),
 //!     (1, "FAQ"),
 //! ]);
 //! assert_eq!(&text[found[1].start..found[1].end], "## Install\nRun it.\n");
 //! ```
+
+use std::borrow::Cow;
 
 use super::super::line::{Line, lines};
 use super::block_state::{BlockState, LineKind};
@@ -22,7 +24,7 @@ pub struct Heading<'a> {
     /// Level, from 1 (highest) to 6.
     pub level: u8,
     /// Title without the heading markers.
-    pub title: &'a str,
+    pub title: Cow<'a, str>,
     /// Byte offset of the start of its line.
     pub start: usize,
     /// Byte offset of the end of the section: the next heading of the same or a higher level, or the end
@@ -37,21 +39,29 @@ pub struct Heading<'a> {
 pub fn headings(text: &str) -> Vec<Heading<'_>> {
     let mut blocks = BlockState::at_start(text);
     let mut found: Vec<Heading> = Vec::new();
-    // Indices of headings whose sections have not ended, levels ascending.
-    let mut open: Vec<usize> = Vec::new();
     let mut above: [Option<(LineKind, Line)>; 2] = [None, None];
     for line in lines(text, 0..text.len()) {
         let kind = blocks.classify(line.text);
         if let Some((level, title, start)) = heading(kind, &line, above) {
-            while let Some(last) = open.pop_if(|last| found[*last].level >= level) {
-                found[last].end = start;
-            }
-            open.push(found.len());
-            found.push(Heading { level, title, start, end: text.len() });
+            found.push(Heading { level, title: title.into(), start, end: text.len() });
         }
         above = [above[1], Some((kind, line))];
     }
+    end_sections(&mut found);
     found
+}
+
+/// Ends the section of each heading at the next one of its level or above.
+pub(crate) fn end_sections(found: &mut [Heading]) {
+    // Indices of headings whose sections have not ended, levels ascending.
+    let mut open: Vec<usize> = Vec::new();
+    for at in 0..found.len() {
+        let (level, start) = (found[at].level, found[at].start);
+        while let Some(last) = open.pop_if(|last| found[*last].level >= level) {
+            found[last].end = start;
+        }
+        open.push(at);
+    }
 }
 
 /// Returns level, title and start of the heading that ends with this line.

@@ -3,8 +3,10 @@
 
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence, stamp};
 
+mod preamble;
 mod row;
 
+pub use preamble::first_row_start;
 use row::{RowReader, TableFormat};
 
 /// Minimum rows of a table.
@@ -27,9 +29,10 @@ impl Chunker for TableChunker {
     fn matches(&self, sample: &TextSample) -> bool {
         let text = sample.text();
         let Some(shape) = TableFormat::detect(text) else { return false };
-        let first = text.lines().next().unwrap_or_default();
+        let start = first_row_start(text);
+        let first = text[start..].lines().next().unwrap_or_default();
         let head = text.floor_char_boundary(48 * 1024);
-        let rows: Vec<_> = RowReader::new(text, 0..head, shape.separator, false).collect();
+        let rows: Vec<_> = RowReader::new(text, start..head, shape.separator, false).collect();
         // The last row may be cut off.
         let rows =
             if head < text.len() { rows.split_last().map_or(&[][..], |(_, rows)| rows) } else { &rows };

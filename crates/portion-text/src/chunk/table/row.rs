@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::preamble::first_row_start;
+
 /// Possible separators, the most likely first.
 const SEPARATORS: &[u8] = b",\t;|";
 /// Bytes of the first row that are read.
@@ -17,10 +19,11 @@ pub(super) struct TableFormat {
 }
 
 impl TableFormat {
-    /// Detects the format from the first row: the separator that makes the most fields, at least three,
+    /// Detects the format from the first row below comments: the separator that makes the most fields, at least three,
     /// or two if it is a tab.
     pub(super) fn detect(text: &str) -> Option<Self> {
-        let head = 0..text.floor_char_boundary(MAX_HEADER_BYTES);
+        let start = first_row_start(text);
+        let head = start..text.floor_char_boundary(start + MAX_HEADER_BYTES);
         let shapes = SEPARATORS.iter().filter_map(|separator| {
             let row = RowReader::new(text, head.clone(), *separator, false).next()?;
             let least = if *separator == b'\t' { 2 } else { 3 };

@@ -54,6 +54,19 @@ fn text_with_dates_that_is_not_a_log() {
 }
 
 #[test]
+fn tables_with_comments() {
+    check("table", "# exported 2025\n# by a tool\nid,amount,city\n1,2,Oslo\n2,3,Rome\n3,4,Bern\n");
+    check("markdown", "# Sizes\n\nA, B, and C\n\n## Notes\n\nNone.\n");
+}
+
+#[test]
+fn the_rows_of_a_table_are_no_content_of_markdown() {
+    let rows = "| a | 1 |\n".repeat(500);
+    check("markdown", &format!("# Sizes\n\nAll.\n\n| name | size |\n|---|---|\n{rows}\n## Notes\n\nNone.\n"));
+    check("markdown", &format!("All.\n\nname | size\n---|---\n{}", "a | 1\n".repeat(500)));
+}
+
+#[test]
 fn documents_and_code() {
     check("markdown", "# Title\n\nText with a [link](https://example.org).\n");
     check(

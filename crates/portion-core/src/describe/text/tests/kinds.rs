@@ -100,6 +100,55 @@ fn a_page_that_ends_with_a_script_has_no_last_words() {
 }
 
 #[test]
+fn a_table_that_fills_a_document_is_described() {
+    let rows = |form: fn(usize) -> String| (1..=200).map(form).collect::<String>();
+    let pipe = rows(|i| format!("| Item {i} | {} |\n", 2 * i));
+    let document = format!("# Stock\n\nShort.\n\n| Item | Count |\n|---|---:|\n{pipe}\n## Notes\n\nNone.\n");
+    let cells = rows(|i| format!("<tr><td>Item {i}</td><td>{}</td></tr>\n", 2 * i));
+    let page = format!(
+        "<html><body><h1>Stock</h1>\n<table><tr><th>Item</th><th>Count</th></tr>\n{cells}</table>\n<h2>Notes</h2>None.</body></html>"
+    );
+    for (text, outline) in [
+        (&document, r###"["# Stock","## Notes"]"###),
+        (&page, r#"["1: # Stock","204: ## Notes"]"#),
+        (&page.replace('\n', ""), r###"["# Stock","## Notes"]"###),
+    ] {
+        let facts = described(text, 400);
+        assert_eq!(
+            (facts["outline"].to_string().as_str(), &facts["rows"]),
+            (outline, &200.into()),
+            "{facts:?}"
+        );
+        assert_eq!(facts["columns"]["Count"], "number 2…400 (max at Item 200), sum 40200", "{facts:?}");
+        assert!(!facts.contains_key("common"), "{facts:?}");
+    }
+}
+
+#[test]
+fn diffs_count_files_without_hunks() {
+    let change = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n";
+    let image = "diff --git a/i.png b/i.png\nindex 1..2 100644\nBinary files a/i.png and b/i.png differ\n";
+    let renamed = "diff --git a/y b/z\nsimilarity index 100%\nrename from y\nrename to z\n";
+    check(
+        &format!("{change}{image}{renamed}"),
+        400,
+        r#"
+        changes: "3 files, +1 -0 lines"
+        files: ["1: x +1 -0","7: i.png binary","10: z +0 -0"]
+        "#,
+    );
+    let head = |hash: &str| format!("commit {hash}\nAuthor: A <a@b>\n\n    Message\n\n");
+    check(
+        &format!("{}{change}{image}\n{}{change}", head("1111111"), head("2222222")),
+        400,
+        r#"
+        changes: "3 changes of 2 files in 2 commits, +2 -0 lines"
+        files: ["6: x +1 -0","12: i.png binary","21: x +1 -0"]
+        "#,
+    );
+}
+
+#[test]
 fn small_budgets() {
     check(
         &service(),

@@ -1,0 +1,68 @@
+//! The text of HTML.
+
+/// Named character references.
+const REFERENCES: [(&str, char); 7] = [
+    ("nbsp;", ' '),
+    ("lt;", '<'),
+    ("gt;", '>'),
+    ("quot;", '"'),
+    ("apos;", '\''),
+    ("amp;", '&'),
+    ("ndash;", '–'),
+];
+/// Longest number in a character reference, in bytes.
+const MAX_NUMBER_BYTES: usize = 8;
+
+/// Returns the text outside of tags, with references decoded and each run of white space as one space.
+pub fn plain_text(html: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = html;
+    while let Some(at) = rest.find(['<', '&']) {
+        plain.push_str(&rest[..at]);
+        let found = &rest[at..];
+        rest = if found.starts_with('<') {
+            plain.push(' ');
+            found.find('>').map_or("", |end| &found[end + 1..])
+        } else if let Some((c, len)) = reference(&found[1..]) {
+            plain.push(c);
+            &found[1 + len..]
+        } else {
+            plain.push('&');
+            &found[1..]
+        };
+    }
+    plain.push_str(rest);
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the character of a reference after its `&`, and the length of the reference.
+fn reference(text: &str) -> Option<(char, usize)> {
+    if let Some((name, c)) = REFERENCES.iter().find(|(name, _)| text.starts_with(name)) {
+        return Some((*c, name.len()));
+    }
+    let number = text.strip_prefix('#')?;
+    let len = number.bytes().take(MAX_NUMBER_BYTES).position(|byte| byte == b';')?;
+    let digits = &number[..len];
+    let code = match digits.strip_prefix(['x', 'X']) {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok()?,
+        None => digits.parse().ok()?,
+    };
+    Some((char::from_u32(code).filter(|c| *c != '\0')?, len + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_text;
+
+    #[test]
+    fn text_is_outside_of_tags() {
+        for (html, text) in [
+            ("a<b>b</b>&lt;c&gt; <d", "a b <c>"),
+            ("it&#39;s &#x2014; &amp;lt; &nbsp; &unknown; &", "it's — &lt; &unknown; &"),
+            ("&#;&#0;&#xé;&#99999999;", "&#;&#0;&#xé;&#99999999;"),
+            ("", ""),
+        ] {
+            assert_eq!(plain_text(html), text, "{html}");
+        }
+    }
+}
