@@ -318,7 +318,7 @@ impl<'a> Exchange<'a> {
         if self.method == Method::HEAD {
             // The length and the validators of a shaped response are not known without its body.
             remove_representation_headers(&mut head.headers);
-            // Neither is it known if that has a cursor, which no cache may keep.
+            // The shaped response may have a cursor, which no cache may keep.
             head.headers.insert(CACHE_CONTROL, HeaderValue::from_static(NOT_CACHED));
             return Err(Box::new(Response::from_parts(head, full(Bytes::new()))));
         }

@@ -42,7 +42,7 @@ impl Gateway {
             .filter(|_| requested_count(&payload.paging_arguments).is_some() && !request.is_continuation());
         let ReplySource { payload, fetch, need, reuse } =
             self.reply_source(&context, payload, &request, reuse).await;
-        let request = selecting_nothing(request, &payload);
+        let request = without_fields_past_end(request, &payload);
         let id = random_snapshot_id();
         let made = self.render_fresh(&context, (payload, id), &request, (fetch.as_deref(), need)).await;
         let (job, rendered) = match made {
@@ -220,7 +220,7 @@ impl Gateway {
 
 /// Removes the fields of a request if the list has no items because it ends before the requested ones: no item can tell
 /// whether they exist.
-fn selecting_nothing(request: Request, payload: &Payload) -> Request {
+fn without_fields_past_end(request: Request, payload: &Payload) -> Request {
     let is_past_end =
         payload.upstream_list.as_ref().is_some_and(|list| list.fetched == 0 && list.skipped > 0);
     Request { fields: request.fields.filter(|_| !is_past_end), ..request }

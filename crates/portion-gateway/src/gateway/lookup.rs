@@ -114,7 +114,7 @@ impl Gateway {
     }
 
     /// Returns true if a call begins after the fetched items of a stored list, so that its page is requested directly.
-    pub(super) fn is_far_beyond(&self, caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
+    pub(super) fn is_beyond_fetch(&self, caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
         let Some(call) = &caller.paged_call else { return false };
         let Some(list) = held.snapshot.upstream_list().filter(|list| list.is_partial) else { return false };
         let fetched = self.fetches.fetched_count(held.id).unwrap_or(list.fetched);

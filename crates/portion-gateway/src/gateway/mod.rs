@@ -274,7 +274,7 @@ impl Gateway {
             return None;
         }
         let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
-        if self.is_far_beyond(&caller, &held, request) || numbers_other_pages(&caller, &held, request) {
+        if self.is_beyond_fetch(&caller, &held, request) || has_other_page_size(&caller, &held, request) {
             return None;
         }
         let need = Need::of_follow_up(request, Position::default(), &held, &caller);
@@ -342,9 +342,9 @@ impl Gateway {
     }
 }
 
-/// Returns true if a page by number, without a size, is one of the operator's size, and the first reply to the earlier call
-/// had pages of another size, which its caller chose.
-fn numbers_other_pages(caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
+/// Returns true if a request names a page by number without a size, and the earlier walk has another page size than the
+/// configured one.
+fn has_other_page_size(caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
     let policy = &caller.effective_policy.policy;
     let is_of_operator = request.limit.is_none() && policy.render_options.has_fixed_page_size;
     let size = held.view.page_size().map_or(policy.default_page_size, |size| size as usize);

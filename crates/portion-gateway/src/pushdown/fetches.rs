@@ -89,7 +89,7 @@ impl Fetches {
     ) -> Option<Arc<Fetch>> {
         let mut list = PagedList::begin(call, upstream.clone(), page)?;
         if let Some(wanted) = &wanted {
-            list.aim_at(wanted);
+            list.extend_to(wanted);
         }
         self.was_used.store(true, Ordering::Relaxed);
         // The caller's request counts.

@@ -152,7 +152,7 @@ proptest! {
         }
         let first = upstream.answer(&call.first_arguments());
         let mut list = PagedList::begin(&call, None, first).expect("a list");
-        list.aim_at(&(start..start + count));
+        list.extend_to(&(start..start + count));
         let calls = 1 + fetch_all(&mut list, &upstream);
         let (skipped, end) = (list.skipped(), list.skipped() + list.len());
         prop_assert_eq!(numbers(&list), (skipped..end).collect::<Vec<_>>(), "{:?}", upstream);

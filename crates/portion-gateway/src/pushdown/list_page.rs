@@ -129,7 +129,7 @@ impl<'a> Root<'a> {
 impl Root<'_> {
     /// Finds what leads to the next page: a member of the root, of an object about the page, or of the cursors in that.
     fn next_page(&self) -> NextPage {
-        if let Some((_, value)) = self.named(NEXT_NAMES, NextPage::is_told_by) {
+        if let Some((_, value)) = self.named(NEXT_NAMES, NextPage::may_lead_to_next) {
             return NextPage::from_member(self.text, value);
         }
         let is_in = |names: &[&str], name: &str| names.contains(&name);
@@ -212,7 +212,7 @@ impl NextPage {
     }
 
     /// Returns true for the values by which a member may tell the next page.
-    fn is_told_by(json: &str) -> bool {
+    fn may_lead_to_next(json: &str) -> bool {
         !matches!(JsonKind::of_value(json), JsonKind::Array) && json != "true"
     }
 }

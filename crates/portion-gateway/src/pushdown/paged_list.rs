@@ -185,14 +185,14 @@ impl PagedList {
     /// Directs the fetch at the items that a request wants, if they lie beyond what is fetched ahead. Where the upstream takes
     /// an offset or the number of a page, the page with the first of these items is requested next; other lists are fetched
     /// up to the last of them.
-    pub(crate) fn aim_at(&mut self, wanted: &Range<usize>) {
+    pub(crate) fn extend_to(&mut self, wanted: &Range<usize>) {
         if matches!(self.end, Some(ListEnd::Complete | ListEnd::Stuck(_))) {
             return;
         }
         let (page_rows, item_bytes) = (self.item_count, self.items.len() / self.item_count.max(1));
         let within_bytes = self.pushdown.max_fetch_bytes / item_bytes.max(1);
         let is_beyond = wanted.end > self.pushdown.max_fetch.min(within_bytes) && wanted.start >= page_rows;
-        if self.skipped == 0 && is_beyond && page_rows > 0 && self.jump_to(wanted, page_rows) {
+        if self.skipped == 0 && is_beyond && page_rows > 0 && self.skip_to(wanted, page_rows) {
             return;
         }
         self.max_items = self.max_items.max(wanted.end.saturating_sub(self.skipped));
@@ -203,7 +203,7 @@ impl PagedList {
 
     /// Replaces the first page, of `page_rows` items, by the one that has the first wanted item. Returns false if the upstream
     /// has no way to it.
-    fn jump_to(&mut self, wanted: &Range<usize>, page_rows: usize) -> bool {
+    fn skip_to(&mut self, wanted: &Range<usize>, page_rows: usize) -> bool {
         let PageRequest::Number(second) = self.next else { return false };
         let (skipped, next) = match &self.pushdown.style {
             PagingStyle::Page(..) => {

@@ -9,7 +9,7 @@ use portion_json::span::Span;
 use super::super::splice::Splice;
 use super::super::walk::{self, Member, Sequence};
 use super::extra_members::ExtraMembers;
-use super::overflow::{JOINT_STEP, Overflow};
+use super::overflow::{OTHER_MEMBERS_STEP, Overflow};
 use super::write::PortionContent;
 
 const ERROR_ADDRESS: &str = "/error";
@@ -87,8 +87,10 @@ impl<'a> ErrorOutline<'a> {
             let json = extra.member.value.slice(self.text);
             payload.blocks.push(Block::new(extra.address(self.text), Content::Extra(json.to_owned())));
         }
-        if let Some(json) = self.overflow.joint_json(self.text) {
-            payload.blocks.push(Block::new(format!("{ERROR_ADDRESS}/{JOINT_STEP}"), Content::Extra(json)));
+        if let Some(json) = self.overflow.other_members_json(self.text) {
+            payload
+                .blocks
+                .push(Block::new(format!("{ERROR_ADDRESS}/{OTHER_MEMBERS_STEP}"), Content::Extra(json)));
         }
         payload
     }

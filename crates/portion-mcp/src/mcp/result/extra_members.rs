@@ -9,7 +9,7 @@ use portion_json::span::Span;
 
 use super::super::member_redaction;
 use super::super::walk::{self, Member};
-use super::overflow::{ExtraMember, JOINT_STEP, Overflow};
+use super::overflow::{ExtraMember, OTHER_MEMBERS_STEP, Overflow};
 
 /// Largest total size, in bytes, that passes uninspected. The rest becomes part of the payload and can be
 /// omitted like it.
@@ -58,7 +58,7 @@ impl<'a> ExtraMembers<'a> {
         let may_be_hidden = !redactions.is_empty() && len <= member.key.len() + MAX_REPLACEMENT_BYTES;
         if may_be_hidden || !self.can_be_single(member) {
             self.overflow.redactions.extend(redactions);
-            self.overflow.joint.push(extra);
+            self.overflow.other.push(extra);
         } else {
             self.add_single(extra);
         }
@@ -89,7 +89,7 @@ impl<'a> ExtraMembers<'a> {
         let key = member.key.slice(self.text);
         let has_secret = || self.redact.is_some_and(|redact| redact.redact_name(&unescape(key)).is_some());
         key.len() <= MAX_NAME_BYTES.min(self.remaining_name_bytes)
-            && !walk::string_equals(key, JOINT_STEP)
+            && !walk::string_equals(key, OTHER_MEMBERS_STEP)
             && !has_secret()
     }
 

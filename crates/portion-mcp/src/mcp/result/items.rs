@@ -183,9 +183,9 @@ impl ResultOutline<'_> {
         self.sequences.push(NestedSequence { sequence: object.to_sequence(item.span), parent: None });
     }
 
-    /// Adds the members beside binary data to the extra members: only the data have a limit of their own. `holders`: the object
-    /// that has the data as its member `data`, after the objects around it, with their addresses. Returns false if the members
-    /// that the protocol names are too large; then the block counts as text.
+    /// Adds the members beside binary data to the extra members: only the data have a limit of their own. `holders`: the
+    /// enclosing objects with their addresses, outermost first; the last one has the data. Returns false if the members that the
+    /// protocol names are too large; then the block counts as text.
     fn separate_extras(
         &mut self,
         holders: &[(&Node, &str)],

@@ -68,7 +68,7 @@ pub(crate) struct ResultOutline<'a> {
     /// Redactions of extra members: span and replacement.
     pub(super) redactions: Vec<(Span, String)>,
     /// Items that the part with several extra members stands for: a sequence, and the index in it.
-    pub(super) joint_slots: Vec<(usize, usize)>,
+    pub(super) other_member_slots: Vec<(usize, usize)>,
     /// Bytes that pass outside the parts.
     pub(super) frame_bytes: usize,
     is_error: bool,
@@ -111,7 +111,7 @@ pub(super) enum PartKind {
     /// An extra member.
     Extra,
     /// Several extra members, with their names.
-    Joint,
+    OtherMembers,
     /// `structuredContent`.
     Structured,
 }
@@ -164,7 +164,7 @@ impl<'a> ResultOutline<'a> {
             unwrap_marker: None,
             shadowed_members: Vec::new(),
             redactions: Vec::new(),
-            joint_slots: Vec::new(),
+            other_member_slots: Vec::new(),
             frame_bytes: 0,
             is_error,
         };
@@ -257,7 +257,7 @@ impl<'a> ResultOutline<'a> {
                     Content::Atomic { json: json.to_owned(), binary: binary.clone() }
                 }
                 PartKind::Message => Content::Atomic { json: json.to_owned(), binary: None },
-                PartKind::Extra | PartKind::Joint => Content::Extra(json.to_owned()),
+                PartKind::Extra | PartKind::OtherMembers => Content::Extra(json.to_owned()),
             };
             payload.blocks.push(Block { address: part.address.clone(), content, label: part.label.clone() });
         }

@@ -11,7 +11,7 @@ use super::super::walk::{self, Member};
 use super::outline::{PartKind, ResultOutline};
 
 /// Last step of the address of the part with several members.
-pub(super) const JOINT_STEP: &str = "otherMembers";
+pub(super) const OTHER_MEMBERS_STEP: &str = "otherMembers";
 
 /// A member, and its place.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ pub(super) struct Overflow {
     /// Members that become parts of their own.
     pub single: Vec<ExtraMember>,
     /// Members that become one part together.
-    pub joint: Vec<ExtraMember>,
-    /// Redactions of members that pass, and of joint ones, in order: span and replacement.
+    pub other: Vec<ExtraMember>,
+    /// Redactions of members that pass, and of other ones, in order: span and replacement.
     pub redactions: Vec<(Span, String)>,
     /// Bytes of members that pass, and of the names of single ones.
     pub frame_bytes: usize,
@@ -51,11 +51,11 @@ impl Overflow {
         &self.redactions[from..from + count]
     }
 
-    /// Returns the JSON of the joint members: for each object its address and its members. `None` if there are none.
-    pub(super) fn joint_json(&self, text: &str) -> Option<String> {
+    /// Returns the JSON of the other members: for each object its address and its members. `None` if there are none.
+    pub(super) fn other_members_json(&self, text: &str) -> Option<String> {
         let mut last: Option<&str> = None;
         let mut json = String::from("{");
-        for ExtraMember { member, object_address, .. } in &self.joint {
+        for ExtraMember { member, object_address, .. } in &self.other {
             if last == Some(object_address) {
                 json.push(',');
             } else {
@@ -85,13 +85,13 @@ impl ResultOutline<'_> {
             let address = extra.address(text);
             self.push_part(&address, extra.member.value, extra.slot, PartKind::Extra, BlockLabel::default());
         }
-        if let (Some(json), Some(first)) = (overflow.joint_json(text), overflow.joint.first()) {
-            let (address, place) = (format!("/{JOINT_STEP}"), first.member.span());
-            self.push_part(&address, place, first.slot, PartKind::Joint, BlockLabel::default());
+        if let (Some(json), Some(first)) = (overflow.other_members_json(text), overflow.other.first()) {
+            let (address, place) = (format!("/{OTHER_MEMBERS_STEP}"), first.member.span());
+            self.push_part(&address, place, first.slot, PartKind::OtherMembers, BlockLabel::default());
             if let Some(part) = self.parts.last_mut() {
                 part.own_json = Some(json);
             }
-            self.joint_slots = overflow.joint.iter().map(|extra| extra.slot).collect();
+            self.other_member_slots = overflow.other.iter().map(|extra| extra.slot).collect();
         }
         (self.redactions, self.frame_bytes) = (overflow.redactions, overflow.frame_bytes);
     }
@@ -99,7 +99,7 @@ impl ResultOutline<'_> {
     /// Takes the overflow out of the JSON of the blocks that have it, because it is a part of its own, and redacts what stays.
     fn separate_overflow(&mut self, overflow: &Overflow) {
         let mut removed: BTreeMap<usize, BTreeSet<(usize, usize)>> = BTreeMap::new();
-        for ExtraMember { member, slot, .. } in overflow.single.iter().chain(&overflow.joint) {
+        for ExtraMember { member, slot, .. } in overflow.single.iter().chain(&overflow.other) {
             if let Some(at) = self.block_around(member.span()) {
                 removed.entry(at).or_default().insert(*slot);
             }

@@ -13,7 +13,7 @@ use super::super::strings::replace_lone_surrogates;
 use super::super::walk;
 use super::builders::content_block;
 use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
-use super::overflow::JOINT_STEP;
+use super::overflow::OTHER_MEMBERS_STEP;
 use super::resource_contents;
 use super::{NOTICE_KEY, UPSTREAM_NOTICE_KEY};
 
@@ -124,8 +124,8 @@ impl ResultOutline<'_> {
                     .structured
                     .filter(|_| !self.is_error())
                     .map(|json| Some(replace_lone_surrogates(json).into())),
-                PartKind::Joint => {
-                    added.extend(self.write_joint(part, piece, &mut removed));
+                PartKind::OtherMembers => {
+                    added.extend(self.write_other_members(part, piece, &mut removed));
                     continue;
                 }
                 _ => piece.and_then(|piece| self.replacement(part, &piece.body)),
@@ -187,7 +187,7 @@ impl ResultOutline<'_> {
             }
             (PieceBody::Block(json), _) if json == own => return Some(None),
             (PieceBody::Block(json), _) => json.clone(),
-            (_, PartKind::Extra | PartKind::Joint | PartKind::Structured) => return None,
+            (_, PartKind::Extra | PartKind::OtherMembers | PartKind::Structured) => return None,
             (body, PartKind::Block(_)) => text_block(body.as_str()),
             (body, PartKind::Message) => {
                 format!("{{\"role\":\"user\",\"content\":{}}}", text_block(body.as_str()))
@@ -204,7 +204,7 @@ impl ResultOutline<'_> {
 
     /// Keeps the members of the part with several extra members in their places if it is shown as it is. Otherwise removes them,
     /// and returns the member in their place, if the part is shown.
-    fn write_joint(
+    fn write_other_members(
         &self,
         part: &ResultPart,
         piece: Option<&Piece>,
@@ -217,10 +217,10 @@ impl ResultOutline<'_> {
         if shown.is_some() && shown == part.own_json.as_ref() {
             return None;
         }
-        for (held, item) in &self.joint_slots {
+        for (held, item) in &self.other_member_slots {
             removed[*held][*item] = true;
         }
-        shown.map(|json| format!("\"{JOINT_STEP}\":{json}"))
+        shown.map(|json| format!("\"{OTHER_MEMBERS_STEP}\":{json}"))
     }
 
     /// Returns the notice as the last item of the content.
