@@ -1,6 +1,5 @@
 //! The layer and its service.
 
-use portion_gateway::nested_portion::NestedPortion;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,6 +8,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body::Body as HttpBody;
 use portion_gateway::gateway::Gateway;
+use portion_gateway::nested_portion::NestedPortion;
 use portion_net::forwarding::echoes_request;
 use tower_layer::Layer;
 use tower_service::Service;

@@ -1,6 +1,5 @@
 //! Options of a layer, and the state that its services share.
 
-use portion_gateway::nested_portion::NestedPortion;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::random_secret;
+use portion_gateway::nested_portion::NestedPortion;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 
 use crate::body::{Body, BoxError};

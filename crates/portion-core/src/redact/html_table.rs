@@ -1,17 +1,22 @@
-//! Redacts tables of HTML: the columns whose heading is hidden, and the second cell of a row of two whose first one is a
-//! hidden name.
+//! Redacts tables of HTML: the columns with a hidden heading, in any row of the header, and the second cell of a row of two
+//! whose first one is a hidden name.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use memchr::memchr_iter;
+use portion_text::html::number_attribute;
 
 use super::delimited::{holds_secret, match_column_name};
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 
 /// Maximum bytes of a tag.
 const MAX_TAG_BYTES: usize = 512;
-/// Maximum columns of one cell.
+/// Maximum columns and rows of one cell.
 const MAX_COLSPAN: usize = 1_000;
+const MAX_ROWSPAN: usize = 65_534;
+/// Columns in which cells may span rows, which limits the work for each row.
+const MAX_SPANNED_COLUMNS: usize = 256;
 /// Maximum bytes of a heading, with its marks.
 const MAX_HEADING_BYTES: usize = 256;
 
@@ -32,12 +37,14 @@ pub(super) fn collect_edits(
         let Some(open) = &mut table else { continue };
         open.close_cell(at);
         match tag {
-            Tag::Cell { is_heading, columns } => open.cell = Some((after, is_heading, columns)),
+            Tag::Cell(shape) => open.cell = Some((after, shape)),
             Tag::CellEnd | Tag::Table => {}
-            Tag::Row | Tag::TableEnd => {
+            Tag::Row | Tag::Head { .. } | Tag::TableEnd => {
                 open.finish_row(redact, text, edits, names);
-                if tag == Tag::TableEnd {
-                    table = None;
+                match tag {
+                    Tag::Head { is_open } => open.is_in_head = is_open,
+                    Tag::TableEnd => table = None,
+                    _ => {}
                 }
             }
         }
@@ -54,11 +61,20 @@ enum Tag {
     TableEnd,
     /// Start or end of a row.
     Row,
-    Cell {
-        is_heading: bool,
-        columns: usize,
+    /// Start or end of the rows of the header.
+    Head {
+        is_open: bool,
     },
+    Cell(CellShape),
     CellEnd,
+}
+
+/// What the tag of a cell says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CellShape {
+    is_heading: bool,
+    columns: usize,
+    rows: usize,
 }
 
 impl Tag {
@@ -72,8 +88,17 @@ impl Tag {
             "table" => Self::Table,
             "/table" => Self::TableEnd,
             "tr" | "/tr" => Self::Row,
-            "th" => Self::Cell { is_heading: true, columns: colspan(attributes) },
-            "td" => Self::Cell { is_heading: false, columns: colspan(attributes) },
+            "thead" => Self::Head { is_open: true },
+            "/thead" => Self::Head { is_open: false },
+            "th" | "td" => Self::Cell(CellShape {
+                is_heading: name.eq_ignore_ascii_case("th"),
+                columns: number_attribute(attributes, "colspan").unwrap_or(1).clamp(1, MAX_COLSPAN),
+                // Zero spans to the end of the row group.
+                rows: match number_attribute(attributes, "rowspan") {
+                    Some(0) => MAX_ROWSPAN,
+                    rows => rows.unwrap_or(1).min(MAX_ROWSPAN),
+                },
+            }),
             "/th" | "/td" => Self::CellEnd,
             _ => return None,
         };
@@ -84,25 +109,65 @@ impl Tag {
 struct Cell {
     content: Range<usize>,
     is_heading: bool,
-    column: usize,
+    columns: Range<usize>,
 }
 
 /// A table that is being read.
 #[derive(Default)]
 struct Table {
-    /// Hidden columns with their headings; `None` before the first row.
-    hidden: Option<Vec<(usize, String, NameMatch)>>,
+    /// Hidden columns with their headings.
+    hidden: Vec<(Range<usize>, String, NameMatch)>,
+    /// True in the rows of `<thead>`.
+    is_in_head: bool,
+    /// True after the first row of names.
+    has_names: bool,
+    /// True after the first row that is no row of the header.
+    has_body: bool,
     row: Vec<Cell>,
+    /// Number of the row, from 0.
+    row_number: usize,
     next_column: usize,
-    /// Start of the content of the open cell, true if it is a heading, and its columns.
-    cell: Option<(usize, bool, usize)>,
+    /// Columns that cells span beyond their row, by the first one: the end of the columns, and the last row.
+    spanning: BTreeMap<usize, (usize, usize)>,
+    /// Start of the content of the open cell, and its shape.
+    cell: Option<(usize, CellShape)>,
 }
 
 impl Table {
     fn close_cell(&mut self, end: usize) {
-        let Some((start, is_heading, columns)) = self.cell.take() else { return };
-        self.row.push(Cell { content: start..end, is_heading, column: self.next_column });
-        self.next_column += columns;
+        let Some((start, shape)) = self.cell.take() else { return };
+        self.skip_spanned_columns();
+        let columns = self.next_column..self.next_column + shape.columns;
+        self.next_column = columns.end;
+        if shape.rows > 1 && columns.start < MAX_SPANNED_COLUMNS {
+            self.spanning.insert(columns.start, (columns.end, self.row_number + shape.rows - 1));
+        }
+        self.row.push(Cell { content: start..end, is_heading: shape.is_heading, columns });
+    }
+
+    /// Moves to the next column that no cell of an earlier row spans.
+    fn skip_spanned_columns(&mut self) {
+        while let Some((start, (end, last))) = self.spanning.range(..=self.next_column).next_back() {
+            let (start, end, last) = (*start, *end, *last);
+            if last < self.row_number {
+                self.spanning.remove(&start);
+            } else if end > self.next_column {
+                self.next_column = end;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Returns true if a row belongs to the header: it is in `<thead>`, has only headings, or is the first one below a row of
+    /// one cell, which names the table.
+    fn is_header(&mut self, row: &[Cell]) -> bool {
+        let is_caption = matches!(row, [cell] if cell.columns.len() > 1);
+        let is_header =
+            !self.has_body && (!self.has_names || self.is_in_head || row.iter().all(|cell| cell.is_heading));
+        self.has_names |= is_header && !is_caption;
+        self.has_body |= !is_header;
+        is_header
     }
 
     fn finish_row(
@@ -117,6 +182,7 @@ impl Table {
         if row.is_empty() {
             return;
         }
+        self.row_number += 1;
         let mut hide = |cell: &Cell, name: &str, verdict| {
             let shown = text[cell.content.clone()].trim();
             if holds_secret(shown, verdict) {
@@ -136,31 +202,24 @@ impl Table {
             && let Some((name, verdict)) = hidden_name(name)
         {
             hide(value, &name, verdict);
-            self.hidden.get_or_insert_default();
+            self.has_names = true;
             return;
         }
-        if let Some(hidden) = &self.hidden {
-            for cell in &row {
-                if let Some((_, name, verdict)) = hidden.iter().find(|(column, ..)| *column == cell.column) {
-                    hide(cell, name, *verdict);
-                }
+        let is_header = self.is_header(&row);
+        let mut found = Vec::new();
+        for cell in &row {
+            let is_beside =
+                |columns: &Range<usize>| columns.start < cell.columns.end && cell.columns.start < columns.end;
+            if let Some((name, verdict)) = hidden_name(cell).filter(|_| is_header) {
+                found.push((cell.columns.clone(), name, verdict));
+            } else if let Some((_, name, verdict)) =
+                self.hidden.iter().find(|(columns, ..)| is_beside(columns))
+            {
+                hide(cell, name, *verdict);
             }
-        } else {
-            let names = row
-                .iter()
-                .filter_map(|cell| hidden_name(cell).map(|(name, verdict)| (cell.column, name, verdict)));
-            self.hidden = Some(names.collect());
         }
+        self.hidden.extend(found);
     }
-}
-
-/// Returns the columns of a cell.
-fn colspan(attributes: &str) -> usize {
-    let lower = attributes.to_ascii_lowercase();
-    let value = lower.split_once("colspan").map_or("", |(_, value)| value);
-    let digits = value.trim_start_matches([' ', '=', '"', '\'']);
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().unwrap_or(1).clamp(1, MAX_COLSPAN)
 }
 
 /// Returns the text of a heading without tags, or `None` if it is too long for a name.

@@ -63,7 +63,7 @@ impl ReverseProxy {
     /// Creates a proxy to an upstream that speaks HTTP/2 without TLS (h2c, with prior knowledge: RFC 9113, 3.3).
     ///
     /// # Errors
-    /// None: no TLS is set up for an `http` URL.
+    /// Returns [`TlsError`] if the client cannot be set up.
     pub fn over_h2c(target: UpstreamTarget) -> Result<Self, TlsError> {
         let client = build_client(false, true)?;
         Ok(Self { target: Arc::new(target), client })

@@ -1,10 +1,10 @@
 //! Creates the message processors for one server.
 
-use portion_gateway::nested_portion::NestedPortion;
 use std::sync::Arc;
 
 use portion_core::cursor::Scope;
 use portion_gateway::gateway::Gateway;
+use portion_gateway::nested_portion::NestedPortion;
 use portion_gateway::session::ClientSession;
 use portion_policy::listing::ListingOptions;
 
@@ -29,7 +29,7 @@ pub struct McpProcessorFactory {
     pub exports_traces: bool,
     /// Tool catalogs that sessions share.
     pub(super) catalog_pool: Arc<CatalogPool>,
-    /// True once a result of the server had the notice of another Portion.
+    /// Another Portion behind this one; shared by all sessions.
     pub(super) nested_portion: NestedPortion,
 }
 

@@ -34,7 +34,6 @@ pub(super) struct PostExchange {
     pub(super) forwarded: ForwardedParts,
     /// Id of its first request; an unreadable response counts as the response to it.
     pub(super) first_request_id: Option<Box<str>>,
-    /// True if it has exactly one request: an error without an id then belongs to it.
     /// True if an array was posted; the response is an array, too.
     is_batch: bool,
     pub(super) reserved_ids: ReservedIds,

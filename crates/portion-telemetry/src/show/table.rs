@@ -64,7 +64,11 @@ impl fmt::Display for Table {
         if omitted.is_empty() {
             return Ok(());
         }
-        writeln!(f, "\nNot shown, because the terminal is too narrow: {}.", omitted.join(", "))
+        writeln!(
+            f,
+            "\nNot shown, because the terminal is too narrow: {}; --format csv has all.",
+            omitted.join(", ")
+        )
     }
 }
 
@@ -103,7 +107,7 @@ mod tests {
         };
         let narrow = "\nNot shown, because the terminal is too narrow:";
         check(16, "name  size  time\nabc      1    20\n");
-        check(15, &format!("name  size\nabc      1\n{narrow} time.\n"));
-        check(1, &format!("name\nabc\n{narrow} size, time.\n"));
+        check(15, &format!("name  size\nabc      1\n{narrow} time; --format csv has all.\n"));
+        check(1, &format!("name\nabc\n{narrow} size, time; --format csv has all.\n"));
     }
 }

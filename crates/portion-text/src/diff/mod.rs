@@ -18,7 +18,7 @@ use portion_json::span::Span;
 
 use commit::CommitReader;
 use hunk::{Hunk, HunkLine};
-use path::{file_path, later_path};
+use path::{file_path, later_path, unquoted};
 
 /// The changes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl<'a> DiffReader<'a> {
         } else if !self.read_header(line, place) && !line.starts_with("=====") {
             self.end_file();
             self.announced = None;
-            self.commits.read(line, place.start);
+            self.commits.read(line, place.start, place.end);
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a> DiffReader<'a> {
             (file.in_binary_patch, file.change.is_binary) = (true, true);
         } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("copy to ")) {
             file.change.path = match path.strip_prefix('"') {
-                Some(_) => file_path(path),
+                Some(quoted) => unquoted(quoted),
                 None => path.to_owned(),
             };
         } else if !HEADERS.iter().any(|header| line.starts_with(header)) {
@@ -229,6 +229,7 @@ impl<'a> DiffReader<'a> {
     fn begin_file(&mut self, place: Place, path: String, end: usize, is_certain: bool) {
         self.end_file();
         let place = self.announced.take().map_or(place, |(announced, _)| announced);
+        let commit = self.commits.begin_file(place.start);
         let change = FileChange {
             line: place.line,
             path,
@@ -236,7 +237,7 @@ impl<'a> DiffReader<'a> {
             removed: 0,
             is_binary: false,
             span: Span::new(place.start, end),
-            commit: self.commits.begin_file(),
+            commit,
         };
         self.open = Some(OpenFile { change, is_certain, has_hunk: false, in_binary_patch: false });
     }

@@ -36,7 +36,7 @@ pub(super) fn later_path(paths: &str, separator: &str) -> String {
 }
 
 /// Decodes a path in quotes up to the closing quote: `caf\303\251"` is `café`.
-fn unquoted(quoted: &str) -> String {
+pub(super) fn unquoted(quoted: &str) -> String {
     let mut path = Vec::new();
     let mut bytes = quoted.bytes().peekable();
     while let Some(byte) = bytes.next().filter(|byte| *byte != b'"') {

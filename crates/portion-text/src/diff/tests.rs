@@ -123,6 +123,21 @@ fn the_header_of_a_commit_belongs_to_no_file() {
 }
 
 #[test]
+fn a_log_with_one_diff_is_no_diff() {
+    let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n";
+    for line in ["20250115 10:00:00 INFO started", "1736935201 ERROR broken", "commit 1234567 was deployed"] {
+        let lines = format!("{line}\n").repeat(50);
+        assert_eq!(file_changes(&format!("{lines}{diff}{lines}")), [], "{line}");
+    }
+}
+
+#[test]
+fn a_quoted_new_name_keeps_its_folder() {
+    let diff = "diff --git a/x \"b/b/caf\\303\\251\"\nsimilarity index 100%\nrename from x\nrename to \"b/caf\\303\\251\"\n";
+    assert_eq!(file_changes(diff)[0].path, "b/café");
+}
+
+#[test]
 fn lines_that_the_header_does_not_count_belong_to_the_hunk() {
     let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n a\n-b\n+c\n d\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n+c\n";
     check(diff, &[(1, "x", 1, 1, "diff --git a/x b/x", " d"), (9, "y", 2, 1, "--- a/y", "+c")]);

@@ -14,5 +14,6 @@ mod tags;
 mod text;
 
 pub use outline::{has_headings, headings};
+pub use tags::number_attribute;
 pub(crate) use tags::{HtmlTag, HtmlTags};
 pub use text::plain_text;

@@ -71,8 +71,16 @@ impl<'a> Iterator for HtmlTags<'a> {
             if !bytes.get(name_start).is_some_and(u8::is_ascii_alphabetic) {
                 continue;
             }
-            let Some(len) = tag_len(&bytes[name_start + name_len..]) else { continue };
-            let end = name_start + name_len + len;
+            let after_name = name_start + name_len;
+            let len = match tag_len(&bytes[after_name..]) {
+                Ok(len) => len,
+                // What was read is no tag, and is not read again.
+                Err(len) => {
+                    self.at = after_name + len;
+                    continue;
+                }
+            };
+            let end = after_name + len;
             let name = &self.text[name_start..name_start + name_len];
             self.at = end;
             if !is_closing && RAW_ELEMENTS.iter().any(|raw| name.eq_ignore_ascii_case(raw)) {
@@ -86,18 +94,40 @@ impl<'a> Iterator for HtmlTags<'a> {
 
 /// Returns the number of bytes up to the end of a tag, `>` included. A `>` in a quoted value does not end it, and a `<` outside of
 /// one says that it is no tag.
-fn tag_len(bytes: &[u8]) -> Option<usize> {
+///
+/// Returns the number of bytes that were read if it is no tag.
+fn tag_len(bytes: &[u8]) -> Result<usize, usize> {
     let mut quote = None;
     for (at, byte) in bytes.iter().take(MAX_TAG_BYTES).enumerate() {
         match (quote, byte) {
             (Some(open), _) => quote = Some(open).filter(|open| open != byte),
             (None, b'"' | b'\'') if bytes[..at].trim_ascii_end().ends_with(b"=") => quote = Some(*byte),
-            (None, b'<') => return None,
-            (None, b'>') => return Some(at + 1),
+            (None, b'<') => return Err(at),
+            (None, b'>') => return Ok(at + 1),
             _ => {}
         }
     }
-    None
+    Err(bytes.len().min(MAX_TAG_BYTES))
+}
+
+/// Returns the number in an attribute of a tag; `usize::MAX` if it is too large. `tag`: the tag, with or without its name.
+///
+/// ```
+/// use portion_text::html::number_attribute;
+///
+/// assert_eq!(number_attribute("td class=\"rowspan-3\" ROWSPAN = '2'", "rowspan"), Some(2));
+/// assert_eq!(number_attribute("td aria-rowspan=2", "rowspan"), None);
+/// ```
+pub fn number_attribute(tag: &str, name: &str) -> Option<usize> {
+    let lower = tag.to_ascii_lowercase();
+    let value = |(at, _): (usize, &str)| {
+        let is_start =
+            lower[..at].ends_with(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'' | '/'));
+        lower[at + name.len()..].trim_start().strip_prefix('=').filter(|_| is_start)
+    };
+    let value = lower.match_indices(name).find_map(value)?.trim_start().trim_start_matches(['"', '\'']);
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    (digits > 0).then(|| value[..digits].parse().unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]
@@ -119,5 +149,6 @@ mod tests {
         for html in ["", "<", "<p", "</", "<!--", "<p a='"] {
             check(html, &[]);
         }
+        check(&format!("<a{}", "=\"<a='x'\"".repeat(20_000)), &[]);
     }
 }

@@ -20,9 +20,17 @@ pub fn plain_text(html: &str) -> String {
     while let Some(at) = rest.find(['<', '&']) {
         plain.push_str(&rest[..at]);
         let found = &rest[at..];
-        rest = if found.starts_with('<') {
+        rest = if let Some(comment) = found.strip_prefix("<!--") {
             plain.push(' ');
-            found.find('>').map_or("", |end| &found[end + 1..])
+            comment.find("-->").map_or("", |end| &comment[end + 3..])
+        } else if let Some(inside) = found.strip_prefix('<') {
+            if inside.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')) {
+                plain.push(' ');
+                inside.find('>').map_or("", |end| &inside[end + 1..])
+            } else {
+                plain.push('<');
+                inside
+            }
         } else if let Some((c, len)) = reference(&found[1..]) {
             plain.push(c);
             &found[1 + len..]
@@ -60,6 +68,7 @@ mod tests {
             ("a<b>b</b>&lt;c&gt; <d", "a b <c>"),
             ("it&#39;s &#x2014; &amp;lt; &nbsp; &unknown; &", "it's — &lt; &unknown; &"),
             ("&#;&#0;&#xé;&#99999999;", "&#;&#0;&#xé;&#99999999;"),
+            ("p < 0.05 <b>and</b> <0.4<!-- a > b -->", "p < 0.05 and <0.4"),
             ("", ""),
         ] {
             assert_eq!(plain_text(html), text, "{html}");

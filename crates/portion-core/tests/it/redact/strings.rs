@@ -101,5 +101,20 @@ fn tables_of_html_are_redacted() {
         "<TABLE><TR><TH>Wi-Fi password:</TH><TD>[redacted]</TD></TR><TR><TH>City</TH><TD>Rome</TD></TR></TABLE>",
         &["Wi-Fi password:"],
     );
+    check(
+        "<table><tr><th>team<th>password</tr><tr><td rowspan=2>a<td>hunter2</tr><tr><td>hunter3</tr><tr><td>b<td>hunter4</table>",
+        "<table><tr><th>team<th>password</tr><tr><td rowspan=2>a<td>[redacted]</tr><tr><td>[redacted]</tr><tr><td>b<td>[redacted]</table>",
+        &["password"],
+    );
+    check(
+        "<table><tr><th colspan=3>Guests</tr><tr><th rowspan=2>id<th colspan=2>Access</tr><tr><th>user<th>password</tr><tr><td>1<td>ada<td>hunter2</table>",
+        "<table><tr><th colspan=3>Guests</tr><tr><th rowspan=2>id<th colspan=2>Access</tr><tr><th>user<th>password</tr><tr><td>1<td>ada<td>[redacted]</table>",
+        &["password"],
+    );
+    check(
+        "<table><tr><th>user<th>password</tr><tr><th>ada<th>hunter2</table>",
+        "<table><tr><th>user<th>password</tr><tr><th>ada<th>[redacted]</table>",
+        &["password"],
+    );
     check("<table><tr><th>id<th>pin</table><p>pin</p><table><tr><td>a<td>b</table>", "-", &[]);
 }

@@ -1,12 +1,15 @@
 //! Adds to the tool list: the built-in tools, and controls on tools that return lists.
 
+use portion_core::paging::PagingRole;
 use portion_core::policy::MetadataStyle;
 
 use super::super::splice::Splice;
-use super::{BuiltinTool, ToolListingPolicy, UpstreamTool};
+use super::{BuiltinTool, PagingProperty, ToolListingPolicy, UpstreamTool};
 
 /// Largest input schema that claude.ai accepts, in bytes; it drops tools with larger ones.
 const MAX_SCHEMA_BYTES: usize = 16_384;
+/// Bytes of a maximum that may be added to a property, `,"maximum":` and a number.
+const MAX_BOUND_BYTES: usize = 32;
 /// Largest page number and offset that are listed. Larger ones are accepted.
 const MAX_POSITION: u32 = i32::MAX as u32;
 
@@ -84,8 +87,8 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, off
     if is_numbered {
         controls.extend([("page", page.as_str()), ("offset", offset.as_str())]);
     }
-    let mut remaining_bytes =
-        MAX_SCHEMA_BYTES.saturating_sub(input.schema.span.len() + r#","properties":{}"#.len());
+    let mut remaining_bytes = MAX_SCHEMA_BYTES
+        .saturating_sub(input.schema.span.len() + MAX_BOUND_BYTES + r#","properties":{}"#.len());
     let mut names = Vec::new();
     let mut added = Vec::new();
     for (name, property) in controls {
@@ -108,8 +111,13 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, off
 
 /// Adds the largest accepted value to the tool's own property for the size of a page, if that states none.
 pub(super) fn bound_own_limit(tool: &UpstreamTool, splice: &mut Splice<'_>, max_limit: usize) {
-    let limit = tool.input_schema.as_ref().and_then(|input| input.unbounded_limit.as_ref());
-    if let Some(schema) = limit {
+    let Some(input) = &tool.input_schema else { return };
+    let is_limit = |own: &&PagingProperty| PagingRole::of(&own.argument.name) == Some(PagingRole::Limit);
+    let default = tool.paging().iter().find(is_limit).and_then(|own| own.argument.default);
+    if let Some(schema) = &input.unbounded_limit
+        && default.is_none_or(|default| default <= max_limit as u64)
+        && input.schema.span.len() + MAX_BOUND_BYTES <= MAX_SCHEMA_BYTES
+    {
         splice.append(schema, &[format!("\"maximum\":{max_limit}")]);
     }
 }
@@ -183,6 +191,8 @@ mod tests {
         };
         check(r#""limit":{"type":"integer"}"#, r#"{"type":"integer","maximum":1000}"#);
         check(r#""per_page":{"anyOf":[{"type":"integer"}]}"#, r#"],"maximum":1000}"#);
+        check(r#""limit":{"type":"integer","default":10}"#, r#""default":10,"maximum":1000}"#);
+        check(r#""limit":{"type":"integer","default":5000}"#, r#""default":5000}"#);
         check(r#""limit":{"type":"integer","maximum":100}"#, r#""maximum":100}"#);
         check(r#""limit":{"type":"string"}"#, r#"{"type":"string"}"#);
         check(r#""limit":true"#, r#""limit":true"#);

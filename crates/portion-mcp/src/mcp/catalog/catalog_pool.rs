@@ -40,8 +40,10 @@ impl CatalogPool {
             }
             *rules = RuleCheck { patterns, is_done: false };
         }
-        let known = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
-        let known: Vec<Arc<ToolCatalog>> = known.iter().filter_map(Weak::upgrade).collect();
+        let known: Vec<Arc<ToolCatalog>> = {
+            let known = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().filter_map(Weak::upgrade).collect()
+        };
         known.iter().for_each(|catalog| self.check_rules(catalog));
     }
 
@@ -62,11 +64,14 @@ impl CatalogPool {
 
     /// Logs the rules that match no tool, once, as soon as the tools are known.
     fn check_rules(&self, catalog: &ToolCatalog) {
-        let mut rules = self.rules();
-        if !catalog.has_tools() || std::mem::replace(&mut rules.is_done, true) {
-            return;
-        }
-        for pattern in rules.unmatched(catalog) {
+        let unmatched: Vec<String> = {
+            let mut rules = self.rules();
+            if !catalog.has_tools() || std::mem::replace(&mut rules.is_done, true) {
+                return;
+            }
+            rules.unmatched(catalog).map(str::to_owned).collect()
+        };
+        for pattern in unmatched {
             tracing::warn!(
                 pattern,
                 "a rule under endpoints matches no tool of the server; correct its name, unless it is for a prompt"

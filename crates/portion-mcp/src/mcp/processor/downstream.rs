@@ -1,6 +1,5 @@
 //! Handles messages of the client.
 
-use super::super::read_uri;
 use std::borrow::Cow;
 
 use portion_gateway::call::Fault;
@@ -11,6 +10,7 @@ use super::super::catalog::ToolCatalog;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID, decode_line, parse};
 use super::super::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
 use super::super::owned_batch::OwnedBatch;
+use super::super::read_uri;
 use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
 use super::super::splice::Splice;
 use super::super::walk;

@@ -38,7 +38,6 @@ mod timeouts;
 mod tool_calls;
 mod upstream;
 
-use portion_gateway::nested_portion::NestedPortion;
 use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -46,6 +45,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use portion_core::cursor::Scope;
 use portion_gateway::call::{Caller, ReadCall};
 use portion_gateway::gateway::Gateway;
+use portion_gateway::nested_portion::NestedPortion;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;

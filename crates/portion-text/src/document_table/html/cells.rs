@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use portion_json::span::Span;
 
-use crate::html::{HtmlTag, HtmlTags};
+use crate::html::{HtmlTag, HtmlTags, number_attribute};
 
 /// Largest number of columns and of rows that a cell may span (HTML, 4.9.11).
 const MAX_COLUMN_SPAN: usize = 1_000;
@@ -65,13 +65,13 @@ impl<'a> HtmlRows<'a> {
     fn begin_cell(&mut self, tag: &HtmlTag<'_>) {
         let (is_in_head, group) = (self.is_in_head, self.group);
         let row = self.row.get_or_insert_with(|| HtmlRow { cells: Vec::new(), is_in_head, group });
-        // Zero is up to the end of the group.
-        let row_count =
-            span_of(tag.content, "rowspan").map_or(1, |count| if count == 0 { MAX_ROW_SPAN } else { count });
+        // Zero spans to the end of the row group.
+        let row_count = number_attribute(tag.content, "rowspan")
+            .map_or(1, |count| if count == 0 { MAX_ROW_SPAN } else { count });
         row.cells.push(HtmlCell {
             content: tag.end..self.end,
             is_header: tag.is("th"),
-            column_count: span_of(tag.content, "colspan").unwrap_or(1).clamp(1, MAX_COLUMN_SPAN),
+            column_count: number_attribute(tag.content, "colspan").unwrap_or(1).clamp(1, MAX_COLUMN_SPAN),
             row_count: row_count.min(MAX_ROW_SPAN),
         });
     }
@@ -108,13 +108,4 @@ impl Iterator for HtmlRows<'_> {
         self.end_cell(self.end);
         self.row.take()
     }
-}
-
-/// Returns the number in an attribute of a tag.
-fn span_of(tag: &str, attribute: &str) -> Option<usize> {
-    let tag = tag.to_ascii_lowercase();
-    let value = tag.split_once(attribute).and_then(|(_, rest)| rest.trim_start().strip_prefix('='))?;
-    let value = value.trim_start().trim_start_matches(['"', '\'']);
-    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    value[..digits].parse().ok()
 }

@@ -8,9 +8,9 @@ const MAX_HEADER_ROWS: usize = 8;
 /// The rows of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::document_table) struct HeaderRows {
-    /// Number of the rows, those above the names included.
+    /// Number of the rows, including those above the names.
     pub(super) count: usize,
-    /// Number of the first rows that are one cell, which names the table.
+    /// Number of the first rows that are empty, or one cell that names the table.
     pub(super) caption_count: usize,
 }
 
@@ -21,7 +21,7 @@ impl HeaderRows {
     /// Returns `None` if cells span columns or rows and nothing says which rows are names.
     pub(super) fn detect(rows: impl Iterator<Item = HtmlRow>) -> Option<Self> {
         let first: Vec<HtmlRow> = rows.take(MAX_HEADER_ROWS + 1).collect();
-        let captions = first.iter().take_while(|row| is_caption(row)).count();
+        let captions = first.iter().take_while(|row| row.cells.is_empty() || is_caption(row)).count();
         let below = first.get(captions..).unwrap_or_default();
         let leading = |is_header: fn(&HtmlRow) -> bool| {
             below.iter().take_while(|row| is_header(row) && !is_caption(row)).count()

@@ -39,6 +39,8 @@ fn table(text: &str, span: Span) -> Option<DocumentTable> {
 }
 
 /// Returns the names of the columns and the rows of an HTML table. A cell that spans columns or rows is repeated in each.
+///
+/// Returns `None` if `should_stop` says so, or too many cells are repeated.
 pub(super) fn rows(
     text: &str,
     table: Span,
@@ -49,9 +51,12 @@ pub(super) fn rows(
     let mut names: Vec<Vec<String>> = Vec::new();
     let mut rows = vec![Vec::new()];
     for (at, row) in HtmlRows::new(text, table).enumerate() {
+        if should_stop(at) {
+            return None;
+        }
         // A cell that spans a row of data is a heading of the rows below it, and stands once.
         let is_heading = at >= header.count && row.cells.len() == 1;
-        let cells = grid.expand(text, &row, is_heading);
+        let cells = grid.expand(text, &row, is_heading)?;
         if row.cells.is_empty() {
             continue;
         }
@@ -61,9 +66,6 @@ pub(super) fn rows(
             }
         } else if !(row.is_header() && names.contains(&cells)) {
             rows.push(cells);
-        }
-        if should_stop(at) {
-            return None;
         }
     }
     rows[0] = header::joined_names(&names);

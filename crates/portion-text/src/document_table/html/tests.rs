@@ -46,6 +46,27 @@ fn one_cell_above_the_names_is_no_name() {
 }
 
 #[test]
+fn empty_rows_above_the_names_are_no_names() {
+    check("<tr></tr><tr><th>City<th>Pop</tr><tr><td>Rome<td>3</tr>", &["City|Pop", "Rome|3"]);
+}
+
+#[test]
+fn only_the_attributes_for_spans_count() {
+    check(
+        "<tr><th>a<th>b</tr><tr><td class=\"rowspan-2\" rowspan=\"2\">x<td>1</tr><tr><td>2</tr>",
+        &["a|b", "x|1", "x|2"],
+    );
+    check("<tr><th>a<th>b</tr><tr><td aria-rowspan=3>x<td>1</tr><tr><td>y<td>2</tr>", &["a|b", "x|1", "y|2"]);
+}
+
+#[test]
+fn a_table_with_too_many_repeated_cells_is_not_read_in_part() {
+    let cells = "<td colspan=1000>".to_owned() + &"x".repeat(4_000);
+    let text = format!("<table><tr><th>a<th>b</tr>{}</table>", format!("<tr>{cells}<td>y</tr>").repeat(40));
+    assert_eq!(find(&text)[0].rows(&text, &|_| false), None);
+}
+
+#[test]
 fn a_header_that_is_not_clear_is_no_table() {
     check("<tr><td rowspan=2>Fruit<td>Apple</tr><tr><td>Pear</tr><tr><td>Root<td>Beet</tr>", &[]);
     check(
