@@ -101,13 +101,7 @@ pub(crate) fn opened(
         let part = session.part_of(piece);
         // A custom section is an object of its own, with a list of its own.
         let subjects = view.subjects(&session.snapshot);
-        // So has an object of a list.
-        let is_root_list = part.indexed_text().is_some_and(|text| match &text.structure {
-            Structure::List(list) => list.pointer.is_empty() && list.layout != Layout::Lines,
-            _ => false,
-        });
-        let has_own_list = is_root_list || format!("{view:?}").contains("field_subset: Some");
-        let section = subjects.first().filter(|_| has_own_list);
+        let section = subjects.first().filter(|_| format!("{view:?}").contains("field_subset: Some"));
         let subject = section.map(|(_, subject)| *subject).or_else(|| part.indexed_text());
         let whole = out_of_envelope((session, subject), part.text(), piece.body.as_str(), portion, notice);
         let items = part.item_blocks && portion.kind().name() == "page" && whole.starts_with('[');
