@@ -26,7 +26,11 @@ const WHOLE_HASH_DIGITS: [usize; 2] = [40, 64];
 impl CommitReader {
     /// Reads a line outside of files, which ends at an offset.
     pub(super) fn read(&mut self, line: &str, start: usize, end: usize) {
-        let marked = line.strip_prefix("commit ").map(|rest| (rest, MIN_HASH_DIGITS));
+        let is_alone = |rest: &&str| {
+            let after = &rest[hash_len(rest)..];
+            after.is_empty() || after.starts_with(" (")
+        };
+        let marked = line.strip_prefix("commit ").filter(is_alone).map(|rest| (rest, MIN_HASH_DIGITS));
         let mail = || line.strip_prefix("From ").map(|rest| (rest, WHOLE_HASH_DIGITS[0]));
         let marked = marked.or_else(mail).filter(|(rest, least)| hash_len(rest) >= *least);
         if let Some((rest, _)) = marked {

@@ -127,8 +127,9 @@ fn cells_that_span_columns_and_rows_are_repeated() {
         "<table><tr><th>a</th></tr>{}</table>",
         "<tr>".to_owned() + &"<td colspan=999 rowspan=999>xxxxxxxx".repeat(19) + &"<tr><td>y".repeat(3_000)
     );
-    let answered = answer(&bomb, "SELECT count(*) AS n FROM items", &[]).expect("an answer");
-    assert_eq!(answered.json, r#"[{"n":3001}]"#);
+    // A table that repeats too many cells is not read in part.
+    let error = answer(&bomb, "SELECT count(*) AS n FROM items", &[]).expect_err("no table").to_string();
+    assert!(error.contains("items"), "{error}");
 }
 
 #[test]
