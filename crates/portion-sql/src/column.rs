@@ -42,7 +42,7 @@ pub(crate) const JSON_TYPE: &str = "JSON BLOB";
 pub(crate) const ROUNDED_TYPE: &str = "HUGE REAL";
 pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
 
-/// Begin of the declared type of a column of which some values are redacted.
+/// Beginning of the declared type of a column of which some values are redacted.
 pub(crate) const NAMED_TYPE_PREFIX: &str = "LEAF ";
 
 /// Collation of redacted columns: records that values were compared, sorted, grouped or made distinct.

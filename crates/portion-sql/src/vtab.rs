@@ -102,7 +102,7 @@ unsafe impl VTab<'_> for TableHandle {
             let TableContext { table, deadline: clock, usage } =
                 context.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
-            let rows = table.rows(clock).ok_or_else(interrupted_error)?;
+            let rows = table.rows(clock).ok_or_else(|| unread_error(&table.name, clock))?;
             let declared: Vec<String> = rows.columns().iter().map(ColumnDef::declaration).collect();
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
             let (base, clock, usage) = (sqlite3_vtab::default(), Arc::clone(clock), Arc::clone(usage));
@@ -244,6 +244,15 @@ fn join_constraint(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
 }
 
 /// Returns the error that stops the statement.
+/// Returns the error for a table that was not read: the query must stop, or cells of a document span too much of it.
+fn unread_error(table: &str, clock: &QueryDeadline) -> Error {
+    if clock.stop_reason().is_some() {
+        return interrupted_error();
+    }
+    let problem = "its cells span too many columns and rows; use lines, or find";
+    Error::ModuleError(format!("{table} cannot be read: {problem}"))
+}
+
 fn interrupted_error() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }

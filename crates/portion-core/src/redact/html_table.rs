@@ -5,16 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use memchr::memchr_iter;
-use portion_text::html::number_attribute;
+use portion_text::html::CellSpan;
 
 use super::delimited::{holds_secret, match_column_name};
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 
 /// Maximum bytes of a tag.
 const MAX_TAG_BYTES: usize = 512;
-/// Maximum columns and rows of one cell.
-const MAX_COLSPAN: usize = 1_000;
-const MAX_ROWSPAN: usize = 65_534;
 /// Columns in which cells may span rows, which limits the work for each row.
 const MAX_SPANNED_COLUMNS: usize = 256;
 /// Maximum bytes of a heading, with its marks.
@@ -69,12 +66,11 @@ enum Tag {
     CellEnd,
 }
 
-/// What the tag of a cell says.
+/// The kind and the extent of a cell, by its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CellShape {
     is_heading: bool,
-    columns: usize,
-    rows: usize,
+    span: CellSpan,
 }
 
 impl Tag {
@@ -92,12 +88,7 @@ impl Tag {
             "/thead" => Self::Head { is_open: false },
             "th" | "td" => Self::Cell(CellShape {
                 is_heading: name.eq_ignore_ascii_case("th"),
-                columns: number_attribute(attributes, "colspan").unwrap_or(1).clamp(1, MAX_COLSPAN),
-                // Zero spans to the end of the row group.
-                rows: match number_attribute(attributes, "rowspan") {
-                    Some(0) => MAX_ROWSPAN,
-                    rows => rows.unwrap_or(1).min(MAX_ROWSPAN),
-                },
+                span: CellSpan::of_tag(attributes),
             }),
             "/th" | "/td" => Self::CellEnd,
             _ => return None,
@@ -137,10 +128,10 @@ impl Table {
     fn close_cell(&mut self, end: usize) {
         let Some((start, shape)) = self.cell.take() else { return };
         self.skip_spanned_columns();
-        let columns = self.next_column..self.next_column + shape.columns;
+        let columns = self.next_column..self.next_column + shape.span.columns;
         self.next_column = columns.end;
-        if shape.rows > 1 && columns.start < MAX_SPANNED_COLUMNS {
-            self.spanning.insert(columns.start, (columns.end, self.row_number + shape.rows - 1));
+        if shape.span.rows > 1 && columns.start < MAX_SPANNED_COLUMNS {
+            self.spanning.insert(columns.start, (columns.end, self.row_number + shape.span.rows - 1));
         }
         self.row.push(Cell { content: start..end, is_heading: shape.is_heading, columns });
     }

@@ -3,7 +3,7 @@
 use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
-use super::record_lists::sibling_lists;
+use super::record_lists::{MAX_PATH_BYTES, sibling_lists};
 use crate::snapshot::{Layout, LineIndex, List};
 
 /// Tables of a result, the most useful first.
@@ -33,8 +33,6 @@ const SECTIONS: &str = "title,text,start_line";
 const MAX_COLUMN_CHARS: usize = 160;
 /// Most columns of an object that are named.
 const MAX_NAMED_COLUMNS: usize = 3;
-/// Longest path of a list that is named, in bytes.
-const MAX_PATH_BYTES: usize = 60;
 
 impl QueryTable {
     fn new(name: impl Into<String>, columns: impl Into<String>) -> Self {

@@ -11,7 +11,7 @@ const MAX_SIBLINGS: usize = 1;
 /// Smallest list that is named, in bytes.
 const MIN_LIST_BYTES: usize = 400;
 /// Longest path that is named, in bytes.
-const MAX_PATH_BYTES: usize = 60;
+pub(super) const MAX_PATH_BYTES: usize = 60;
 
 /// Returns the JSON Pointers of the largest lists and maps of records among the members of the object at a pointer, and of
 /// the objects in it, the largest first.

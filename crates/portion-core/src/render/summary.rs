@@ -135,7 +135,7 @@ fn render_summary(
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
         fit_record(text, target.pointer, aim, room, &target.policy.render_options)?;
     let (pointer, core) = core_object(text, members);
-    let columns = Columns::detect(text, members).filter(|_| pointer.is_empty());
+    let columns = if pointer.is_empty() { Columns::detect(text, members) } else { None };
     let first_items =
         columns.as_ref().and_then(|columns| columns.with_first_items(&body, &room.with_max_tokens(aim)));
     let mut rendering = Rendering::new(PortionKind::Summary, first_items.unwrap_or(body));

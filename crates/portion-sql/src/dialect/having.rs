@@ -11,13 +11,13 @@ pub(crate) struct HavingClause {
     columns: String,
     /// Text from FROM to HAVING.
     from: String,
-    /// What is compared: `count(*)`, or an alias of it.
+    /// The compared expression: `count(*)`, or an alias of it.
     pub(crate) compared: String,
 }
 
 impl HavingClause {
-    /// Returns statements for the least and the greatest value of what is compared. The first is valid if that is a column of
-    /// the result.
+    /// Returns statements for the least and the greatest value of the compared expression. The first is valid if that is a
+    /// column of the result.
     pub(crate) fn extents(&self) -> [String; 2] {
         let Self { with, columns, from, compared } = self;
         [

@@ -57,11 +57,6 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
             }
             None => message,
         },
-        // SQLite's words for a table that has no rows to read.
-        _ if message.starts_with("vtable constructor failed: ") => {
-            let name = message.rsplit(": ").next().unwrap_or_default();
-            format!("{name} cannot be read: its cells span too many columns and rows; use lines, or find")
-        }
         _ => message,
     };
     if let Some(array) = missing_column(&message).and_then(|name| array_around(name, catalogue)) {

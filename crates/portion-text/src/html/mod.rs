@@ -9,11 +9,12 @@
 //! assert_eq!(plain_text(&page[found[1].start..found[1].end]), "Green & black Both.");
 //! ```
 
+mod cell_span;
 mod outline;
 mod tags;
 mod text;
 
+pub use cell_span::CellSpan;
 pub use outline::{has_headings, headings};
-pub use tags::number_attribute;
 pub(crate) use tags::{HtmlTag, HtmlTags};
 pub use text::plain_text;

@@ -110,26 +110,6 @@ fn tag_len(bytes: &[u8]) -> Result<usize, usize> {
     Err(bytes.len().min(MAX_TAG_BYTES))
 }
 
-/// Returns the number in an attribute of a tag; `usize::MAX` if it is too large. `tag`: the tag, with or without its name.
-///
-/// ```
-/// use portion_text::html::number_attribute;
-///
-/// assert_eq!(number_attribute("td class=\"rowspan-3\" ROWSPAN = '2'", "rowspan"), Some(2));
-/// assert_eq!(number_attribute("td aria-rowspan=2", "rowspan"), None);
-/// ```
-pub fn number_attribute(tag: &str, name: &str) -> Option<usize> {
-    let lower = tag.to_ascii_lowercase();
-    let value = |(at, _): (usize, &str)| {
-        let is_start =
-            lower[..at].ends_with(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'' | '/'));
-        lower[at + name.len()..].trim_start().strip_prefix('=').filter(|_| is_start)
-    };
-    let value = lower.match_indices(name).find_map(value)?.trim_start().trim_start_matches(['"', '\'']);
-    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    (digits > 0).then(|| value[..digits].parse().unwrap_or(usize::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::HtmlTags;

@@ -4,13 +4,11 @@ use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
 use crate::render::portion::PortionKind;
+use crate::render::record_lists::MAX_PATH_BYTES;
 use crate::snapshot::STRUCTURED_CONTENT;
 
 /// Number of chunks of a text that a model reads one by one.
 const MAX_SHORT_CHUNKS: usize = 3;
-
-/// Longest path that a call names, in bytes.
-const MAX_PATH_BYTES: usize = 60;
 
 impl Notice<'_> {
     pub(super) fn next_call(&self, detail: Detail, audience: Audience) -> Option<String> {

@@ -4,11 +4,7 @@ use std::ops::Range;
 
 use portion_json::span::Span;
 
-use crate::html::{HtmlTag, HtmlTags, number_attribute};
-
-/// Largest number of columns and of rows that a cell may span (HTML, 4.9.11).
-const MAX_COLUMN_SPAN: usize = 1_000;
-const MAX_ROW_SPAN: usize = 65_534;
+use crate::html::{CellSpan, HtmlTag, HtmlTags};
 
 /// A row.
 #[derive(Debug, Default)]
@@ -65,14 +61,12 @@ impl<'a> HtmlRows<'a> {
     fn begin_cell(&mut self, tag: &HtmlTag<'_>) {
         let (is_in_head, group) = (self.is_in_head, self.group);
         let row = self.row.get_or_insert_with(|| HtmlRow { cells: Vec::new(), is_in_head, group });
-        // Zero spans to the end of the row group.
-        let row_count = number_attribute(tag.content, "rowspan")
-            .map_or(1, |count| if count == 0 { MAX_ROW_SPAN } else { count });
+        let CellSpan { columns, rows } = CellSpan::of_tag(tag.content);
         row.cells.push(HtmlCell {
             content: tag.end..self.end,
             is_header: tag.is("th"),
-            column_count: number_attribute(tag.content, "colspan").unwrap_or(1).clamp(1, MAX_COLUMN_SPAN),
-            row_count: row_count.min(MAX_ROW_SPAN),
+            column_count: columns,
+            row_count: rows,
         });
     }
 }
