@@ -5,6 +5,7 @@
 //! - [`forwarding`]: requests that must not reach a server with the operator's credentials
 //! - [`link_header`]: the URL of the next page
 //! - [`rate_limits`]: how long an API asks its clients to wait
+//! - `client` (feature `client`): HTTP clients with and without a connection pool
 //! - `guarded_body` (feature `io`): ties a permit to the body of a message
 //! - `timed_io` (feature `io`): ends connections whose clients do not read
 //! - `tls` (feature `tls`): configures TLS with the system's root certificates
@@ -22,6 +23,8 @@
 //! ```
 
 pub mod accept_encoding;
+#[cfg(feature = "client")]
+pub mod client;
 pub mod forwarding;
 #[cfg(feature = "io")]
 pub mod guarded_body;

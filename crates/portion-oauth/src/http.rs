@@ -8,11 +8,8 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use oauth2::url::Url;
+use portion_net::client::{self, Client};
 use portion_net::tls::{self, TlsError};
 use serde_json::Value;
 use thiserror::Error;
@@ -28,12 +25,10 @@ const PROTOCOL_VERSION: &str = "2025-06-18";
 /// Most characters of a text of a server that are shown.
 const MAX_EXCERPT_CHARS: usize = 300;
 
-type Client = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
-
 /// HTTP client for authorization servers.
 #[derive(Default)]
 pub struct OAuthHttp {
-    client: OnceLock<Client>,
+    client: OnceLock<Client<Full<Bytes>>>,
 }
 
 /// Reason that there is no response.
@@ -68,25 +63,16 @@ pub(crate) enum Fetched {
 }
 
 impl OAuthHttp {
-    fn client(&self) -> Result<&Client, HttpError> {
+    fn client(&self) -> Result<&Client<Full<Bytes>>, HttpError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let mut http = HttpConnector::new();
-        http.set_connect_timeout(Some(TIMEOUT));
-        http.enforce_http(false);
         // Without root certificates, plain http on loopback still works, and https says why it does not.
         let tls = tls::client_config(true).or_else(|error| match error {
             TlsError::NoRoots(_) => tls::client_config(false),
             TlsError::Setup(_) => Err(error),
         })?;
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(http);
-        let client = legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        Ok(self.client.get_or_init(|| client))
+        Ok(self.client.get_or_init(|| client::unpooled(tls)))
     }
 
     /// Sends a request and reads the whole response. A redirect is a response like any other.
@@ -177,7 +163,7 @@ fn display_url(url: &str) -> String {
 }
 
 /// Returns the cause that says most.
-fn innermost(error: &legacy::Error) -> String {
+fn innermost(error: &client::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
         cause = next;

@@ -11,11 +11,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{Request, Response, StatusCode};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use opentelemetry_http::{HttpClient, HttpError};
+use portion_net::client;
 use portion_net::tls::{self, TlsError};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
@@ -29,7 +26,7 @@ const MAX_RESPONSE: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Client {
     runtime: Runtime,
-    inner: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    inner: client::Client<Full<Bytes>>,
     timeout: Duration,
     stats: Arc<QueueStats>,
 }
@@ -57,10 +54,8 @@ impl Client {
         stats: Arc<QueueStats>,
     ) -> Result<Self, ClientError> {
         let tls = tls::client_config(endpoint.starts_with("https:"))?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        // No task drives idle connections between two exchanges, so none are pooled.
-        let inner = legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
+        // No task drives idle connections between two exchanges.
+        let inner = client::unpooled(tls);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { runtime, inner, timeout, stats })
     }

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
@@ -12,15 +11,12 @@ use http::header::{
 };
 use http::uri::Scheme;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use portion_core::error_code::ErrorCode;
 use portion_gateway::call::Fault;
+use portion_net::client::{self, HttpVersions};
 use portion_net::forwarding::{echoes_request, remove_override_headers};
 use portion_net::hop_by_hop::remove_hop_by_hop;
-use portion_net::tls::{self, TlsError};
+use portion_net::tls::TlsError;
 use portion_policy::upstream::UpstreamTarget;
 
 use super::forwarded::{self, ClientAddress};
@@ -33,13 +29,6 @@ use crate::response_timeout::ResponseTimeout;
 use http_body::Body as HttpBody;
 use tower_service::Service;
 
-/// Timeout for opening a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Lifetime of an idle connection. Servers close idle connections after as little as 5 s; a request on a connection
-/// that is being closed is lost.
-const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
-/// Idle time before TCP keepalive probes are sent.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
 /// Methods that are forwarded, for clients that send another one.
 const FORWARDED_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
@@ -47,7 +36,7 @@ const FORWARDED_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 #[derive(Clone)]
 pub struct ReverseProxy {
     target: Arc<UpstreamTarget>,
-    client: legacy::Client<HttpsConnector<HttpConnector>, Body>,
+    client: client::Client<Body>,
 }
 
 impl ReverseProxy {
@@ -56,7 +45,7 @@ impl ReverseProxy {
     /// # Errors
     /// Returns [`TlsError`] if TLS is needed and cannot be set up.
     pub fn new(target: UpstreamTarget) -> Result<Self, TlsError> {
-        let client = build_client(target.url().scheme() == Some(&Scheme::HTTPS), false)?;
+        let client = client::pooled(target.url().scheme() == Some(&Scheme::HTTPS), HttpVersions::Negotiated)?;
         Ok(Self { target: Arc::new(target), client })
     }
 
@@ -65,7 +54,7 @@ impl ReverseProxy {
     /// # Errors
     /// Returns [`TlsError`] if the client cannot be set up.
     pub fn over_h2c(target: UpstreamTarget) -> Result<Self, TlsError> {
-        let client = build_client(false, true)?;
+        let client = client::pooled(false, HttpVersions::Http2)?;
         Ok(Self { target: Arc::new(target), client })
     }
 
@@ -153,7 +142,7 @@ impl ReverseProxy {
     }
 
     /// Returns the error for a request without a response. It names no address of the upstream.
-    fn unreachable_response(&self, error: &legacy::Error) -> Response<Body> {
+    fn unreachable_response(&self, error: &client::Error) -> Response<Body> {
         let (mut causes, mut is_other_protocol) = (error.to_string(), false);
         let mut cause = std::error::Error::source(error);
         while let Some(error) = cause {
@@ -222,32 +211,6 @@ async fn respond_within<T>(
 fn host_of(uri: &Uri) -> Option<HeaderValue> {
     let host = uri.authority()?.as_str().rsplit('@').next()?;
     HeaderValue::from_str(host).ok()
-}
-
-fn build_client(
-    is_secure: bool,
-    is_h2c: bool,
-) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Body>, TlsError> {
-    let tls = tls::client_config(is_secure)?;
-    let mut http = HttpConnector::new();
-    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    http.set_nodelay(true);
-    // Streams may be silent for hours; middleboxes drop idle connections meanwhile.
-    http.set_keepalive(Some(KEEPALIVE_INTERVAL));
-    http.set_keepalive_interval(Some(KEEPALIVE_INTERVAL / 4));
-    http.enforce_http(false);
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(tls)
-        .https_or_http()
-        .enable_all_versions()
-        .wrap_connector(http);
-    Ok(legacy::Client::builder(TokioExecutor::new())
-        .http2_only(is_h2c)
-        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
-        .pool_timer(TokioTimer::new())
-        // Sends a request again only if none of it was written.
-        .retry_canceled_requests(true)
-        .build(connector))
 }
 
 /// Returns the response to a request from a host or an origin that is not allowed. Without a valid host (400), the

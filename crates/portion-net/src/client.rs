@@ -1,0 +1,90 @@
+//! HTTP clients: the one of proxies, which keeps connections, and that of single requests.
+
+use std::time::Duration;
+
+use http_body::Body;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
+
+pub use hyper_util::client::legacy::Error;
+
+use crate::tls::{self, TlsError};
+
+/// Sends requests with a body `B`, with TLS for `https` URLs. Redirects are responses like any other.
+pub type Client<B> = legacy::Client<HttpsConnector<HttpConnector>, B>;
+
+/// Timeout for opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Lifetime of an idle connection. Servers close idle connections after as little as 5 s (Node, uvicorn); a request
+/// on a connection that is being closed is lost, and a tool call must not be repeated.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+/// Idle time before TCP keepalive probes are sent.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Versions of HTTP that a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersions {
+    /// Only HTTP/1.1.
+    Http1,
+    /// HTTP/2 with TLS if the server supports it, else HTTP/1.1.
+    #[cfg(feature = "http2")]
+    Negotiated,
+    /// Only HTTP/2, also without TLS.
+    #[cfg(feature = "http2")]
+    Http2,
+}
+
+/// Returns a client that keeps connections open for later requests. Root certificates are loaded only if `is_secure` is
+/// set.
+///
+/// # Errors
+/// Returns [`TlsError`] if `is_secure` is set and TLS cannot be set up.
+pub fn pooled<B>(is_secure: bool, versions: HttpVersions) -> Result<Client<B>, TlsError>
+where
+    B: Body + Send,
+    B::Data: Send,
+{
+    let tls = tls::client_config(is_secure)?;
+    let mut http = HttpConnector::new();
+    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    http.set_nodelay(true);
+    // Streams may be silent for hours; middleboxes drop idle connections meanwhile.
+    http.set_keepalive(Some(KEEPALIVE_INTERVAL));
+    http.set_keepalive_interval(Some(KEEPALIVE_INTERVAL / 4));
+    http.enforce_http(false);
+    let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    let mut client = legacy::Client::builder(TokioExecutor::new());
+    let connector = match versions {
+        HttpVersions::Http1 => connector.enable_http1().wrap_connector(http),
+        #[cfg(feature = "http2")]
+        HttpVersions::Negotiated => connector.enable_all_versions().wrap_connector(http),
+        #[cfg(feature = "http2")]
+        HttpVersions::Http2 => {
+            client.http2_only(true);
+            connector.enable_http2().wrap_connector(http)
+        }
+    };
+    Ok(client
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+        .pool_timer(TokioTimer::new())
+        // Sends a request again only if none of it was written.
+        .retry_canceled_requests(true)
+        .build(connector))
+}
+
+/// Returns a client that opens a connection for each request, and needs no task between two of them.
+pub fn unpooled<B>(tls: ClientConfig) -> Client<B>
+where
+    B: Body + Send,
+    B::Data: Send,
+{
+    let mut http = HttpConnector::new();
+    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    http.enforce_http(false);
+    let connector =
+        HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(http);
+    legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector)
+}
