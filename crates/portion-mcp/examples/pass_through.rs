@@ -70,7 +70,13 @@ impl PassThrough {
 }
 
 impl MessageProcessor for PassThrough {
-    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
+    type ClientMessage = Frame;
+
+    fn parse_client_frame(&self, frame: Frame) -> Frame {
+        frame
+    }
+
+    async fn process_client_message(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
             Frame::Message(message) => {
                 if let Ok(Some(Envelope { id: Some(id), method: Some(_) })) = envelope(&message) {

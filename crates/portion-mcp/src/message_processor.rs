@@ -11,24 +11,36 @@ use crate::frame::Frame;
 /// directions call concurrently. A slow call delays its direction, except for [deferred](Self::is_deferred) messages.
 #[allow(clippy::wrong_self_convention, reason = "from whom a message comes, not a conversion")]
 pub trait MessageProcessor: Send + Sync {
+    /// A message from the client, parsed once for all calls that follow.
+    type ClientMessage: Send;
+
+    /// Parses a message from the client. Called once for each message, in order.
+    fn parse_client_frame(&self, frame: Frame) -> Self::ClientMessage;
+
     /// Processes a message from the client. Returns the messages to send, in order.
-    fn process_client_frame(&self, frame: Frame) -> impl Future<Output = Vec<OutgoingMessage>> + Send;
+    fn process_client_message(
+        &self,
+        message: Self::ClientMessage,
+    ) -> impl Future<Output = Vec<OutgoingMessage>> + Send;
 
     /// Returns true if a message from the client is answered here and takes long. Later messages do not wait for it, and
     /// its result may be sent after theirs.
     ///
     /// Called at most once for each message, in order: a later message may refer to a deferred one.
-    fn is_deferred(&self, _: &Frame) -> bool {
+    fn is_deferred(&self, _: &Self::ClientMessage) -> bool {
         false
     }
 
     /// Processes a deferred message from the client.
-    fn process_deferred(&self, frame: Frame) -> impl Future<Output = Vec<OutgoingMessage>> + Send {
-        self.process_client_frame(frame)
+    fn process_deferred(
+        &self,
+        message: Self::ClientMessage,
+    ) -> impl Future<Output = Vec<OutgoingMessage>> + Send {
+        self.process_client_message(message)
     }
 
     /// Rejects a deferred message because too many are queued.
-    fn reject_overload(&self, _: &Frame) -> Vec<OutgoingMessage> {
+    fn reject_overload(&self, _: &Self::ClientMessage) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 

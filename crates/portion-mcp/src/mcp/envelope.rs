@@ -72,6 +72,14 @@ pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
     (String::from_utf8_lossy(line), replaced)
 }
 
+/// Decodes a line as [`decode_line`] does. A valid line is not copied.
+pub(super) fn decode_owned(line: Vec<u8>) -> String {
+    if line.starts_with(BYTE_ORDER_MARK) {
+        return decode_line(&line).0.into_owned();
+    }
+    String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// Reason to reject a request whose id is `null`: nobody could recognize its response.
 pub(crate) const NULL_ID: &str = "the id of a request must be a string or a number, not null";
 

@@ -10,7 +10,8 @@
 //! - `catalog`: the tools that `tools/list` reports, those that the gateway adds, and the style of the list
 //! - `member_limits`: size limits outside payloads; `reserved_meta`: removes reserved `_meta` members of
 //!   servers
-//! - `parsed_batch`: the view of a message that a transport needs; `owned_batch`: a parsed text that is passed on
+//! - `parsed_batch`: the view of a message that a transport needs; `owned_batch`: a parsed text that is passed on;
+//!   `client_message`: a received line of the client
 //! - `request_id_map`: a map by request id
 //! - `header_params`: arguments that are repeated in header fields
 //! - `request_headers`: all header fields in which HTTP repeats parts of a message
@@ -21,6 +22,7 @@
 
 mod argument_names;
 mod catalog;
+mod client_message;
 mod controls;
 mod envelope;
 pub mod error_code;
@@ -40,6 +42,7 @@ mod splice;
 mod strings;
 mod walk;
 
+pub use client_message::ClientMessage;
 pub(crate) use envelope::NULL_ID;
 pub use header_params::{HeaderArgument, HeaderParam};
 pub use owned_batch::OwnedBatch;

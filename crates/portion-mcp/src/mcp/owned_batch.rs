@@ -1,6 +1,6 @@
 //! A text with its parsed messages, which is passed on so that no later reader parses it again.
 
-use super::envelope::{Envelope, InvalidMessage, parse};
+use super::envelope::{Envelope, InvalidMessage, MessageOrBatch, parse};
 use super::parsed_batch::{ParsedBatch, request_whole_results};
 
 /// A text of messages, parsed once: a single message, or a batch.
@@ -17,8 +17,14 @@ impl OwnedBatch {
     /// # Errors
     /// [`InvalidMessage`] if the text is not a JSON-RPC 2.0 message or a batch of such messages.
     pub fn parse(text: String) -> Result<Self, InvalidMessage> {
-        let (envelopes, is_batch) = parse(&text)?.into_envelopes();
-        Ok(Self { text, envelopes, is_batch })
+        let message = parse(&text)?;
+        Ok(Self::new(text, message))
+    }
+
+    /// Joins a text and its parsed messages.
+    pub(super) fn new(text: String, message: MessageOrBatch) -> Self {
+        let (envelopes, is_batch) = message.into_envelopes();
+        Self { text, envelopes, is_batch }
     }
 
     /// Returns the messages.

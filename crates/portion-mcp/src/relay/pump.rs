@@ -47,8 +47,8 @@ pub(super) fn spawn_client_reader<L: MessageProcessor + 'static>(
     let (state, runtime) = (Arc::clone(state), Handle::current());
     thread::spawn(move || {
         let _done = SetOnDrop(&state.client_done);
-        pump_with_deferred(&*state.processor, input, &state.client_gate, |frame, handling| {
-            for outgoing in runtime.block_on(handling.process(&*state.processor, frame)) {
+        pump_with_deferred(&*state.processor, input, &state.client_gate, |message, handling| {
+            for outgoing in runtime.block_on(handling.process(&*state.processor, message)) {
                 match outgoing {
                     OutgoingMessage::ToClient(message) => state.client.send(message),
                     OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
@@ -154,12 +154,12 @@ impl Handling {
     pub(super) async fn process<L: MessageProcessor>(
         self,
         processor: &L,
-        frame: Frame,
+        message: L::ClientMessage,
     ) -> Vec<OutgoingMessage> {
         match self {
-            Self::Immediate => processor.process_client_frame(frame).await,
-            Self::Deferred => processor.process_deferred(frame).await,
-            Self::Rejected => processor.reject_overload(&frame),
+            Self::Immediate => processor.process_client_message(message).await,
+            Self::Deferred => processor.process_deferred(message).await,
+            Self::Rejected => processor.reject_overload(&message),
         }
     }
 }
@@ -170,29 +170,30 @@ pub(super) fn pump_with_deferred<L: MessageProcessor, R: Read>(
     processor: &L,
     frames: FrameReader<R>,
     gate: &DirectionGate,
-    process: impl Fn(Frame, Handling) + Sync,
+    process: impl Fn(L::ClientMessage, Handling) + Sync,
 ) {
-    let (queue, receiver) = sync_channel::<Frame>(MAX_WAITING_QUERIES);
+    let (queue, receiver) = sync_channel::<L::ClientMessage>(MAX_WAITING_QUERIES);
     let (receiver, process) = (Mutex::new(receiver), &process);
     let work = || {
         let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        while let Ok(frame) = next() {
-            process(frame, Handling::Deferred);
+        while let Ok(message) = next() {
+            process(message, Handling::Deferred);
         }
     };
     thread::scope(|scope| {
         let mut threads = 0;
         pump_in_order(frames, gate, |frame| {
-            if !processor.is_deferred(&frame) {
-                return process(frame, Handling::Immediate);
+            let message = processor.parse_client_frame(frame);
+            if !processor.is_deferred(&message) {
+                return process(message, Handling::Immediate);
             }
             if threads < MAX_CONCURRENT_QUERIES {
                 threads += 1;
                 scope.spawn(work);
             }
-            if let Err(TrySendError::Full(frame) | TrySendError::Disconnected(frame)) = queue.try_send(frame)
-            {
-                process(frame, Handling::Rejected);
+            let sent = queue.try_send(message);
+            if let Err(TrySendError::Full(message) | TrySendError::Disconnected(message)) = sent {
+                process(message, Handling::Rejected);
             }
         });
         // The threads end with the queue.

@@ -56,7 +56,13 @@ fn pipe_pair() -> (PipeReader, PipeWriter) {
 struct Replier;
 
 impl MessageProcessor for Replier {
-    async fn process_client_frame(&self, _: Frame) -> Vec<OutgoingMessage> {
+    type ClientMessage = Frame;
+
+    fn parse_client_frame(&self, frame: Frame) -> Frame {
+        frame
+    }
+
+    async fn process_client_message(&self, _: Frame) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 
@@ -104,7 +110,13 @@ struct HoldingProcessor {
 }
 
 impl MessageProcessor for HoldingProcessor {
-    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
+    type ClientMessage = Frame;
+
+    fn parse_client_frame(&self, frame: Frame) -> Frame {
+        frame
+    }
+
+    async fn process_client_message(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
         self.pending.fetch_add(1, Ordering::SeqCst);
         let mut held = self.held.lock().expect("no panic");
@@ -182,7 +194,13 @@ struct DeferringProcessor {
 }
 
 impl MessageProcessor for DeferringProcessor {
-    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
+    type ClientMessage = Frame;
+
+    fn parse_client_frame(&self, frame: Frame) -> Frame {
+        frame
+    }
+
+    async fn process_client_message(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
         if message == b"slow" {
             self.arrived.acquire().await.expect("it is never closed").forget();
@@ -260,7 +278,13 @@ fn deferred_messages_are_rejected_if_too_many_are_queued() {
 struct PanickingProcessor;
 
 impl MessageProcessor for PanickingProcessor {
-    async fn process_client_frame(&self, _: Frame) -> Vec<OutgoingMessage> {
+    type ClientMessage = Frame;
+
+    fn parse_client_frame(&self, frame: Frame) -> Frame {
+        frame
+    }
+
+    async fn process_client_message(&self, _: Frame) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 

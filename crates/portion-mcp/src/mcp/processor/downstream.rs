@@ -1,13 +1,11 @@
 //! Handles messages of the client.
 
-use std::borrow::Cow;
-
 use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::ToolCatalog;
-use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID, decode_line, parse};
+use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID};
 use super::super::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
 use super::super::owned_batch::OwnedBatch;
 use super::super::read_uri;
@@ -25,50 +23,25 @@ use crate::frame::scan_id;
 use crate::message_processor::OutgoingMessage;
 
 impl McpProcessor {
-    /// Processes a line of the client. `cancel`: the cancel flag, if the line is a registered query.
-    pub(super) async fn process_client_line(
-        &self,
-        line: Vec<u8>,
-        cancel: Option<&CancelFlag>,
-    ) -> Vec<OutgoingMessage> {
-        let (mut out, forwarded) = {
-            let (text, _) = decode_line(&line);
-            match parse(&text) {
-                Err(why) => return vec![OutgoingMessage::ToClient(self.refuse_invalid_line(&line, why))],
-                Ok(message) => {
-                    let (envelopes, is_batch) = message.into_envelopes();
-                    let (out, forwarded) =
-                        self.process_client_messages(&text, &envelopes, is_batch, cancel).await;
-                    let is_line = matches!(text, Cow::Borrowed(line_text) if line_text.len() == line.len());
-                    (out, forwarded.ensure_text(&text, is_line))
-                }
-            }
-        };
-        out.extend(forwarded.into_line(line).map(OutgoingMessage::ToServer));
-        out
-    }
-
-    /// Processes messages of the client that are parsed already. `cancel`: the cancel flag, if they are a registered
-    /// query.
-    pub(super) async fn process_parsed(
+    /// Processes messages of the client. Returns the messages to send, in order. `cancel`: the cancel flag, if they are a
+    /// registered query.
+    pub(super) async fn process_client_messages(
         &self,
         batch: OwnedBatch,
         cancel: Option<&CancelFlag>,
     ) -> Vec<OutgoingMessage> {
-        let (mut out, forwarded) =
-            self.process_client_messages(batch.text(), batch.envelopes(), batch.is_batch(), cancel).await;
+        let (mut out, forwarded) = self.process_each(&batch, cancel).await;
         out.extend(forwarded.into_line(batch.into_bytes()).map(OutgoingMessage::ToServer));
         out
     }
 
-    /// Processes the messages of a text. Returns the messages to send, and the part of the text to forward after them.
-    async fn process_client_messages(
+    /// Returns the messages to send, and the part of the text to forward after them.
+    async fn process_each(
         &self,
-        text: &str,
-        envelopes: &[Envelope],
-        is_batch: bool,
+        batch: &OwnedBatch,
         cancel: Option<&CancelFlag>,
     ) -> (Vec<OutgoingMessage>, ForwardedLine) {
+        let (text, envelopes) = (batch.text(), batch.envelopes());
         let mut out = Vec::new();
         let mut splice = Splice::new(text);
         let mut outcomes = Vec::with_capacity(envelopes.len());
@@ -85,23 +58,24 @@ impl McpProcessor {
                 None => MessageOutcome::Forward,
             });
         }
-        let (forwarded, response) = combine_outcomes(text, splice, envelopes, outcomes, is_batch);
+        let (forwarded, response) = combine_outcomes(text, splice, envelopes, outcomes, batch.is_batch());
         out.extend(response.map(OutgoingMessage::ToClient));
         (out, forwarded)
     }
 
     /// Returns the error for a line that is not a message. A request that was written as invalid JSON gets it under its id, if
     /// that can be read.
-    fn refuse_invalid_line(&self, line: &[u8], why: InvalidMessage) -> Vec<u8> {
-        let (code, id) = match why {
+    pub(super) fn refuse_invalid_message(&self, text: &str, cause: InvalidMessage) -> OutgoingMessage {
+        let (code, id) = match cause {
             InvalidMessage::Json(_) => {
-                let (id, has_method) = scan_id(line);
+                let (id, has_method) = scan_id(text.as_bytes());
                 (PARSE_ERROR, id.filter(|id| has_method && !self.pending_requests().contains(id)))
             }
             InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => (INVALID_REQUEST, None),
         };
-        let message = format!("the message was not sent to the server: {why}");
-        responses::error_response(id.as_deref().unwrap_or("null"), code, &message, None).into_bytes()
+        let message = format!("the message was not sent to the server: {cause}");
+        let response = responses::error_response(id.as_deref().unwrap_or("null"), code, &message, None);
+        OutgoingMessage::ToClient(response.into_bytes())
     }
 
     /// Reports a client message over the limit, which was dropped, to the side that waits for its outcome.

@@ -55,6 +55,7 @@ use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
 use super::catalog::{ToolCatalog, ToolListingPolicy};
+use super::client_message::ClientMessage;
 use super::header_params::HeaderParam;
 use super::owned_batch::OwnedBatch;
 use super::processor_factory::McpProcessorFactory;
@@ -210,19 +211,19 @@ impl McpProcessor {
         self.server_info().catalog.tool(tool).map(|tool| tool.header_params.clone()).unwrap_or_default()
     }
 
-    /// Processes messages of the client that are parsed already. Returns the messages to send, in order.
+    /// Processes messages of the client. Returns the messages to send, in order.
     pub async fn process_client_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
-        self.process_parsed(batch, None).await
+        self.process_client_messages(batch, None).await
     }
 
     /// Returns true if the message is [deferred](MessageProcessor::is_deferred), and registers it.
     pub fn defers_batch(&self, batch: &OwnedBatch) -> bool {
-        batch.single().is_some_and(|envelope| self.begin_parsed_query(batch.text(), envelope))
+        batch.single().is_some_and(|envelope| self.begin_query(batch.text(), envelope))
     }
 
-    /// Processes a deferred message that is parsed already.
+    /// Processes a deferred message.
     pub async fn process_deferred_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
-        self.process_parsed_query(batch).await
+        self.process_query(batch).await
     }
 
     /// Processes a message of a resumed stream, which may answer requests that this process never received.
@@ -309,30 +310,37 @@ impl McpProcessor {
 }
 
 impl MessageProcessor for McpProcessor {
-    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
-        match frame {
-            Frame::Message(line) => self.process_client_line(line, None).await,
-            Frame::TooLarge { id, has_method, .. } => {
+    type ClientMessage = ClientMessage;
+
+    fn parse_client_frame(&self, frame: Frame) -> ClientMessage {
+        ClientMessage::parse(frame)
+    }
+
+    async fn process_client_message(&self, message: ClientMessage) -> Vec<OutgoingMessage> {
+        match message {
+            ClientMessage::Valid(batch) => self.process_client_batch(batch).await,
+            ClientMessage::Invalid { text, cause } => vec![self.refuse_invalid_message(&text, cause)],
+            ClientMessage::TooLarge { id, has_method } => {
                 self.reject_oversized_client_message(id.as_deref(), has_method)
             }
         }
     }
 
-    fn is_deferred(&self, frame: &Frame) -> bool {
-        matches!(frame, Frame::Message(line) if self.begin_query(line))
+    fn is_deferred(&self, message: &ClientMessage) -> bool {
+        matches!(message, ClientMessage::Valid(batch) if self.defers_batch(batch))
     }
 
-    async fn process_deferred(&self, frame: Frame) -> Vec<OutgoingMessage> {
-        match frame {
-            Frame::Message(line) => self.process_query(line).await,
-            frame @ Frame::TooLarge { .. } => self.process_client_frame(frame).await,
+    async fn process_deferred(&self, message: ClientMessage) -> Vec<OutgoingMessage> {
+        match message {
+            ClientMessage::Valid(batch) => self.process_deferred_batch(batch).await,
+            other => self.process_client_message(other).await,
         }
     }
 
-    fn reject_overload(&self, frame: &Frame) -> Vec<OutgoingMessage> {
-        match frame {
-            Frame::Message(line) => self.refuse_query(line),
-            Frame::TooLarge { .. } => Vec::new(),
+    fn reject_overload(&self, message: &ClientMessage) -> Vec<OutgoingMessage> {
+        match message {
+            ClientMessage::Valid(batch) => self.refuse_query(batch),
+            ClientMessage::Invalid { .. } | ClientMessage::TooLarge { .. } => Vec::new(),
         }
     }
 

@@ -8,7 +8,7 @@ use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 
 use super::super::catalog::{BuiltinTool, ToolOwner};
-use super::super::envelope::{Envelope, MessageKind, MessageOrBatch, decode_line, parse};
+use super::super::envelope::{Envelope, MessageKind};
 use super::super::owned_batch::OwnedBatch;
 use super::super::request_id_map::RequestIdMap;
 use super::method::{MethodHandling, method_handling};
@@ -67,24 +67,8 @@ impl Drop for ActiveQuery {
 }
 
 impl McpProcessor {
-    /// Returns true if the line is a query, and registers it. A query that cannot be recognized yet returns
-    /// false.
-    pub(super) fn begin_query(&self, line: &[u8]) -> bool {
-        let (query, read) = {
-            let catalog = &self.server_info().catalog;
-            (catalog.query_tool(), Some(catalog.read_tool()).filter(|_| self.gateway.fetches_pages()))
-        };
-        let (text, _) = decode_line(line);
-        // Nearly all lines are not queries, and this test finds most of them.
-        if ![query, read].into_iter().flatten().any(|name| text.contains(&*name)) {
-            return false;
-        }
-        let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return false };
-        self.begin_parsed_query(&text, &envelope)
-    }
-
     /// Returns true if the message is a query, and registers it.
-    pub(super) fn begin_parsed_query(&self, text: &str, envelope: &Envelope) -> bool {
+    pub(super) fn begin_query(&self, text: &str, envelope: &Envelope) -> bool {
         let called = || envelope.string_param(text, "name").unwrap_or_default();
         let id = envelope.raw_id(text);
         let is_slow = |name: &str| match self.tool_owner(name) {
@@ -101,28 +85,17 @@ impl McpProcessor {
     }
 
     /// Answers a registered query; returns nothing if it was cancelled.
-    pub(super) async fn process_query(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
-        match self.active_query(&line) {
+    pub(super) async fn process_query(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
+        match self.active_query(&batch) {
             Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
-            Some(query) => self.process_client_line(line, Some(&query.cancel_flag)).await,
-            None => self.process_client_line(line, None).await,
-        }
-    }
-
-    /// Answers a registered query that is parsed already; returns nothing if it was cancelled.
-    pub(super) async fn process_parsed_query(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
-        let query =
-            batch.single().and_then(|envelope| self.active_queries.get(envelope.raw_id(batch.text())));
-        match query {
-            Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
-            Some(query) => self.process_parsed(batch, Some(&query.cancel_flag)).await,
-            None => self.process_parsed(batch, None).await,
+            Some(query) => self.process_client_messages(batch, Some(&query.cancel_flag)).await,
+            None => self.process_client_messages(batch, None).await,
         }
     }
 
     /// Refuses a query because too many are queued.
-    pub(super) fn refuse_query(&self, line: &[u8]) -> Vec<OutgoingMessage> {
-        let Some(query) = self.active_query(line) else { return Vec::new() };
+    pub(super) fn refuse_query(&self, batch: &OwnedBatch) -> Vec<OutgoingMessage> {
+        let Some(query) = self.active_query(batch) else { return Vec::new() };
         let answer = responses::tool_response(
             &query.id,
             &portion_gateway::call::Reply::Fault(too_many_queries()),
@@ -132,10 +105,8 @@ impl McpProcessor {
         vec![OutgoingMessage::ToClient(answer.into_bytes())]
     }
 
-    fn active_query(&self, line: &[u8]) -> Option<ActiveQuery> {
-        let (text, _) = decode_line(line);
-        let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return None };
-        self.active_queries.get(envelope.raw_id(&text))
+    fn active_query(&self, batch: &OwnedBatch) -> Option<ActiveQuery> {
+        self.active_queries.get(batch.single()?.raw_id(batch.text()))
     }
 }
 

@@ -30,6 +30,7 @@ use portion_policy::listing::{ListingOptions, ListingStyle};
 use portion_tokens::TokenCounter;
 use proptest::prelude::*;
 
+use super::super::client_message::ClientMessage;
 use super::McpProcessor;
 use crate::frame::Frame;
 use crate::mcp::McpProcessorFactory;
@@ -83,6 +84,11 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
+/// Returns a line of the client as a message.
+fn parsed(line: impl Into<Vec<u8>>) -> ClientMessage {
+    ClientMessage::parse(Frame::Message(line.into()))
+}
+
 /// Returns the outgoing messages: `>` to the server, `<` to the client.
 fn sent(outgoing: Vec<OutgoingMessage>) -> Vec<String> {
     let text = |line: Vec<u8>| String::from_utf8(line).expect("text");
@@ -98,7 +104,7 @@ fn sent(outgoing: Vec<OutgoingMessage>) -> Vec<String> {
 }
 
 fn client(processor: &McpProcessor, message: &str) -> Vec<String> {
-    sent(run(processor.process_client_frame(Frame::Message(message.as_bytes().to_vec()))))
+    sent(run(processor.process_client_message(parsed(message))))
 }
 
 fn server(processor: &McpProcessor, message: &str) -> Vec<String> {
@@ -557,7 +563,7 @@ proptest! {
     #[test]
     fn no_line_causes_a_panic(line in prop::collection::vec(any::<u8>(), 0..64)) {
         let processor = processor();
-        run(processor.process_client_frame(Frame::Message(line.clone())));
+        run(processor.process_client_message(parsed(line.clone())));
         run(processor.process_server_frame(Frame::Message(line)));
     }
 }

@@ -11,6 +11,7 @@ use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
 use super::super::catalog::ToolCatalog;
+use super::super::client_message::ClientMessage;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
@@ -20,8 +21,8 @@ use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest, PendingRequests, ToolListing};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
-use crate::frame::scan_id;
-use crate::message_processor::OutgoingMessage;
+use crate::frame::{Frame, scan_id};
+use crate::message_processor::{MessageProcessor, OutgoingMessage};
 
 /// Timeout of the gateway's own request for a page of tools.
 const TOOLS_LIST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -295,7 +296,8 @@ impl McpProcessor {
         let mut out = Vec::new();
         for pending in held {
             if let PendingKind::QueuedCall { line } = pending.kind {
-                out.extend(self.process_client_line(line.into_bytes(), None).await);
+                let message = ClientMessage::parse(Frame::Message(line.into_bytes()));
+                out.extend(self.process_client_message(message).await);
             }
         }
         out
@@ -342,9 +344,9 @@ impl McpProcessor {
                 break;
             };
             let PendingKind::QueuedCall { line } = &call.kind else { continue };
-            let line = line.clone().into_bytes();
+            let message = ClientMessage::parse(Frame::Message(line.clone().into_bytes()));
             let mut unprocessed = RequeueOnDrop { processor: self, call: Some(call) };
-            let out = Box::pin(self.process_client_line(line, None)).await;
+            let out = Box::pin(self.process_client_message(message)).await;
             unprocessed.call = None;
             if !out.is_empty() {
                 return out;

@@ -73,7 +73,9 @@ const TOOLS: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","i
 
 fn process(processor: &McpProcessor, request: &str, response: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(processor.process_client_frame(Frame::Message(request.into())));
+    runtime.block_on(
+        processor.process_client_message(processor.parse_client_frame(Frame::Message(request.into()))),
+    );
     runtime.block_on(processor.process_server_frame(Frame::Message(response.into())));
 }
 

@@ -35,7 +35,7 @@ fn pending_requests_are_limited() {
 fn an_oversized_client_message_is_the_clients_error() {
     let processor = processor();
     let large = Frame::TooLarge { id: Some("5".into()), has_method: true, bytes: 9 };
-    let out = sent(run(processor.process_client_frame(large)));
+    let out = sent(run(processor.process_client_message(ClientMessage::parse(large))));
     let says = |text: &str| assert!(out.len() == 1 && out[0].contains(text), "{text}: {out:?}");
     says("clientMessageLimit");
     says("message_too_large");

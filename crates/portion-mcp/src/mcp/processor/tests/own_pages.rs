@@ -17,7 +17,6 @@ use serde_json::Value;
 
 use super::super::internal_calls::{ResponseFuture, UpstreamCaller};
 use super::{client, sent, server};
-use crate::frame::Frame;
 use crate::mcp::McpProcessorFactory;
 use crate::message_processor::MessageProcessor as _;
 
@@ -58,7 +57,7 @@ fn check(arguments: &str, expect: &[&str]) {
     let params = format!(r#"{{"name":"rows","arguments":{arguments}}}"#);
     let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let out = sent(runtime.block_on(processor.process_client_frame(Frame::Message(call.into_bytes()))));
+    let out = sent(runtime.block_on(processor.process_client_message(super::parsed(call))));
     let asked = echo.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let expect: Vec<Value> = expect.iter().map(|json| serde_json::from_str(json).expect("JSON")).collect();
     assert_eq!(asked, expect, "{arguments}");

@@ -3,8 +3,8 @@
 use portion_json::scan::quote;
 use portion_policy::listing::{ListingOptions, ListingStyle};
 
+use super::super::ClientMessage;
 use super::{LIST, check, client, cursor, processor_with_listing, processor_with_tools, server};
-use crate::frame::Frame;
 use crate::mcp::McpProcessor;
 use crate::message_processor::MessageProcessor as _;
 
@@ -75,7 +75,7 @@ fn only_queries_are_deferred() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}"}}}}"#)
     };
     let check = |processor: &McpProcessor, line: &str, expect: bool| {
-        assert_eq!(processor.is_deferred(&Frame::Message(line.into())), expect, "{line}");
+        assert_eq!(processor.is_deferred(&super::parsed(line)), expect, "{line}");
     };
     check(&processor, &call("portion_query"), true);
     check(&new, &call("portion_query"), false);
@@ -88,13 +88,13 @@ fn only_queries_are_deferred() {
     check(&processor, "portion_query", false);
 }
 
-/// Builds a query with this id as a frame.
-fn question(processor: &McpProcessor, id: &str, what: &str) -> Frame {
+/// Builds a query with this id as a message.
+fn question(processor: &McpProcessor, id: &str, what: &str) -> ClientMessage {
     let cursor = cursor(processor, "{}");
     let arguments = format!(r#"{{"cursor":"{cursor}",{what}}}"#);
     let params = format!(r#"{{"name":"portion_query","arguments":{arguments}}}"#);
     let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
-    Frame::Message(message.into_bytes())
+    super::parsed(message)
 }
 
 fn cancelling(id: &str) -> String {
@@ -140,8 +140,8 @@ fn a_pending_id_is_refused_for_queries_too() {
     assert!(processor.is_deferred(&query));
     let again = question(&processor, "7", r#""sql":"SELECT 2 AS n""#);
     assert!(!processor.is_deferred(&again));
-    for input in [again, Frame::Message(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.to_vec())] {
-        let out = super::sent(super::run(processor.process_client_frame(input)));
+    for input in [again, super::parsed(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)] {
+        let out = super::sent(super::run(processor.process_client_message(input)));
         assert!(out[0].starts_with("< ") && out[0].contains("already pending"), "{out:?}");
     }
     assert!(super::sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));

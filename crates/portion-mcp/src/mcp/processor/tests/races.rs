@@ -102,11 +102,11 @@ fn a_cancelled_query_gets_one_reply_at_most() {
     let query = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"portion_query","arguments":{arguments}}}}}"#
     );
-    let frame = || Frame::Message(query.as_bytes().to_vec());
-    let ask = || sent(run(processor.process_deferred(frame())));
+    let message = || parsed(&*query);
+    let ask = || sent(run(processor.process_deferred(message())));
     let cancel = || client(&processor, CANCEL);
     race(
-        || assert!(processor.is_deferred(&frame())),
+        || assert!(processor.is_deferred(&message())),
         &[&ask, &cancel],
         |sent| {
             let count = sent.iter().filter(|message| message.starts_with("< ")).count();

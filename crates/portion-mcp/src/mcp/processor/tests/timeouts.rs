@@ -172,7 +172,7 @@ fn a_call_that_was_never_sent_is_not_cancelled() {
 fn the_timeout_future_notices_later_requests() {
     let processor = processor_with_timeout(Duration::from_millis(20), Arc::new(Instant::now));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let call = processor.process_client_frame(Frame::Message(CALL.as_bytes().to_vec()));
+    let call = processor.process_client_message(parsed(CALL));
     // The timeout future is polled first, when no request is pending.
     let (expired, _) = runtime.block_on(async { tokio::join!(biased; processor.next_timeout(), call) });
     assert_eq!(sent(expired)[1..], [CANCELLED]);
