@@ -70,27 +70,24 @@ impl CursorCall<'_> {
     /// Returns the target with the extent that a request needs, and the context with the source of the snapshot.
     ///
     /// # Errors
-    /// Returns the reply if the cursor is not resolved.
+    /// Returns the reply if the cursor is not resolved, or its snapshot cannot be read whole.
     pub(super) async fn into_target(
         self,
         request: &Request,
         extent: Extent,
     ) -> Result<(RequestContext, StoredSnapshot, Position), Reply> {
-        let Self { gateway, context, cursor, target } = self;
-        let is_partial = target.as_ref().is_ok_and(|(held, _)| held.snapshot.is_partial());
-        let target = if request.cursor != cursor || extent == Extent::Whole && is_partial {
-            let (cursor, endpoint) = (request.cursor.as_deref(), context.endpoint.as_deref());
-            gateway.look_up_cursor(&context.caller, endpoint, cursor, extent).await
-        } else {
-            target
+        let Self { gateway, context, target, .. } = self;
+        let (mut held, position) = match target {
+            Ok(target) => target,
+            Err(unresolved) => return Err(gateway.unresolved_cursor_reply(unresolved, context, request)),
         };
-        match target {
-            Ok((held, position)) => {
-                let origin = Some(held.origin_snapshot);
-                let context = context.with_source(held.endpoint.clone(), origin);
-                Ok((context, held, position))
+        let context = context.with_source(held.endpoint.clone(), Some(held.origin_snapshot));
+        if extent == Extent::Whole && held.snapshot.is_partial() {
+            let blocks = held.snapshot.missing_blocks();
+            if let Err(fault) = gateway.read_blocks(&context, &mut held, blocks).await {
+                return Err(gateway.fault_reply(fault, request, context.request_info()));
             }
-            Err(unresolved) => Err(gateway.unresolved_cursor_reply(unresolved, context, request)),
         }
+        Ok((context, held, position))
     }
 }

@@ -110,15 +110,26 @@ impl Gateway {
             }
             reads += 1;
             let blocks = if reads > MAX_BLOCK_READS { held.snapshot.missing_blocks() } else { needed };
-            let read = self.store.read_blocks(&context.caller.scope, held, blocks).await;
-            held.snapshot = read.map_err(|error| {
-                let endpoint = held.endpoint.as_deref().or(context.endpoint.as_deref());
-                if let StoreLookupError::Unreachable(why) = &error {
-                    tracing::error!(why, "the snapshot store failed");
-                    return Fault::store_unavailable(endpoint);
-                }
-                Fault::cursor_expired(endpoint, held.arguments.as_ref())
-            })?;
+            self.read_blocks(context, held, blocks).await?;
         }
+    }
+
+    /// Reads missing blocks of a snapshot from the store.
+    pub(super) async fn read_blocks(
+        &self,
+        context: &RequestContext,
+        held: &mut StoredSnapshot,
+        blocks: Vec<u32>,
+    ) -> Result<(), Fault> {
+        let read = self.store.read_blocks(&context.caller.scope, held, blocks).await;
+        held.snapshot = read.map_err(|error| {
+            let endpoint = held.endpoint.as_deref().or(context.endpoint.as_deref());
+            if let StoreLookupError::Unreachable(why) = &error {
+                tracing::error!(why, "the snapshot store failed");
+                return Fault::store_unavailable(endpoint);
+            }
+            Fault::cursor_expired(endpoint, held.arguments.as_ref())
+        })?;
+        Ok(())
     }
 }
