@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use portion_core::policy::LimitValue;
 use portion_openapi::ToolDescription;
 use serde_json::{Map, Value as Json};
 
@@ -51,6 +52,17 @@ pub struct DescribedTools {
     pub tools: Vec<ToolDescription>,
     /// The tools as written, by name.
     pub written: Map<String, Json>,
+}
+
+impl From<LimitValue> for Value {
+    fn from(limit: LimitValue) -> Self {
+        match limit {
+            LimitValue::Count(number) => Self::Integer(number as u64),
+            LimitValue::Bytes(bytes) => Self::Size(bytes as u64),
+            LimitValue::Share(share) => Self::Number(share),
+            LimitValue::Choice(name) => Self::Choice(name),
+        }
+    }
 }
 
 impl Value {

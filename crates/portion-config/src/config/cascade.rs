@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use portion_core::policy::ClientLimits;
+use portion_core::policy::{ClientLimits, Policy};
 use portion_policy::policy_source::EndpointTarget;
 
 use super::{Config, Upstream, global_salt};
@@ -27,17 +27,6 @@ pub(crate) struct Cascade<'a> {
     settings: BTreeMap<&'static str, (&'a Setting, Arc<str>)>,
 }
 
-/// Limits that must be valid together.
-const INTERDEPENDENT_LIMITS: &[&str] = &[
-    "tokenBudgetThreshold",
-    "replyTarget",
-    "hardCap",
-    "hardByteLimit",
-    "fallbackByteLimit",
-    "defaultPageSize",
-    "maxPageSize",
-];
-
 /// Sorts rules from the least to the most specific: those for all servers, and those for this one, which
 /// win a tie.
 pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSettings>) -> Vec<PatternRule> {
@@ -56,7 +45,12 @@ pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSe
 
 /// Returns true if the settings contain limits that must be consistent with others.
 pub(super) fn has_limits(settings: &Settings) -> bool {
-    settings.iter().any(|(slot, _)| slot == "profile" || INTERDEPENDENT_LIMITS.contains(&slot))
+    settings.iter().any(|(slot, _)| slot == "profile" || interdependent_limits().any(|limit| limit == slot))
+}
+
+/// Yields the limits that must be consistent with others; some of them more than once.
+fn interdependent_limits() -> impl Iterator<Item = &'static str> {
+    Policy::ORDERED.into_iter().flat_map(|(lower, upper)| [lower, upper])
 }
 
 impl Config {
@@ -108,7 +102,8 @@ impl<'a> Cascade<'a> {
         let mut next = self.clone();
         next.overlay(&rule.settings, &rule.salt);
         // A profile also hides secrets, so it is reverted last.
-        for reverted in [INTERDEPENDENT_LIMITS, &["profile"]] {
+        let limits: Vec<_> = interdependent_limits().collect();
+        for reverted in [&*limits, &["profile"]] {
             if next.is_valid() {
                 break;
             }

@@ -7,7 +7,7 @@ use portion_core::missing_codes::MissingCodes;
 use portion_core::policy::{ClientLimits, Policy, PolicyError, PolicyProfile};
 use portion_policy::upstream::UpstreamTarget;
 
-use super::{Cascade, Config, OtlpTarget, PatternRule, cascade, defaults};
+use super::{Cascade, Config, OtlpTarget, PatternRule, cascade};
 use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::read::ConfigReader;
@@ -206,7 +206,7 @@ impl Cascade<'_> {
     pub(crate) fn default_origin(&self, slot: &str) -> Origin {
         let Some((profile, _)) = self.get("profile") else { return Origin::Default };
         let mut given = self.limit_overrides();
-        let limit = |policy: &Policy| defaults::policy_limit(policy, slot);
+        let limit = |policy: &Policy| policy.limit(slot);
         let profiled = limit(&given.resolve(ClientLimits::UNKNOWN));
         given.profile = PolicyProfile::Default;
         match profile.value {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use portion_core::policy::{ClientLimits, FirstRows, Policy, PolicyProfile, RowStyle};
+use portion_core::policy::{ClientLimits, PolicyProfile};
 use serde_json::Value as Json;
 
 use super::Cascade;
@@ -25,8 +25,8 @@ impl Cascade<'_> {
         if key.name == "redact" && self.profile() == PolicyProfile::Lean {
             return Some((DefaultValue::Described("secrets"), Origin::Profile("lean")));
         }
-        if let Some(value) = policy_limit(&self.limit_overrides().resolve(ClientLimits::UNKNOWN), key.name) {
-            return Some((DefaultValue::Derived(value), self.default_origin(key.name)));
+        if let Some(limit) = self.limit_overrides().resolve(ClientLimits::UNKNOWN).limit(key.name) {
+            return Some((DefaultValue::Derived(limit.into()), self.default_origin(key.name)));
         }
         (!key.default.is_empty()).then_some((DefaultValue::Described(key.default), Origin::Default))
     }
@@ -51,29 +51,5 @@ impl fmt::Display for DefaultValue {
             Self::Derived(value) => value.fmt(f),
             Self::Described(text) => f.write_str(text),
         }
-    }
-}
-
-/// Returns a limit of a policy by its key.
-pub(super) fn policy_limit(policy: &Policy, key: &str) -> Option<Value> {
-    let whole = |number: usize| Some(Value::Integer(number as u64));
-    let size = |bytes: usize| Some(Value::Size(bytes as u64));
-    match key {
-        "tokenBudgetThreshold" => whole(policy.token_budget_threshold),
-        "replyTarget" => whole(policy.reply_target),
-        "hardCap" => whole(policy.hard_cap),
-        "hardByteLimit" => size(policy.hard_byte_limit),
-        "fallbackByteLimit" => size(policy.fallback_byte_limit),
-        "defaultPageSize" => whole(policy.default_page_size),
-        "maxPageSize" => whole(policy.max_page_size),
-        "firstRows" => {
-            Some(Value::Choice(if policy.first_rows == FirstRows::Sample { "sample" } else { "page" }))
-        }
-        "rows" => Some(Value::Choice(match policy.rows {
-            RowStyle::Objects => "objects",
-            RowStyle::Auto => "auto",
-            RowStyle::Tables => "tables",
-        })),
-        _ => None,
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use portion_core::missing_codes::MissingCodes;
 use portion_core::policy::{
-    EnvelopeMode, FillStrategy, FirstRows, LimitOverrides, MetadataMode, MetadataStyle, NamedSection,
-    OrderStrategy, PolicyProfile, RenderOptions, RowStyle, StripRule, Techniques,
+    EnvelopeMode, LimitOverrides, MetadataMode, MetadataStyle, NamedSection, PolicyProfile, RenderOptions,
+    StripRule, Techniques,
 };
 use portion_core::redact::RedactionRules;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions};
@@ -50,51 +50,15 @@ impl Cascade<'_> {
     /// Returns the limits.
     pub(super) fn limit_overrides(&self) -> LimitOverrides {
         LimitOverrides {
-            token_budget_threshold: self.integer("tokenBudgetThreshold"),
-            reply_target: self.integer("replyTarget"),
-            hard_cap: self.integer("hardCap"),
-            hard_byte_limit: self.size("hardByteLimit"),
-            fallback_byte_limit: self.size("fallbackByteLimit"),
-            media_byte_limit: self.size("mediaByteLimit"),
-            media_tokens: self.integer("mediaTokens"),
-            full_below: self.integer("fullBelow"),
-            default_page_size: self.integer("defaultPageSize"),
-            max_page_size: self.integer("maxPageSize"),
-            summarize_above: self.integer("summarizeAbove"),
-            chunk_above: self.integer("chunkAbove"),
-            chunk_size: self.integer("chunkSize"),
-            chunk_lines: self.integer("chunkLines"),
-            warn_at: self.number("warnAt"),
-            rows: self.choice("rows").map(|word| match word {
-                "objects" => RowStyle::Objects,
-                "tables" => RowStyle::Tables,
-                _ => RowStyle::Auto,
-            }),
-            first_rows: self
-                .choice("firstRows")
-                .map(|word| if word == "sample" { FirstRows::Sample } else { FirstRows::Page }),
-            strategy: self.choice("strategy").map(|word| match word {
-                "plain" => OrderStrategy::Plain,
-                "ranked" => OrderStrategy::Ranked,
-                _ => OrderStrategy::Auto,
-            }),
-            fill: self.choice("fill").map(|word| match word {
-                "skip" => FillStrategy::Skip,
-                "value" => FillStrategy::Value,
-                _ => FillStrategy::Stop,
-            }),
             profile: self.profile(),
             render_options: self.render_options(),
+            ..LimitOverrides::from_values(|key| self.limit_value(key))
         }
     }
 
     /// Returns the profile, which applies where no limit is configured.
     pub(crate) fn profile(&self) -> PolicyProfile {
-        match self.choice("profile") {
-            Some("lean") => PolicyProfile::Lean,
-            Some("soft") => PolicyProfile::Soft,
-            _ => PolicyProfile::Default,
-        }
+        self.choice("profile").and_then(PolicyProfile::from_name).unwrap_or_default()
     }
 
     fn render_options(&self) -> RenderOptions {
@@ -107,20 +71,12 @@ impl Cascade<'_> {
                 query: on("query"),
             },
             is_compact: self.choice("compact") == Some("always"),
-            metadata: match self.choice("metadata") {
-                Some("always") => MetadataMode::Always,
-                Some("full") => MetadataMode::Full,
-                _ => MetadataMode::WhenShaped,
-            },
-            metadata_style: match self.choice("metadataStyle") {
-                Some("snake") => MetadataStyle::Snake,
-                _ => MetadataStyle::Camel,
-            },
-            envelope: if self.choice("envelope") == Some("wrap") {
-                EnvelopeMode::Wrap
-            } else {
-                EnvelopeMode::Auto
-            },
+            metadata: self.choice("metadata").and_then(MetadataMode::from_name).unwrap_or_default(),
+            metadata_style: self
+                .choice("metadataStyle")
+                .and_then(MetadataStyle::from_name)
+                .unwrap_or_default(),
+            envelope: self.choice("envelope").and_then(EnvelopeMode::from_name).unwrap_or_default(),
             list_path: self.text("items").map(Arc::from),
             summary_fields: self.names("summaryFields").unwrap_or_default().into(),
             summary_only: self.boolean("summaryOnly") == Some(true),

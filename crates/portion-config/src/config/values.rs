@@ -1,5 +1,7 @@
 //! Typed access to the values in force.
 
+use portion_core::policy::LimitValue;
+
 use super::Cascade;
 use crate::value::Value;
 
@@ -18,6 +20,17 @@ impl Cascade<'_> {
     pub(super) fn size(&self, key: &str) -> Option<usize> {
         match self.value(key) {
             Some(Value::Size(bytes)) => Some(usize::try_from(*bytes).unwrap_or(usize::MAX)),
+            _ => None,
+        }
+    }
+
+    /// Returns the configured value of a limit.
+    pub(super) fn limit_value(&self, key: &str) -> Option<LimitValue> {
+        match self.value(key)? {
+            Value::Integer(_) => self.integer(key).map(LimitValue::Count),
+            Value::Size(_) => self.size(key).map(LimitValue::Bytes),
+            Value::Number(share) => Some(LimitValue::Share(*share)),
+            Value::Choice(name) => Some(LimitValue::Choice(name)),
             _ => None,
         }
     }

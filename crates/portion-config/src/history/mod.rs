@@ -144,7 +144,7 @@ impl History {
         Ok(number)
     }
 
-    /// Does the same without waiting for the disk, which may take long; [`sync`](Self::sync) waits. If
+    /// Adds an entry without waiting for the disk, which may take long; [`sync`](Self::sync) waits. If
     /// the system fails in between, the version may be truncated, and is skipped.
     ///
     /// # Errors

@@ -3,38 +3,8 @@
 //!
 //! Client limits only ever lower a limit, and never a configured one.
 
-use super::{
-    FillStrategy, FirstRows, MIN_BUDGET, MIN_BYTE_LIMIT, OrderStrategy, Policy, RenderOptions, RowStyle,
-};
-
-/// The configured limits; the others are `None`. The members are those of [`Policy`].
-#[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct LimitOverrides {
-    pub token_budget_threshold: Option<usize>,
-    pub reply_target: Option<usize>,
-    pub hard_cap: Option<usize>,
-    pub hard_byte_limit: Option<usize>,
-    pub fallback_byte_limit: Option<usize>,
-    pub media_byte_limit: Option<usize>,
-    pub media_tokens: Option<usize>,
-    pub full_below: Option<usize>,
-    pub default_page_size: Option<usize>,
-    pub max_page_size: Option<usize>,
-    pub summarize_above: Option<usize>,
-    pub chunk_above: Option<usize>,
-    pub chunk_size: Option<usize>,
-    pub chunk_lines: Option<usize>,
-    pub warn_at: Option<f64>,
-    pub rows: Option<RowStyle>,
-    /// See [`Policy::first_rows`].
-    pub first_rows: Option<FirstRows>,
-    pub strategy: Option<OrderStrategy>,
-    pub fill: Option<FillStrategy>,
-    /// Profile that limits with `None` are taken from.
-    pub profile: PolicyProfile,
-    pub render_options: RenderOptions,
-}
+use super::modes::named_choices;
+use super::{ClientLimits, LimitOverrides, MIN_BUDGET, MIN_BYTE_LIMIT, Policy};
 
 /// The profile of replies, used where no limit is configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,39 +18,7 @@ pub enum PolicyProfile {
     Soft,
 }
 
-/// Limits of a client for one reply: anything above is truncated, rejected or stored elsewhere before a
-/// model sees it. `None` means that no limit is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClientLimits {
-    /// Tokens of a reply.
-    pub max_tokens: Option<usize>,
-    /// Bytes of a reply on the wire. A limit in characters is valid here too, because a character has at
-    /// least one byte.
-    pub max_bytes: Option<usize>,
-    /// Bytes of an image or audio block.
-    pub max_media_bytes: Option<usize>,
-}
-
-impl ClientLimits {
-    /// No known limits.
-    pub const UNKNOWN: Self = Self { max_tokens: None, max_bytes: None, max_media_bytes: None };
-
-    /// Returns a limit less 10 %: two counters never agree, and a client may add words of its own.
-    pub const fn with_headroom(limit: usize) -> usize {
-        limit - limit.div_ceil(10)
-    }
-
-    /// Returns the lower limits of both.
-    #[must_use]
-    pub fn intersect(self, other: Self) -> Self {
-        let less = |one: Option<usize>, other: Option<usize>| one.into_iter().chain(other).min();
-        Self {
-            max_tokens: less(self.max_tokens, other.max_tokens),
-            max_bytes: less(self.max_bytes, other.max_bytes),
-            max_media_bytes: less(self.max_media_bytes, other.max_media_bytes),
-        }
-    }
-}
+named_choices!(PolicyProfile { Default = "default", Lean = "lean", Soft = "soft" });
 
 impl LimitOverrides {
     /// Returns the policy for a client with these limits.
@@ -108,65 +46,19 @@ impl LimitOverrides {
             PolicyProfile::Lean => wide.lean(),
             PolicyProfile::Soft => wide.soft(),
         };
-        let hard_cap = self.hard_cap.unwrap_or_else(|| tokens(base.hard_cap, threshold.max(2 * MIN_BUDGET)));
         let least = self.fallback_byte_limit.unwrap_or(0).max(MIN_BYTE_LIMIT);
         let hard_byte_limit = self.hard_byte_limit.unwrap_or_else(|| bytes(base.hard_byte_limit, least));
-        let media =
-            client.max_media_bytes.map_or(base.media_byte_limit, |most| base.media_byte_limit.min(most));
-        let default_page_size = self.default_page_size.unwrap_or(base.default_page_size);
-        Policy {
+        let media_byte_limit = base.media_byte_limit.min(client.max_media_bytes.unwrap_or(usize::MAX));
+        self.or(Policy {
             token_budget_threshold: threshold,
-            reply_target: self.reply_target.unwrap_or(base.reply_target.min(threshold)),
-            hard_cap,
+            reply_target: base.reply_target.min(threshold),
+            hard_cap: tokens(base.hard_cap, threshold.max(2 * MIN_BUDGET)),
             hard_byte_limit,
-            fallback_byte_limit: self
-                .fallback_byte_limit
-                .unwrap_or(base.fallback_byte_limit.min(hard_byte_limit)),
-            media_byte_limit: self.media_byte_limit.unwrap_or(media),
-            media_tokens: self.media_tokens.unwrap_or(base.media_tokens),
-            full_below: self.full_below.unwrap_or(base.full_below),
-            default_page_size,
-            max_page_size: self.max_page_size.unwrap_or(base.max_page_size.max(default_page_size)),
-            summarize_above: self.summarize_above.unwrap_or(base.summarize_above),
-            chunk_above: self.chunk_above.unwrap_or(base.chunk_above),
-            chunk_size: self.chunk_size.unwrap_or(base.chunk_size),
-            chunk_lines: self.chunk_lines.unwrap_or(base.chunk_lines),
-            warn_at: self.warn_at.unwrap_or(base.warn_at),
-            rows: self.rows.unwrap_or(base.rows),
-            first_rows: self.first_rows.unwrap_or(base.first_rows),
-            strategy: self.strategy.unwrap_or(base.strategy),
-            fill: self.fill.unwrap_or(base.fill),
-            render_options: self.render_options.clone(),
-        }
-    }
-}
-
-impl From<&Policy> for LimitOverrides {
-    /// Sets every limit as if it had been configured.
-    fn from(policy: &Policy) -> Self {
-        Self {
-            token_budget_threshold: Some(policy.token_budget_threshold),
-            reply_target: Some(policy.reply_target),
-            hard_cap: Some(policy.hard_cap),
-            hard_byte_limit: Some(policy.hard_byte_limit),
-            fallback_byte_limit: Some(policy.fallback_byte_limit),
-            media_byte_limit: Some(policy.media_byte_limit),
-            media_tokens: Some(policy.media_tokens),
-            full_below: Some(policy.full_below),
-            default_page_size: Some(policy.default_page_size),
-            max_page_size: Some(policy.max_page_size),
-            summarize_above: Some(policy.summarize_above),
-            chunk_above: Some(policy.chunk_above),
-            chunk_size: Some(policy.chunk_size),
-            chunk_lines: Some(policy.chunk_lines),
-            warn_at: Some(policy.warn_at),
-            rows: Some(policy.rows),
-            first_rows: Some(policy.first_rows),
-            strategy: Some(policy.strategy),
-            fill: Some(policy.fill),
-            profile: PolicyProfile::Default,
-            render_options: policy.render_options.clone(),
-        }
+            fallback_byte_limit: base.fallback_byte_limit.min(hard_byte_limit),
+            media_byte_limit,
+            max_page_size: base.max_page_size.max(self.default_page_size.unwrap_or(base.default_page_size)),
+            ..base
+        })
     }
 }
 
@@ -174,7 +66,8 @@ impl From<&Policy> for LimitOverrides {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{ClientLimits, FirstRows, LimitOverrides, Policy, PolicyProfile, RowStyle};
+    use super::{ClientLimits, LimitOverrides, Policy, PolicyProfile};
+    use crate::policy::{FirstRows, RowStyle};
 
     fn check(given: &LimitOverrides, client: ClientLimits, expect: &Policy) {
         assert_eq!(given.resolve(client), *expect, "{given:?} {client:?}");

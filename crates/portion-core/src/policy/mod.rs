@@ -8,14 +8,18 @@
 //! assert!(matches!(contradiction, PolicyError::Contradictory { upper: "maxPageSize", .. }));
 //! ```
 
+mod client_limits;
 mod limit_overrides;
+mod limits;
 mod modes;
 mod render_options;
 mod strip_rule;
 
 use thiserror::Error;
 
-pub use limit_overrides::{ClientLimits, LimitOverrides, PolicyProfile};
+pub use client_limits::ClientLimits;
+pub use limit_overrides::PolicyProfile;
+pub use limits::{LimitOverrides, LimitValue, Policy};
 pub use modes::{FillStrategy, FirstRows, OrderStrategy, RowStyle};
 pub use render_options::{
     EnvelopeMode, MetadataMode, MetadataStyle, NamedSection, RenderOptions, StructuredMode, Techniques,
@@ -26,78 +30,6 @@ pub use strip_rule::StripRule;
 pub const MIN_BUDGET: usize = 300;
 /// Smallest byte limit that holds a notice and some content.
 pub const MIN_BYTE_LIMIT: usize = 4096;
-
-/// The limits on the replies of an endpoint. Tokens are counted by the configured counter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Policy {
-    /// Maximum tokens of a reply, unless the request asks for a larger one.
-    pub token_budget_threshold: usize,
-    /// Target tokens of such a reply when the payload is oversized.
-    pub reply_target: usize,
-    /// Maximum tokens of a reply to an explicit request.
-    pub hard_cap: usize,
-    /// Maximum bytes of a reply on the wire, whatever its tokens.
-    pub hard_byte_limit: usize,
-    /// Maximum bytes of a reply on the wire when counting tokens failed.
-    pub fallback_byte_limit: usize,
-    /// Maximum bytes of an image or audio block that is passed on.
-    pub media_byte_limit: usize,
-    /// Tokens that an image or audio block counts as.
-    pub media_tokens: usize,
-    /// Maximum tokens of a payload that is passed on whole in any case.
-    pub full_below: usize,
-    /// Items per page.
-    pub default_page_size: usize,
-    /// Maximum items per page that can be requested.
-    pub max_page_size: usize,
-    /// Tokens above which a single object is summarized.
-    pub summarize_above: usize,
-    /// Tokens above which text is chunked.
-    pub chunk_above: usize,
-    /// Tokens per chunk.
-    pub chunk_size: usize,
-    /// Lines per chunk.
-    pub chunk_lines: usize,
-    /// Share of the budget from which a reply suggests a narrower call.
-    pub warn_at: f64,
-    /// Format of the records of a page.
-    pub rows: RowStyle,
-    /// Content of a first reply.
-    pub first_rows: FirstRows,
-    /// Order of a list when the request asks for none.
-    pub strategy: OrderStrategy,
-    /// Selection of ranked records when not all fit.
-    pub fill: FillStrategy,
-    /// All settings that are not limits.
-    pub render_options: RenderOptions,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            token_budget_threshold: 4_000,
-            reply_target: 4_000,
-            hard_cap: 12_000,
-            hard_byte_limit: 65_536,
-            fallback_byte_limit: 10_240,
-            media_byte_limit: 5 << 20,
-            media_tokens: 1_600,
-            full_below: 500,
-            default_page_size: 50,
-            max_page_size: 200,
-            summarize_above: 2_000,
-            chunk_above: 2_000,
-            chunk_size: 2_000,
-            chunk_lines: 200,
-            warn_at: 0.8,
-            rows: RowStyle::Objects,
-            first_rows: FirstRows::Page,
-            strategy: OrderStrategy::Auto,
-            fill: FillStrategy::Stop,
-            render_options: RenderOptions::default(),
-        }
-    }
-}
 
 /// The error for an invalid limit.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -130,6 +62,14 @@ pub enum PolicyError {
 }
 
 impl Policy {
+    /// Pairs of keys of which the first must not exceed the second.
+    pub const ORDERED: [(&'static str, &'static str); 4] = [
+        ("replyTarget", "tokenBudgetThreshold"),
+        ("tokenBudgetThreshold", "hardCap"),
+        ("fallbackByteLimit", "hardByteLimit"),
+        ("defaultPageSize", "maxPageSize"),
+    ];
+
     /// Returns true if some reply can show an image or audio of this many decoded bytes.
     pub fn can_show_media(&self, decoded_bytes: usize) -> bool {
         decoded_bytes <= self.media_byte_limit && self.media_tokens + MIN_BUDGET <= self.hard_cap
@@ -172,11 +112,11 @@ impl Policy {
         }
     }
 
-    /// Returns the policy for a client with `remaining` tokens in total: a reply takes at most a
+    /// Returns the policy for a session with `remaining` tokens in total: a reply takes at most a
     /// tenth of them, an explicit request a quarter, but never less than the minimum of a reply.
     ///
-    /// Each plain reply reduces the remainder by at most a tenth, so it is not used up before the minimum
-    /// budget is reached: by then 50 replies have had 150,000 tokens, and each further one has 300.
+    /// Each plain reply reduces the remainder by at most a tenth, so it is not used up before replies have the minimum
+    /// budget.
     #[must_use]
     pub fn narrowed_to(&self, remaining: usize) -> Self {
         let threshold = self.token_budget_threshold.min((remaining / 10).max(MIN_BUDGET));
@@ -216,25 +156,11 @@ impl Policy {
 
     /// Yields all violations of the limits.
     pub fn violations(&self) -> impl Iterator<Item = PolicyError> {
-        let least = [
-            ("tokenBudgetThreshold", self.token_budget_threshold, MIN_BUDGET),
-            ("replyTarget", self.reply_target, MIN_BUDGET),
-            // A payload with two forms shares the cap between them.
-            ("hardCap", self.hard_cap, 2 * MIN_BUDGET),
-            ("hardByteLimit", self.hard_byte_limit, MIN_BYTE_LIMIT),
-            ("fallbackByteLimit", self.fallback_byte_limit, MIN_BYTE_LIMIT),
-            ("defaultPageSize", self.default_page_size, 1),
-            ("chunkSize", self.chunk_size, 100),
-            ("chunkLines", self.chunk_lines, 1),
-        ];
-        let small = least.into_iter().filter(|(_, given, least)| given < least);
-        let ordered = [
-            ("replyTarget", self.reply_target, "tokenBudgetThreshold", self.token_budget_threshold),
-            ("tokenBudgetThreshold", self.token_budget_threshold, "hardCap", self.hard_cap),
-            ("fallbackByteLimit", self.fallback_byte_limit, "hardByteLimit", self.hard_byte_limit),
-            ("defaultPageSize", self.default_page_size, "maxPageSize", self.max_page_size),
-        ];
-        let crossed = ordered.into_iter().filter(|(_, low, _, high)| low > high);
+        let small = self.minimums().into_iter().filter(|(_, given, least)| given < least);
+        let count = |key| self.limit(key).and_then(LimitValue::as_count).unwrap_or_default();
+        let ordered =
+            Self::ORDERED.into_iter().map(move |(lower, upper)| (lower, count(lower), upper, count(upper)));
+        let crossed = ordered.filter(|(_, low, _, high)| low > high);
         let share = Some(self.warn_at).filter(|share| !(*share > 0.0 && *share <= 1.0));
         small
             .map(|(key, given, least)| PolicyError::TooSmall { key, given, least })

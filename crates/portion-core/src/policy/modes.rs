@@ -1,4 +1,31 @@
-//! Choices of an operator for the format and order of records.
+//! Choices of an operator for the format and order of records, each with its name in configurations.
+
+/// Names the values of an enum: the constant `NAMES`, and the methods `name` and `from_name`.
+macro_rules! named_choices {
+    ($choice:ident { $($variant:ident = $name:literal),+ }) => {
+        impl $choice {
+            /// The names of the values.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// Returns the name of the value.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+
+            /// Returns the value of a name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+pub(super) use named_choices;
 
 /// Format of the records of a page in text. Structured content for programs is never changed by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,13 +74,7 @@ pub enum FillStrategy {
     Value,
 }
 
-impl FillStrategy {
-    /// Returns the name used in options and notices.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Skip => "skip",
-            Self::Value => "value",
-        }
-    }
-}
+named_choices!(RowStyle { Objects = "objects", Auto = "auto", Tables = "tables" });
+named_choices!(FirstRows { Page = "page", Sample = "sample" });
+named_choices!(OrderStrategy { Auto = "auto", Plain = "plain", Ranked = "ranked" });
+named_choices!(FillStrategy { Stop = "stop", Skip = "skip", Value = "value" });

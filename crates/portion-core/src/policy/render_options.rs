@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::StripRule;
+use super::modes::named_choices;
 use crate::missing_codes::MissingCodes;
 
 /// Options for the replies of an endpoint, other than limits. Cheap to clone.
@@ -125,6 +126,10 @@ pub enum EnvelopeMode {
     /// `{items,nextCursor,meta}`, `{summary,meta}`, `{content,chunkIndex,totalChunks,nextCursor,metadata}`, everywhere.
     Wrap,
 }
+
+named_choices!(MetadataMode { WhenShaped = "when-shaped", Full = "full", Always = "always" });
+named_choices!(MetadataStyle { Camel = "camel", Snake = "snake" });
+named_choices!(EnvelopeMode { Auto = "auto", Wrap = "wrap" });
 
 /// A named part of an object that can be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Keys for knowledge about payloads and their treatment.
 
+use portion_core::policy::{FillStrategy, OrderStrategy};
+
 use super::defaults::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
@@ -101,7 +103,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "strategy",
-        kind: ValueKind::Choice(&["auto", "plain", "ranked"]),
+        kind: ValueKind::Choice(OrderStrategy::NAMES),
         default: "auto",
         value_name: "NAME",
         doc: "Order of a list if the request gives none: ranked, by score if every record has one; auto, \
@@ -110,7 +112,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "fill",
-        kind: ValueKind::Choice(&["stop", "skip", "value"]),
+        kind: ValueKind::Choice(FillStrategy::NAMES),
         default: "stop",
         value_name: "NAME",
         doc: "Selection of ranked records: stop, the best until the next one exceeds the budget; skip, \

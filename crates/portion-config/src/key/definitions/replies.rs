@@ -1,5 +1,7 @@
 //! Keys for the format of replies and the sessions that are shaped.
 
+use portion_core::policy::{EnvelopeMode, FirstRows, MetadataMode, MetadataStyle, RowStyle};
+
 use super::defaults::{KEY_DEFAULTS, MIN_BYTES};
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
@@ -9,7 +11,7 @@ const ROLLOUT: Key = Key { group: KeyGroup::Rollout, ..KEY_DEFAULTS };
 pub(super) static KEYS: &[Key] = &[
     Key {
         name: "metadata",
-        kind: ValueKind::Choice(&["when-shaped", "full", "always"]),
+        kind: ValueKind::Choice(MetadataMode::NAMES),
         default: "when-shaped",
         value_name: "WHEN",
         doc: "Replies that get a notice: when-shaped, those with something left out, in text with what a model acts on; full, \
@@ -27,7 +29,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "metadataStyle",
-        kind: ValueKind::Choice(&["camel", "snake"]),
+        kind: ValueKind::Choice(MetadataStyle::NAMES),
         default: "camel",
         value_name: "STYLE",
         doc: "Style of the keys of a notice: camel (totalCount) or snake (total_count, current_page, \
@@ -36,15 +38,15 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "envelope",
-        kind: ValueKind::Choice(&["auto", "wrap"]),
+        kind: ValueKind::Choice(EnvelopeMode::NAMES),
         default: "auto",
         value_name: "HOW",
-        doc: "Form of a portion: auto, the form of the payload; wrap, an object of Portion",
+        doc: "Form of a portion: auto, the form of the payload; wrap, one JSON object with the content and the notice",
         ..REPLIES
     },
     Key {
         name: "rows",
-        kind: ValueKind::Choice(&["objects", "auto", "tables"]),
+        kind: ValueKind::Choice(RowStyle::NAMES),
         default: "objects",
         value_name: "HOW",
         doc: "Form of records in text: objects, as received; auto, a table if it costs less and envelope is not wrap, but in \
@@ -53,7 +55,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "firstRows",
-        kind: ValueKind::Choice(&["page", "sample"]),
+        kind: ValueKind::Choice(FirstRows::NAMES),
         default: "page",
         value_name: "WHAT",
         doc: "Content of a first reply that does not fit, beside its description of the whole: page, records or lines up to the \
