@@ -32,6 +32,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::stage_name::StageName;
+
 pub use facts::{EndpointKind, ExperimentArm, Outcome, PayloadForm, ServedError};
 
 /// Receives events. It must neither block nor fail, because it is called while a request is being served.
@@ -105,8 +107,10 @@ pub struct RequestServed {
     pub latency: Duration,
     /// Part of the latency that Portion itself caused.
     pub overhead: Duration,
-    /// Stages that made the reply smaller; of a capped reply, also the outcome that the byte limit left.
-    pub stages: Vec<&'static str>,
+    /// Stages that made the reply smaller, in the order applied.
+    pub stages: Vec<StageName>,
+    /// What a [capped](Outcome::Capped) reply is otherwise, such as a page or a chunk.
+    pub capped_outcome: Option<Outcome>,
     /// Arm of an experiment, where the endpoint has one.
     pub arm: Option<ExperimentArm>,
     /// Result of trial shaping, where a reply that is not shaped was shaped on the side.
@@ -204,6 +208,11 @@ pub struct AlertChanged {
 }
 
 impl RequestServed {
+    /// Returns the names of the stages, and that of the outcome of a capped reply.
+    pub fn stage_names(&self) -> Vec<&'static str> {
+        self.stages.iter().map(|stage| stage.name()).chain(self.capped_outcome.map(Outcome::name)).collect()
+    }
+
     /// Returns true if the payload was above the token limit of a reply; `None` where that is unknown,
     /// and for follow-ups.
     pub fn is_oversized(&self) -> Option<bool> {

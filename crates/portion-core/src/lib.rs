@@ -22,7 +22,7 @@
 //! let cx = Context {
 //!     policy: &policy,
 //!     counter: Tokenizer::O200k.counter(),
-//!     mint_cursor: &|_| None,
+//!     issue_cursor: &|_| None,
 //!     read_call: "portion_read".into(),
 //!     query_tool: None,
 //!     read_uri: None,
@@ -49,6 +49,7 @@ pub mod redact;
 pub mod render;
 pub mod snapshot;
 mod stage;
+pub mod stage_name;
 pub mod trace_context;
 pub mod view;
 

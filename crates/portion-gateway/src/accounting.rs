@@ -16,6 +16,7 @@ use portion_core::event::{
 };
 use portion_core::render::{Portion, PortionKind};
 use portion_core::snapshot::{Part, Snapshot, Structure};
+use portion_core::stage_name::StageName;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 
@@ -70,7 +71,8 @@ pub(crate) struct ReplyOutcome {
     pub(crate) original_bytes: usize,
     pub(crate) item_count: Option<usize>,
     pub(crate) payload_shape: PayloadShape,
-    pub(crate) stages: Vec<&'static str>,
+    pub(crate) stages: Vec<StageName>,
+    pub(crate) capped_outcome: Option<Outcome>,
     pub(crate) shadow: Option<ShadowResult>,
 }
 
@@ -107,20 +109,16 @@ impl ReplyOutcome {
         snapshot: &Snapshot,
         capped: bool,
     ) -> Self {
-        let (mut outcome, mut stages) = (outcome_for(portion.kind(), request), portion.stages().to_vec());
-        if capped {
-            // A capped reply still is a page, a summary or a chunk: its outcome is recorded as a stage.
-            stages.extend((!outcome.is_payload()).then_some(outcome.name()));
-            outcome = Outcome::Capped;
-        }
+        let outcome = outcome_for(portion.kind(), request);
         Self {
             payload_shape: PayloadShape::from_snapshot(snapshot),
-            outcome,
+            outcome: if capped { Outcome::Capped } else { outcome },
+            capped_outcome: Some(outcome).filter(|outcome| capped && !outcome.is_payload()),
             tokens: Some(portion.tokens()),
             response_bytes: shown_bytes(portion),
             original_bytes: snapshot.payload_bytes(),
             item_count: portion.served_count(),
-            stages,
+            stages: portion.stages().to_vec(),
             ..Self::default()
         }
     }
@@ -276,6 +274,7 @@ impl Accounting {
             item_count: items,
             payload_shape: payload,
             stages,
+            capped_outcome,
             shadow,
         } = result;
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
@@ -309,6 +308,7 @@ impl Accounting {
             latency,
             overhead,
             stages,
+            capped_outcome,
             arm: caller.shaping_mode.arm,
             shadow,
             session: caller.session.key(),

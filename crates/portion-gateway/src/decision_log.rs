@@ -22,7 +22,7 @@ pub(crate) fn log_served(served: &RequestServed) {
         reduction = reduction(served.original_bytes, served.response_bytes),
         original_tokens = served.original_tokens,
         tokens = served.estimated_tokens,
-        stages = join_names(&served.stages),
+        stages = join_names(&served.stage_names()),
         arguments = join_names(&served.arguments),
         arm = served.arm.map(ExperimentArm::name),
         would_be = shadow.map(|shadow| shadow.outcome.name()),

@@ -80,7 +80,7 @@ fn attributes(served: &RequestServed) -> Vec<KeyValue> {
     maybe(names::ITEMS, served.items.map(int_value));
     maybe(names::ITEMS_TOTAL, served.total_items.map(int_value));
     maybe(names::ARM, served.arm.map(|arm| arm.name().into()));
-    let stages: Vec<StringValue> = served.stages.iter().map(|stage| (*stage).into()).collect();
+    let stages: Vec<StringValue> = served.stage_names().into_iter().map(Into::into).collect();
     maybe(names::STAGES, (!stages.is_empty()).then_some(Value::Array(Array::String(stages))));
     all
 }

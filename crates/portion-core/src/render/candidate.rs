@@ -11,6 +11,7 @@ use super::reply_limits::ReplyLimits;
 use super::structured::{self, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::Position;
+use crate::stage_name::StageName;
 use crate::view::Pagination;
 
 /// A rendered reply with its measurements.
@@ -45,7 +46,7 @@ struct WrittenForms {
 
 /// Facts about the rendering that the notice is about.
 struct RenderedFacts {
-    stages: Vec<&'static str>,
+    stages: Vec<StageName>,
     whole_value: Option<String>,
     total_count: Option<usize>,
     upstream_total: Option<usize>,

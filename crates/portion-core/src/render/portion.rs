@@ -1,6 +1,7 @@
 //! The portion: the content of one reply.
 
 use crate::cursor::{CursorToken, Position};
+use crate::stage_name::StageName;
 use crate::view::Pagination;
 
 /// A rendering of a view that fits its budget. Only [`render`](super) builds one, so nothing else can be sent
@@ -19,7 +20,7 @@ pub struct Portion {
     pub(super) tokens: usize,
     pub(super) charged_cursors: Vec<CursorToken>,
     pub(super) kind: PortionKind,
-    pub(super) stages: Vec<&'static str>,
+    pub(super) stages: Vec<StageName>,
     pub(super) dropped_count: usize,
     pub(super) served_count: Option<usize>,
     pub(super) total_count: Option<usize>,
@@ -157,8 +158,13 @@ impl Portion {
         &self.charged_cursors
     }
 
+    /// Returns the names of the [stages](Self::stages).
+    pub fn stage_names(&self) -> Vec<&'static str> {
+        self.stages.iter().map(|stage| stage.name()).collect()
+    }
+
     /// Returns the stages that made the items of a page fit, in the order applied; empty for other kinds.
-    pub fn stages(&self) -> &[&'static str] {
+    pub fn stages(&self) -> &[StageName] {
         &self.stages
     }
 

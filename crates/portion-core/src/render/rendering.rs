@@ -12,6 +12,7 @@ use crate::paging::PagingArgument;
 use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
 use crate::snapshot::IndexedText;
+use crate::stage_name::StageName;
 use crate::view::{Pagination, RequestedFields, SortOrder, View};
 
 /// A part to render, and how.
@@ -143,7 +144,7 @@ pub(super) struct Rendering {
     /// Pagination that it fixes for the rest of its walk, if it is the first reply.
     pub pagination: Option<Pagination>,
     /// Stages that were applied.
-    pub stages: Vec<&'static str>,
+    pub stages: Vec<StageName>,
     /// Names of all fields and the characters that they may take, if the notice lists them.
     pub available_fields: Option<(Vec<String>, usize)>,
     /// Fields stripped as noise.

@@ -8,12 +8,13 @@ use portion_json::projection::{FieldSelection, is_path_within};
 
 use super::{FieldStatistics, RowFormat, Stage, StageInput};
 use crate::snapshot::FieldRank;
+use crate::stage_name::StageName;
 
 pub(super) struct Condense;
 
 impl Stage for Condense {
-    fn name(&self) -> &'static str {
-        "condense"
+    fn name(&self) -> StageName {
+        StageName::Condense
     }
 
     fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool {

@@ -6,6 +6,7 @@ use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
 use super::{RowFormat, Stage, StageInput};
+use crate::stage_name::StageName;
 
 pub(super) struct Elide;
 
@@ -13,8 +14,8 @@ pub(super) struct Elide;
 const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
 
 impl Stage for Elide {
-    fn name(&self) -> &'static str {
-        "elide"
+    fn name(&self) -> StageName {
+        StageName::Elide
     }
 
     fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool {

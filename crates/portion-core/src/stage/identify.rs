@@ -4,12 +4,13 @@ use portion_json::projection::FieldSelection;
 
 use super::{RowFormat, Stage, StageInput};
 use crate::snapshot::FieldRank;
+use crate::stage_name::StageName;
 
 pub(super) struct Identify;
 
 impl Stage for Identify {
-    fn name(&self) -> &'static str {
-        "identify"
+    fn name(&self) -> StageName {
+        StageName::Identify
     }
 
     fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool {

@@ -1,12 +1,13 @@
 //! Removes white space between tokens. It carries no information, so this is the first stage.
 
 use super::{RowFormat, Stage, StageInput};
+use crate::stage_name::StageName;
 
 pub(super) struct Minify;
 
 impl Stage for Minify {
-    fn name(&self) -> &'static str {
-        "minify"
+    fn name(&self) -> StageName {
+        StageName::Minify
     }
 
     fn tighten(&self, how: &mut RowFormat, _case: &StageInput<'_>) -> bool {

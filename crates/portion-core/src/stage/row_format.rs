@@ -5,11 +5,12 @@ use portion_json::projection::FieldSelection;
 use super::FieldStatistics;
 use crate::noise::NoiseFields;
 use crate::snapshot::OrderedList;
+use crate::stage_name::StageName;
 
 /// One way to make a page smaller.
 pub(crate) trait Stage: Sync {
-    /// Name in explanations.
-    fn name(&self) -> &'static str;
+    /// Returns its name.
+    fn name(&self) -> StageName;
 
     /// Goes one step further. Returns `false` if there is no further step.
     fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool;
@@ -33,7 +34,7 @@ pub(crate) struct RowFormat {
     /// Serves as many items as fit rather than all that were requested.
     pub allows_fewer: bool,
     /// Stages that were applied.
-    pub stages: Vec<&'static str>,
+    pub stages: Vec<StageName>,
 }
 
 /// Input of a stage. It does not depend on the position in the list, so every page of a walk is condensed to

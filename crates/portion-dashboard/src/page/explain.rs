@@ -1,6 +1,7 @@
 //! Explains outcomes, stages and error codes in a sentence each.
 
 use portion_core::event::{Outcome, ServedError};
+use portion_core::stage_name::StageName;
 
 /// Explains an outcome.
 pub(super) fn outcome(name: &str) -> &'static str {
@@ -33,14 +34,19 @@ pub(super) fn outcome(name: &str) -> &'static str {
 
 /// Explains a stage.
 pub(super) fn step(name: &str) -> &'static str {
-    match name {
-        "dense" => "Records were written as rows of a table, which names each field once.",
-        "minify" => "White space between values was removed.",
-        "condense" => "The least informative fields were left out of every item; fields=all returns them.",
-        "elide" => "Long strings were shortened to their beginnings, with a mark of what is missing.",
-        "fewer" => "Fewer items than requested were served; a cursor leads to the rest.",
-        // After the byte limit applied, the stage is an outcome.
-        _ => Outcome::from_name(name).map_or("", |left| outcome(left.name())),
+    match StageName::from_name(name) {
+        Some(StageName::Dense) => "Records were written as rows of a table, which names each field once.",
+        Some(StageName::Minify) => "White space between values was removed.",
+        Some(StageName::Condense) => {
+            "The least informative fields were left out of every item; fields=all returns them."
+        }
+        Some(StageName::Elide) => {
+            "Long strings were shortened to their beginnings, with a mark of what is missing."
+        }
+        Some(StageName::Identify) => "Every item was reduced to the field that identifies it.",
+        Some(StageName::Fewer) => "Fewer items than requested were served; a cursor leads to the rest.",
+        // Of a reply limited by bytes, the outcome follows the stages.
+        None => Outcome::from_name(name).map_or("", |capped| outcome(capped.name())),
     }
 }
 

@@ -7,6 +7,7 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor};
 use portion_core::error_code::ErrorCode;
 use portion_core::event::{Outcome, ServedError};
+use portion_core::stage_name::StageName;
 
 use super::*;
 
@@ -100,7 +101,7 @@ fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
         original_bytes: u64::MAX,
         response_bytes: 3_000,
         items: Some(50),
-        stages: vec!["minify", "elide"],
+        stages: vec![StageName::Minify, StageName::Elide],
         follow_up: true,
         request: 0xab,
         ..served(EndpointKind::Tool, "list")

@@ -1,4 +1,14 @@
 //! Queries recorded requests, endpoint statistics and configuration changes.
+//!
+//! ```no_run
+//! use portion_telemetry::read::{Filter, Reader};
+//!
+//! let reader = Reader::open("telemetry.db".as_ref())?;
+//! for record in reader.requests(&Filter::default())? {
+//!     println!("{} {}: {:?} tokens", record.endpoint.name, record.outcome, record.estimated_tokens);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod active;
 mod aggregate;

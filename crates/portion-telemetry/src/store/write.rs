@@ -88,7 +88,7 @@ impl<'a> Requests<'a> {
             served.total_items.map(stored),
             micros(served.latency),
             micros(served.overhead),
-            list(served.stages.iter().copied()),
+            list(served.stage_names().into_iter()),
             served.arm.map(ExperimentArm::name),
             shadow.map(|shadow| shadow.outcome.name()),
             shadow.map(|shadow| stored(shadow.tokens)),

@@ -8,6 +8,7 @@ use portion_core::event::{
     ConfigApplied, ConfigChange, ConfigRejected, EndpointKind, Event, ExperimentArm, Observer, Outcome,
     PayloadForm, RequestServed, ServedError, ShadowResult, TraceContext,
 };
+use portion_core::stage_name::StageName;
 use portion_telemetry::read::{self, Endpoint, Filter, Record};
 use proptest::prelude::*;
 
@@ -39,7 +40,7 @@ fn expected(served: &RequestServed) -> Record {
         total_items: served.total_items,
         latency: served.latency,
         overhead: served.overhead,
-        stages: served.stages.iter().map(|&stage| stage.to_owned()).collect(),
+        stages: served.stage_names().into_iter().map(str::to_owned).collect(),
         arm: served.arm.map(|arm| arm.name().to_owned()),
         shadow: served.shadow.as_ref().map(|shadow| read::ShadowResult {
             outcome: shadow.outcome.name().to_owned(),
@@ -110,7 +111,7 @@ fn any_served() -> impl Strategy<Value = RequestServed> {
         arm: rest.3,
         shadow: rest.4,
         error: rest.5,
-        stages: vec!["elide"],
+        stages: vec![StageName::Elide],
         form: Some(PayloadForm::List),
         origin: figures.0,
         counter: "o200k",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::event::{ExperimentArm, Outcome, RequestServed};
+use portion_core::stage_name::StageName;
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
 use portion_telemetry::what_if::{Limits, forecast};
@@ -73,12 +74,17 @@ time                  endpoint          outcome    error  follow-up    came  ser
 #[test]
 fn what_the_byte_limit_left_is_counted_by_what_it_is() {
     let place = Place::new();
-    let capped = |number, stages| RequestServed { outcome: Outcome::Capped, stages, ..page(number) };
+    let capped = |number, stages, capped_outcome| RequestServed {
+        outcome: Outcome::Capped,
+        stages,
+        capped_outcome,
+        ..page(number)
+    };
     place.record([
         page(0),
-        capped(1, vec!["minify", "paginated"]),
-        capped(2, vec!["chunked"]),
-        capped(3, vec![]),
+        capped(1, vec![StageName::Minify], Some(Outcome::Paginated)),
+        capped(2, vec![], Some(Outcome::Chunked)),
+        capped(3, vec![], None),
     ]);
     let found = place.reader().requests(&Filter::default()).expect("it can be read");
     let json: serde_json::Value = serde_json::from_str(&requests(&found, Format::Json)).expect("it is JSON");

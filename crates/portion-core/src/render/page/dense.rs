@@ -9,6 +9,7 @@ use super::table::{RecordTable, TableRecord};
 use crate::render::budget::RemainingBudget;
 use crate::snapshot::Layout;
 use crate::stage::RowFormat;
+use crate::stage_name::StageName;
 
 /// Highest cost of a table, in percent of the cost of the records.
 const MAX_TABLE_COST_PERCENT: usize = 95;
@@ -28,7 +29,7 @@ impl PageBuilder<'_> {
             return None;
         }
         let asked = self.requested_format();
-        let stages = [vec!["dense"], asked.stages.clone()].concat();
+        let stages = [vec![StageName::Dense], asked.stages.clone()].concat();
         let how = RowFormat { as_table: true, is_minified: true, stages, ..asked };
         let (filled, how) = self.fit_with_stages(how, room);
         if filled.served_count < 2 {

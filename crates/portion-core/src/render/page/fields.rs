@@ -4,6 +4,7 @@ use portion_json::projection::{FieldSelection, is_path_within};
 
 use super::builder::PageBuilder;
 use crate::stage::RowFormat;
+use crate::stage_name::StageName;
 use crate::view::RequestedFields;
 
 impl PageBuilder<'_> {
@@ -20,7 +21,7 @@ impl PageBuilder<'_> {
             RequestedFields::All => None,
         };
         let minified = keep.is_some() || self.target.allows_table || self.is_ranked();
-        let stages = if is_condensed { vec!["condense"] } else { Vec::new() };
+        let stages = if is_condensed { vec![StageName::Condense] } else { Vec::new() };
         RowFormat {
             is_minified: minified,
             kept_fields: keep,

@@ -18,6 +18,7 @@ use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::snapshot::{List, OrderedList};
 use crate::stage::RowFormat;
+use crate::stage_name::StageName;
 
 /// Records of the page of a sample. Further records are shown beside it.
 const SAMPLE_ROWS: usize = 2;
@@ -86,7 +87,7 @@ pub(super) fn render_whole_records(
         return None;
     }
     if !filled.is_complete {
-        how.stages.push("fewer");
+        how.stages.push(StageName::Fewer);
     }
     Some(page.finish(filled, &how, room))
 }
