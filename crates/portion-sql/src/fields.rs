@@ -18,10 +18,10 @@ struct FieldRows {
 }
 
 impl RowSource for FieldsSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut rows = Vec::new();
         for table in &self.0 {
-            let columns = table.rows(clock)?;
+            let columns = table.rows(deadline)?;
             rows.extend(columns.columns().iter().map(|column| (table.name.clone(), column.clone())));
         }
         let column = |name: &str, kinds| ColumnDef::new(name, kinds, rows.len());

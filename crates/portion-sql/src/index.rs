@@ -37,11 +37,11 @@ pub(crate) enum IndexLookup {
 
 impl ColumnIndex {
     /// Builds the index; `None` if the deadline was reached.
-    pub(crate) fn build(rows: &dyn TableRows, column: usize, clock: &QueryDeadline) -> Option<Self> {
+    pub(crate) fn build(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<Self> {
         let mut index = Self::default();
         let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
         for at in 0..rows.len() {
-            if should_stop_at(at + 1, clock) {
+            if should_stop_at(at + 1, deadline) {
                 return None;
             }
             rows.read_row(at, &mut row);

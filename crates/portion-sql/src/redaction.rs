@@ -17,7 +17,7 @@ use crate::value_kinds::ValueKinds;
 pub(crate) fn mark_redacted(
     rows: Arc<dyn TableRows>,
     fields: &[String],
-    clock: &QueryDeadline,
+    deadline: &QueryDeadline,
 ) -> Option<Arc<dyn TableRows>> {
     let mut columns = rows.columns().to_vec();
     let mut any = false;
@@ -25,13 +25,13 @@ pub(crate) fn mark_redacted(
         if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
             column.redaction = Redaction::Nested;
         } else if fields.iter().any(|field| path_ends_with(field, &column.name))
-            && RedactionSigns::scan(&*rows, at, clock)?.is_field_redacted()
+            && RedactionSigns::scan(&*rows, at, deadline)?.is_field_redacted()
         {
             column.redaction = Redaction::Whole;
             any = true;
         } else if column.name == "value"
             && column.present_count > 0
-            && RedactionSigns::scan(&*rows, at, clock)?.is_element_redacted()
+            && RedactionSigns::scan(&*rows, at, deadline)?.is_element_redacted()
         {
             // The elements of an array have no names.
             column.redaction = Redaction::Whole;
@@ -78,11 +78,11 @@ struct RedactionSigns {
 
 impl RedactionSigns {
     /// Reads a column up to the first placeholder; `None` if the deadline was reached.
-    fn scan(rows: &dyn TableRows, column: usize, clock: &QueryDeadline) -> Option<Self> {
+    fn scan(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<Self> {
         let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
         let mut signs = Self { has_placeholder: false, lacks_values: false, has_values: false };
         for at in 0..rows.len() {
-            if should_stop_at(at, clock) {
+            if should_stop_at(at, deadline) {
                 return None;
             }
             rows.read_row(at, &mut row);

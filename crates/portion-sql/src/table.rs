@@ -35,13 +35,13 @@ impl VirtualTable {
     }
 
     /// Returns the rows, prepared once; `None` if the deadline was reached.
-    pub(crate) fn rows(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    pub(crate) fn rows(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         if let Some(rows) = self.rows.get() {
             return Some(Arc::clone(rows));
         }
-        let mut rows = AdjustedRows::without_codes(self.source.open(clock)?, &self.missing);
+        let mut rows = AdjustedRows::without_codes(self.source.open(deadline)?, &self.missing);
         if !self.redacted_fields.is_empty() {
-            rows = redaction::mark_redacted(rows, &self.redacted_fields, clock)?;
+            rows = redaction::mark_redacted(rows, &self.redacted_fields, deadline)?;
         }
         Some(Arc::clone(self.rows.get_or_init(|| rows)))
     }

@@ -75,10 +75,10 @@ impl ColumnSet {
 /// Source of the rows of a table. Opened on first use.
 pub(crate) trait RowSource: Send + Sync {
     /// Prepares the rows; `None` if the deadline was reached.
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>>;
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>>;
 }
 
 /// Returns true if the query must stop; checks the deadline every 256 steps.
-pub(crate) fn should_stop_at(step: usize, clock: &QueryDeadline) -> bool {
-    step.is_multiple_of(256) && clock.is_over()
+pub(crate) fn should_stop_at(step: usize, deadline: &QueryDeadline) -> bool {
+    step.is_multiple_of(256) && deadline.is_over()
 }

@@ -33,12 +33,12 @@ pub(crate) fn register(
     connection: &Connection,
     name: &str,
     table: &Arc<VirtualTable>,
-    clock: &Arc<QueryDeadline>,
+    deadline: &Arc<QueryDeadline>,
     usage: &Arc<RedactionUsage>,
 ) -> Result<()> {
     const MODULE: Module<'_, TableHandle> = Module::eponymous_only_module();
     let context =
-        TableContext { table: Arc::clone(table), deadline: Arc::clone(clock), usage: Arc::clone(usage) };
+        TableContext { table: Arc::clone(table), deadline: Arc::clone(deadline), usage: Arc::clone(usage) };
     connection.create_module(name, &MODULE, Some(context))
 }
 
@@ -99,16 +99,16 @@ unsafe impl VTab<'_> for TableHandle {
         _: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         catch_panic(|| {
-            let TableContext { table, deadline: clock, usage } =
+            let TableContext { table, deadline, usage } =
                 context.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
-            let rows = table.rows(clock).ok_or_else(|| unread_error(&table.name, clock))?;
+            let rows = table.rows(deadline).ok_or_else(|| unread_error(&table.name, deadline))?;
             let declared: Vec<String> = rows.columns().iter().map(ColumnDef::declaration).collect();
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
-            let (base, clock, usage) = (sqlite3_vtab::default(), Arc::clone(clock), Arc::clone(usage));
+            let (base, deadline, usage) = (sqlite3_vtab::default(), Arc::clone(deadline), Arc::clone(usage));
             Ok((
                 Cow::Owned(statement),
-                Self { base, rows, indexes: ColumnIndexes::default(), deadline: clock, usage },
+                Self { base, rows, indexes: ColumnIndexes::default(), deadline, usage },
             ))
         })
     }
@@ -243,16 +243,16 @@ fn join_constraint(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
     Ok(None)
 }
 
-/// Returns the error that stops the statement.
 /// Returns the error for a table that was not read: the query must stop, or cells of a document span too much of it.
-fn unread_error(table: &str, clock: &QueryDeadline) -> Error {
-    if clock.stop_reason().is_some() {
+fn unread_error(table: &str, deadline: &QueryDeadline) -> Error {
+    if deadline.stop_reason().is_some() {
         return interrupted_error();
     }
     let problem = "its cells span too many columns and rows; use lines, or find";
     Error::ModuleError(format!("{table} cannot be read: {problem}"))
 }
 
+/// Returns the error that stops the statement.
 fn interrupted_error() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }

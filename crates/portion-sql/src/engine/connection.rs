@@ -76,7 +76,7 @@ impl QueryConnection {
 /// Opens a connection in memory with the tables of a catalogue.
 pub(super) fn open(
     catalogue: &Catalogue,
-    clock: &Arc<QueryDeadline>,
+    deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
 ) -> Result<QueryConnection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -86,7 +86,7 @@ pub(super) fn open(
     for (switch, to) in DB_CONFIG {
         connection.set_db_config(switch, to)?;
     }
-    functions::register(&connection, clock, limits)?;
+    functions::register(&connection, deadline, limits)?;
     let usage = Arc::new(RedactionUsage::default());
     let compared = Arc::clone(&usage);
     connection.create_collation(REDACTED_COLLATION, move |a, b| {
@@ -97,14 +97,14 @@ pub(super) fn open(
     let own = catalogue.tables.iter().map(|table| (&table.name, table));
     let mut tables = Vec::new();
     for (name, table) in own.chain(catalogue.aliases.iter().map(|(name, table)| (name, table))) {
-        vtab::register(&connection, name, table, clock, &usage)?;
+        vtab::register(&connection, name, table, deadline, &usage)?;
         names.insert(name.to_lowercase());
         tables.push((name.clone(), Arc::clone(table)));
     }
     for (limit, most) in STATEMENT_LIMITS {
         connection.set_limit(limit, most)?;
     }
-    install_progress_handler(&mut connection, Arc::clone(clock), limits.max_heap_bytes)?;
+    install_progress_handler(&mut connection, Arc::clone(deadline), limits.max_heap_bytes)?;
     let values = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&values);
     let rounding = Arc::new(RoundingUsage::default());
@@ -126,7 +126,7 @@ pub(super) fn open(
 /// whole process, so other queries count as well, which can only stop a query earlier.
 fn install_progress_handler(
     connection: &mut Connection,
-    clock: Arc<QueryDeadline>,
+    deadline: Arc<QueryDeadline>,
     heap: usize,
 ) -> Result<()> {
     let most = vtab::memory_used().saturating_add(i64::try_from(heap).unwrap_or(i64::MAX));
@@ -134,9 +134,9 @@ fn install_progress_handler(
         PROGRESS_STEPS,
         Some(move || {
             if vtab::memory_used() > most {
-                clock.stop(StopReason::Memory);
+                deadline.stop(StopReason::Memory);
             }
-            clock.is_over()
+            deadline.is_over()
         }),
     )
 }

@@ -200,9 +200,9 @@ fn is_list_of_values(table: &TableColumns) -> bool {
 
 /// Returns the tables with their columns, the most informative first.
 pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<TableColumns> {
-    let clock = QueryDeadline::new(limits);
+    let deadline = QueryDeadline::new(limits);
     let columns = |table: &crate::table::VirtualTable| {
-        let Some(rows) = table.rows(&clock) else {
+        let Some(rows) = table.rows(&deadline) else {
             return TableColumns { name: table.name.clone(), columns: Vec::new(), unlisted_field_count: 0 };
         };
         let ranked_names = rows.ranked_columns();

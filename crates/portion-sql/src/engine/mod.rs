@@ -31,8 +31,8 @@ pub(crate) fn run_query(
     given_sql: &str,
     limits: &QueryLimits,
 ) -> Result<QueryResult, QueryError> {
-    let clock = Arc::new(QueryDeadline::new(limits));
-    let run = QueryRun { catalogue, query: question, given_sql, limits, deadline: clock };
+    let deadline = Arc::new(QueryDeadline::new(limits));
+    let run = QueryRun { catalogue, query: question, given_sql, limits, deadline };
     // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
     catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }

@@ -55,18 +55,18 @@ const BINARY_MATH: [(&str, BinaryFn); 3] = [("pow", f64::powf), ("power", f64::p
 /// Registers the functions with a connection.
 pub(crate) fn register(
     connection: &Connection,
-    clock: &Arc<QueryDeadline>,
+    deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
 ) -> Result<()> {
-    pattern::register(connection, clock)?;
-    regexp::register(connection, clock, limits.max_value_bytes)?;
+    pattern::register(connection, deadline)?;
+    regexp::register(connection, deadline, limits.max_value_bytes)?;
     strings::register(connection, limits.max_value_bytes)?;
     text::register(connection, limits.max_value_bytes)?;
     dates::register(connection)?;
     conversions::register(connection)?;
     formats::register(connection)?;
     aggregates::register(connection)?;
-    samples::register(connection, clock, limits)?;
+    samples::register(connection, deadline, limits)?;
     for (name, function) in UNARY_MATH {
         let is_whole = ["ceil", "ceiling", "floor", "trunc"].contains(&name);
         connection.create_scalar_function(name, 1, PURE, move |context| {

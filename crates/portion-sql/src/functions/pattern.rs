@@ -33,8 +33,8 @@ struct LikePattern {
     ignores_case: bool,
 }
 
-pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
-    let (like, escaped, glob) = (Arc::clone(clock), Arc::clone(clock), Arc::clone(clock));
+pub(super) fn register(connection: &Connection, deadline: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
+    let (like, escaped, glob) = (Arc::clone(deadline), Arc::clone(deadline), Arc::clone(deadline));
     connection.create_scalar_function("like", 2, PURE, move |context| {
         evaluate(context, &like, LikePattern::like_with_backslashes)
     })?;
@@ -52,7 +52,7 @@ pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>) -> r
 
 fn evaluate(
     context: &Context<'_>,
-    clock: &QueryDeadline,
+    deadline: &QueryDeadline,
     compile: impl FnOnce(&str) -> LikePattern,
 ) -> rusqlite::Result<Option<bool>> {
     let (Some(pattern), Some(text)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1))) else {
@@ -62,7 +62,7 @@ fn evaluate(
         return Err(function_error("LIKE or GLOB pattern too complex"));
     }
     let pattern = context.get_or_create_aux(0, |_| Ok::<_, std::fmt::Error>(compile(&pattern)))?;
-    pattern.matches(&text, clock).map(Some).map_err(|DeadlineReached| interrupted_error())
+    pattern.matches(&text, deadline).map(Some).map_err(|DeadlineReached| interrupted_error())
 }
 
 impl LikePattern {
@@ -123,9 +123,9 @@ impl LikePattern {
     }
 
     /// Returns true if the whole text matches.
-    fn matches(&self, text: &str, clock: &QueryDeadline) -> Result<bool, DeadlineReached> {
+    fn matches(&self, text: &str, deadline: &QueryDeadline) -> Result<bool, DeadlineReached> {
         let [first, rest @ ..] = self.segments.as_slice() else { return Ok(text.is_empty()) };
-        let mut steps = StepBudget { remaining: STEPS_PER_CHECK, deadline: clock };
+        let mut steps = StepBudget { remaining: STEPS_PER_CHECK, deadline };
         let Some(mut left) = self.match_prefix(first, text, &mut steps)? else { return Ok(false) };
         let Some((last, between)) = rest.split_last() else { return Ok(left.is_empty()) };
         for part in between {

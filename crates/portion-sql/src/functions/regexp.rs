@@ -25,7 +25,7 @@ struct CompiledPattern {
     size: usize,
 }
 
-pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>, most: usize) -> Result<()> {
+pub(super) fn register(connection: &Connection, deadline: &Arc<QueryDeadline>, most: usize) -> Result<()> {
     connection.create_scalar_function("regexp", 2, PURE, |context| {
         Ok(search(context, 1, 0)?.map(|(text, pattern)| pattern.regex.is_match(&text)))
     })?;
@@ -45,18 +45,18 @@ pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>, most
             connection.create_scalar_function(name, arguments, PURE, extract)?;
         }
     }
-    let deadline = Arc::clone(clock);
+    let counting_deadline = Arc::clone(deadline);
     connection.create_scalar_function("regexp_count", 2, PURE, move |context| {
         let Some((text, pattern)) = search(context, 0, 2)? else { return Ok(None) };
         let mut count = 0_i64;
         for _ in pattern.regex.find_iter(&text) {
             count += 1;
-            check_deadline(count as usize, &deadline)?;
+            check_deadline(count as usize, &counting_deadline)?;
         }
         Ok(Some(count))
     })?;
     for arguments in [3, 4] {
-        let deadline = Arc::clone(clock);
+        let deadline = Arc::clone(deadline);
         connection.create_scalar_function("regexp_replace", arguments, PURE, move |context| {
             replace(context, &deadline, most)
         })?;
@@ -114,7 +114,7 @@ fn extract(context: &Context<'_>) -> Result<Option<String>> {
 }
 
 /// `regexp_replace(text, pattern, by)` replaces all matches; `\\1` and `$1` are groups.
-fn replace(context: &Context<'_>, clock: &QueryDeadline, most: usize) -> Result<Option<String>> {
+fn replace(context: &Context<'_>, deadline: &QueryDeadline, most: usize) -> Result<Option<String>> {
     let Some((text, pattern)) = search(context, 0, 3)? else { return Ok(None) };
     let Some(by) = text_value(context.get_raw(2)) else { return Ok(None) };
     let by = GROUP.replace_all(&by, "$${$1}").into_owned();
@@ -130,7 +130,7 @@ fn replace(context: &Context<'_>, clock: &QueryDeadline, most: usize) -> Result<
         }
         found.expand(&by, &mut out);
         end = whole.end();
-        check_deadline(count + 1, clock)?;
+        check_deadline(count + 1, deadline)?;
     }
     out.push_str(&text[end..]);
     Ok(Some(out))
@@ -140,8 +140,8 @@ fn replace(context: &Context<'_>, clock: &QueryDeadline, most: usize) -> Result<
 static GROUP: std::sync::LazyLock<Regex> =
     std::sync::LazyLock::new(|| Regex::new(r"\\(\d)").unwrap_or_else(|_| unreachable!()));
 
-fn check_deadline(count: usize, clock: &QueryDeadline) -> Result<()> {
-    if count.is_multiple_of(256) && clock.is_over() { Err(interrupted_error()) } else { Ok(()) }
+fn check_deadline(count: usize, deadline: &QueryDeadline) -> Result<()> {
+    if count.is_multiple_of(256) && deadline.is_over() { Err(interrupted_error()) } else { Ok(()) }
 }
 
 fn compile(pattern: &str) -> std::result::Result<CompiledPattern, String> {

@@ -15,13 +15,13 @@ use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 
 pub(super) fn register(
     connection: &Connection,
-    clock: &Arc<QueryDeadline>,
+    deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
 ) -> Result<()> {
     let meter = Arc::new(MemoryMeter {
         used: AtomicUsize::new(0),
         most: limits.max_heap_bytes,
-        deadline: Arc::clone(clock),
+        deadline: Arc::clone(deadline),
     });
     for (name, arguments, measure) in QUANTILES {
         let quantile = Quantile { measure, meter: Arc::clone(&meter) };

@@ -74,12 +74,12 @@ impl LeavesSource {
 }
 
 impl RowSource for LeavesSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut scan = LeafScan::default();
         let mut documents = Vec::with_capacity(self.0.len());
         for document in &self.0 {
             documents.push((scan.leaves.len(), document.clone()));
-            scan.add_document(document, clock)?;
+            scan.add_document(document, deadline)?;
         }
         let (count, text) = (scan.leaves.len(), ValueKinds::TEXT);
         let kinds = |name: &str| if name == LEAF_VALUE { scan.kinds } else { text };
@@ -106,16 +106,16 @@ struct OpenContainer {
 
 impl LeafScan {
     /// Adds the leaves of a document.
-    fn add_document(&mut self, document: &LeafDocument, clock: &QueryDeadline) -> Option<()> {
+    fn add_document(&mut self, document: &LeafDocument, deadline: &QueryDeadline) -> Option<()> {
         let text = &document.text;
         let root = Node { parent: self.containers.len() as u32, step: Step::Root };
         self.containers.push(root);
         let Some(list) = &document.lines else {
-            return self.add_value(text, JsonReader::new(text), root, clock);
+            return self.add_value(text, JsonReader::new(text), root, deadline);
         };
         for (index, line) in list.iter_from(text, 0).enumerate() {
             let node = Node { step: Step::Index(index as u32), ..root };
-            self.add_value(text, JsonReader::resume(text, line.value.start as usize), node, clock)?;
+            self.add_value(text, JsonReader::resume(text, line.value.start as usize), node, deadline)?;
         }
         Some(())
     }
@@ -126,7 +126,7 @@ impl LeafScan {
         text: &str,
         mut reader: JsonReader<'_>,
         node: Node,
-        clock: &QueryDeadline,
+        deadline: &QueryDeadline,
     ) -> Option<()> {
         let mut open: Vec<OpenContainer> = Vec::new();
         let mut next = Some(node);
@@ -163,7 +163,7 @@ impl LeafScan {
             let Ok(value) = reader.skip() else { return Some(()) };
             self.kinds.insert(ValueKinds::from_json(value.slice(text)));
             self.leaves.push((node, value));
-            if should_stop_at(self.leaves.len(), clock) {
+            if should_stop_at(self.leaves.len(), deadline) {
                 return None;
             }
         }

@@ -34,27 +34,27 @@ pub(crate) struct ObjectSource {
 }
 
 impl RowSource for ListSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let ranked_fields = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
         let records = match &self.list.layout {
             Layout::Array => {
-                RecordScanner::new().scan_array(&self.text, self.list.span, clock)?.finish(&self.text)
+                RecordScanner::new().scan_array(&self.text, self.list.span, deadline)?.finish(&self.text)
             }
             Layout::Map => {
-                RecordScanner::new().scan_map(&self.text, self.list.span, clock)?.finish(&self.text)
+                RecordScanner::new().scan_map(&self.text, self.list.span, deadline)?.finish(&self.text)
             }
             Layout::Lines => {
-                RecordScanner::new().scan_lines(&self.text, &self.list, clock)?.finish(&self.text)
+                RecordScanner::new().scan_lines(&self.text, &self.list, deadline)?.finish(&self.text)
             }
-            Layout::Table { columns, .. } => columnar_records(&self.text, columns, self.list.span, clock)?,
+            Layout::Table { columns, .. } => columnar_records(&self.text, columns, self.list.span, deadline)?,
         };
         Some(Arc::new(RecordRows { ranked_fields, ..records }))
     }
 }
 
 impl RowSource for ArraySource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let records = RecordScanner::new().scan_array(&self.text, self.span, clock)?.finish(&self.text);
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let records = RecordScanner::new().scan_array(&self.text, self.span, deadline)?.finish(&self.text);
         Some(Arc::new(records.with_ranking_of_first()))
     }
 }
@@ -66,8 +66,8 @@ pub(crate) struct MapSource {
 }
 
 impl RowSource for MapSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let records = RecordScanner::new().scan_map(&self.text, self.span, clock)?.finish(&self.text);
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let records = RecordScanner::new().scan_map(&self.text, self.span, deadline)?.finish(&self.text);
         Some(Arc::new(records.with_ranking_of_first()))
     }
 }
@@ -84,11 +84,11 @@ impl RowSource for ObjectSource {
 pub(crate) struct BlocksSource(pub(crate) Vec<(Slice, Span)>);
 
 impl RowSource for BlocksSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let records: Vec<&str> = self.0.iter().map(|(text, span)| span.slice(text)).collect();
         let array = format!("[{}]", records.join(","));
         let span = Span::new(0, array.len());
-        ArraySource { text: Slice::new(array), span }.open(clock)
+        ArraySource { text: Slice::new(array), span }.open(deadline)
     }
 }
 
@@ -127,11 +127,11 @@ impl RecordScanner {
         Some(())
     }
 
-    fn scan_array(mut self, text: &str, span: Span, clock: &QueryDeadline) -> Option<Self> {
+    fn scan_array(mut self, text: &str, span: Span, deadline: &QueryDeadline) -> Option<Self> {
         let mut reader = JsonReader::resume(text, span.start as usize);
         if reader.enter_array().is_ok() {
             while reader.next_item() == Ok(true) && self.add_item(&mut reader).is_some() {
-                if should_stop_at(self.items.len(), clock) {
+                if should_stop_at(self.items.len(), deadline) {
                     return None;
                 }
             }
@@ -139,7 +139,7 @@ impl RecordScanner {
         Some(self)
     }
 
-    fn scan_map(mut self, text: &str, span: Span, clock: &QueryDeadline) -> Option<Self> {
+    fn scan_map(mut self, text: &str, span: Span, deadline: &QueryDeadline) -> Option<Self> {
         let mut reader = JsonReader::resume(text, span.start as usize);
         self.item_stats.has_keys = true;
         if reader.enter_object().is_ok() {
@@ -147,7 +147,7 @@ impl RecordScanner {
                 && self.add_item(&mut reader).is_some()
             {
                 self.keys.push(key);
-                if should_stop_at(self.items.len(), clock) {
+                if should_stop_at(self.items.len(), deadline) {
                     return None;
                 }
             }
@@ -155,10 +155,10 @@ impl RecordScanner {
         Some(self)
     }
 
-    fn scan_lines(mut self, text: &str, list: &List, clock: &QueryDeadline) -> Option<Self> {
+    fn scan_lines(mut self, text: &str, list: &List, deadline: &QueryDeadline) -> Option<Self> {
         for line in list.iter_from(text, 0) {
             if self.add_item(&mut JsonReader::resume(text, line.value.start as usize)).is_none()
-                || should_stop_at(self.items.len(), clock)
+                || should_stop_at(self.items.len(), deadline)
             {
                 return None;
             }
@@ -196,7 +196,7 @@ fn columnar_records(
     text: &Slice,
     header: &[String],
     span: Span,
-    clock: &QueryDeadline,
+    deadline: &QueryDeadline,
 ) -> Option<RecordRows> {
     let mut kinds = vec![ValueKinds::default(); header.len()];
     let mut items = Vec::new();
@@ -208,7 +208,7 @@ fn columnar_records(
                 kind.insert(ValueKinds::from_json(cell));
             }
             items.push(row);
-            if should_stop_at(items.len(), clock) {
+            if should_stop_at(items.len(), deadline) {
                 return None;
             }
         }

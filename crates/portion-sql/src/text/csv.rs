@@ -31,7 +31,7 @@ struct CsvRows {
 }
 
 impl RowSource for CsvSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut reader = self.format.reader(&self.text);
         let first = reader.next_row().unwrap_or_default();
         let mut names = UniqueNames::default();
@@ -52,7 +52,7 @@ impl RowSource for CsvSource {
             let has_empty_end = record.len() == columns.len() + 1 && record.cell(columns.len()) == Some("");
             max_width = max_width.max(record.len() - usize::from(has_empty_end));
             rows.push(record.span);
-            if should_stop_at(rows.len(), clock) {
+            if should_stop_at(rows.len(), deadline) {
                 return None;
             }
             next = reader.next_row();

@@ -28,8 +28,8 @@ struct GridRows {
 }
 
 impl RowSource for DocumentTableSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut rows = self.table.rows(&self.text, &|count| should_stop_at(count, clock))?;
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let mut rows = self.table.rows(&self.text, &|count| should_stop_at(count, deadline))?;
         let header = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
         let mut names = UniqueNames::default();
         let mut columns: Vec<ColumnDef> = DocumentTable::column_names(&header, &rows)

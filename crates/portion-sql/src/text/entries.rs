@@ -34,11 +34,11 @@ const COLUMNS: [(&str, ValueKinds); 6] = [
 ];
 
 impl RowSource for EntriesSource {
-    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut found = Vec::new();
         for entry in entries(&self.text, self.index.chunker).into_iter().flatten() {
             found.push(entry);
-            if should_stop_at(found.len(), clock) {
+            if should_stop_at(found.len(), deadline) {
                 return None;
             }
         }
