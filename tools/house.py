@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 """Prints measurements of the structure of the code: sizes, import circles, and the style of doc comments.
 
-Usage: tools/house.py [--list]
+Usage: tools/house.py [--list] [--before REVISION] [--build]
 
 `--list` also names the files and functions over the aims, the circles, and doc comments that begin as a question.
+`--before` prints the figures of another revision beside today's. `--build` measures `cargo build` from nothing, and
+again after a change of the scanner.
 Nothing is checked: the figures are for people.
 """
 
+import argparse
 import collections
+import os
 import pathlib
 import re
 import statistics
-import sys
+import subprocess
+import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_CIRCLE = 400, 80, 4
@@ -172,14 +178,14 @@ def has_example(lines):
     return any(line.strip().startswith(("//! ```", "/// ```")) for line in lines)
 
 
-def main():
-    shows_list = "--list" in sys.argv[1:]
+def measure(root):
+    """Returns the figures of a tree by name, and the entries for `--list` by heading."""
     sizes, lengths, docs, questions, largest, modules = [], [], 0, [], [], []
-    for crate in sorted((ROOT / "crates").iterdir()):
+    for crate in sorted((root / "crates").iterdir()):
         source = crate / "src"
         files = [path for path in sorted(source.rglob("*.rs")) if not is_test(path.relative_to(source))]
         for path in files:
-            lines, place = production_lines(path), str(path.relative_to(ROOT))
+            lines, place = production_lines(path), str(path.relative_to(root))
             sizes.append((len(lines), place))
             lengths.extend((length, name, place) for length, name in functions(lines))
             for first in documented_items(lines):
@@ -193,21 +199,63 @@ def main():
     long = sorted((entry for entry in lengths if entry[0] > MAX_FUNCTION_LINES), reverse=True)
     wide = sorted((entry for entry in largest if entry[0] > MAX_CIRCLE), reverse=True)
     length, name, place = max(lengths)
-    examples, headed = sum(map(has_example, modules)), sum(lines[0].startswith("//!") for lines in modules)
-    print(f"production lines            {total:,}")
-    print(f"files                       {len(sizes)}, median {statistics.median(size for size, _ in sizes):.0f} lines")
-    print(f"lines in files over {MAX_FILE_LINES}     {100 * sum(size for size, _ in over) / total:.1f} % in {len(over)} files")
-    print(f"longest function            {length} lines: {name} in {place}")
-    print(f"functions over {MAX_FUNCTION_LINES} lines     {len(long)} of {len(lengths)}")
-    print(f"largest import circle       {max(largest)[0]} files of {max(largest)[1]}")
-    print(f"circles over {MAX_CIRCLE} files        {len(wide)}")
-    print(f"docs that begin as a question  {100 * len(questions) / docs:.1f} % of {docs} public items")
-    print(f"public modules with a text  {headed} of {len(modules)}; with an example {examples}")
-    if shows_list:
-        for heading, entries in [("files", sorted(over, reverse=True)), ("functions", long), ("circles", wide), ("questions", questions)]:
-            print(f"\n{heading}")
-            for entry in entries:
-                print("  " + (entry if isinstance(entry, str) else " ".join(map(str, entry))))
+    circle = max(largest, default=(0, "none", ""))
+    headed = sum(bool(lines) and lines[0].startswith("//!") for lines in modules)
+    figures = {
+        "production lines": f"{total:,}",
+        "files": f"{len(sizes)}, median {statistics.median(size for size, _ in sizes):.0f} lines",
+        f"lines in files over {MAX_FILE_LINES}": f"{100 * sum(size for size, _ in over) / total:.1f} % in {len(over)} files",
+        "longest function": f"{length} lines: {name} in {place}",
+        f"functions over {MAX_FUNCTION_LINES} lines": f"{len(long)} of {len(lengths)}",
+        "largest import circle": f"{circle[0]} files of {circle[1]}",
+        f"circles over {MAX_CIRCLE} files": f"{len(wide)}",
+        "docs that begin as a question": f"{100 * len(questions) / max(docs, 1):.1f} % of {docs} public items",
+        "public modules with a text": f"{headed} of {len(modules)}; with an example {sum(map(has_example, modules))}",
+    }
+    return figures, {"files": sorted(over, reverse=True), "functions": long, "circles": wide, "questions": questions}
+
+
+def figures_of_revision(revision):
+    """Returns the figures of a revision of the repository."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(["git", "-C", ROOT, "archive", revision, "crates"], check=True, stdout=subprocess.PIPE)
+        subprocess.run(["tar", "-x", "-C", folder], check=True, input=archive.stdout)
+        return measure(pathlib.Path(folder))[0]
+
+
+def build_seconds():
+    """Returns the seconds of a build from nothing, and of one after a change of the scanner."""
+    scanner = ROOT / "crates/portion-json/src/scan/mod.rs"
+    with tempfile.TemporaryDirectory() as target:
+
+        def build():
+            began = time.monotonic()
+            command = ["cargo", "build", "--quiet", "--locked", "--bin", "portion"]
+            subprocess.run(command, check=True, cwd=ROOT, env=os.environ | {"CARGO_TARGET_DIR": target})
+            return time.monotonic() - began
+
+        first = build()
+        scanner.touch()
+        return first, build()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--before", metavar="REVISION")
+    parser.add_argument("--build", action="store_true")
+    options = parser.parse_args()
+    figures, entries = measure(ROOT)
+    before = figures_of_revision(options.before) if options.before else {}
+    for name, figure in figures.items():
+        print(f"{name:<31} {figure}" + (f"   (before: {before[name]})" if name in before else ""))
+    if options.build:
+        first, again = build_seconds()
+        print(f"{'cargo build':<31} {first:.0f} s; after a change of the scanner {again:.0f} s")
+    for heading, listed in entries.items() if options.list else ():
+        print(f"\n{heading}")
+        for entry in listed:
+            print("  " + (entry if isinstance(entry, str) else " ".join(map(str, entry))))
 
 
 main()
