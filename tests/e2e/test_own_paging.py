@@ -119,7 +119,7 @@ def test_a_short_page_without_a_known_first_page_is_said(fresh):
     """As where callers cannot be told apart, and nothing is remembered of them."""
     reply = Reply(fresh.call("by_offset", limit=100, page=3, case="caps"))
     assert ids(reply, "result") == list(range(201, 231))
-    assert reply.meta["sent"] == "offset=200 in place of page; 30 of 100 items came, so page skips items: use the offset"
+    assert reply.meta["sent"] == "offset=200 in place of page; the tool returned 30 of 100 items, so page skips some: use the offset"
 
 
 def test_a_page_by_number_and_an_offset_exclude_each_other(peer):

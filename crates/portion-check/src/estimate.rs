@@ -36,7 +36,7 @@ impl Estimate {
         let context = Context {
             policy: &policy,
             counter,
-            mint_cursor: &mint,
+            issue_cursor: &mint,
             read_call: "portion_read".into(),
             query_tool: Some("portion_query"),
             read_uri: None,

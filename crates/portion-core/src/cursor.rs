@@ -52,7 +52,7 @@ pub type ViewId = [u8; 5];
 pub struct Position {
     /// Index of the payload's part.
     pub part: u16,
-    /// Number of portions before this one on the way here; 15 bits, saturating.
+    /// Number of portions that were read to reach this one; 15 bits, saturating.
     pub ordinal: u16,
     /// Offset within the part.
     pub offset: PartOffset,

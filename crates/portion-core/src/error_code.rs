@@ -67,7 +67,7 @@ pub struct ErrorInfo {
     pub json_rpc: i32,
     /// Status of an HTTP response.
     pub http_status: u16,
-    /// Promise of a repeated call.
+    /// Whether a repeated call can succeed.
     pub retry: Retry,
     /// Cause, for the documentation.
     pub cause: &'static str,
@@ -75,7 +75,7 @@ pub struct ErrorInfo {
     pub advice: &'static str,
 }
 
-/// Promise of a repeated call.
+/// Whether a repeated call can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// The same call fails again; another one may succeed.
@@ -158,7 +158,7 @@ static TABLE: [ErrorInfo; 34] = {
         in_call(
             Code::CursorInvalid,
             "cursor_invalid",
-            "forged, truncated, issued to another client or by an earlier process: all get the same error",
+            "forged, truncated, issued to another client or by an earlier process: all get the same error, but a typing error is named",
             "copy it whole and unaltered",
         ),
         ErrorInfo {
@@ -240,7 +240,7 @@ static TABLE: [ErrorInfo; 34] = {
             ..in_call(
                 Code::QueryTooCostly,
                 "query_too_costly",
-                "a statement or pattern beyond two seconds or its memory",
+                "a statement or pattern beyond two seconds or its memory, or too many pending queries of the session",
                 "what to narrow",
             )
         },
@@ -260,8 +260,8 @@ static TABLE: [ErrorInfo; 34] = {
             Code::MessageTooLarge,
             "message_too_large",
             (502, Corrected),
-            "a message of the server above `upstreamMessageLimit`",
-            "to ask for less; the message was not read",
+            "a message above `upstreamMessageLimit` or `clientMessageLimit`, or one above `hardByteLimit` that cannot be shortened",
+            "to ask for less, or which limit to raise",
         ),
         in_call(
             Code::ResultTooLarge,
@@ -325,7 +325,7 @@ static TABLE: [ErrorInfo; 34] = {
                 Code::OriginRejected,
                 "origin_rejected",
                 "`portion http`: `Host` or `Origin` is not allowed",
-                "the option that allows it",
+                "the address that `portion http` printed",
             )
         },
         ErrorInfo {

@@ -120,12 +120,11 @@ impl UpstreamList {
     pub fn describe_gap(&self) -> Option<String> {
         let start = (self.skipped > 0).then(|| {
             let doubt = if self.total.is_none() {
-                " if the upstream heeds offset, which it does not confirm: compare the first items with those of a call \
-                 without offset"
+                ", if the upstream applies offset (unconfirmed): compare the first items with those of a call without offset"
             } else {
                 "; a call without offset begins at the first item"
             };
-            format!("fetched from offset {} on{doubt}", self.skipped)
+            format!("fetched from offset {}{doubt}", self.skipped)
         });
         match (start, self.describe_end()) {
             (Some(start), Some(end)) => Some(format!("{start}; {end}")),

@@ -66,7 +66,7 @@ impl EffectivePolicy {
         }
     }
 
-    /// Returns true if the texts of a snapshot cost more than a reply may that nobody asked to be larger.
+    /// Returns true if the texts of a snapshot exceed the token budget threshold.
     pub fn exceeds_threshold(&self, snapshot: &Snapshot) -> bool {
         let parts = snapshot.parts().iter().filter(|part| part.duplicate.is_none());
         let mut left = self.policy.token_budget_threshold;
@@ -89,7 +89,7 @@ impl EffectivePolicy {
 impl fmt::Debug for EffectivePolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { policy, counter, .. } = self;
-        f.debug_struct("Terms")
+        f.debug_struct("EffectivePolicy")
             .field("policy", policy)
             .field("counter", &counter.name())
             .finish_non_exhaustive()

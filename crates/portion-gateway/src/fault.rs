@@ -136,6 +136,12 @@ impl Fault {
         Self::new(ErrorCode::QueryInvalid, format!("queries on {of} are disabled"), advice)
     }
 
+    /// Query that its caller has cancelled.
+    pub fn query_cancelled() -> Self {
+        let advice = "send the query again if it is still needed".into();
+        Self::new(ErrorCode::QueryTooCostly, "the query was cancelled".into(), advice)
+    }
+
     /// Too many queries in one session.
     pub fn too_many_queries(most: usize) -> Self {
         let message = format!("this session already has {most} pending queries");
@@ -152,7 +158,7 @@ impl Fault {
     pub fn upstream_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the upstream".into(), display_name);
         let message = format!("{name} returned over {limit} bytes that cannot be shortened");
-        let advice = "it may have acted; check its outcome, or raise hardByteLimit".into();
+        let advice = "the call may have acted; check its outcome with a read-only tool (operator: raise hardByteLimit)".into();
         Self::new(ErrorCode::MessageTooLarge, message, advice)
     }
 
@@ -171,11 +177,11 @@ impl Fault {
             Some(endpoint) if endpoint.is_repeatable() => {
                 format!("{} with a filter, a limit or fewer fields", retry_phrase(endpoint))
             }
-            _ => "the call may have acted, so do not repeat it".to_owned(),
+            _ => "do not repeat the call, which may have acted".to_owned(),
         };
         let advice = match &cursor {
             Some(_) => {
-                format!("{narrower}; or read the result with {}", read_call.with("cursor, limit, fields"))
+                format!("{narrower}; read the result with {}", read_call.with("cursor, limit, fields"))
             }
             None => narrower,
         };
@@ -206,12 +212,12 @@ impl Fault {
         let advice = match endpoint {
             Some(endpoint) if endpoint.is_repeatable() => {
                 format!(
-                    "{} with arguments that request less, or raise upstreamMessageLimit",
+                    "{} with arguments that request less (operator: raise upstreamMessageLimit)",
                     retry_phrase(endpoint)
                 )
             }
-            Some(_) => "it may have acted; check its outcome with a read-only tool".into(),
-            None => "use arguments that request less, or raise upstreamMessageLimit".into(),
+            Some(_) => "the call may have acted; check its outcome with a read-only tool".into(),
+            None => "use arguments that request less (operator: raise upstreamMessageLimit)".into(),
         };
         Self::new(ErrorCode::MessageTooLarge, message, advice)
     }
@@ -219,7 +225,7 @@ impl Fault {
     /// Client message over `limit` bytes. It was not read, so it had no side effects.
     pub fn client_message_too_large(limit: usize) -> Self {
         let message = format!("the message exceeds {limit} bytes and was not read");
-        let advice = "send less, or raise clientMessageLimit".into();
+        let advice = "send less (operator: raise clientMessageLimit)".into();
         Self::new(ErrorCode::MessageTooLarge, message, advice)
     }
 

@@ -193,14 +193,14 @@ impl Renderer {
             }
             Err(error) => return RenderOutcome::InvalidRequest(error),
         };
-        let mint = |position| stored.then(|| self.sign_cursor(job, &resolved.view, position));
+        let issue_cursor = |position| stored.then(|| self.sign_cursor(job, &resolved.view, position));
         let Caller { read_call, query_tool, read_uri, .. } = &job.caller;
         let query_tool = query_tool.as_deref().filter(|_| policy.render_options.techniques.query);
         let read_uri = *read_uri;
         let cx = Context {
             policy,
             counter,
-            mint_cursor: &mint,
+            issue_cursor: &issue_cursor,
             read_call: read_call.to_follow_up(),
             query_tool,
             read_uri,
@@ -251,7 +251,7 @@ pub(crate) fn render_whole(job: &RenderJob) -> Option<FirstReply> {
         let cx = Context {
             policy,
             counter: *counter,
-            mint_cursor: &|_| None,
+            issue_cursor: &|_| None,
             read_call: job.caller.read_call.to_follow_up(),
             query_tool: None,
             read_uri: None,

@@ -78,7 +78,7 @@ impl ClientSession {
         &self.query_limiter
     }
 
-    /// Sets the name that the client gives itself, for records. The first one stays; an empty one is none.
+    /// Sets the name that the client gives itself, for records. The first one stays; an empty one is ignored.
     pub fn set_client_name(&self, name: &str) {
         if self.client_name.get().is_some() {
             return;

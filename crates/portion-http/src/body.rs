@@ -202,7 +202,7 @@ fn decoder<'b>(bytes: &'b [u8], coding: &str) -> Box<dyn AsyncRead + Send + Unpi
     }
 }
 
-/// Returns true if a response with this status has a whole body. A range of a document is no document.
+/// Returns true if the body of a response with this status, if it has one, is a whole document and not a range of one.
 pub(crate) fn may_have_body(status: StatusCode) -> bool {
     !status.is_informational()
         && !matches!(

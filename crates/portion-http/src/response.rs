@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 use crate::body::{Body, full};
 use crate::{cors, media_type};
 
-/// Header field with the handle of the whole result, which every shaped response has.
+/// Header field with the cursor of the whole result, which every shaped response has.
 pub(crate) const CURSOR_HEADER: &str = "x-portion-cursor";
 /// Longest notice that is sent as a header, in bytes. Servers and clients often limit all headers to 8 KiB.
 const MAX_NOTICE_HEADER_BYTES: usize = 3072;
@@ -102,7 +102,7 @@ pub(crate) fn portion_response(
         add_header(headers, "x-portion-upstream-total", &total.to_string());
     }
     if !portion.stages().is_empty() {
-        add_header(headers, "x-portion-stages", &portion.stages().join(","));
+        add_header(headers, "x-portion-stages", &portion.stage_names().join(","));
     }
     if let Some(next) = portion.next_cursor() {
         add_header(headers, "x-portion-next-cursor", next.as_str());

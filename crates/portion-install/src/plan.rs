@@ -51,7 +51,7 @@ pub enum PlanError {
     File(#[from] FileError),
     /// A file is not valid.
     #[error(
-        "{path}:{line}:{column}: {message}: mend the file, or leave it out with --client or --file",
+        "{path}:{line}:{column}: {message}: fix the file, or leave it out with --client or --file",
         path = path.display(), line = error.line, column = error.column, message = error.message
     )]
     Invalid {

@@ -10,7 +10,7 @@
 //! assert_eq!(items(text, ids.value).count(), 2);
 //! ```
 
-use crate::scan::JsonReader;
+use crate::scan::{JsonReader, ScanError};
 use crate::span::Span;
 
 /// A member of an object.
@@ -53,6 +53,34 @@ pub fn items(text: &str, array: Span) -> impl Iterator<Item = Span> + use<'_> {
     })
 }
 
+/// Returns all members of the object at a span.
+///
+/// # Errors
+/// Returns an error if it is not an object, or invalid.
+pub fn read_members(text: &str, object: Span) -> Result<Vec<Member>, ScanError> {
+    let mut reader = JsonReader::resume(text, object.start as usize);
+    reader.enter_object()?;
+    let mut members = Vec::new();
+    while let Some(key) = reader.next_key()? {
+        members.push(Member { key, value: reader.skip()? });
+    }
+    Ok(members)
+}
+
+/// Returns all items of the array at a span.
+///
+/// # Errors
+/// Returns an error if it is not an array, or invalid.
+pub fn read_items(text: &str, array: Span) -> Result<Vec<Span>, ScanError> {
+    let mut reader = JsonReader::resume(text, array.start as usize);
+    reader.enter_array()?;
+    let mut items = Vec::new();
+    while reader.next_item()? {
+        items.push(reader.skip()?);
+    }
+    Ok(items)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +90,22 @@ mod tests {
         let members: Vec<&str> = members(text, whole).map(|member| member.span().slice(text)).collect();
         let items: Vec<&str> = items(text, whole).map(|item| item.slice(text)).collect();
         assert_eq!([members, items].concat(), expect, "{text}");
+        if let Ok(all) = read_members(text, whole) {
+            assert_eq!(all, super::members(text, whole).collect::<Vec<_>>(), "{text}");
+        }
+        if let Ok(all) = read_items(text, whole) {
+            assert_eq!(all, super::items(text, whole).collect::<Vec<_>>(), "{text}");
+        }
+    }
+
+    #[test]
+    fn invalid_containers_are_not_read_whole() {
+        for text in [r#"{"a":1,"b":"#, "[1,2", "7", ""] {
+            let whole = Span::new(0, text.len());
+            assert!(read_members(text, whole).is_err() && read_items(text, whole).is_err(), "{text}");
+        }
+        assert_eq!(read_items("[1, 2]", Span::new(0, 6)).map(|items| items.len()), Ok(2));
+        assert_eq!(read_members(r#"{"a": 1}"#, Span::new(0, 8)).map(|members| members.len()), Ok(1));
     }
 
     #[test]

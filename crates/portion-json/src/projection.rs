@@ -64,7 +64,7 @@ impl FieldSelection {
         any
     }
 
-    /// Does the same for display: where a non-empty object has no selected field, a preview of it is
+    /// Writes the projection for display: where a non-empty object has no selected field, a preview of it is
     /// appended, so that it does not look empty.
     pub fn project_for_display(&self, record: &str, out: &mut String, left_out: &mut OmittedFields) {
         let mut projector = Projector { omitted: std::mem::take(left_out), ..Projector::new(self) };

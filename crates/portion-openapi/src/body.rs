@@ -222,7 +222,7 @@ fn essence(media: &str) -> String {
     media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Returns the media type for a request. A range of media types is none.
+/// Returns the media type for a request. A range such as `text/*` is replaced by a type in it.
 fn content_type(media: &str) -> String {
     let is_header = !media.is_empty() && media.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     match essence(media).as_str() {

@@ -64,7 +64,7 @@ pub enum TokenHashError {
     NoName,
     /// The name has other characters.
     #[error(
-        "has a name of other characters than letters, digits, `_`, `-`, `.` and `@`, or above 64 of them"
+        "has a name of other characters than letters, digits, `_`, `-`, `.` and `@`, or more than 64 characters"
     )]
     InvalidName,
     /// The rest is not a hash.

@@ -40,9 +40,9 @@ pub struct Pushdown {
     pub sort: Option<Arc<str>>,
     /// True if a limit above the largest page is refused instead of reduced.
     pub refuses_large_limit: bool,
-    /// Number of items that are fetched ahead.
+    /// Largest number of items that are fetched ahead.
     pub max_fetch: usize,
-    /// Number of bytes of items that are fetched.
+    /// Largest number of bytes of items that are fetched.
     pub max_fetch_bytes: usize,
     /// Largest number of requests per second to the server; `None`: no limit.
     pub requests_per_second: Option<f64>,

@@ -27,16 +27,16 @@ const PROBE_TTL_MS: u64 = 60_000;
 /// The connection, and the state of the store.
 pub(crate) struct Keeper {
     /// URL without credentials, for the log.
-    shown_url: String,
+    redacted_url: String,
     probe_key: String,
-    link: watch::Sender<Link>,
+    link: watch::Sender<ConnectionState>,
     wakeup: Notify,
     status: Mutex<BackendStatus>,
 }
 
 /// The current connection. Each has another number.
 #[derive(Clone)]
-enum Link {
+enum ConnectionState {
     /// The first attempt is under way.
     Connecting,
     Open(u64, Connection),
@@ -44,12 +44,12 @@ enum Link {
 }
 
 impl Keeper {
-    pub(crate) fn new(shown_url: String, probe_key: String) -> Self {
+    pub(crate) fn new(redacted_url: String, probe_key: String) -> Self {
         let status = BackendStatus { is_available: false, problem: None, failure_count: 0 };
         Self {
-            shown_url,
+            redacted_url,
             probe_key,
-            link: watch::Sender::new(Link::Connecting),
+            link: watch::Sender::new(ConnectionState::Connecting),
             wakeup: Notify::new(),
             status: Mutex::new(status),
         }
@@ -64,17 +64,18 @@ impl Keeper {
     pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Failure> {
         let mut link = self.link.subscribe();
         let (number, connection) = match Self::current(&mut link).await {
-            Link::Open(number, connection) => (number, connection),
-            Link::Closed(failure) => return Err(self.count(failure)),
-            Link::Connecting => return Err(self.count(Failure::TimedOut)),
+            ConnectionState::Open(number, connection) => (number, connection),
+            ConnectionState::Closed(failure) => return Err(self.count(failure)),
+            ConnectionState::Connecting => return Err(self.count(Failure::TimedOut)),
         };
         let mut answer = self.run_on(number, connection, commands).await;
         if matches!(answer, Err(Failure::Disconnected(_))) {
             // The store may have been restarted, or another be the master.
-            let is_open = |link: &Link| matches!(link, Link::Open(new, _) if *new != number);
+            let is_open =
+                |link: &ConnectionState| matches!(link, ConnectionState::Open(new, _) if *new != number);
             let opened = timeout(RECONNECT_WAIT, link.wait_for(is_open)).await;
             let opened = opened.ok().and_then(Result::ok).map(|link| link.clone());
-            if let Some(Link::Open(number, connection)) = opened {
+            if let Some(ConnectionState::Open(number, connection)) = opened {
                 answer = self.run_on(number, connection, commands).await;
             }
         }
@@ -89,7 +90,7 @@ impl Keeper {
         commands: &Pipeline,
     ) -> Result<Vec<Value>, Failure> {
         let mut link = self.link.subscribe();
-        let is_lost = link.wait_for(|link| !matches!(link, Link::Open(..)));
+        let is_lost = link.wait_for(|link| !matches!(link, ConnectionState::Open(..)));
         let answer = tokio::select! {
             answer = timeout(RESPONSE_TIMEOUT, connection.run(commands)) => match answer {
                 Ok(answer) => answer.map_err(Failure::from),
@@ -107,11 +108,13 @@ impl Keeper {
     }
 
     /// Returns the current connection. Waits for the first attempt to connect.
-    async fn current(link: &mut watch::Receiver<Link>) -> Link {
-        let opened = timeout(RESPONSE_TIMEOUT, link.wait_for(|link| !matches!(link, Link::Connecting))).await;
+    async fn current(link: &mut watch::Receiver<ConnectionState>) -> ConnectionState {
+        let opened =
+            timeout(RESPONSE_TIMEOUT, link.wait_for(|link| !matches!(link, ConnectionState::Connecting)))
+                .await;
         match opened {
             Ok(Ok(link)) => link.clone(),
-            _ => Link::Connecting,
+            _ => ConnectionState::Connecting,
         }
     }
 
@@ -121,8 +124,8 @@ impl Keeper {
         loop {
             let link = self.link.borrow().clone();
             let probed = match link {
-                Link::Open(number, connection) => self.probe(number, connection).await,
-                Link::Connecting | Link::Closed(_) => Err(Failure::TimedOut),
+                ConnectionState::Open(number, connection) => self.probe(number, connection).await,
+                ConnectionState::Connecting | ConnectionState::Closed(_) => Err(Failure::TimedOut),
             };
             let must_connect = match &probed {
                 Ok(()) => false,
@@ -133,7 +136,7 @@ impl Keeper {
                 number += 1;
                 self.connect(&mut connector, number, matches!(probed, Err(Failure::Refused { .. }))).await;
             }
-            let is_open = matches!(*self.link.borrow(), Link::Open(..));
+            let is_open = matches!(*self.link.borrow(), ConnectionState::Open(..));
             let pause = if is_open { PROBE_INTERVAL } else { RETRY_INTERVAL };
             tokio::select! {
                 () = sleep(pause) => {}
@@ -167,7 +170,7 @@ impl Keeper {
             Ok(connection) => match self.probe(number, connection.clone()).await {
                 Err(failure) if failure.ends_connection() => self.set_closed(&failure),
                 _ => {
-                    self.link.send_replace(Link::Open(number, connection));
+                    self.link.send_replace(ConnectionState::Open(number, connection));
                 }
             },
             Err(_) if keeps_old => {}
@@ -178,9 +181,9 @@ impl Keeper {
     /// Closes the connection of this number, if it is the current one.
     fn close(&self, number: u64, failure: &Failure) {
         let closed = self.link.send_if_modified(|link| {
-            let is_current = matches!(link, Link::Open(current, _) if *current == number);
+            let is_current = matches!(link, ConnectionState::Open(current, _) if *current == number);
             if is_current {
-                *link = Link::Closed(failure.clone());
+                *link = ConnectionState::Closed(failure.clone());
             }
             is_current
         });
@@ -191,7 +194,7 @@ impl Keeper {
     }
 
     fn set_closed(&self, failure: &Failure) {
-        self.link.send_replace(Link::Closed(failure.clone()));
+        self.link.send_replace(ConnectionState::Closed(failure.clone()));
         self.report(Some(failure));
     }
 
@@ -204,7 +207,7 @@ impl Keeper {
         status.is_available = problem.is_none();
         status.problem.clone_from(&problem);
         drop(status);
-        let store = &*self.shown_url;
+        let store = &*self.redacted_url;
         match problem {
             _ if is_same => {}
             Some(problem) => tracing::warn!(

@@ -29,7 +29,7 @@ pub struct RedisSettings {
     pub url: StoreUrl,
     /// Secrets of the names of keys, the one for new keys first. Keys under the others are still found.
     pub secrets: Vec<[u8; 32]>,
-    /// Name of what shares snapshots, the same for all instances.
+    /// Prefix of all keys. Instances with the same prefix share snapshots.
     pub namespace: String,
     /// Identity of the servers: equal calls are answered from snapshots of the same servers only.
     pub server: String,

@@ -62,7 +62,7 @@ impl Tokenizer {
 
     /// Returns the counter that the counts of this one, times a factor, are compared with.
     ///
-    /// - For `o200k` and `cl100k`: exact for their models, the text encoded in one piece. Counters tear
+    /// - For `o200k` and `cl100k`: exact for their models, the text encoded in one piece. Counters split
     ///   text that has no boundary, and then err upwards. For other models, the operator's factor makes
     ///   it the best available estimate.
     /// - For `claude`: the estimate without its margin of 10 %, times the factor. This cannot show the

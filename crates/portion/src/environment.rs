@@ -9,7 +9,7 @@ use portion_policy::client::ResultLimit;
 const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
 
 /// Returns the limits in the environment. An invalid value is logged and ignored.
-pub(crate) fn room_from_environment() -> ClientLimits {
+pub(crate) fn limits_from_environment() -> ClientLimits {
     let Some(value) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return ClientLimits::UNKNOWN };
     let value = value.to_string_lossy();
     let Some(tokens) = value.trim().parse().ok().filter(|tokens| *tokens > 0) else {

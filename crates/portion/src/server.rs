@@ -177,7 +177,7 @@ impl Server {
     /// `public` is the backend as a protected resource, if it has a public URL.
     pub(crate) fn into_backend(
         self,
-        mut lanes: McpProcessorFactory,
+        mut factory: McpProcessorFactory,
         config: &Config,
         public: Option<PublicResource>,
     ) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
@@ -186,22 +186,22 @@ impl Server {
             Self::Remote(remote) => {
                 let has_own_connection = remote.has_own_connection();
                 let remote::RemoteConnector { target, client, message_limit, .. } =
-                    remote.to_link_remote(lanes.max_server_message_bytes)?;
+                    remote.to_link_remote(factory.max_server_message_bytes)?;
                 if !has_own_connection {
-                    return Ok(Arc::new(Proxy::new(target, client, lanes, public)));
+                    return Ok(Arc::new(Proxy::new(target, client, factory, public)));
                 }
-                let dial = SseConnector { target, client, message_limit };
-                Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
+                let connector = SseConnector { target, client, message_limit };
+                Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)))
             }
             Self::Command(program) => {
                 let program = allocator::with_user_environment(program);
-                let message_limit = lanes.max_server_message_bytes;
-                let dial = ChildConnector { program, message_limit, overflow: overflow_opener(config) };
-                Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
+                let message_limit = factory.max_server_message_bytes;
+                let connector = ChildConnector { program, message_limit, overflow: overflow_opener(config) };
+                Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)))
             }
             Self::Rest(rest) => {
-                let connector = connect_rest(&rest, &mut lanes, config)?;
-                Ok(Arc::new(Bridge::new(Arc::new(connector), lanes, limits)))
+                let connector = connect_rest(&rest, &mut factory, config)?;
+                Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)))
             }
         }
     }
@@ -213,17 +213,17 @@ impl Server {
 /// Returns an error if the document, the URL or a credential is invalid.
 pub(crate) fn connect_rest(
     rest: &RestServer,
-    lanes: &mut McpProcessorFactory,
+    factory: &mut McpProcessorFactory,
     config: &Config,
 ) -> Result<RestConnector, Box<dyn Error>> {
-    let upstream = lanes.upstream.clone();
+    let upstream = factory.upstream.clone();
     let is_read = |name: &str| config.is_read_tool(upstream.as_deref(), name);
-    let tools = rest.connect(lanes.max_server_message_bytes, config.file(), is_read)?;
+    let tools = rest.connect(factory.max_server_message_bytes, config.file(), is_read)?;
     if tools.is_large {
         if !config.has_listing_style(upstream.as_deref()) {
-            lanes.listing.style = ListingStyle::Lazy;
+            factory.listing.style = ListingStyle::Lazy;
         }
-        rest::advise_on_large_list(lanes.listing.style == ListingStyle::Lazy);
+        rest::advise_on_large_list(factory.listing.style == ListingStyle::Lazy);
     }
     Ok(tools.connector)
 }

@@ -25,7 +25,7 @@ use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
 
 use crate::alerts;
-use crate::environment::room_from_environment;
+use crate::environment::limits_from_environment;
 use crate::log;
 use crate::observers::Observers;
 use crate::options::{ConfigOptions, KeyGroups};
@@ -98,29 +98,29 @@ impl LoadedConfig {
         let tokenizer = config.tokenizer();
         let preload = std::thread::Builder::new().name("tokenizer".to_owned());
         preload.spawn(move || tokenizer.preload())?;
-        let room = room_from_environment();
+        let client_limits = limits_from_environment();
         let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret } =
             Storage::open(&config, servers, default_ttl)?;
         let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.async_observer) as _;
-        let rules = EndpointRules::new(Arc::clone(&config) as _, room);
+        let rules = EndpointRules::new(Arc::clone(&config) as _, client_limits);
         let settings = GatewayParts {
             observer: Arc::clone(&observer),
             earlier_cursor_secrets,
             ..GatewayParts::new(rules, store, cursor_secret)
         };
         let gateway = Arc::new(Gateway::new(settings));
-        let (governed, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
+        let (live_gateway, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
         let factories: Arc<Mutex<Vec<McpProcessorFactory>>> = Arc::default();
-        let governed_factories = Arc::clone(&factories);
-        let govern = Box::new(move |config: &Arc<Config>| {
-            for factory in governed_factories.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        let listed_factories = Arc::clone(&factories);
+        let apply_config = Box::new(move |config: &Arc<Config>| {
+            for factory in listed_factories.lock().unwrap_or_else(PoisonError::into_inner).iter() {
                 factory.set_rule_patterns(config.listing(factory.upstream.as_deref()).rule_patterns);
             }
             alarm.set_rule(alerts::alert_rule(&config.alerts()));
-            governed.replace_rules(EndpointRules::new(Arc::clone(config) as _, room));
+            live_gateway.replace_rules(EndpointRules::new(Arc::clone(config) as _, client_limits));
         });
-        let live = LiveConfig::start(sources, Arc::clone(&config), history, observer, govern)?;
+        let live = LiveConfig::start(sources, Arc::clone(&config), history, observer, apply_config)?;
         if let Some(file) = config.file() {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }

@@ -1,4 +1,4 @@
-//! The store of payloads, and the secrets that have to live as long as it does.
+//! The snapshot store, and the secrets that have to live as long as it does.
 
 use std::error::Error;
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) struct Storage {
 
 impl Storage {
     /// Opens the configured store for these servers. `default_ttl`: time to live unless one is configured. If its files
-    /// cannot be used, or a shared store cannot be reached, a warning says why, and payloads are kept in memory only.
+    /// cannot be used, or a shared store cannot be reached, a warning says why, and snapshots are kept in memory only.
     ///
     /// # Errors
     /// If the keys or the URL are invalid, or the system has no randomness.
@@ -61,7 +61,7 @@ impl Storage {
         })
     }
 
-    /// Keeps payloads in memory, and in a temporary file if that is not off.
+    /// Keeps snapshots in memory, and in a temporary file if that is not off.
     fn in_memory(limits: StoreLimits, disk_bytes: u64) -> Result<Self, Box<dyn Error>> {
         let store = if disk_bytes == 0 {
             CachedStore::from(Arc::new(MemoryStore::new(limits)))

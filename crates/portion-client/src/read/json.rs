@@ -1,29 +1,20 @@
 //! Steps through JSON text without building values.
 
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::containers::{self, Member};
+use portion_json::scan::{JsonKind, unescape};
+use portion_json::span::Span;
 
 /// Returns the members of an object in order; `None` if the text is not an object.
 pub(crate) fn members(object: &str) -> Option<Vec<(String, &str)>> {
-    let mut reader = JsonReader::new(object);
-    reader.enter_object().ok()?;
-    let mut members = Vec::new();
-    while let Some(key) = reader.next_key().ok()? {
-        let value = reader.skip().ok()?;
-        members.push((unescape(reader.text(key)), reader.text(value)));
-    }
-    Some(members)
+    let members = containers::read_members(object, Span::new(0, object.len())).ok()?;
+    let decoded = |member: Member| (unescape(member.key.slice(object)), member.value.slice(object));
+    Some(members.into_iter().map(decoded).collect())
 }
 
 /// Returns the items of an array; `None` if the text is not an array.
 pub(crate) fn items(array: &str) -> Option<Vec<&str>> {
-    let mut reader = JsonReader::new(array);
-    reader.enter_array().ok()?;
-    let mut items = Vec::new();
-    while reader.next_item().ok()? {
-        let value = reader.skip().ok()?;
-        items.push(reader.text(value));
-    }
-    Some(items)
+    let items = containers::read_items(array, Span::new(0, array.len())).ok()?;
+    Some(items.into_iter().map(|item| item.slice(array)).collect())
 }
 
 /// Returns the value of a member. Of equal keys the last counts, as in Python and JavaScript.

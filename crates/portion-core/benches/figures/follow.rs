@@ -86,14 +86,14 @@ fn with_context<T>(policy: &Policy, render: impl FnOnce(&Context<'_>) -> T) -> T
 /// Renders with those limits and that counter.
 pub(crate) fn with<T>(policy: &Policy, tokenizer: Tokenizer, render: impl FnOnce(&Context<'_>) -> T) -> T {
     let (keys, scope) = (Keyring::new(&[7; 32]), Scope::from_principal("bench"));
-    let mint = |position: Position| -> Option<CursorToken> {
+    let issue_cursor = |position: Position| -> Option<CursorToken> {
         Some(keys.sign(&CursorTarget { snapshot: [1; 6], view: [2; 5], position }, &scope))
     };
     let counter = tokenizer.counter();
     render(&Context {
         policy,
         counter,
-        mint_cursor: &mint,
+        issue_cursor: &issue_cursor,
         read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,

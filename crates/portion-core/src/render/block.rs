@@ -58,12 +58,12 @@ impl RemainingBudget<'_> {
     }
 }
 
-/// Returns the text in place of a block: its type, its size and the calls that read it. `handle` is the
+/// Returns the text in place of a block: its type, its size and the calls that read it. `cursor` is the
 /// cursor to the start of the reply.
 pub(super) fn block_placeholder(
     part: &Part,
     binary: Option<&BinaryInfo>,
-    handle: Option<&CursorToken>,
+    cursor: Option<&CursorToken>,
     cx: &Context<'_>,
 ) -> String {
     let (path, bytes) = content_path_and_size(part, binary);
@@ -72,7 +72,7 @@ pub(super) fn block_placeholder(
     // In replies to a tool, media within the limits are shown through the path of their block.
     let shows = cx.read_uri.is_none()
         && binary.is_some_and(|binary| binary.is_media && cx.policy.can_show_media(binary.decoded_bytes));
-    if let (true, Some(binary), Some(_)) = (shows, binary, handle) {
+    if let (true, Some(binary), Some(_)) = (shows, binary, cursor) {
         let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
         let (mime, read) = (&binary.mime_type, cx.read_call.with(&format!("cursor, path=\"{block}\"")));
         return format!("[{name}{mime}, {bytes} bytes, not shown; {read} shows it]");
@@ -82,12 +82,12 @@ pub(super) fn block_placeholder(
         None => ("block", "", (", raw=true", "&raw=true")),
     };
     let what = format!("{name}{kind}, {bytes} bytes, not shown");
-    let Some(handle) = handle else { return format!("[{what}]") };
+    let Some(cursor) = cursor else { return format!("[{what}]") };
     let tool = cx.read_call.with(&format!("cursor, path=\"{path}\"{argument}"));
     // No block address contains characters that need escaping in a URI.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'.');
     let by_uri = match cx.read_uri.filter(|_| path.bytes().all(plain)) {
-        Some(uri) => format!(" or resources/read {uri}{handle}?path={path}{query}"),
+        Some(uri) => format!(" or resources/read {uri}{cursor}?path={path}{query}"),
         None => String::new(),
     };
     format!("[{what}; {tool}{by_uri} reads it{how}]")

@@ -14,7 +14,7 @@ pub struct Context<'a> {
     /// Counts the tokens.
     pub counter: &'a dyn TokenCounter,
     /// Makes a cursor to a position in the view, or returns `None` if the snapshot could not be stored.
-    pub mint_cursor: &'a dyn Fn(Position) -> Option<CursorToken>,
+    pub issue_cursor: &'a dyn Fn(Position) -> Option<CursorToken>,
     /// Request for further pages.
     pub read_call: FollowUpCall<'a>,
     /// Name of the tool that answers queries, if there is one.

@@ -228,7 +228,7 @@ mod tests {
         let cx = Context {
             policy,
             counter,
-            mint_cursor: mint,
+            issue_cursor: mint,
             read_call: "read".into(),
             query_tool: None,
             read_uri: None,

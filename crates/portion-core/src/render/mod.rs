@@ -18,7 +18,7 @@
 //! let cx = Context {
 //!     policy: &policy,
 //!     counter: Tokenizer::Chars4.counter(),
-//!     mint_cursor: &|_| None,
+//!     issue_cursor: &|_| None,
 //!     read_call: "portion_read".into(),
 //!     query_tool: None,
 //!     read_uri: None,

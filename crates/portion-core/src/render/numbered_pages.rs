@@ -87,10 +87,10 @@ fn opening_request(
 fn render_opening(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
     // The cursors of the view with the page can be longer than those of the first reply.
     let (id, view) = (SnapshotId::default(), opening.view.id());
-    let mint_cursor = |position: Position| {
-        (cx.mint_cursor)(position).map(|_| stand_in(&CursorTarget { snapshot: id, view, position }))
+    let issue_cursor = |position: Position| {
+        (cx.issue_cursor)(position).map(|_| stand_in(&CursorTarget { snapshot: id, view, position }))
     };
-    reply::render(snapshot, opening, &Context { mint_cursor: &mint_cursor, ..*cx }, fresh, None)
+    reply::render(snapshot, opening, &Context { issue_cursor: &issue_cursor, ..*cx }, fresh, None)
 }
 
 /// Returns true if the first reply shows the payload as received.
@@ -172,7 +172,7 @@ fn unshown_between(
         }
         _ => return None,
     };
-    (count > 0).then(|| UnshownRange { offset, count, cursor: (cx.mint_cursor)(reached) })
+    (count > 0).then(|| UnshownRange { offset, count, cursor: (cx.issue_cursor)(reached) })
 }
 
 /// Returns the offset of an item in the order of the list, or of the item that contains a byte.

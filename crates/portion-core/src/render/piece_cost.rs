@@ -44,7 +44,7 @@ impl PartWalk<'_> {
     /// Only descriptions in the contents of a resource contain a cursor, as part of a URI.
     pub(super) fn charged<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let is_uri = self.charges_cursors && self.cx.read_uri.is_some();
-        let cursor = if is_uri { (self.cx.mint_cursor)(self.request.start) } else { None };
+        let cursor = if is_uri { (self.cx.issue_cursor)(self.request.start) } else { None };
         charged(text, cursor.as_slice())
     }
 

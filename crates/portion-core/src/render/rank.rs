@@ -80,7 +80,7 @@ fn plain_call_passes(snapshot: &Snapshot, policy: &Policy, counter: &dyn TokenCo
     let cx = Context {
         policy,
         counter,
-        mint_cursor: &|_| None,
+        issue_cursor: &|_| None,
         read_call: "".into(),
         query_tool: None,
         read_uri: None,

@@ -80,7 +80,8 @@ impl<'a> UpstreamPaging<'a> {
             (None, [], FollowUpCall::Tool(_)) => "the upstream has more; change the arguments".to_owned(),
             // Parameters that the gateway does not know as the API's own are its controls.
             (None, [], FollowUpCall::Http(_)) => {
-                "the API has more; its parameters reach it if they are named with --api-parameter".to_owned()
+                "the API has more; the operator must name its paging parameters with --api-parameter"
+                    .to_owned()
             }
         })
     }
@@ -165,7 +166,7 @@ fn linked_call(link: &str, arguments: &[PagingArgument]) -> String {
             format!("repeat the call with another {}", names.join(", "))
         }
         None if link.len() <= MAX_LINK_BYTES => link.to_owned(),
-        None => "the upstream has more; its URL is long".to_owned(),
+        None => "the upstream has more; its URL is too long to show".to_owned(),
     }
 }
 

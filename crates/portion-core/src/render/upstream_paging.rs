@@ -60,7 +60,9 @@ pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, renderi
     let received = list.len();
     let asked = requested_count(target.paging_arguments).filter(|asked| *asked > received as u64);
     if let Some((sent, asked)) = sent.zip(asked) {
-        let short = format!("{sent}; {received} of {asked} items came, so page skips items: use the offset");
+        let short = format!(
+            "{sent}; the tool returned {received} of {asked} items, so page skips some: use the offset"
+        );
         rendering.meta.sent = Some(short);
     }
 }

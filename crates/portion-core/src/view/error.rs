@@ -122,7 +122,7 @@ pub enum ViewError {
     #[error("sort is {0}; only lists can be sorted")]
     SortOfNoList(String),
     /// `sort` on a list that was not fetched completely.
-    #[error("sort is {given}; a part of a list is not sorted: {gap}")]
+    #[error("sort is {given}; only a complete list can be sorted: {gap}")]
     SortOfPart {
         /// Value given.
         given: String,

@@ -7,13 +7,14 @@ use portion_json::span::Span;
 use super::field_names::select_fields;
 use super::media;
 use super::section::{self, SectionScope, SectionTarget};
-use super::target::{self, path_error, target_at_path, whole_part_value};
+use super::page_start::{NumberedPage, page_start};
+use super::target::{self, focused_value, path_error, target_at_path, whole_part_value};
 use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::UnshownRange;
 use crate::path::resolve_path;
 use crate::policy::Policy;
-use crate::snapshot::{IndexedText, LineIndex, Snapshot, Structure};
+use crate::snapshot::{IndexedText, Snapshot, Structure};
 
 /// A request resolved against a snapshot. Everything that it names exists.
 #[derive(Clone, Debug)]
@@ -44,17 +45,6 @@ pub struct ResolvedRequest {
     pub(crate) is_plain_except_budget: bool,
     /// True if it continues an earlier reply, so its order is settled.
     pub(crate) is_continuation: bool,
-}
-
-/// A page requested by number.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NumberedPage {
-    /// Number of the page, from 1.
-    pub number: u32,
-    /// Number of pages requested at once.
-    pub page_count: u32,
-    /// True if the page size is known. Otherwise it is the size of the first reply.
-    pub has_known_size: bool,
 }
 
 impl ResolvedRequest {
@@ -255,15 +245,6 @@ fn start_position(view: &View) -> Position {
     Position { part, ordinal: 0, offset: place }
 }
 
-/// Returns the single value that a view is about: its node, or the main part.
-fn focused_value(snapshot: &Snapshot, view: &View) -> Result<Arc<TargetValue>, ViewError> {
-    if let Target::Value(node) = &view.target {
-        return Ok(Arc::clone(node));
-    }
-    let part = snapshot.main_part().ok_or(ViewError::NoFields("this result has no text or JSON"))?;
-    Ok(Arc::new(whole_part_value(snapshot, part).ok_or(ViewError::NoFields("this part has no text"))?))
-}
-
 fn section_view(
     snapshot: &Snapshot,
     view: &View,
@@ -374,68 +355,4 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
     let at = |line: i64| text.line_start(&node.subject.text, usize::try_from(line).unwrap_or_default());
     let window = Some(TextRange { span: Span::new(at(first - 1), at(last)), is_line_range: true });
     Ok(View { target: Target::Value(node), range: window, limit: request.limit, ..View::default() })
-}
-
-/// Position, number of items wanted there, and the page that it is.
-type PageStart = (Position, Option<u32>, Option<NumberedPage>);
-
-fn page_start(
-    snapshot: &Snapshot,
-    view: &mut View,
-    from: Position,
-    request: &Request,
-    policy: &Policy,
-) -> Result<PageStart, ViewError> {
-    if view.raw {
-        let first = view.range.map_or(0, |window| window.span.start);
-        let byte = first.saturating_add(request.offset.unwrap_or(0));
-        return Ok((Position { offset: PartOffset::Byte(byte), ordinal: 0, ..from }, None, None));
-    }
-    let node = focused_value(snapshot, view)?;
-    let fixed = view.page_size().or_else(|| {
-        let list =
-            matches!(node.subject.structure, Structure::List(_)) && policy.render_options.has_fixed_page_size;
-        list.then_some(policy.default_page_size as u32)
-    });
-    let size = fixed.unwrap_or(match &node.subject.structure {
-        Structure::Text(_) => policy.chunk_lines as u32,
-        _ => policy.default_page_size as u32,
-    });
-    let at = match request.page {
-        Some(page) => (page - 1).saturating_mul(size),
-        None => request.offset.unwrap_or(0),
-    };
-    let place = match &node.subject.structure {
-        Structure::List(_) => PartOffset::Item(at_fetched_item(snapshot, view, at)?),
-        Structure::Text(text) => line_start_place(text, &node.subject.text, view, at),
-        Structure::Object(_) if at == 0 || request.page == Some(1) => PartOffset::Item(0),
-        Structure::Object(_) => return Err(ViewError::NoPages),
-    };
-    let part = node.part;
-    view.target = Target::Value(node);
-    let ordinal = request.page.map_or(0, |page| (page - 1).min(u32::from(u16::MAX)) as u16);
-    let pages = request.page_count.unwrap_or(1);
-    // A first page without a fixed size is as large as fits.
-    let open = place.is_start() && fixed.is_none() && request.page_count.is_none();
-    let count = (!open).then(|| size.saturating_mul(pages));
-    let sized = fixed.is_some() || request.page_count.is_some();
-    let numbered =
-        request.page.map(|page| NumberedPage { number: page, page_count: pages, has_known_size: sized });
-    Ok((Position { part, ordinal, offset: place }, count, numbered))
-}
-
-/// Returns the index of an item in a snapshot that may lack the first items of the upstream's list.
-fn at_fetched_item(snapshot: &Snapshot, view: &View, at: u32) -> Result<u32, ViewError> {
-    let is_main_list = matches!(&view.target, Target::Everything)
-        || matches!(&view.target, Target::Value(node) if node.pointer.is_empty());
-    let skipped = snapshot.upstream_list().filter(|_| is_main_list).map_or(0, |list| list.skipped);
-    let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
-    at.checked_sub(skipped).ok_or(ViewError::BeforeFetched { first: skipped })
-}
-
-/// Returns the offset of a line of a text, counted from the start of the view's range.
-pub(crate) fn line_start_place(text: &LineIndex, whole: &str, view: &View, line: u32) -> PartOffset {
-    let first = view.range.map_or(0, |window| window.span.start as usize);
-    let line = text.line_at(whole, first).saturating_add(line as usize);
-    PartOffset::Byte(text.line_start(whole, line) as u32)
 }

@@ -191,3 +191,12 @@ pub(super) fn path_error(given: &str, unresolved: UnresolvedPath) -> ViewError {
     } = unresolved;
     ViewError::Path { given: given.to_owned(), reached, missing, nearest, available }
 }
+
+/// Returns the single value that a view is about: its node, or the main part.
+pub(super) fn focused_value(snapshot: &Snapshot, view: &View) -> Result<Arc<TargetValue>, ViewError> {
+    if let Target::Value(node) = &view.target {
+        return Ok(Arc::clone(node));
+    }
+    let part = snapshot.main_part().ok_or(ViewError::NoFields("this result has no text or JSON"))?;
+    Ok(Arc::new(whole_part_value(snapshot, part).ok_or(ViewError::NoFields("this part has no text"))?))
+}

@@ -78,7 +78,7 @@ impl Gateway {
         let given_up = context.caller.cancel_flag.cancel_on_drop();
         // A query may take long however small the payload is.
         let answer = if context.caller.cancel_flag.is_cancelled() {
-            Err(Fault::too_many_queries(0))
+            Err(Fault::query_cancelled())
         } else {
             offload(usize::MAX, move || query_job.run_query(&ask, &joined)).await
         };

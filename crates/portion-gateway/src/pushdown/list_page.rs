@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use portion_json::containers;
 use portion_json::path::{PathSteps, find_child};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
@@ -63,7 +64,7 @@ impl ListPage {
             Some(path) => (root.value_at(path)?, Arc::clone(path)),
             None => root.detect_list()?,
         };
-        let items = items(text, list)?;
+        let items = containers::read_items(text, list).ok()?;
         let facts = PageFacts::read(&root, pushdown, items.len());
         Some(Self { list, path, items, facts })
     }
@@ -229,25 +230,7 @@ pub(crate) fn value_at(text: &str, root: Span, path: &str) -> Option<Span> {
 
 /// Returns the members of an object: decoded name and value; empty for other values.
 pub(crate) fn members(text: &str, object: Span) -> Vec<(String, Span)> {
-    let mut all = Vec::new();
-    let mut reader = JsonReader::resume(text, object.start as usize);
-    if reader.enter_object().is_ok() {
-        while let Ok(Some(key)) = reader.next_key() {
-            let Ok(value) = reader.skip() else { break };
-            all.push((unescape(reader.text(key)), value));
-        }
-    }
-    all
-}
-
-fn items(text: &str, array: Span) -> Option<Vec<Span>> {
-    let mut reader = JsonReader::resume(text, array.start as usize);
-    reader.enter_array().ok()?;
-    let mut all = Vec::new();
-    while reader.next_item().ok()? {
-        all.push(reader.skip().ok()?);
-    }
-    Some(all)
+    containers::members(text, object).map(|member| (unescape(member.key.slice(text)), member.value)).collect()
 }
 
 /// Parses a count: a number, or a string of digits.

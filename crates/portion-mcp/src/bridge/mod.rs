@@ -28,13 +28,13 @@ use crate::mcp::McpProcessorFactory;
 use crate::upstream::link::Connector;
 pub use limits::BridgeLimits;
 use responses::{accepted, bad_request, header_value, method_not_allowed};
-use session::SessionManager;
+use session::BridgeSessions;
 use session_mode::SessionMode;
 use stateless::StatelessClients;
 
 /// Backend in front of a server with a single message stream.
 pub struct Bridge {
-    sessions: Arc<SessionManager>,
+    sessions: Arc<BridgeSessions>,
     stateless: Arc<StatelessClients>,
     /// Run when the first client sends a query.
     query_warning: Once,
@@ -48,7 +48,7 @@ impl Bridge {
         limits: BridgeLimits,
     ) -> Self {
         let sessions =
-            Arc::new(SessionManager::new(Arc::clone(&connector), processor_factory.clone(), limits));
+            Arc::new(BridgeSessions::new(Arc::clone(&connector), processor_factory.clone(), limits));
         Self {
             sessions,
             stateless: Arc::new(StatelessClients::new(connector, processor_factory, limits.idle_timeout)),

@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn the_mode_follows_from_the_revision_of_a_request() {
-        let modern = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+        let is_stateless = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
         check(None, "{}", "tools/list", Some(SessionMode::Stateful));
         check(Some("2025-06-18"), "{}", "tools/list", Some(SessionMode::Stateful));
         check(Some("2026-07-28"), "{}", "tools/list", Some(SessionMode::Stateless));
-        check(None, modern, "tools/list", Some(SessionMode::Stateless));
+        check(None, is_stateless, "tools/list", Some(SessionMode::Stateless));
         check(Some("2026-07-28"), "{}", "initialize", Some(SessionMode::Stateful));
-        check(Some("2026-07-28"), modern, "initialize", Some(SessionMode::Stateless));
+        check(Some("2026-07-28"), is_stateless, "initialize", Some(SessionMode::Stateless));
         check(Some("latest"), "{}", "tools/list", None);
         check(Some("2025-13"), "{}", "tools/list", None);
     }

@@ -3,6 +3,7 @@
 use portion_json::containers;
 pub(super) use portion_json::containers::Member;
 pub(super) use portion_json::json_pointer::step_from_quoted;
+use portion_json::path;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
@@ -63,8 +64,7 @@ pub(super) fn string_member(text: &str, object: Span, name: &str) -> Option<Stri
 
 /// Returns true if a JSON string, quotes included, equals `name`.
 pub(super) fn string_equals(quoted: &str, name: &str) -> bool {
-    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-    inner == name || (inner.contains('\\') && unescape(quoted) == name)
+    path::key_matches(quoted, Span::new(0, quoted.len()), name)
 }
 
 /// Returns the span of the whole document, without surrounding whitespace.

@@ -5,6 +5,25 @@
 //! `child_relay` also handles the end of either side. `link_relay` does the same for a server behind a link.
 //!
 //! Must not interpret messages; that is the task of the [`MessageProcessor`].
+//!
+//! ```no_run
+//! # async fn run(factory: portion_mcp::mcp::McpProcessorFactory) -> Result<u8, Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use portion_core::cursor::Scope;
+//! use portion_gateway::session::ClientSession;
+//! use portion_mcp::front::stdio::StdioFront;
+//! use portion_mcp::relay::relay;
+//! use portion_mcp::upstream::stdio::{Child, Program};
+//!
+//! let message_limit = 64 << 20;
+//! let processor = factory.new_processor(Scope::from_principal("stdio"), ClientSession::new_unique());
+//! let front = StdioFront::open(message_limit)?;
+//! let child = Child::spawn(&Program::new("my-server", ["--stdio"]), message_limit)?;
+//! let outcome = relay(Arc::new(processor), child, front).await;
+//! # Ok(outcome.code)
+//! # }
+//! ```
 
 mod child_relay;
 mod gate;

@@ -29,7 +29,7 @@ pub(super) fn mark_units<'a>(
     mark_levels(lines, |context| is_unit(context).then_some(BoundaryLevel::Unit))
 }
 
-/// Does the same, but `known` gives the level of some lines.
+/// Marks the boundaries, where `known` gives the level of some lines.
 pub(super) fn mark_levels<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     known: impl Fn(&LineContext) -> Option<BoundaryLevel>,

@@ -1,8 +1,7 @@
 //! Splits text into chunks at natural boundaries.
 //!
-//! Text that is too long for one reply is served in chunks. Half a stack trace or half a sentence is
-//! worth less to a reader than it costs, so a chunk ends where the text itself ends something: a section,
-//! an entry, a paragraph, an item, a sentence, a line.
+//! Text that is too long for one reply is served in chunks. A chunk ends at the end of a section, an entry, a paragraph,
+//! an item, a sentence or a line, because half a stack trace or half a sentence is of little use to a reader.
 //!
 //! Each kind of text has a [`Chunker`], which only marks the boundaries and their levels
 //! ([`BoundaryLevel`]). The function [`cut`] applies the limits and chooses among the boundaries; it is

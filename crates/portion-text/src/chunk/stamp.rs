@@ -5,9 +5,9 @@
 pub(super) enum EntryStamp {
     /// A date, a time of day, an epoch, seconds since boot.
     Time,
-    /// A level: `INFO`, `[error]`, `level=warn`.
+    /// A level: `INFO`, `[error]`; or a key of a log: `level=warn`, `time=`, `ts=`.
     Level,
-    /// An address and a time in brackets: an access log.
+    /// An IPv4 address, or a date in brackets after a name: an access log.
     Address,
     /// A time after at most three words: a host, a file, a container.
     InnerTime,

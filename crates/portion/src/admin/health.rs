@@ -31,12 +31,8 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     let (state, records) = setup.config_and_recorder_status();
     let (counts, dropped) = (setup.accuracy_stats(), setup.dropped_stats());
     let (store, totals, watched) = (setup.store_stats(), setup.meter().totals(), setup.alarm().state());
-    let mut reasons = degraded_reasons(
-        &state,
-        records.as_ref(),
-        watched.as_ref().map(|(standing, _)| standing),
-        totals.accuracy,
-    );
+    let mut reasons =
+        degraded_reasons(&state, records.as_ref(), watched.as_ref().map(|(alert, _)| alert), totals.accuracy);
     if counts.in_fallback_count > 0 {
         reasons.push(format!(
             "token counts of {} endpoints are far too low; the byte limit applies: run portion calibrate",
@@ -60,16 +56,16 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
         "uptimeSeconds": SystemTime::now().duration_since(setup.started_at()).unwrap_or_default().as_secs(),
         "traffic": traffic_json(&totals),
         "oversized": {
-            "recent": watched.as_ref().map(|(standing, _)| recent_json(standing)),
+            "recent": watched.as_ref().map(|(state, _)| recent_json(state)),
             "sinceStart": share_json(totals.oversized_share(), totals.sized, totals.oversized),
         },
         "estimates": estimates_json(totals.accuracy, &counts),
-        "alerts": watched.as_ref().map_or(json!([]), |(standing, since)| json!([{
+        "alerts": watched.as_ref().map_or(json!([]), |(state, since)| json!([{
             "alert": OVERSIZED,
-            "raised": standing.raised,
-            "level": standing.level.name(),
+            "raised": state.raised,
+            "level": state.level.name(),
             "since": since,
-            "endpoints": oversized_endpoints(standing),
+            "endpoints": oversized_endpoints(state),
         }])),
         "config": config_json(&state),
         "store": store_json(&store, backend.as_ref()),
@@ -135,20 +131,18 @@ fn store_json(store: &StoreStats, backend: Option<&BackendStatus>) -> Value {
 }
 
 fn degraded_reasons(
-    state: &ConfigStatus,
+    config: &ConfigStatus,
     records: Option<&Records>,
-    standing: Option<&AlertState>,
+    alert: Option<&AlertState>,
     accuracy: Accuracy,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    if !state.errors.is_empty() {
+    if !config.errors.is_empty() {
         reasons.push("the configuration file is invalid: the previous version is in force".to_owned());
     }
     reasons.extend(records.into_iter().flat_map(telemetry_reasons));
     reasons.extend(
-        standing
-            .filter(|standing| standing.raised)
-            .map(|standing| format!("alert {OVERSIZED}: {}", standing.sentence())),
+        alert.filter(|alert| alert.raised).map(|alert| format!("alert {OVERSIZED}: {}", alert.sentence())),
     );
     if let Some(near) = accuracy
         .accurate_share()
@@ -194,10 +188,10 @@ fn traffic_json(totals: &Totals) -> Value {
     })
 }
 
-fn recent_json(standing: &AlertState) -> Value {
-    let mut recent = share_json(standing.share(), standing.requests, standing.oversized);
-    recent["threshold"] = json!(standing.rule.percent / 100.0);
-    recent["windowSeconds"] = json!(standing.rule.window.as_secs_f64());
+fn recent_json(state: &AlertState) -> Value {
+    let mut recent = share_json(state.share(), state.requests, state.oversized);
+    recent["threshold"] = json!(state.rule.percent / 100.0);
+    recent["windowSeconds"] = json!(state.rule.window.as_secs_f64());
     recent
 }
 

@@ -78,10 +78,10 @@ fn alert_families(setup: &Setup) -> Vec<Family> {
     let [mut active, mut share, mut threshold] =
         [&names::ALERT_ACTIVE, &names::WINDOW_SHARE, &names::ALERT_THRESHOLD].map(Family::new);
     let alert = || vec![(names::ALERT, OVERSIZED.to_owned())];
-    if let Some((standing, _)) = setup.alarm().state() {
-        active.push(alert(), standing.raised);
-        threshold.push(alert(), standing.rule.percent / 100.0);
-        if let Some(is) = standing.share() {
+    if let Some((state, _)) = setup.alarm().state() {
+        active.push(alert(), state.raised);
+        threshold.push(alert(), state.rule.percent / 100.0);
+        if let Some(is) = state.share() {
             share.push(alert(), is);
         }
     }

@@ -67,14 +67,14 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
         reserved_descriptors: RESERVED_FDS,
         ..HttpLimits::default()
     };
-    let door = HttpServer::new(
+    let server = HttpServer::new(
         guard,
         setup.principals.clone(),
         limits.with_max_body_bytes(MAX_REQUEST_BYTES),
         pages,
     )
     .with_authenticator(authenticator);
-    tokio::spawn(Arc::new(door).serve(listener, Arc::new(OneShotFlag::default())));
+    tokio::spawn(Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())));
 }
 
 /// A page for the operator.

@@ -76,8 +76,8 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     let guard = OriginGuard::new(address, config.allow_hosts(), config.allow_origins());
     let principals = PrincipalResolver::new(random_secret()?, Vec::new());
     let limits = HttpLimits::default().with_max_body_bytes(MAX_REQUEST_BYTES);
-    let door = Arc::new(HttpServer::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
-    let serving = tokio::spawn(door.serve(listener, Arc::new(OneShotFlag::default())));
+    let server = Arc::new(HttpServer::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
+    let serving = tokio::spawn(server.serve(listener, Arc::new(OneShotFlag::default())));
     anstream::eprintln!("portion: the dashboard is listening on http://{address}/");
     if options.open {
         browser::open(&format!("http://{address}/"));

@@ -8,7 +8,7 @@ use portion_policy::endpoint::EndpointKind;
 use portion_policy::policy_source::EndpointTarget;
 use portion_telemetry::read::Endpoint;
 
-use crate::environment::room_from_environment;
+use crate::environment::limits_from_environment;
 
 /// Rules of recorded endpoints under a configuration.
 pub(super) struct EndpointRuleLookup(EndpointRules);
@@ -16,7 +16,7 @@ pub(super) struct EndpointRuleLookup(EndpointRules);
 impl EndpointRuleLookup {
     /// Creates the rules of a configuration.
     pub(super) fn new(config: Config) -> Self {
-        Self(EndpointRules::new(Arc::new(config), room_from_environment()))
+        Self(EndpointRules::new(Arc::new(config), limits_from_environment()))
     }
 
     /// Returns the rule of an endpoint.

@@ -102,7 +102,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     }
     let setup = loaded.start(&ids, SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
-    let mut parting = setup.shutdown_guard();
+    let mut shutdown_guard = setup.shutdown_guard();
     watchdog::register();
     let message_limit = setup.config.upstream_message_limit();
     let mut processors = setup.processors(name.as_deref());
@@ -110,19 +110,19 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         Server::Rest(rest) => Some(connect_rest(rest, &mut processors, &setup.config)?),
         Server::Remote(_) | Server::Command(_) => None,
     };
-    let lane = Arc::new(
+    let processor = Arc::new(
         processors.new_processor(Scope::from_principal(STDIO_PRINCIPAL), ClientSession::new_unique()),
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are handled before the child starts, so that none can orphan it.
         let mut front = StdioFront::open(setup.config.client_message_limit())?;
-        parting.set_deadline(&front.shutdown_deadline);
+        shutdown_guard.set_deadline(&front.shutdown_deadline);
         admin::serve(at, &setup, admin_callers).await;
         setup.spawn_expiry_task();
         if let Some(rest) = rest {
             let (link, task) = rest.connect_with_task();
-            return Ok(report_exit(relay_link(lane, link, task, front).await));
+            return Ok(report_exit(relay_link(processor, link, task, front).await));
         }
         match server {
             Server::Rest(_) => Err("the REST API was not connected".into()),
@@ -134,17 +134,17 @@ pub(crate) fn run(options: &Options) -> CommandResult {
                     signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
                     started = remote.connect_with_task() => started?,
                 };
-                Ok::<_, Box<dyn Error>>(report_exit(relay_link(lane, link, carried, front).await))
+                Ok::<_, Box<dyn Error>>(report_exit(relay_link(processor, link, carried, front).await))
             }
             Server::Command(program) => {
                 match Child::spawn(&allocator::with_user_environment(program), message_limit) {
                     Ok(child) => {
                         let child = child.with_overflow(overflow_opener(&setup.config));
-                        Ok(report_exit(relay(lane, child, front).await))
+                        Ok(report_exit(relay(processor, child, front).await))
                     }
                     Err(error) => {
                         anstream::eprintln!("portion: {error}");
-                        Ok(report_exit(serve_unavailable(lane, error.to_string(), front).await))
+                        Ok(report_exit(serve_unavailable(processor, error.to_string(), front).await))
                     }
                 }
             }

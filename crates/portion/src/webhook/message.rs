@@ -48,7 +48,7 @@ fn host_name() -> Option<String> {
 }
 
 /// Returns the endpoints with the most oversized calls, as JSON.
-pub(crate) fn oversized_endpoints(standing: &AlertState) -> Value {
-    let endpoints = standing.endpoints.iter();
+pub(crate) fn oversized_endpoints(state: &AlertState) -> Value {
+    let endpoints = state.endpoints.iter();
     endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
 }

@@ -78,9 +78,9 @@ impl Notice<'_> {
 
     /// Returns a call that reads a section of a summary, and the available sections.
     pub(super) fn details_available(&self, detail: Detail) -> Option<Map<String, Value>> {
-        let (sections, handle) = (self.rendering.sections.as_ref()?, self.start_cursor.as_ref()?);
+        let (sections, cursor) = (self.rendering.sections.as_ref()?, self.start_cursor.as_ref()?);
         let mut arguments = Map::new();
-        arguments.insert("cursor".into(), handle.as_str().into());
+        arguments.insert("cursor".into(), cursor.as_str().into());
         match sections.keys().next().filter(|_| !self.is_enveloped) {
             Some(section) => arguments.insert("section".into(), section.as_str().into()),
             None => arguments.insert("fields".into(), "all".into()),

@@ -18,7 +18,7 @@ pub(in crate::render) fn is_full_in_text(policy: &Policy, read_call: FollowUpCal
 impl Notice<'_> {
     /// Returns true if a model can do something with the cursor of this reply that it cannot do with the cursor of
     /// the next page or with a cursor that it has.
-    pub(super) fn needs_handle(&self) -> bool {
+    pub(super) fn needs_cursor(&self) -> bool {
         let rendering = self.rendering;
         // The pages of a walk lack the same fields, which the cursors of other replies return.
         let lacks_fields = rendering.meta.condensed.is_some() || rendering.stripped.has_any();

@@ -79,7 +79,7 @@ impl Notice<'_> {
             let preview = self.is_enveloped && self.kind() == PortionKind::Summary;
             meta.add("kind", if preview { "preview" } else { self.kind().name() });
         }
-        if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_handle()) {
+        if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_cursor()) {
             meta.add("cursor", cursor.as_str());
         }
         meta.extend(self.answer_members(audience));

@@ -15,7 +15,7 @@ impl<'a> PartWalk<'a> {
         channel: &'b ReplyContent<'a>,
         budget: usize,
     ) -> Notice<'b> {
-        let mint = self.cx.mint_cursor;
+        let issue_cursor = self.cx.issue_cursor;
         let nothing = &*EMPTY_RENDERING;
         let description = self.description.filter(|description| description.describes(channel));
         Notice {
@@ -23,8 +23,8 @@ impl<'a> PartWalk<'a> {
             answer: self.snapshot.answer(),
             facts: description.map(|description| &description.facts),
             field_types: description.map(|description| &description.field_types),
-            start_cursor: mint(self.request.start),
-            next_cursor: channel.next_position.and_then(mint),
+            start_cursor: issue_cursor(self.request.start),
+            next_cursor: channel.next_position.and_then(issue_cursor),
             read_call: self.cx.read_call,
             query_tool: self.cx.query_tool,
             missing_parts: &channel.missing_parts,

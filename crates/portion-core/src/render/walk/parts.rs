@@ -73,7 +73,7 @@ impl<'a> PartWalk<'a> {
                     shown.push(part_piece(part, PieceBody::Block(text.to_owned())));
                 } else {
                     // It is not walked again: its placeholder names the call that shows it.
-                    let cursor = (self.cx.mint_cursor)(self.request.start);
+                    let cursor = (self.cx.issue_cursor)(self.request.start);
                     let placeholder = block_placeholder(part, Some(binary), cursor.as_ref(), self.cx);
                     if room.spend(&self.charged(&placeholder)) {
                         shown.push(part_piece(part, PieceBody::Text(placeholder)));
@@ -195,8 +195,8 @@ impl<'a> PartWalk<'a> {
         if put_off && later {
             return None;
         }
-        let handle = (self.cx.mint_cursor)(self.request.start);
-        let described = block_placeholder(part, binary, handle.as_ref(), self.cx);
+        let cursor = (self.cx.issue_cursor)(self.request.start);
+        let described = block_placeholder(part, binary, cursor.as_ref(), self.cx);
         let fits = room.spend(&self.charged(&described));
         (fits || !put_off).then_some(PieceBody::Text(described))
     }

@@ -86,7 +86,7 @@ fn render<T>(
         &Context {
             policy,
             counter,
-            mint_cursor: &mint,
+            issue_cursor: &mint,
             read_call: "portion_read".into(),
             query_tool: None,
             read_uri: None,

@@ -55,7 +55,7 @@ fn rendered(
     let cx = Context {
         policy: &session.policy,
         counter: session.counter,
-        mint_cursor: &mint,
+        issue_cursor: &mint,
         read_call: "portion_read".into(),
         query_tool: Some("portion_query"),
         read_uri: session.read_uri,

@@ -143,7 +143,7 @@ fn a_page_without_items_says_nothing_of_their_fields() {
     let cx = Context {
         policy: &session.policy,
         counter: session.counter,
-        mint_cursor: &mint,
+        issue_cursor: &mint,
         read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,

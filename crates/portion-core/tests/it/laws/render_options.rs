@@ -323,7 +323,7 @@ fn very_many_exempt_parts_are_relayed() {
     let cx = Context {
         policy: &session.policy,
         counter: session.counter,
-        mint_cursor: &|_| None,
+        issue_cursor: &|_| None,
         read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,

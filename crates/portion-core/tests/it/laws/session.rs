@@ -212,7 +212,7 @@ impl Session {
         let cx = Context {
             policy,
             counter,
-            mint_cursor: &mint,
+            issue_cursor: &mint,
             read_call: "portion_read".into(),
             query_tool: None,
             read_uri: self.read_uri,

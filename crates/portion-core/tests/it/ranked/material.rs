@@ -66,7 +66,7 @@ fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: 
     let cx = Context {
         policy,
         counter: counter(),
-        mint_cursor: &mint,
+        issue_cursor: &mint,
         read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,

@@ -26,7 +26,7 @@ fn shown(payload: Payload) -> String {
     let cx = Context {
         policy: &policy,
         counter: Tokenizer::O200k.counter(),
-        mint_cursor: &|_| None,
+        issue_cursor: &|_| None,
         read_call: "read".into(),
         query_tool: None,
         read_uri: None,

@@ -29,7 +29,7 @@ fn reply(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy) -> First
     let cx = Context {
         policy,
         counter: Tokenizer::Chars4.counter(),
-        mint_cursor: &mint,
+        issue_cursor: &mint,
         read_call: "portion_read".into(),
         query_tool: None,
         read_uri: None,

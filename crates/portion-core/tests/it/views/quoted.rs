@@ -29,7 +29,7 @@ fn body_tokens(text: &str, controls: &[(&str, &str)]) -> (usize, usize) {
     let cx = Context {
         policy: &policy,
         counter,
-        mint_cursor: &mint,
+        issue_cursor: &mint,
         read_call: FollowUpCall::Http("/code"),
         query_tool: None,
         read_uri: None,

@@ -61,7 +61,7 @@ fn check_with_transport(
         Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
     let (read_call, query_tool, read_uri) = ("portion_read".into(), None, None);
-    let cx = Context { policy: &policy, counter, mint_cursor: &mint, read_call, query_tool, read_uri };
+    let cx = Context { policy: &policy, counter, issue_cursor: &mint, read_call, query_tool, read_uri };
     let FirstReply::Portion(portion) = first_reply(&snapshot, &asked, &cx) else {
         panic!("untouched: {payload}")
     };
@@ -83,7 +83,7 @@ fn the_transport_can_name_the_next_page() {
     check("[$]", "page per_page", "https://h/a?q=1&per_page=3&page=2#x", 9, "9 repeat the call with page=2");
     check("[$]", "after", "/a?after=a%20b", 0, "- repeat the call with another after");
     check("[$]", "page", "/a?sort=page", 0, "- repeat the call with another page");
-    check("[$]", "", &format!("/a?after={}", "x".repeat(300)), 0, "- the upstream has more; its URL is long");
+    check("[$]", "", &format!("/a?after={}", "x".repeat(300)), 0, "- the upstream has more; its URL is too long to show");
     check(
         r#"{"members":[$],"response_metadata":{"next_cursor":"dXNlcjp"}}"#,
         "cursor",

@@ -2,8 +2,8 @@
 //!
 //! The least recently used snapshots are moved first, by the rules of the memory, compressed and
 //! with their views. One that is used again returns to memory. If neither the memory nor the file has room, a new
-//! snapshot is refused, so its reply has no cursor; nothing is evicted for it. Only for a principal below its share of
-//! the memory, while the file is full, are snapshots evicted of a principal above its share.
+//! snapshot is refused, so its reply has no cursor; nothing is evicted for it, with one exception: while the file is full,
+//! snapshots of a principal above its share of the memory are evicted for a principal below its share.
 //!
 //! A file that cannot be opened, written or read fails no request: it has no room.
 //!

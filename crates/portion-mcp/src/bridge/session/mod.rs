@@ -43,7 +43,7 @@ const RETRY_AFTER_SECONDS: u16 = 1;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 
 /// All sessions of a bridge.
-pub(super) struct SessionManager {
+pub(super) struct BridgeSessions {
     connector: Arc<dyn Connector>,
     processor_factory: McpProcessorFactory,
     limits: BridgeLimits,
@@ -59,7 +59,7 @@ struct OpeningSlot<'a>(&'a AtomicUsize);
 /// Guard of a session whose id the client has not received yet: dropping it ends the session.
 struct NewSessionGuard(Option<Arc<BridgeSession>>);
 
-impl SessionManager {
+impl BridgeSessions {
     pub(super) fn new(
         connector: Arc<dyn Connector>,
         processor_factory: McpProcessorFactory,
@@ -276,7 +276,7 @@ impl Drop for NewSessionGuard {
     }
 }
 
-async fn sweep_periodically(sessions: Weak<SessionManager>) {
+async fn sweep_periodically(sessions: Weak<BridgeSessions>) {
     loop {
         tokio::time::sleep(SWEEP_INTERVAL).await;
         let Some(sessions) = sessions.upgrade() else { return };

@@ -14,6 +14,31 @@
 //! - `active_requests`: requests that must finish before shutdown
 //! - `connection_io`: the byte stream of a connection
 //! - `http_error`, `batch`: errors and joined responses
+//!
+//! ```no_run
+//! # use portion_mcp::mcp::McpProcessorFactory;
+//! # async fn run(factory: McpProcessorFactory) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
+//! use portion_mcp::bridge::{Bridge, BridgeLimits};
+//! use portion_mcp::front::http::{HttpLimits, HttpServer, OriginGuard};
+//! use portion_mcp::one_shot_flag::OneShotFlag;
+//! use portion_mcp::upstream::link::ChildConnector;
+//! use portion_mcp::upstream::stdio::Program;
+//!
+//! let program = Program::new("my-server", ["--stdio"]);
+//! let connector = ChildConnector { program, message_limit: 64 << 20, overflow: None };
+//! let bridge = Bridge::new(Arc::new(connector), factory, BridgeLimits::default());
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8765").await?;
+//! let guard = OriginGuard::new(listener.local_addr()?, Vec::new(), Vec::new());
+//! let principals = PrincipalResolver::new([7; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
+//! let backends = vec![("/mcp".to_owned(), Arc::new(bridge) as Arc<_>)];
+//! let server = HttpServer::new(guard, principals, HttpLimits::default(), backends);
+//! Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod active_requests;
 mod activity;

@@ -37,19 +37,19 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const QUERY: &str = concat!(
         r#","description":"Queries a shortened result. sql: a SELECT (SQLite) over table items "#,
         r#"(a column per field, \"price.total\"; item is JSON), entries, sections, lines or leaves. "#,
-        r#"with joins another result as b.items. find: text or /regex/.","#,
+        r#"with: {b: cursor} joins another result as b.items. find: text or /regex/.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""sql":{"type":"string"},"#,
-        r#""with":{"type":"object","description":"{b: cursor}"},"#,
+        r#""with":{"type":"object"},"#,
         r#""find":{"type":"string"},"#,
         r#""limit":{"type":"integer"}"#,
         r#"},"required":["cursor"]},"#,
         r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
     );
     const DESCRIBE: &str = concat!(
-        r#","description":"Returns full definitions of tools, with arguments. "#,
-        r#"The other tools are listed with one line only: call this before the first use of any of them.","#,
+        r#","description":"Returns the full definitions of tools. "#,
+        r#"The list shows one line of each: call this before you first use a tool.","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""names":{"type":"array","items":{"type":"string"}}"#,
         r#"},"required":["names"]},"#,

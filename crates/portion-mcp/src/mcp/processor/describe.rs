@@ -83,7 +83,7 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
 }
 
 fn invalid_names(message: String) -> Fault {
-    Fault::new(ErrorCode::NamesInvalid, message, "set names to a list of listed tool names".into())
+    Fault::new(ErrorCode::NamesInvalid, message, "set names to tool names from the list".into())
 }
 
 impl From<NoSuchTool> for Fault {

@@ -128,7 +128,7 @@ impl McpProcessor {
             return MessageOutcome::Respond(refusal);
         }
         let meta = meta_span(text, envelope);
-        let modern = meta.is_some_and(|meta| is_stateless_request(text, meta));
+        let is_stateless = meta.is_some_and(|meta| is_stateless_request(text, meta));
         let method = envelope.method(text);
         let who = self.caller_identity(text, envelope, &method, meta);
         let handling = method_handling(&method);
@@ -141,40 +141,37 @@ impl McpProcessor {
                 method: if method == "initialize" { "initialize" } else { "server/discover" },
             },
             MethodHandling::ListTools => {
-                if let Some(response) = self.list_builtin_tools(id, modern) {
+                if let Some(response) = self.list_builtin_tools(id, is_stateless) {
                     return MessageOutcome::Respond(response);
                 }
                 PendingKind::ListTools
             }
             MethodHandling::CallTool => {
-                match Box::pin(self.prepare_tool_call(text, envelope, splice, modern, (who, meta), cancel))
-                    .await
+                match Box::pin(self.prepare_tool_call(
+                    text,
+                    envelope,
+                    splice,
+                    is_stateless,
+                    (who, meta),
+                    cancel,
+                ))
+                .await
                 {
                     Ok(kind) => kind,
                     Err(NotForwarded::Answered(answer)) => return MessageOutcome::Respond(answer),
                     Err(NotForwarded::Cancelled) => return MessageOutcome::Discard,
                     Err(NotForwarded::Paged(job)) => return self.start_paged_job(*job).await,
                     Err(NotForwarded::ToolsUnknown) => {
-                        out.extend(self.queue_call(text, envelope, modern));
+                        out.extend(self.queue_call(text, envelope, is_stateless));
                         return MessageOutcome::Discard;
                     }
                 }
             }
             MethodHandling::ReadResource => {
-                let uri = envelope.string_param(text, "uri").unwrap_or_default();
-                let own = uri.strip_prefix(READ_URI_PREFIX);
-                let is_own = |uri: &&str| {
-                    !self.nested_portion.owns(&self.gateway, &self.scope, &read_uri::parse_cursor(uri))
-                };
-                if let Some(own) = own.filter(is_own) {
-                    let reply = Box::pin(self.read_own_resource(who, own)).await;
-                    return MessageOutcome::Respond(responses::resource_response(id, &reply, modern));
+                match Box::pin(self.pending_resource(text, envelope, who, is_stateless)).await {
+                    Ok(kind) => kind,
+                    Err(answer) => return MessageOutcome::Respond(answer),
                 }
-                self.pending_content(
-                    who,
-                    ResultShape::Resource,
-                    read_only_endpoint(uri, EndpointKind::Resource),
-                )
             }
             MethodHandling::ShapeResult(ResultShape::Prompt) => {
                 let name = envelope.string_param(text, "name").unwrap_or_default();
@@ -192,7 +189,7 @@ impl McpProcessor {
             self.continue_trace(who, text, meta, splice);
         }
         let timer = self.start_timer(text, envelope, &kind);
-        self.add_pending(PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer });
+        self.add_pending(PendingRequest { id: id.to_owned(), is_stateless, kind, timer });
         MessageOutcome::Forward
     }
 
@@ -215,14 +212,34 @@ impl McpProcessor {
     }
 
     /// Returns the response to `tools/list` if the server has no tools.
-    fn list_builtin_tools(&self, id: &str, modern: bool) -> Option<String> {
+    fn list_builtin_tools(&self, id: &str, is_stateless: bool) -> Option<String> {
         let mut server_info = self.server_info();
         if !server_info.has_no_tools {
             return None;
         }
         let tools = server_info.edit_catalog(ToolCatalog::list_builtin_only);
-        let result = format!("{{\"tools\":{tools}{}}}", completion_members(modern, true));
+        let result = format!("{{\"tools\":{tools}{}}}", completion_members(is_stateless, true));
         Some(responses::success_response(id, &result))
+    }
+
+    /// Returns the pending kind of `resources/read`, or the answer if the URI is one of the gateway.
+    async fn pending_resource(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        who: CallerIdentity,
+        is_stateless: bool,
+    ) -> Result<PendingKind, String> {
+        let uri = envelope.string_param(text, "uri").unwrap_or_default();
+        let is_own = |uri: &&str| {
+            !self.nested_portion.owns(&self.gateway, &self.scope, &read_uri::parse_cursor(uri))
+        };
+        if let Some(own) = uri.strip_prefix(READ_URI_PREFIX).filter(is_own) {
+            let reply = self.read_own_resource(who, own).await;
+            return Err(responses::resource_response(envelope.raw_id(text), &reply, is_stateless));
+        }
+        let endpoint = read_only_endpoint(uri, EndpointKind::Resource);
+        Ok(self.pending_content(who, ResultShape::Resource, endpoint))
     }
 
     /// Returns the pending kind of content that is requested without controls.

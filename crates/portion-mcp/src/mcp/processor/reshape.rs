@@ -252,13 +252,13 @@ impl McpProcessor {
     pub(super) fn guessed_request(
         &self,
         id: &str,
-        modern: bool,
+        is_stateless: bool,
         shape: ResultShape,
         endpoint: Endpoint,
     ) -> PendingRequest {
         let caller = self.caller(self.session_identity(), Some(&endpoint));
         let kind = PendingKind::content(shape, caller, endpoint, false);
-        PendingRequest { id: id.to_owned(), is_stateless: modern, kind, timer: None }
+        PendingRequest { id: id.to_owned(), is_stateless, kind, timer: None }
     }
 
     /// Returns the caller of messages that answer no particular request.

@@ -40,26 +40,27 @@ pub(super) fn refusal_response(pending: &PendingRequest, reason: &Fault) -> Stri
 }
 
 /// Builds a `tools/call` response from a reply without an upstream result.
-pub(super) fn tool_response(id: &str, reply: &Reply, structured: bool, modern: bool) -> String {
+pub(super) fn tool_response(id: &str, reply: &Reply, structured: bool, is_stateless: bool) -> String {
     let text = match reply {
-        Reply::Portion(portion) => result::tool_result(portion, structured, modern),
-        Reply::Fault(reason) => result::fault_result(reason, modern),
-        Reply::Untouched => result::fault_result(&nothing_to_show_fault(), modern),
+        Reply::Portion(portion) => result::tool_result(portion, structured, is_stateless),
+        Reply::Fault(reason) => result::fault_result(reason, is_stateless),
+        Reply::Untouched => result::fault_result(&nothing_to_show_fault(), is_stateless),
     };
     success_response(id, &text)
 }
 
 /// Builds a `tools/call` response with this text, unshortened.
-pub(super) fn text_response(id: &str, text: &str, modern: bool) -> String {
-    success_response(id, &result::text_result(text, modern))
+pub(super) fn text_response(id: &str, text: &str, is_stateless: bool) -> String {
+    success_response(id, &result::text_result(text, is_stateless))
 }
 
 /// Builds a `resources/read` response from a reply without an upstream result.
-pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String {
+pub(super) fn resource_response(id: &str, reply: &Reply, is_stateless: bool) -> String {
     match reply {
-        Reply::Portion(portion) => success_response(id, &result::resource_result(portion, modern)),
+        Reply::Portion(portion) => success_response(id, &result::resource_result(portion, is_stateless)),
         Reply::Fault(reason)
-            if !modern && matches!(reason.code, ErrorCode::CursorExpired | ErrorCode::CursorInvalid) =>
+            if !is_stateless
+                && matches!(reason.code, ErrorCode::CursorExpired | ErrorCode::CursorInvalid) =>
         {
             error_response(id, RESOURCE_NOT_FOUND, &reason.message, Some(&reason.to_json()))
         }
@@ -70,9 +71,7 @@ pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String
 
 /// Returns the fault for a request that the server will no longer answer.
 pub(super) fn server_gone_fault(cause: &dyn Display) -> Fault {
-    let advice =
-        "the call may have acted; when the server responds again, check its outcome before you repeat the call"
-            .into();
+    let advice = "the call may have acted; check its outcome before you repeat it".into();
     // The server's last output follows the first line.
     let cause = cause.to_string();
     let (sentence, rest) = cause.split_at(cause.find('\n').unwrap_or(cause.len()));
@@ -81,15 +80,15 @@ pub(super) fn server_gone_fault(cause: &dyn Display) -> Fault {
 
 /// Returns the fault for a request that did not reach the server.
 pub(super) fn server_unreachable_fault(cause: &dyn Display) -> Fault {
-    let advice = "the call did not reach the server; check that it runs, then call again".into();
+    let advice = "the call did not reach the server; check that the server runs, then call again".into();
     Fault::new(ErrorCode::UpstreamGone, cause.to_string(), advice)
 }
 
 /// Returns the fault for a request that timed out.
 pub(super) fn timeout_fault(after: Duration) -> Fault {
     let message = format!("the server did not respond within {} s (requestTimeout)", after.as_secs());
-    let advice = "the call may have acted; check its outcome before you call again, or raise requestTimeout \
-                  for longer calls"
+    let advice = "the call may have acted; check its outcome before you repeat it (operator: raise \
+                  requestTimeout for longer calls)"
         .into();
     Fault::new(ErrorCode::UpstreamTimeout, message, advice)
 }
@@ -97,7 +96,7 @@ pub(super) fn timeout_fault(after: Duration) -> Fault {
 /// Returns the fault for a queued call that was not sent, because the server did not list its tools in time.
 pub(super) fn unsent_call_fault(after: Duration) -> Fault {
     let message = format!("the server did not list its tools within {} s (requestTimeout)", after.as_secs());
-    let advice = "the call was not sent to the server; check that it runs, then call again, or call without \
+    let advice = "the call was not sent; check that the server runs, then call again, or call without \
          limit, cursor and fields"
         .into();
     Fault::new(ErrorCode::UpstreamTimeout, message, advice)

@@ -57,14 +57,14 @@ impl McpProcessor {
         text: &str,
         envelope: &Envelope,
         splice: &mut Splice<'_>,
-        modern: bool,
+        is_stateless: bool,
         (who, meta): (CallerIdentity, Option<Span>),
         cancel: Option<&CancelFlag>,
     ) -> Result<PendingKind, NotForwarded> {
         let name = envelope.string_param(text, "name").unwrap_or_default();
         let arguments = envelope.params.and_then(|params| walk::member_value(text, params, "arguments"));
         let arguments = arguments.unwrap_or_default();
-        let call = CallText { text, envelope, arguments, is_stateless: modern };
+        let call = CallText { text, envelope, arguments, is_stateless };
         match self.tool_owner(&name) {
             ToolOwner::Upstream => {}
             ToolOwner::Unknown => return Err(NotForwarded::ToolsUnknown),
@@ -144,8 +144,10 @@ impl McpProcessor {
         CallPaging::new(canonical, properties, request, &caller.effective_policy.policy, &served)
     }
 
-    /// Begins a call of a tool that pages its results, as an error. Returns the caller and the endpoint of any other
-    /// call.
+    /// Returns the caller and the endpoint of a call of a tool that does not page its results.
+    ///
+    /// # Errors
+    /// Returns [`NotForwarded::Paged`] for a tool that does, or the reply to an invalid call.
     async fn begin_paged_call(
         &self,
         call: CallText<'_>,
@@ -237,16 +239,11 @@ impl McpProcessor {
         &self,
         text: &str,
         envelope: &Envelope,
-        modern: bool,
+        is_stateless: bool,
     ) -> Option<OutgoingMessage> {
         let kind = PendingKind::QueuedCall { line: envelope.span.slice(text).to_owned() };
         let timer = self.start_timer(text, envelope, &kind);
-        self.add_pending(PendingRequest {
-            id: envelope.raw_id(text).to_owned(),
-            is_stateless: modern,
-            kind,
-            timer,
-        });
+        self.add_pending(PendingRequest { id: envelope.raw_id(text).to_owned(), is_stateless, kind, timer });
         let mut pending_requests = self.pending_requests();
         if pending_requests.is_listing_tools() {
             return None;

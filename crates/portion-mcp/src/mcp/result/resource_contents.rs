@@ -9,7 +9,7 @@ use super::builders::completion_members;
 use super::write::PortionContent;
 
 /// Builds the result for a read URI from a portion.
-pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
+pub(crate) fn resource_result(portion: &Portion, is_stateless: bool) -> String {
     let base_uri = portion
         .start_cursor()
         .map_or("portion://part".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
@@ -19,7 +19,7 @@ pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
         portion.pieces().iter().enumerate().map(|(i, piece)| piece_entry(&uri(i), piece)).collect();
     entries.extend(portion.separate_notice().map(|notice| notice_entry(portion.into(), notice)));
     let meta = format!("\"_meta\":{{{}}}", PortionContent::from(portion).meta_members());
-    format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completion_members(modern, true))
+    format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completion_members(is_stateless, true))
 }
 
 /// Returns the notice as an entry. Its URI is that of the next page: always a new one, because clients cache

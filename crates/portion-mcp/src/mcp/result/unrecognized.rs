@@ -43,17 +43,17 @@ impl<'a> UnrecognizedResult<'a> {
     }
 
     /// Writes a portion as a result of the method.
-    pub(crate) fn to_result(&self, portion: &Portion, modern: bool) -> String {
+    pub(crate) fn to_result(&self, portion: &Portion, is_stateless: bool) -> String {
         match self.shape {
-            ResultShape::Tool => tool_result(portion, false, modern),
-            ResultShape::Resource => resource_result(portion, modern),
-            ResultShape::Prompt => prompt_result(portion, modern),
+            ResultShape::Tool => tool_result(portion, false, is_stateless),
+            ResultShape::Resource => resource_result(portion, is_stateless),
+            ResultShape::Prompt => prompt_result(portion, is_stateless),
         }
     }
 }
 
 /// Writes a portion as prompt messages.
-fn prompt_result(portion: &Portion, modern: bool) -> String {
+fn prompt_result(portion: &Portion, is_stateless: bool) -> String {
     let message = |content: String| format!("{{\"role\":\"user\",\"content\":{content}}}");
     let mut messages: Vec<String> =
         portion.pieces().iter().map(|piece: &Piece| message(content_block(&piece.body))).collect();
@@ -61,7 +61,7 @@ fn prompt_result(portion: &Portion, modern: bool) -> String {
         portion.separate_notice().map(|notice| message(content_block(&PieceBody::Text(notice.to_owned())))),
     );
     let meta = format!("\"_meta\":{{{}}}", PortionContent::from(portion).meta_members());
-    format!("{{\"messages\":[{}],{meta}{}}}", messages.join(","), completion_members(modern, false))
+    format!("{{\"messages\":[{}],{meta}{}}}", messages.join(","), completion_members(is_stateless, false))
 }
 
 /// Returns the JSON that a portion shows in place of the part at an address.

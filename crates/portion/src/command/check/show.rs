@@ -135,8 +135,8 @@ fn describe(finding: &Finding) -> Vec<(&'static str, String)> {
         facts.push((
             "cut off",
             format!(
-                "{truncation}. The server has cut this result, and nothing behind it can restore the rest: raise its \
-                 limit, or ask for less"
+                "{truncation}. The server cut this result, and Portion cannot restore the rest: raise the server's limit, \
+                 or ask for less"
             ),
         ));
     }

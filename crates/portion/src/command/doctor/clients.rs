@@ -79,7 +79,7 @@ fn read(file: &ConfigFile) -> Result<Vec<Entry>, String> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         return Ok(Vec::new());
     }
-    servers(text, file.format).map_err(|error| format!("{error}: mend the file"))
+    servers(text, file.format).map_err(|error| format!("{error}: fix the file"))
 }
 
 fn title(file: &ConfigFile, name: &str) -> String {

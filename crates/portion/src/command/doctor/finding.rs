@@ -39,7 +39,7 @@ pub(super) struct Finding {
     /// Subject of the check: a file, a server or an endpoint.
     pub(super) subject: String,
     pub(super) message: String,
-    /// Command that mends it.
+    /// Command that fixes it.
     pub(super) fix: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl Finding {
         Self { level, check, subject: subject.into(), message: message.into(), fix: None }
     }
 
-    /// Adds the command that mends it.
+    /// Adds the command that fixes it.
     pub(super) fn with_fix(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }

@@ -26,7 +26,7 @@ Examples:
 
 Checks: the configuration, its rules, the store and the records; each server of each client: whether Portion is in \
 front of it, whether it starts, the tokens of its list of tools, and whether the client has dropped it. Every finding \
-names the command that mends it. Nothing is recorded.
+names the command that fixes it. Nothing is recorded.
 
 Exit codes: 0 without errors, 1 if a finding is an error, 2 for wrong usage.";
 

@@ -121,8 +121,8 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let limits = HttpLimits { drain_timeout: setup.config.drain_timeout(), ..HttpLimits::default() };
     let limits = limits.with_max_body_bytes(setup.config.client_message_limit());
     let server = HttpServer::new(guard, setup.principals.clone(), limits, backends);
-    let door = Arc::new(server.with_authenticator(callers));
-    let mut serving = tokio::spawn(door.serve(listener, setup.drain_flag()));
+    let server = Arc::new(server.with_authenticator(callers));
+    let mut serving = tokio::spawn(server.serve(listener, setup.drain_flag()));
     let code = tokio::select! {
         signal = signals.next() => 128 + signal,
         ended = &mut serving => {

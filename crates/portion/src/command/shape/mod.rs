@@ -30,7 +30,7 @@ use thiserror::Error;
 
 use self::show::ShapedFile;
 use super::CommandResult;
-use crate::environment::room_from_environment;
+use crate::environment::limits_from_environment;
 use crate::options::{ConfigOptions as Keys, PayloadKeys};
 
 const AFTER_HELP: &str = "\
@@ -157,7 +157,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         anstream::eprintln!("portion: {warning}");
     }
     let limit = config.upstream_message_limit();
-    let rules = EndpointRules::new(Arc::new(config), room_from_environment());
+    let rules = EndpointRules::new(Arc::new(config), limits_from_environment());
     let rule = match &options.endpoint {
         Some(name) => rules.rule_for(EndpointTarget::from_name(name)),
         None => Arc::clone(rules.default_rule()),
@@ -184,13 +184,13 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let resolved = rank(&snapshot, resolved, policy, *counter);
     // These cursors lead nowhere: they are shown because they are part of the cost of a reply.
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::from_principal("shape"));
-    let mint = |position: Position| {
+    let issue_cursor = |position: Position| {
         Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position }, &scope))
     };
     let cx = Context {
         policy,
         counter: *counter,
-        mint_cursor: &mint,
+        issue_cursor: &issue_cursor,
         read_call: "portion_read".into(),
         query_tool: Some("portion_query"),
         read_uri: None,
@@ -205,7 +205,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         && rule.config().refuses_oversized
         && effective_policy.exceeds_threshold(&snapshot)
     {
-        let cursor = mint(Position::default());
+        let cursor = issue_cursor(Position::default());
         return print_refusal(options, &snapshot, &rule, policy, cursor);
     }
     let shaped =

@@ -63,7 +63,7 @@ impl ShapedFile<'_> {
                     "kind": portion.kind().name(),
                     "tokens": portion.tokens(),
                     "budget": self.budget,
-                    "stages": portion.stages(),
+                    "stages": portion.stage_names(),
                     "content": pieces.chain(portion.separate_notice()).collect::<Vec<_>>(),
                 })
             }
@@ -94,7 +94,7 @@ fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
         portion.tokens()
     );
     if !portion.stages().is_empty() {
-        anstream::eprintln!("to fit      {}", portion.stages().join(", then "));
+        anstream::eprintln!("to fit      {}", portion.stage_names().join(", then "));
     }
     anstream::eprintln!(
         "thresholds  lists {} items or {} tokens, objects {}, text {}, anything {}",

@@ -204,7 +204,7 @@ fn an_invalid_read_uri_is_an_error_with_advice() {
     let cursor = first.1["meta"]["cursor"].as_str().expect("a handle");
     let other = format!("{}{}", &cursor[..cursor.len() - 1], if cursor.ends_with('x') { 'y' } else { 'x' });
     let meta: Value = serde_json::from_str(MODERN).expect("JSON");
-    for (uri, modern, code, reason) in [
+    for (uri, is_stateless, code, reason) in [
         ("portion://read/", false, -32002, "cursor_invalid"),
         (&*format!("portion://read/{other}"), false, -32002, "cursor_invalid"),
         (&format!("portion://read/{other}"), true, -32602, "cursor_invalid"),
@@ -213,7 +213,7 @@ fn an_invalid_read_uri_is_an_error_with_advice() {
         (&format!("portion://read/{cursor}?q=9"), true, -32602, "argument_unknown"),
     ] {
         let mut params = json!({ "uri": uri });
-        if modern {
+        if is_stateless {
             params["_meta"] = meta.clone();
         }
         let error = ask(&processor, "resources/read", &params, None)["error"].clone();

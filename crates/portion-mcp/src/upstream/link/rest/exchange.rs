@@ -123,8 +123,8 @@ impl RestApi {
         }
     }
 
-    /// Sends the requests one after the other, and joins the lists of their responses. The first error ends it; a path that
-    /// does not exist is none while there are others.
+    /// Sends the requests one after the other, and joins the lists of their responses. The first error ends it. A 404 is
+    /// ignored if another request succeeds.
     async fn send_each(
         &self,
         tool: &Tool,

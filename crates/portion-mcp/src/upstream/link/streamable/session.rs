@@ -83,17 +83,17 @@ mod tests {
 
     #[test]
     fn a_message_carries_its_own_revision_or_that_of_the_session() {
-        let modern = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+        let is_stateless = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
         let legacy = r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#;
         let mut session = UpstreamSession::default();
         check(&mut session, legacy, [None, None, None]);
-        check(&mut session, modern, [None, Some("2026-07-28"), Some("x")]);
+        check(&mut session, is_stateless, [None, Some("2026-07-28"), Some("x")]);
         check(&mut session, legacy, [None, Some("2026-07-28"), None]);
         session.begin("{}".into());
         check(&mut session, legacy, [None, None, None]);
         session.id = Some(HeaderValue::from_static("s"));
         session.set_negotiated_version("2025-06-18");
         check(&mut session, legacy, [Some("s"), Some("2025-06-18"), None]);
-        check(&mut session, modern, [None, Some("2026-07-28"), Some("x")]);
+        check(&mut session, is_stateless, [None, Some("2026-07-28"), Some("x")]);
     }
 }
