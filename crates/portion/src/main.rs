@@ -13,6 +13,7 @@ mod cursor_keys;
 mod dashboard;
 mod environment;
 mod exposure;
+mod listening;
 mod log;
 mod oauth;
 mod observers;

@@ -8,7 +8,7 @@ use super::budget::RemainingBudget;
 use super::meta::{ChunkCount, NameList};
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
-use super::rendering::{RenderTarget, Rendering, max_name_chars};
+use super::rendering::{NoticeExtra, RenderTarget, Rendering, max_name_chars};
 use super::upstream_paging::note_upstream_chunk;
 use crate::cursor::PartOffset;
 use crate::snapshot::LineIndex;
@@ -89,7 +89,8 @@ fn describe_text(
         let headings: Vec<String> =
             sections(target.subject).into_iter().map(|section| section.name).collect();
         if !headings.is_empty() {
-            rendering.extras.push(("sections", NameList::new(headings, max_name_chars(room) * 2).to_json()));
+            let names = NameList::new(headings, max_name_chars(room) * 2);
+            rendering.extras.push(NoticeExtra::Headings(names));
         }
     }
 }

@@ -70,17 +70,17 @@ impl Description {
             strip,
             missing: Some(snapshot.missing_codes()),
         };
-        let mut told = describe::describe(subject, cx.counter, tokens, &taste);
+        let mut facts = describe::describe(subject, cx.counter, tokens, &taste);
         if matches!(subject.structure, Structure::Text(_)) {
             // For a text, the keys are ours; otherwise they are field names.
             let style = cx.policy.render_options.metadata_style;
-            told = told.into_iter().map(|(key, value)| (style.key(&key), value)).collect();
+            facts = facts.into_iter().map(|(key, value)| (style.key(&key), value)).collect();
         }
-        let json = Value::Object(told.clone()).to_string();
+        let json = Value::Object(facts.clone()).to_string();
         let cost = cx.counter.count(&json);
-        (!told.is_empty() && cost <= tokens).then_some(Self {
+        (!facts.is_empty() && cost <= tokens).then_some(Self {
             part_index: part,
-            facts: told,
+            facts,
             field_types: describe::field_types(subject, snapshot.missing_codes()),
             tokens: cost,
             bytes: json.len(),

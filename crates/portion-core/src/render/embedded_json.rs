@@ -18,7 +18,7 @@ impl<'a> PartWalk<'a> {
         let shaped =
             channel.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != PortionKind::Raw)?;
         let origin = self.snapshot.parts().get(shaped.part_index)?.json_origin.as_ref()?;
-        let told = match &self.request.view.target {
+        let is_shown = match &self.request.view.target {
             // Values inside it are reported only if they are shown differently from the source.
             Target::Value(node) if !node.pointer.is_empty() => {
                 origin.has_replacements && *node.source != *node.subject.text
@@ -26,7 +26,7 @@ impl<'a> PartWalk<'a> {
             // An unchanged text needs no such report.
             _ => shaped.rendering.kind != PortionKind::Whole && self.request.start.offset.is_start(),
         };
-        told.then_some(origin.description.as_str())
+        is_shown.then_some(origin.description.as_str())
     }
 }
 

@@ -39,14 +39,14 @@ pub(super) fn wrap(rendering: &Rendering, notice: &Map<String, Value>, style: Me
                 .page_parts
                 .clone()
                 .unwrap_or_else(|| PageParts { items: body(), outer_members: String::new() });
-            let told = Value::Object(meta).to_string();
-            let told = match beside.as_str() {
-                "" => told,
-                beside => format!("{{\"beside\":{beside},{}", told.strip_prefix('{').unwrap_or("}")),
+            let meta = Value::Object(meta).to_string();
+            let meta = match beside.as_str() {
+                "" => meta,
+                beside => format!("{{\"beside\":{beside},{}", meta.strip_prefix('{').unwrap_or("}")),
             };
             members.push(member("items", &items));
             members.push(next_or_null());
-            members.push(member("meta", &told));
+            members.push(member("meta", &meta));
         }
         PortionKind::Summary => {
             members.push(member("summary", &body()));

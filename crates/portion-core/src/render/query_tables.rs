@@ -18,7 +18,7 @@ pub(super) struct QueryTables {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct QueryTable {
     name: String,
-    /// Names of the columns; empty if they are told elsewhere.
+    /// Names of the columns; empty if another member lists them.
     columns: String,
     /// Further facts, in words.
     note: Option<String>,

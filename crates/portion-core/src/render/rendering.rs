@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
 use super::follow_up_call::FollowUpCall;
-use super::meta::RenderingMeta;
+use super::meta::{NameList, RenderingMeta};
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use crate::cursor::PartOffset;
@@ -121,6 +121,30 @@ impl StrippedFields {
     }
 }
 
+/// An optional member of the notice that describes the content.
+pub(super) enum NoticeExtra {
+    /// Values of fields that the shown records lack.
+    Examples(Map<String, Value>),
+    /// Fields of an object that are not shown.
+    Condensed(NameList),
+    /// Headings of a text.
+    Headings(NameList),
+    /// MIME type of base64.
+    MimeType(String),
+}
+
+impl NoticeExtra {
+    /// Returns the key and the value in the notice.
+    pub(super) fn member(&self) -> (&'static str, Value) {
+        match self {
+            Self::Examples(values) => ("examples", values.clone().into()),
+            Self::Condensed(fields) => ("condensed", fields.to_json()),
+            Self::Headings(names) => ("sections", names.to_json()),
+            Self::MimeType(mime) => ("mimeType", mime.as_str().into()),
+        }
+    }
+}
+
 /// A part rendered within a budget.
 pub(super) struct Rendering {
     /// Its text.
@@ -136,7 +160,7 @@ pub(super) struct Rendering {
     /// Required members of the notice.
     pub meta: RenderingMeta,
     /// Optional members of the notice, the most useful first.
-    pub extras: Vec<(&'static str, Value)>,
+    pub extras: Vec<NoticeExtra>,
     /// Set on a summary: names and sizes of its sections.
     pub sections: Option<Map<String, Value>>,
     /// Number of items or lines that it should hold, if that is fixed.

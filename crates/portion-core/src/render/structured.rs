@@ -84,9 +84,9 @@ impl<'a> StructuredForm<'a> {
             return rendering.omits_content().then(|| rendering.kind.name().into());
         }
         let (served, total) = (rendering.meta.served?, rendering.total_count?);
-        let told = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.served);
+        let noted_count = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.served);
         let is_cut = own.next_position.is_some() || served < total || rendering.omits_content();
-        (is_cut && told != Some(served)).then(|| serde_json::json!({"served": served, "of": total}))
+        (is_cut && noted_count != Some(served)).then(|| serde_json::json!({"served": served, "of": total}))
     }
 }
 
@@ -102,19 +102,19 @@ pub(super) fn merge_notice(
     walk: &PartWalk<'_>,
     form: &StructuredForm<'_>,
     text: &ReplyContent<'_>,
-    said: &NoticeText,
+    notice_text: &NoticeText,
 ) -> String {
-    minified(&merge_unminified(walk, form, text, said))
+    minified(&merge_unminified(walk, form, text, notice_text))
 }
 
 fn merge_unminified(
     walk: &PartWalk<'_>,
     form: &StructuredForm<'_>,
     text: &ReplyContent<'_>,
-    said: &NoticeText,
+    notice_text: &NoticeText,
 ) -> String {
     let style = walk.cx.policy.render_options.metadata_style;
-    let notice = Value::Object(nest_under_meta(&said.object, style)).to_string();
+    let notice = Value::Object(nest_under_meta(&notice_text.object, style)).to_string();
     let notice = notice.as_str();
     let (channel, shape) = match form {
         StructuredForm::BareValue(value, _) => return value.clone(),
@@ -127,7 +127,7 @@ fn merge_unminified(
     let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, style, taken) };
     let rendering = &shaped.rendering;
     if walk.uses_envelope() {
-        return envelope::wrap(rendering, &said.object, style);
+        return envelope::wrap(rendering, &notice_text.object, style);
     }
     let as_string = matches!(shape, Placement::UnderKey { as_string: true, .. }) || !rendering.is_json;
     let value = if as_string { quote(&rendering.body) } else { rendering.body.clone() };
@@ -138,7 +138,7 @@ fn merge_unminified(
         }
         Placement::Root if in_shape && rendering.is_json => match JsonKind::of_value(&value) {
             JsonKind::Object => match without_inner_notice(&value)
-                .filter(|_| said.object.contains_key(&style.key(NOTICE_KEYS[0])))
+                .filter(|_| notice_text.object.contains_key(&style.key(NOTICE_KEYS[0])))
             {
                 Some(value) => with_notice(&value, notice, style, false),
                 None => with_notice(value.trim(), notice, style, taken),

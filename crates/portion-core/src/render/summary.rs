@@ -16,7 +16,7 @@ use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use super::raw;
 use super::record_lists::{record_lists, value_lists};
-use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars};
+use super::rendering::{NoticeExtra, RenderTarget, Rendering, StrippedFields, max_name_chars};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
@@ -154,7 +154,7 @@ fn render_summary(
     rendering.meta.elided_count = elided;
     rendering.sections = Some(section_sizes(target, members, &left_out, room));
     if !left_out.is_empty() {
-        rendering.extras.push(("condensed", NameList::new(left_out, max_name_chars(room)).to_json()));
+        rendering.extras.push(NoticeExtra::Condensed(NameList::new(left_out, max_name_chars(room))));
     }
     Some(rendering)
 }

@@ -6,8 +6,8 @@ use portion_json::span::Span;
 
 use super::field_names::select_fields;
 use super::media;
-use super::section::{self, SectionScope, SectionTarget};
 use super::page_start::{NumberedPage, page_start};
+use super::section::{self, SectionScope, SectionTarget};
 use super::target::{self, focused_value, path_error, target_at_path, whole_part_value};
 use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order};
 use crate::cursor::{PartOffset, Position};

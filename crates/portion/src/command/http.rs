@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
@@ -19,13 +18,13 @@ use portion_mcp::front::http::OriginGuard;
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_policy::upstream::{Transport, UpstreamTarget};
-use tokio::net::TcpListener;
 
 use super::CommandResult;
 use crate::access::{self, Upstreams};
 use crate::admin;
 use crate::api_callers::ApiCallers;
 use crate::exposure::Listener;
+use crate::listening;
 use crate::options::{ApiKeys, ConfigOptions as Keys};
 use crate::remote::RemoteServer;
 use crate::rest::MAX_DOCUMENT_BYTES;
@@ -76,15 +75,11 @@ const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHO
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let shutdown = ShutdownDeadline::default();
-    let served = runtime.block_on(serve(options, loaded, &shutdown));
-    runtime.shutdown_timeout(shutdown.deadline().remaining());
-    served
+    listening::run(|shutdown| serve(options, loaded, shutdown))
 }
 
-async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadline) -> CommandResult {
-    let mut signals = ShutdownSignals::listen()?;
+async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadline) -> CommandResult {
+    let signals = ShutdownSignals::listen()?;
     let listen = loaded.config.listen_or(DEFAULT_ADDRESS);
     let target = options.target()?;
     let listener =
@@ -107,12 +102,10 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
-    shutdown_guard.set_deadline(shutdown);
+    shutdown_guard.set_deadline(&shutdown);
     let layer =
         PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes, proxy.clone()));
-    let listener = TcpListener::bind(listen).await.map_err(|error| {
-        format!("cannot listen at {listen}: {error}; choose another address with --listen")
-    })?;
+    let listener = listening::bind(listen).await?;
     let address = listener.local_addr()?;
     // The query may contain a secret.
     let upstream = target.url().to_string();
@@ -134,24 +127,12 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     });
     let limits = ServerLimits { drain_timeout: setup.config.drain_timeout(), ..ServerLimits::default() };
     let drain = setup.drain_flag();
-    let mut serving = tokio::spawn(reverse_proxy::serve(listener, service, limits, {
-        let drain = Arc::clone(&drain);
-        async move { drain.wait().await }
-    }));
-    let code = tokio::select! {
-        signal = signals.next() => 128 + signal,
-        ended = &mut serving => {
-            ended?;
-            return Ok(ExitCode::SUCCESS);
-        }
+    let draining = Arc::clone(&drain);
+    let serving = async move {
+        reverse_proxy::serve(listener, service, limits, async move { draining.wait().await }).await;
+        Ok(())
     };
-    drain.set();
-    // A second signal ends open requests.
-    tokio::select! {
-        ended = serving => ended?,
-        _ = signals.next() => {}
-    }
-    Ok(ExitCode::from(code))
+    listening::serve_until_signal(serving, signals, &drain).await
 }
 
 impl Options {

@@ -8,10 +8,32 @@ use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;
 use crate::render::meta::{MetaKey, NameList};
 use crate::render::portion::PortionKind;
-use crate::render::rendering::StrippedFields;
+use crate::render::rendering::{NoticeExtra, StrippedFields};
 
 /// Characters shown of the name of a redacted or stripped field.
 const MAX_FIELD_NAME_CHARS: usize = 60;
+
+/// Reason that fields are left out on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OmissionReason {
+    /// Noise by a rule of the operator.
+    Stripped,
+    /// Null in every record.
+    Null,
+    /// Hidden from this caller.
+    Redacted,
+}
+
+impl OmissionReason {
+    /// Returns the key in the notice.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Stripped => "stripped",
+            Self::Null => "nulls",
+            Self::Redacted => "redacted",
+        }
+    }
+}
 
 impl Notice<'_> {
     /// Returns the facts about an answer.
@@ -37,14 +59,14 @@ impl Notice<'_> {
             return members;
         }
         let outlined = self.facts.is_some_and(|about| about.contains_key("outline"));
-        for (key, value) in &self.rendering.extras {
-            // The outline has the headings, and a summary shows what it has.
-            let is_known =
-                outlined && *key == "sections" || audience == Audience::Model && *key == "condensed";
-            if !is_known {
-                members.push((*key, value.clone()));
-            }
-        }
+        // The outline has the headings, and a summary shows what it has.
+        let is_known = |extra: &&NoticeExtra| match extra {
+            NoticeExtra::Headings(_) => outlined,
+            NoticeExtra::Condensed(_) => audience == Audience::Model,
+            NoticeExtra::Examples(_) | NoticeExtra::MimeType(_) => false,
+        };
+        members
+            .extend(self.rendering.extras.iter().filter(|extra| !is_known(extra)).map(NoticeExtra::member));
         if let Some((fields, characters)) = &self.rendering.available_fields {
             let (known, unknown) = self.known_fields(fields);
             match self.field_types.filter(|_| audience == Audience::Model) {
@@ -73,9 +95,13 @@ impl Notice<'_> {
     }
 
     /// Fields that were left out on purpose, by reason.
-    pub(super) fn omitted_fields(&self) -> [(&'static str, &[String]); 3] {
+    pub(super) fn omitted_fields(&self) -> [(OmissionReason, &[String]); 3] {
         let StrippedFields { named, nulls } = &self.rendering.stripped;
-        [("stripped", named), ("nulls", nulls), ("redacted", self.redacted_fields)]
+        [
+            (OmissionReason::Stripped, named),
+            (OmissionReason::Null, nulls),
+            (OmissionReason::Redacted, self.redacted_fields),
+        ]
     }
 
     /// Returns the page number, in the style with numbered pages, and the number of the next page if this

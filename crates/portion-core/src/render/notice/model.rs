@@ -56,7 +56,7 @@ impl Notice<'_> {
             MetaKey::Served => self.is_first_reply && self.next_cursor.is_some(),
             // At the end of a list, it follows from the total and the shown items.
             MetaKey::Offset => meta.offset != Some(0) && (self.is_first_reply || meta.is_past_end),
-            // The first reply told that there is one line.
+            // The first reply has said that there is one line.
             MetaKey::StartLine | MetaKey::EndLine | MetaKey::TotalLines
                 if is_one_line && !self.is_first_reply =>
             {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::facts::{abbreviated_names, owners_array, unshown_object};
+use super::facts::{OmissionReason, abbreviated_names, owners_array, unshown_object};
 use super::{Audience, Detail, Notice};
 use crate::policy::MetadataStyle;
 use crate::render::meta::META_KEYS;
@@ -136,13 +136,16 @@ impl Notice<'_> {
             (count, _) => meta.add("replaced", format!("{count} invalid sequences are shown as U+FFFD")),
         }
         // The reply to the call that is queried named the fields with hidden values.
-        let is_known = |key: &str| key == "redacted" && !for_programs && self.answer.is_some();
+        let is_known = |reason| reason == OmissionReason::Redacted && !for_programs && self.answer.is_some();
         let omitted = self.omitted_fields().into_iter();
-        for (key, fields) in omitted.filter(|(key, fields)| !fields.is_empty() && !is_known(key)) {
+        for (reason, fields) in omitted.filter(|(reason, fields)| !fields.is_empty() && !is_known(*reason)) {
             // The names of fields without values are of no use to a model.
-            let is_counted = !for_programs && key == "nulls";
+            let is_counted = !for_programs && reason == OmissionReason::Null;
             let detail = if for_programs { detail } else { detail.max(Detail::Essential) };
-            meta.add(key, if is_counted { fields.len().into() } else { abbreviated_names(fields, detail) });
+            meta.add(
+                reason.key(),
+                if is_counted { fields.len().into() } else { abbreviated_names(fields, detail) },
+            );
         }
     }
 

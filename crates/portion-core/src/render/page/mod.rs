@@ -13,7 +13,7 @@ use builder::{PageBuilder, WrittenItems};
 
 use super::budget::RemainingBudget;
 use super::list_wrapper::{self, ListWrapper};
-use super::rendering::{RenderTarget, Rendering};
+use super::rendering::{NoticeExtra, RenderTarget, Rendering};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::snapshot::{List, OrderedList};
@@ -45,7 +45,7 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
     let finish = |filled: WrittenItems, how: &RowFormat| {
         let examples = if is_sample { page.examples(filled.served_count, how, &examples_room) } else { None };
         let mut rendering = page.finish(filled, how, room);
-        rendering.extras.extend(examples.map(|examples| ("examples", examples.into())));
+        rendering.extras.extend(examples.map(NoticeExtra::Examples));
         rendering
     };
     if let Some((filled, how)) = page.try_table(room) {

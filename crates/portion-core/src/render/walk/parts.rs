@@ -209,11 +209,11 @@ impl<'a> PartWalk<'a> {
         // An empty part is shown only if there is nothing else, so that no reply is empty and has a next
         // page.
         let byte = if let PartOffset::Byte(byte) = self.request.start.offset { byte as usize } else { 0 };
-        let told = |at: &usize| {
+        let is_described = |at: &usize| {
             let length = parts[*at].text_len();
             *at > first && length > 0 || *at == first && length > byte
         };
-        let mut left = walked.iter().copied().filter(told);
+        let mut left = walked.iter().copied().filter(is_described);
         let Some(at) = left.next().or_else(|| walked.iter().copied().find(|at| *at >= first)) else {
             return channel;
         };

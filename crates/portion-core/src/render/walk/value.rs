@@ -9,7 +9,7 @@ use crate::render::embedded_json::render_part;
 use crate::render::pieces::{base64_piece, fragment_piece, part_piece, rendering_pieces};
 use crate::render::portion::PieceBody;
 use crate::render::raw;
-use crate::render::rendering::Rendering;
+use crate::render::rendering::{NoticeExtra, Rendering};
 use crate::render::subject::{render_subject, render_whole_if_small};
 use crate::snapshot::{Part, PartBody};
 use crate::view::{TargetValue, media};
@@ -71,7 +71,7 @@ impl<'a> PartWalk<'a> {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
                 let mut rendering = raw::render_base64(&node.source, byte, &room, flat);
                 rendering.meta.path = Some(pointer);
-                rendering.extras.push(("mimeType", mime.as_str().into()));
+                rendering.extras.push(NoticeExtra::MimeType(mime.clone()));
                 return rendering;
             }
             let window = self.request.view.range.map(|window| window.span);

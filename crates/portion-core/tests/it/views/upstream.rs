@@ -83,7 +83,13 @@ fn the_transport_can_name_the_next_page() {
     check("[$]", "page per_page", "https://h/a?q=1&per_page=3&page=2#x", 9, "9 repeat the call with page=2");
     check("[$]", "after", "/a?after=a%20b", 0, "- repeat the call with another after");
     check("[$]", "page", "/a?sort=page", 0, "- repeat the call with another page");
-    check("[$]", "", &format!("/a?after={}", "x".repeat(300)), 0, "- the upstream has more; its URL is too long to show");
+    check(
+        "[$]",
+        "",
+        &format!("/a?after={}", "x".repeat(300)),
+        0,
+        "- the upstream has more; its URL is too long to show",
+    );
     check(
         r#"{"members":[$],"response_metadata":{"next_cursor":"dXNlcjp"}}"#,
         "cursor",

@@ -1,5 +1,6 @@
 //! Byte stream of a client connection. Ends connections whose clients do not read. Adds a body to the error responses of
-//! hyper, which consist of a status only, so that even a client that does not speak HTTP gets an explanation.
+//! hyper, which consist of a status only, so that even a client that does not speak HTTP gets an explanation. hyper 1 has
+//! no hook for these responses: they are written before a service is called, so they are recognized in the stream.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

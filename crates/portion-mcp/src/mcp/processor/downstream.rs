@@ -231,9 +231,8 @@ impl McpProcessor {
         is_stateless: bool,
     ) -> Result<PendingKind, String> {
         let uri = envelope.string_param(text, "uri").unwrap_or_default();
-        let is_own = |uri: &&str| {
-            !self.nested_portion.owns(&self.gateway, &self.scope, &read_uri::parse_cursor(uri))
-        };
+        let is_own =
+            |uri: &&str| !self.nested_portion.owns(&self.gateway, &self.scope, &read_uri::parse_cursor(uri));
         if let Some(own) = uri.strip_prefix(READ_URI_PREFIX).filter(is_own) {
             let reply = self.read_own_resource(who, own).await;
             return Err(responses::resource_response(envelope.raw_id(text), &reply, is_stateless));

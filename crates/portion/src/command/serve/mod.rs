@@ -5,7 +5,6 @@ mod upstream_arg;
 use std::error::Error;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,13 +13,13 @@ use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::proxy::PublicResource;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_policy::access::AccessPolicy;
-use tokio::net::TcpListener;
 
 use self::upstream_arg::UpstreamArg;
 use super::CommandResult;
 use crate::access::{self, Upstreams};
 use crate::admin;
 use crate::exposure::Listener;
+use crate::listening;
 use crate::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
@@ -74,16 +73,11 @@ type MountedServer = (String, Option<String>, Server);
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let shutdown = ShutdownDeadline::default();
-    let served = runtime.block_on(serve(options, loaded, &shutdown));
-    // Tasks that are dropped end the servers that they have started.
-    runtime.shutdown_timeout(shutdown.deadline().remaining());
-    served
+    listening::run(|shutdown| serve(options, loaded, shutdown))
 }
 
-async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadline) -> CommandResult {
-    let mut signals = ShutdownSignals::listen()?;
+async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadline) -> CommandResult {
+    let signals = ShutdownSignals::listen()?;
     let servers = servers(options, &loaded)?;
     let listen = loaded.config.listen_or(DEFAULT_ADDRESS);
     let listener =
@@ -98,7 +92,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let setup = loaded.start(&ids, SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
-    shutdown_guard.set_deadline(shutdown);
+    shutdown_guard.set_deadline(&shutdown);
     // Where callers are verified here, they log in for Portion and not for the servers.
     let is_open = matches!(setup.config.access(), Ok(AccessPolicy::Anyone | AccessPolicy::Passthrough));
     let public_url = setup.config.public_url().filter(|_| is_open);
@@ -108,9 +102,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     };
     let backends = servers.into_iter().map(backend);
     let backends = backends.collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;
-    let listener = TcpListener::bind(listen).await.map_err(|error| {
-        format!("cannot listen at {listen}: {error}; choose another address with --listen")
-    })?;
+    let listener = listening::bind(listen).await?;
     let address = listener.local_addr()?;
     for (path, _) in &backends {
         anstream::eprintln!("portion: listening on http://{address}{path}");
@@ -122,21 +114,8 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: &ShutdownDeadl
     let limits = limits.with_max_body_bytes(setup.config.client_message_limit());
     let server = HttpServer::new(guard, setup.principals.clone(), limits, backends);
     let server = Arc::new(server.with_authenticator(callers));
-    let mut serving = tokio::spawn(server.serve(listener, setup.drain_flag()));
-    let code = tokio::select! {
-        signal = signals.next() => 128 + signal,
-        ended = &mut serving => {
-            ended??;
-            return Ok(ExitCode::SUCCESS);
-        }
-    };
-    setup.drain_flag().set();
-    // A second signal ends open requests.
-    tokio::select! {
-        ended = serving => ended??,
-        _ = signals.next() => {}
-    }
-    Ok(ExitCode::from(code))
+    let drain = setup.drain_flag();
+    listening::serve_until_signal(server.serve(listener, Arc::clone(&drain)), signals, &drain).await
 }
 
 /// Returns the server that gets the credentials of callers, if there is only one. A server may have several paths.
