@@ -116,7 +116,7 @@ def check_ours(read, query):
         assert tool["annotations"]["readOnlyHint"] is True
     assert set(read["inputSchema"]["properties"]) == {
         "cursor", "limit", "fields", "section", "path", "startLine", "endLine",
-        "page", "offset", "sort", "raw", "maxTokens",
+        "page", "pages", "offset", "sort", "raw", "maxTokens",
     }  # fmt: skip
     assert set(query["inputSchema"]["properties"]) == {"cursor", "sql", "find", "with", "limit"}
     assert sum(tokens.count(json.dumps(tool, separators=(",", ":"))) for tool in (read, query)) <= 350

@@ -12,13 +12,20 @@ use super::walk::{self, Member};
 /// Largest number of characters of a name in an error.
 const MAX_NAME_CHARS: usize = 64;
 /// Other names of controls, without case and separators.
-const CONTROL_SYNONYMS: [(&str, &str); 11] = [
+const CONTROL_SYNONYMS: [(&str, &str); 18] = [
     ("nextcursor", "cursor"),
     ("columns", "fields"),
     ("pagesize", "limit"),
     ("perpage", "limit"),
     ("maxresults", "limit"),
     ("count", "limit"),
+    ("head", "limit"),
+    ("top", "limit"),
+    ("skip", "offset"),
+    ("pagenumber", "page"),
+    ("pagerange", "pages"),
+    ("jsonpath", "path"),
+    ("jsonpointer", "path"),
     ("orderby", "sort"),
     ("sortby", "sort"),
     ("fromline", "startLine"),
@@ -83,12 +90,14 @@ pub(super) fn cursor_argument(text: &str, arguments: Span) -> Option<String> {
     })
 }
 
-/// Returns the argument of the query tool that a name means, with the query: `regex` and `search` are `find`, and
-/// `query` is either.
+/// Returns the argument of the query tool that a name means, with the query: `SQL` is `sql`, `regex` and `search` are
+/// `find`, and `query` is either.
 pub(super) fn query_argument(name: &str, query: &str) -> Option<(&'static str, String)> {
     let first_word = query.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     let is_sql = matches!(first_word.as_str(), "select" | "with" | "describe" | "explain" | "pragma");
     match plain_name(name).as_str() {
+        "sql" | "sqlquery" => Some(("sql", query.to_owned())),
+        "find" => Some(("find", query.to_owned())),
         "query" | "q" | "statement" if is_sql => Some(("sql", query.to_owned())),
         "query" | "q" | "search" | "searchterm" | "pattern" | "text" | "term" | "keyword" | "grep" => {
             Some(("find", query.to_owned()))
@@ -101,10 +110,15 @@ pub(super) fn query_argument(name: &str, query: &str) -> Option<(&'static str, S
 
 /// Returns the error for an unknown argument of the read tool. `query_tool`: listed name of the query tool.
 pub(super) fn unknown_read_argument(name: &str, query_tool: Option<&str>) -> Fault {
-    let advice = match query_tool.filter(|_| QUERY_NAMES.contains(&plain_name(name).as_str())) {
+    let plain = plain_name(name);
+    let advice = match query_tool.filter(|_| QUERY_NAMES.contains(&plain.as_str())) {
         Some(query_tool) => format!(
             "to filter, search or add up, call {query_tool} with this cursor and sql (SELECT … FROM items WHERE …) or find"
         ),
+        None if plain == "tail" => {
+            "the last 20 lines are startLine=-20; the last items of a list are offset=totalCount-20"
+                .to_owned()
+        }
         None => format!("{}the arguments are {}", suggestion(name, &CONTROLS), CONTROLS.join(", ")),
     };
     unknown_argument(name, advice)
@@ -153,6 +167,8 @@ mod tests {
             ("page_size", "limit"),
             ("next_cursor", "cursor"),
             ("order_by", "sort"),
+            ("skip", "offset"),
+            ("Head", "limit"),
         ] {
             assert_eq!(read_argument(name), ReadArgument::Control(control), "{name}");
         }
@@ -162,6 +178,8 @@ mod tests {
         assert_eq!(query_argument("query", "SELECT 1"), sql);
         assert_eq!(query_argument("Query", "selected works"), Some(("find", "selected works".to_owned())));
         assert_eq!(query_argument("regex", "a/b"), Some(("find", "/a\\/b/".to_owned())));
+        assert_eq!(query_argument("SQL", "SELECT 1"), sql);
+        assert_eq!(query_argument("Find", "7"), Some(("find", "7".to_owned())));
         assert_eq!(query_argument("colour", "red"), None);
     }
 
@@ -174,6 +192,7 @@ mod tests {
         };
         check("filter", Some("portion_query"), "call portion_query with");
         check("filter", None, "the arguments are cursor, limit");
+        check("tail", Some("portion_query"), "startLine=-20");
         check("sectoin", Some("portion_query"), "did you mean section?");
         assert!(unknown_query_argument("where").advice.contains("SELECT"));
         assert!(unknown_query_argument("parms").advice.contains("did you mean params?"));

@@ -27,6 +27,7 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#""startLine":{"type":"integer","description":"-1 is last"},"#,
         r#""endLine":{"type":"integer"},"#,
         r#""page":{"type":"integer"},"#,
+        r#""pages":{"type":"string","description":"2-4"},"#,
         r#""offset":{"type":"integer"},"#,
         r#""sort":{"type":"string","description":"created desc"},"#,
         r#""raw":{"type":"boolean"},"#,
