@@ -99,10 +99,9 @@ pub(crate) fn opened(
         };
         let piece = pieces.iter_mut().find(is_envelope).expect("a piece that says the notice");
         let part = session.part_of(piece);
-        // A custom section is an object of its own, with a list of its own.
+        // A value at a path, like a section, has a list of its own.
         let subjects = view.subjects(&session.snapshot);
-        let section = subjects.first().filter(|_| format!("{view:?}").contains("field_subset: Some"));
-        let subject = section.map(|(_, subject)| *subject).or_else(|| part.indexed_text());
+        let subject = if let [(_, subject)] = subjects[..] { Some(subject) } else { part.indexed_text() };
         let whole = out_of_envelope((session, subject), part.text(), piece.body.as_str(), portion, notice);
         let items = part.item_blocks && portion.kind().name() == "page" && whole.starts_with('[');
         if !items {
