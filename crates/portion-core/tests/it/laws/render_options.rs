@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, Policy, RenderOptions, Techniques};
 use portion_core::render::{Context, FirstReply, Piece, PieceBody, Portion, first_reply};
-use portion_core::snapshot::{IndexedText, Layout, PartBody, Structure};
+use portion_core::snapshot::{IndexedText, Layout, Member, PartBody, Structure};
 use portion_core::view::{Request, View, resolve};
 use portion_json::scan::unescape;
 use portion_tokens::Tokenizer;
@@ -192,9 +192,22 @@ fn page(subject: Option<&IndexedText>, items: &str, beside: Option<&str>) -> Str
         // Keys are copied as written: not all of them can be re-encoded to the same text.
         let key = level.members[level.list_member].key.slice(text);
         let Json::Object(members) = at else { panic!("no object around {items}") };
-        let found = members.iter().position(|(own, _)| own == key).unwrap_or_else(|| {
-            members.push((key.to_owned(), Json::Object(Vec::new())));
-            members.len() - 1
+        // Other members may have the same key: the object around the list is none of them, and keeps its place.
+        let others = |range: &[Member]| -> Vec<String> {
+            let same = range.iter().filter(|member| member.key.slice(text) == key);
+            same.map(|member| Json::parse(member.value.slice(text)).expect("JSON").minified()).collect()
+        };
+        let (before, after) =
+            (others(&level.members[..level.list_member]), others(&level.members[level.list_member + 1..]));
+        let is_of = |values: &[String], value: &Json| values.contains(&value.minified());
+        let is_around = |(own, value): &(String, Json)| {
+            own == key && matches!(value, Json::Object(_)) && !is_of(&before, value) && !is_of(&after, value)
+        };
+        let found = members.iter().position(is_around).unwrap_or_else(|| {
+            let later = |(own, value): &(String, Json)| own == key && is_of(&after, value);
+            let place = members.iter().position(later).unwrap_or(members.len());
+            members.insert(place, (key.to_owned(), Json::Object(Vec::new())));
+            place
         });
         at = &mut members[found].1;
         if i + 1 == list.enclosing_objects.len() {
