@@ -97,7 +97,7 @@ def test_cut_results_and_secrets_are_named():
     assert found["endpoints"]["get_settings"]["redact"] == "secrets"
     assert "delete_rows" in skipped(found)
     text = run("--", *CUT)
-    assert "nothing behind it can restore" in " ".join(text.split())
+    assert "Portion cannot restore" in " ".join(text.split())
     assert "sk-live" not in text and "sk-live" not in json.dumps(found)
 
 

@@ -51,6 +51,14 @@ def test_v1_1_what_a_condensed_page_left_out_is_named(peer):
     assert {"id", "status"} <= set(served.names())
 
 
+def test_v1_1_a_requested_size_is_explicit_also_where_it_is_the_usual_one(peer):
+    cursor = lawful(peer.call("list_bookings")).meta["cursor"]
+    names = [
+        sorted(items(Reply(peer.call("portion_read", cursor=cursor, limit=limit)))[0].names()) for limit in (49, 50, 51)
+    ]
+    assert names[0] == names[1] == names[2]
+
+
 def test_v1_2_the_cursor_gives_the_next_batch_and_a_new_cursor(peer):
     first = lawful(peer.call("list_bookings"))
     second = lawful(peer.call("portion_read", cursor=first.next))

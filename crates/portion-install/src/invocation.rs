@@ -14,6 +14,8 @@ const WRAP: &str = "wrap";
 const SERVER: &str = "--server";
 /// Separates the options of Portion from the command of the server.
 const SEPARATOR: &str = "--";
+/// Name of the packages with Portion on npm and PyPI.
+const PACKAGE: &str = "portion-mcp";
 /// Option with the URL of a server over HTTP.
 const URL: &str = "--url";
 
@@ -65,10 +67,10 @@ pub fn wrap_url_args(server: &str, url: &str, transport: Option<&str>, headers: 
 
 /// Recognises how a command line starts its server.
 pub fn recognise<S: AsRef<str>>(program: &str, args: &[S]) -> Invocation {
-    if !is_portion(program) {
-        return Invocation::Direct;
-    }
     let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    if !is_portion(program) {
+        return if starts_portion(program, &args) { Invocation::Manual } else { Invocation::Direct };
+    }
     if args.first() != Some(&WRAP) {
         return Invocation::Manual;
     }
@@ -88,6 +90,18 @@ pub fn recognise<S: AsRef<str>>(program: &str, args: &[S]) -> Invocation {
         }
         _ => Invocation::Manual,
     }
+}
+
+/// Returns true if a command starts Portion by another program: `npx portion-mcp wrap`, `docker run … portion wrap`,
+/// `sh -c "portion wrap …"`.
+fn starts_portion(program: &str, args: &[&str]) -> bool {
+    let is_package =
+        |word: &str| word.split('@').next().is_some_and(|name| name.rsplit('/').next() == Some(PACKAGE));
+    let wraps = |words: &[&str]| {
+        words.windows(2).any(|pair| (is_portion(pair[0]) || is_package(pair[0])) && pair[1] == WRAP)
+    };
+    let words: Vec<&str> = std::iter::once(program).chain(args.iter().copied()).collect();
+    wraps(&words) || args.iter().any(|arg| wraps(&arg.split_whitespace().collect::<Vec<_>>()))
 }
 
 /// Returns true if a program is Portion, by its file name. Both separators of paths count on every system.
@@ -113,6 +127,19 @@ mod tests {
         check(&["npx", "wrap"], &Invocation::Direct);
         check(&["portions", "wrap", "--server", "a", "--", "x"], &Invocation::Direct);
         check(&["portion"], &Invocation::Manual);
+        for line in [
+            "npx -y portion-mcp wrap -- npx x",
+            "npx portion-mcp@latest wrap -- x",
+            "uvx --from portion-mcp portion wrap -- x",
+            "portion-mcp wrap -- x",
+            "env A=1 portion wrap -- x",
+            "cmd /c portion.exe wrap -- x",
+            "docker run -i ghcr.io/a/portion-mcp wrap -- x",
+        ] {
+            check(&line.split(' ').collect::<Vec<_>>(), &Invocation::Manual);
+        }
+        check(&["sh", "-c", "exec portion wrap -- npx x"], &Invocation::Manual);
+        check(&["npx", "-y", "portion-mcp-like", "wrap"], &Invocation::Direct);
         check(&["portion", "wrap", "--lean", "--", "npx", "--server", "x"], &Invocation::Manual);
         check(&["portion", "wrap", "--server", "a"], &Invocation::Manual);
         check(&["portion", "wrap", "--server", "a", "--"], &Invocation::Manual);

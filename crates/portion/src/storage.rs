@@ -4,19 +4,23 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portion_config::{Config, user_dirs};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::file::{FileStore, FileStoreLimits, load_or_create_secret};
 use portion_gateway::store::spill::SpillingStore;
-use portion_gateway::store::{CachedStore, MemoryStore, StoreLimits};
+use portion_gateway::store::{CachedStore, MemoryStore, SnapshotStore as _, StoreLimits};
 use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
 use crate::cursor_keys::CursorKeys;
 use crate::server::ServerIds;
 use crate::temporary_files;
+
+/// Longest wait for a shared store that is checked, and the pause between two looks at its state.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+const PROBE_PAUSE: Duration = Duration::from_millis(20);
 
 /// A store, and the secrets of its cursors and scopes.
 pub(crate) struct Storage {
@@ -95,6 +99,31 @@ fn open_shared(
     // The same for all instances, whatever keys they have. Cursors and names of keys are signed with the keys.
     let principal_secret = *Scope::from_parts(&[0; 32], [b"principals".as_slice()]).as_bytes();
     Ok(Storage::new(store, newest, principal_secret))
+}
+
+/// Connects to a shared store. Returns its URL without credentials, and why it cannot be used, if so.
+pub(crate) fn probe_shared_store(config: &Config, url: &str) -> (String, Result<(), String>) {
+    let shown = StoreUrl::parse(url).map_or("store".to_owned(), |url| url.to_string());
+    let probe = || -> Result<(), Box<dyn Error>> {
+        let keys = config.cursor_keys().ok_or("a shared store needs cursorKeys")?;
+        let settings = RedisSettings {
+            url: StoreUrl::parse(url)?,
+            secrets: vec![CursorKeys::read(keys)?.secrets("names of a shared store").0],
+            namespace: "doctor".to_owned(),
+            server: "doctor".to_owned(),
+            ttl: Duration::from_secs(1),
+        };
+        let store = RedisStore::open(settings)?;
+        let end = Instant::now() + PROBE_TIMEOUT;
+        while !store.status().is_available {
+            if Instant::now() >= end {
+                return Err(store.status().problem.unwrap_or_else(|| "it does not answer".to_owned()).into());
+            }
+            std::thread::sleep(PROBE_PAUSE);
+        }
+        Ok(())
+    };
+    (shown, probe().map_err(|error| error.to_string()))
 }
 
 fn open_files(namespace: &str, file_limits: FileStoreLimits, limits: StoreLimits) -> io::Result<Storage> {

@@ -21,6 +21,13 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
+/// Maximum words of a column name that hides its column without being configured.
+const MAX_SECRET_NAME_WORDS: usize = 4;
+/// Words of sentences that column names do not have.
+const FUNCTION_WORDS: [&str; 22] = [
+    "a", "already", "an", "any", "are", "be", "begins", "between", "her", "his", "is", "it", "its", "may",
+    "must", "out", "shall", "should", "that", "the", "this", "was",
+];
 /// Names of the second of two columns that make the first one a column of names.
 const VALUE_HEADINGS: [&str; 6] = ["value", "values", "val", "setting", "content", "data"];
 /// Maximum rows without the cells of the header between two rows that have them.
@@ -228,7 +235,15 @@ impl<'a> Header<'a> {
 
 /// Matches the name of a column: `Door code?` is the name `Door_code`.
 pub(super) fn match_column_name(redact: &RedactionRules, name: &str) -> NameMatch {
-    redact.match_name(&name.trim_matches(['?', ':', '*', '`', '_']).replace(' ', "_"))
+    let verdict = redact.match_name(&name.trim_matches(['?', ':', '*', '`', '_']).replace(' ', "_"));
+    NameMatch { is_secret: verdict.is_secret && !is_part_of_sentence(name), ..verdict }
+}
+
+/// Returns true for words that are a part of a sentence rather than a name: `this token SHOULD`.
+fn is_part_of_sentence(name: &str) -> bool {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let is_function_word = |word: &&str| FUNCTION_WORDS.iter().any(|other| word.eq_ignore_ascii_case(other));
+    words.len() > MAX_SECRET_NAME_WORDS || words.len() > 2 && words.iter().any(is_function_word)
 }
 
 /// Returns true for a name of a few words; an empty one is that of an index column, and it may be a year.

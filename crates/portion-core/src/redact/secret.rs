@@ -210,6 +210,8 @@ const QUESTION_WORDS: &[&str] =
     &["has", "is", "max", "min", "num", "total", "requires", "require", "needs", "can", "use", "show"];
 /// Words beside which `token` means a place in a list or a piece of text.
 const NON_SECRET_TOKEN_WORDS: &[&str] = &[
+    "bucket",
+    "ring",
     "page",
     "next",
     "prev",

@@ -7,13 +7,17 @@ use std::ops::Range;
 
 use memchr::memchr2_iter;
 
-use super::pair::last_two_names;
+use super::pair::{is_phrase_name, last_two_names};
 use super::setting_path::path_before;
 use super::text_name::{name_before, quote_before, words_before};
 use super::text_pair::TextPair;
-use super::text_value::{ValueExtent, container_after, is_whole_line_field, typed_value_start, value_after};
+use super::text_value::{
+    ValueExtent, container_after, is_line_lead, is_whole_line_field, typed_value_start, value_after,
+};
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, manifest, markup, token};
 
+/// Maximum bytes of a line before a name of several words.
+const MAX_LINE_LEAD: usize = 128;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
@@ -32,21 +36,33 @@ pub(super) fn collect_edits<'t>(
             continue;
         }
         let Some(word) = name_before(text, at) else { continue };
-        let mut matched = |name: &'t str| {
+        let mut match_name = |name: &'t str| {
             let verdict =
                 verdicts.get(name).copied().unwrap_or_else(|| redact.match_name(&name.replace(' ', "_")));
             if verdicts.len() < MAX_CACHED_NAMES {
                 verdicts.insert(name, verdict);
             }
-            verdict.is_hidden().then_some(name)
+            verdict
         };
+        let matched = |name: &'t str, verdict: NameMatch| verdict.is_hidden().then_some(name);
         let path = || redact.matches_setting_path(text, at).then_some(word);
         let is_json =
             json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
         // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
-        let name = matched(word)
-            .or_else(|| [2, 3].into_iter().find_map(|count| matched(words_before(text, at, count)?)))
-            .or_else(|| matched(last_two_names(path_before(text, at))?))
+        let mut name = matched(word, match_name(word));
+        for count in [2, 3] {
+            if name.is_none()
+                && let Some(words) = words_before(text, at, count)
+            {
+                let verdict = match_name(words);
+                name =
+                    matched(words, verdict).filter(|name| verdict.is_named || may_be_setting(text, at, name));
+            }
+        }
+        let name = name
+            .or_else(|| {
+                last_two_names(path_before(text, at)).and_then(|name| matched(name, match_name(name)))
+            })
             .or_else(|| if is_json { None } else { path() });
         let pair = if name.is_some() || is_json {
             None
@@ -94,6 +110,16 @@ pub(super) fn collect_edits<'t>(
         manifest::collect_edits(text, &mut edits, &mut names);
     }
     (edits, names)
+}
+
+/// Returns true if a name of several words before a colon may be that of a setting: at the beginning of its line, or with a
+/// value that has a digit or is written in sentences. Other words before a colon are part of a sentence.
+fn may_be_setting(text: &str, at: usize, name: &str) -> bool {
+    let near = text.ceil_char_boundary(at.saturating_sub(MAX_LINE_LEAD)).min(at);
+    let line_start = text[near..at].rfind('\n').map(|feed| near + feed + 1).or((near == 0).then_some(0));
+    let lead = line_start.and_then(|start| Some(&text[start..start + text[start..at].rfind(name)?]));
+    let value = value_after(text, at + 1, ValueExtent::Word).map_or("", |(start, end)| &text[start..end]);
+    lead.is_some_and(is_line_lead) || is_phrase_name(name) || value.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Redacts a YAML value that stands on the lines after its name: a list, or the lines after `|` or `>`. Returns the end

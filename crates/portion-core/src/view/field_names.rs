@@ -2,12 +2,38 @@
 
 use std::collections::BTreeSet;
 
+use portion_json::containers::{Member, items, members};
+use portion_json::path::key_matches;
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
+use portion_json::scan::JsonKind;
+use portion_json::span::Span;
 use portion_text::spelling::{closest_name, equivalent_name};
 
 use super::{RequestedFields, Target, View, ViewError, section};
 use crate::redact::is_redacted_field;
 use crate::snapshot::{IndexedText, Layout, List, Snapshot, Structure};
+
+/// Names of the list in the response of an API.
+const LIST_NAMES: [&str; 8] = ["data", "entries", "hits", "items", "records", "result", "results", "rows"];
+
+/// Returns true for an empty list, alone or in the response of an API. Any field may be named of its records.
+fn has_no_records(subject: &IndexedText) -> bool {
+    match &subject.structure {
+        Structure::List(list) => list.is_empty(),
+        Structure::Object(_) => {
+            let text = &subject.text;
+            let root = Span::new(text.len() - text.trim_start().len(), text.len());
+            let is_empty_list = |member: Member| {
+                let is_list = LIST_NAMES.iter().any(|name| key_matches(text, member.key, name));
+                is_list
+                    && JsonKind::of_value(member.value.slice(text)) == JsonKind::Array
+                    && items(text, member.value).next().is_none()
+            };
+            members(text, root).any(is_empty_list)
+        }
+        Structure::Text(_) => false,
+    }
+}
 
 /// Returns the named fields, each of which some record has.
 pub(crate) fn select_fields(
@@ -32,6 +58,9 @@ pub(crate) fn select_fields(
     }
     if let Some(error) = exclusion(&json, names) {
         return Err(error);
+    }
+    if json.iter().all(|subject| has_no_records(subject)) {
+        return Ok(RequestedFields::Auto);
     }
     let mut paths = Vec::new();
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {

@@ -169,8 +169,9 @@ fn select(
     policy: &Policy,
 ) -> Result<(View, Position), ViewError> {
     if let Some(limit) = request.limit {
-        // Another page size starts a walk of its own.
-        view.pagination = view.pagination.filter(|pace| pace.page_size == limit);
+        // Another page size starts a walk of its own, and so does a size for a first page that was as large as fits.
+        let is_same_walk = view.limit == Some(limit) || !from.offset.is_start();
+        view.pagination = view.pagination.filter(|pace| pace.page_size == limit && is_same_walk);
         view.limit = Some(limit);
     }
     if let Some(path) = &request.path {

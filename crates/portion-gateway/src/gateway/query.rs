@@ -28,7 +28,7 @@ impl CursorCall<'_> {
         let gateway = self.gateway;
         match self.into_target(&request, Extent::Whole).await {
             Ok((context, held, position)) => {
-                Box::pin(gateway.answer_query(context, (held, position), request, query)).await
+                Box::pin(gateway.answer_query(context, (held, position), request, (query, false))).await
             }
             Err(reply) => reply,
         }
@@ -36,13 +36,14 @@ impl CursorCall<'_> {
 }
 
 impl Gateway {
-    /// Answers a query on a stored snapshot. The answer becomes a snapshot of its own.
+    /// Answers a query on a stored snapshot. The answer becomes a snapshot of its own. `is_first`: the caller knows no cursor of
+    /// the queried result yet, so the answer has it.
     async fn answer_query(
         &self,
         context: RequestContext,
         (held, position): (StoredSnapshot, Position),
         request: Request,
-        ask: SnapshotQuery,
+        (ask, is_first): (SnapshotQuery, bool),
     ) -> Reply {
         let caller = Caller { repeatable_arguments: held.arguments.clone(), ..context.caller };
         let context = RequestContext { caller, ..context };
@@ -88,6 +89,11 @@ impl Gateway {
         match answer {
             Ok(mut payload) => {
                 note_extent(None, &about.snapshot, &mut payload);
+                if let Some(facts) = payload.query_answer.as_mut().filter(|_| is_first) {
+                    let cursor = self.renderer.start_cursor(&about);
+                    self.issued_cursors.record(&context.caller, &Some(cursor.clone()));
+                    facts.extra_meta.insert("originalCursor".to_owned(), cursor.as_str().into());
+                }
                 for (name, snapshot) in &extents {
                     note_extent(Some(name), snapshot, &mut payload);
                 }
@@ -120,11 +126,12 @@ impl Gateway {
         let cursor = self.renderer.start_cursor(job).to_string();
         let (context, endpoint) = (context.clone(), context.endpoint.as_deref());
         let target = self.look_up_cursor(&context.caller, endpoint, Some(&cursor), Extent::Whole).await;
+        let is_first = job.request.cursor.is_none();
         let request = Request { cursor: Some(cursor), fields: None, sort: None, ..job.request.clone() };
         Ok(match target {
             Ok((held, position)) => {
                 let context = context.with_source(held.endpoint.clone(), Some(held.origin_snapshot));
-                self.answer_query(context, (held, position), request, written).await
+                self.answer_query(context, (held, position), request, (written, is_first)).await
             }
             Err(unresolved) => self.unresolved_cursor_reply(unresolved, context, &request),
         })

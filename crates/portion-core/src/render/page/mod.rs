@@ -36,37 +36,46 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
     let is_sample = target.is_sample() && list.len() > SAMPLE_ROWS;
     let sizes = page_sizes(target, list, from);
     let wanted = if is_sample { SAMPLE_ROWS.min(sizes.available_count) } else { sizes.wanted_count };
-    let examples_room = room.with_max_tokens(target.policy.reply_target / EXAMPLES_SHARE);
-    let room =
-        &if is_sample { room.with_max_tokens(target.policy.reply_target / SAMPLE_SHARE) } else { *room };
     let noise =
         target.strip_rule().map(|strip| NoiseFields::in_list(strip, rows.text, list)).unwrap_or_default();
     let page = PageBuilder { wanted_count: wanted, is_sample, noise, ..new_page(target, rows, from, &sizes) };
-    let finish = |filled: WrittenItems, how: &RowFormat| {
-        let examples = if is_sample { page.examples(filled.served_count, how, &examples_room) } else { None };
-        let mut rendering = page.finish(filled, how, room);
-        rendering.extras.extend(examples.map(NoticeExtra::Examples));
-        rendering
-    };
-    if let Some((filled, how)) = page.try_table(room) {
-        return finish(filled, &how);
-    }
-    let (mut filled, how) = page.fit_first_page(room);
-    if wanted == 0 && !filled.is_complete {
-        // For a page past the end, the wrapper is dropped if it does not fit.
-        let slim = ListWrapper::path_only(rows);
-        let fits = room.fits(&slim.before);
-        filled.wrapper = if fits { slim } else { ListWrapper::brackets_only(&list.layout) };
-    }
-    if filled.served_count == 0 && wanted > 0 {
-        return page.summarize_single(room).unwrap_or_else(|| {
+    let sample_room = room.with_max_tokens(target.policy.reply_target / SAMPLE_SHARE);
+    // A record that does not fit the share of a sample may fit the reply.
+    let sample = || page.render(&sample_room, room).or_else(|| page.summarize_single(&sample_room));
+    let rendered = if is_sample { sample() } else { None };
+    rendered.or_else(|| page.render(room, room)).or_else(|| page.summarize_single(room)).unwrap_or_else(
+        || {
             let mut rendering = oversized_item::render(target, rows, page.first_byte(), room);
             let fixed = page.pagination(1, &RowFormat::default(), list.len() > 1);
             rendering.meta.page_size = Some(fixed.page_size as usize);
             Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..rendering }
-        });
+        },
+    )
+}
+
+impl PageBuilder<'_> {
+    /// Renders the page; `None` if not one item fits. `whole_room`: the room of the reply, of which a sample gets a part.
+    fn render(&self, room: &RemainingBudget<'_>, whole_room: &RemainingBudget<'_>) -> Option<Rendering> {
+        let finish = |filled: WrittenItems, how: &RowFormat| {
+            let examples_room = whole_room.with_max_tokens(self.target.policy.reply_target / EXAMPLES_SHARE);
+            let examples =
+                if self.is_sample { self.examples(filled.served_count, how, &examples_room) } else { None };
+            let mut rendering = self.finish(filled, how, room);
+            rendering.extras.extend(examples.map(NoticeExtra::Examples));
+            rendering
+        };
+        if let Some((filled, how)) = self.try_table(room) {
+            return Some(finish(filled, &how));
+        }
+        let (mut filled, how) = self.fit_first_page(room);
+        if self.wanted_count == 0 && !filled.is_complete {
+            // For a page past the end, the wrapper is dropped if it does not fit.
+            let slim = ListWrapper::path_only(self.rows);
+            let fits = room.fits(&slim.before);
+            filled.wrapper = if fits { slim } else { ListWrapper::brackets_only(&self.rows.list.layout) };
+        }
+        (filled.served_count > 0 || self.wanted_count == 0).then(|| finish(filled, &how))
     }
-    finish(filled, &how)
 }
 
 /// Renders the page of whole records that begins at the target, with everything around the list.

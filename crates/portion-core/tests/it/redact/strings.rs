@@ -118,3 +118,25 @@ fn tables_of_html_are_redacted() {
     );
     check("<table><tr><th>id<th>pin</table><p>pin</p><table><tr><td>a<td>b</table>", "-", &[]);
 }
+
+#[test]
+fn words_of_sentences_are_no_names_of_secrets() {
+    for text in [
+        "the token bucket: it refills every second\n",
+        "He lost, blurted out his secret to Syme, again\nThe man, a scourge of the ways, here\n",
+        "No spaces occur, this token SHOULD follow, else\nThe end, of a rule, here\n",
+        "note: blurted out his secret to Syme\nvalue: hello\n",
+    ] {
+        check("secrets", text, "-", &[]);
+    }
+    check("secrets", "The door code: 4711 works\n", "The door code: [redacted] works\n", &["door code"]);
+    check("secrets", "- Access code: blue\n", "- Access code: [redacted]\n", &["Access code"]);
+    check(
+        "secrets",
+        "key pickup instructions: under the mat\n",
+        "key pickup instructions: [redacted]\n",
+        &["key pickup instructions"],
+    );
+    let (csv, hidden) = ("name,access token,n\na,hunter2,1\n", "name,access token,n\na,[redacted],1\n");
+    check("secrets", csv, hidden, &["access token"]);
+}

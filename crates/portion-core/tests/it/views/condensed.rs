@@ -55,3 +55,34 @@ fn bookings_keep_their_dates_and_price() {
     };
     check(booking, &["id", "status", "guestName", "arrivalDate", "departureDate", "totalPrice"]);
 }
+
+#[test]
+fn any_field_may_be_named_of_an_empty_list() {
+    for text in ["[]", r#"{"status":"ok","result":[],"count":0}"#, r#"{"items": [ ], "total": 0}"#] {
+        let blocks = vec![Block::new("/content/0/text", Content::Text(text.to_owned()))];
+        let snapshot = capture(Payload { blocks, ..Payload::default() });
+        let request = Request { fields: Some("id,status.code".into()), ..Request::default() };
+        assert!(resolve(&snapshot, None, &request, &Policy::default()).is_ok(), "{text}");
+    }
+    let blocks = vec![Block::new("/content/0/text", Content::Text(r#"{"name":"x","tags":[]}"#.to_owned()))];
+    let snapshot = capture(Payload { blocks, ..Payload::default() });
+    let request = Request { fields: Some("nme".into()), ..Request::default() };
+    assert!(resolve(&snapshot, None, &request, &Policy::default()).is_err());
+}
+
+#[test]
+fn a_sample_has_a_whole_record_even_if_that_exceeds_its_share() {
+    let row = |n: usize| Value::from((0..40).map(|column| json!(n * 100 + column)).collect::<Vec<_>>());
+    let rows: Vec<Value> = (0..120).map(row).collect();
+    let columns: Vec<Value> = (0..40).map(|column| json!(format!("column{column}"))).collect();
+    let text = json!({"columns": columns, "rows": rows}).to_string();
+    let blocks = vec![Block::new("/content/0/text", Content::Text(text))];
+    let snapshot = capture(Payload { blocks, ..Payload::default() });
+    let policy = Policy::default().lean();
+    let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+    let FirstReply::Portion(portion) = super::reply(&snapshot, &resolved, &policy) else {
+        panic!("it does not fit")
+    };
+    let page: Value = serde_json::from_str(portion.pieces()[0].body.as_str()).expect("JSON");
+    assert!(page["rows"].as_array().is_some_and(|rows| !rows.is_empty()), "{page}");
+}

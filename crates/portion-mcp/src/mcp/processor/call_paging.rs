@@ -113,7 +113,10 @@ impl ToolPages<'_> {
             match argument.role()? {
                 PagingRole::Page => Some((first.checked_add(skipped)?, None)),
                 PagingRole::Offset => {
-                    let size = self.first_page_size(argument, asked?);
+                    let size = match asked {
+                        Some(asked) => self.first_page_size(argument, asked),
+                        None => self.shown_page_size(argument)?,
+                    };
                     Some((skipped.checked_mul(size)?.checked_add(first)?, Some(size)))
                 }
                 _ => None,
@@ -142,6 +145,13 @@ impl ToolPages<'_> {
         let first = first_value(position).and_then(|first| self.served_at(&position.name, first, first));
         let received = first.map(|page| page.received as u64);
         received.filter(|received| (1..asked).contains(received)).unwrap_or(asked)
+    }
+
+    /// Returns the size of the first page of a call without a size, if that page was received and shown completely. Else
+    /// the pages are those of the result received.
+    fn shown_page_size(&self, position: &PagingArgument) -> Option<u64> {
+        let first = first_value(position).and_then(|first| self.served_at(&position.name, first, first))?;
+        (first.received > 0 && first.shown == first.received).then_some(first.received as u64)
     }
 
     /// Returns what the page before a page did not show. `name`, `value`: the argument that selects the page.
@@ -255,6 +265,16 @@ mod tests {
         served: &[(&str, usize, usize)],
         expect: (&str, Option<(usize, usize)>),
     ) {
+        check_call(r#"{"limit":100}"#, tool, page, served, expect);
+    }
+
+    fn check_call(
+        call: &str,
+        tool: &str,
+        page: u32,
+        served: &[(&str, usize, usize)],
+        expect: (&str, Option<(usize, usize)>),
+    ) {
         let own = |name: &str| PagingProperty { argument: PagingArgument::new(name), is_number: true };
         let mut properties: Vec<PagingProperty> = tool.split_whitespace().map(own).collect();
         for property in properties.iter_mut().filter(|property| property.argument.name == "page_no") {
@@ -265,11 +285,22 @@ mod tests {
             Some(ServedPage { received: found.1, shown: found.2, next_cursor: None })
         };
         let mut request = Request { page: Some(page), ..Request::default() };
-        let call = r#"{"limit":100}"#;
         let paging = CallPaging::new(call, &properties, &mut request, &Policy::default(), &lookup);
         let paging = paging.expect("valid");
         let unshown = paging.unshown.map(|range| (range.offset.unwrap_or_default(), range.count));
         assert_eq!((paging.translated.as_deref().unwrap_or_default(), unshown), expect, "{page} {served:?}");
+    }
+
+    #[test]
+    fn pages_of_a_call_without_a_size_are_as_large_as_its_first_page() {
+        let check = |served: &[(&str, usize, usize)], expect: &str| {
+            check_call("{}", "limit offset", 3, served, (expect, None));
+        };
+        check(&[("{}", 10, 10)], r#"{"offset":20}"#);
+        // What was received is not all shown: the pages are those of the result.
+        check(&[("{}", 500, 50)], "");
+        check(&[("{}", 0, 0)], "");
+        check(&[], "");
     }
 
     #[test]

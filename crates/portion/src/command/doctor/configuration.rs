@@ -12,6 +12,7 @@ use portion_text::spelling::closest_name;
 
 use super::finding::{Finding, Level, edit_command, shell_path, shell_word};
 use super::start::Started;
+use crate::storage::probe_shared_store;
 
 /// Age of the records that are considered.
 const RECENT: Duration = Duration::from_hours(24 * 7);
@@ -52,8 +53,16 @@ pub(super) fn check(named: Option<&Path>, findings: &mut Vec<Finding>) -> Option
     Some(config)
 }
 
-/// Checks that the store of payloads can be written.
+/// Checks that the store of snapshots can be written, or reached.
 pub(super) fn check_store(config: &Config, findings: &mut Vec<Finding>) {
+    if let Some(url) = config.shared_store() {
+        let (shown, result) = probe_shared_store(config, url);
+        findings.push(match result {
+            Ok(()) => Finding::new(Level::Ok, "store", shown, "reachable"),
+            Err(problem) => Finding::new(Level::Error, "store", shown, format!("cannot be used: {problem}")),
+        });
+        return;
+    }
     if !config.has_file_store() {
         findings.push(Finding::new(Level::Ok, "store", "store", "in memory"));
         return;
