@@ -34,7 +34,7 @@ pub(crate) use clauses::select_columns;
 use edits::Edits;
 use error::DialectError;
 pub(crate) use having::parse as parse_having;
-pub(crate) use number_uses::{NumberUse, date_uses, number_uses};
+pub(crate) use number_uses::{DateUse, NumberUse, date_uses, number_uses};
 pub(crate) use operators::is_compared_value;
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use temporal::DateColumns;

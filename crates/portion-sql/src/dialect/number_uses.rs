@@ -50,13 +50,25 @@ pub(crate) fn number_uses(sql: &str) -> Vec<(String, NumberUse)> {
     found
 }
 
+/// Functions of SQLite, which read ISO 8601 only.
+const SQLITE_DATE_FUNCTIONS: &str = "date datetime julianday strftime time unixepoch";
 /// Functions of dates and times.
 const DATE_FUNCTIONS: &str = "date_trunc datetrunc date_part datepart extract year quarter month week day hour minute second \
-    date datetime julianday unixepoch strftime to_char date_format dayname monthname last_day datediff date_diff \
+    date datetime julianday time unixepoch strftime to_char date_format dayname monthname last_day datediff date_diff \
     timestampdiff to_date to_timestamp";
 
-/// Returns the names of columns that are arguments of date functions, or are compared with a date.
-pub(crate) fn date_uses(sql: &str) -> Vec<String> {
+/// Use of a column as a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DateUse {
+    /// By a function that reads the formats of logs, or in a comparison.
+    Lenient,
+    /// By a function of SQLite.
+    Iso,
+}
+
+/// Returns the names of columns that are arguments of date functions, or are compared with a date. An argument beside a
+/// format is left out: the format says how it is read.
+pub(crate) fn date_uses(sql: &str) -> Vec<(String, DateUse)> {
     let edits = Edits::new(sql);
     let mut found = Vec::new();
     for at in 0..edits.len() {
@@ -65,14 +77,20 @@ pub(crate) fn date_uses(sql: &str) -> Vec<String> {
                 && Timestamp::parse_iso(edits.text(at).trim_matches('\'')).is_some()
         };
         if COMPARISONS.iter().any(|sign| edits.is_sign(at, sign)) && is_date(at + 1) {
-            found.extend(at.checked_sub(1).and_then(|before| name_before(&edits, before)));
+            let name = at.checked_sub(1).and_then(|before| name_before(&edits, before));
+            found.extend(name.map(|name| (name, DateUse::Lenient)));
         }
         if !edits.is_word_of(at, DATE_FUNCTIONS) || edits.call_end(at).is_none() {
             continue;
         }
         let separators = edits.find_in_call(at, |at| edits.is_sign(at, ",") || edits.is_word(at, "from"));
+        if edits.is_word_of(at, "to_date to_timestamp") && !separators.is_empty() {
+            continue;
+        }
+        let kind = if edits.is_word_of(at, SQLITE_DATE_FUNCTIONS) { DateUse::Iso } else { DateUse::Lenient };
         let arguments = std::iter::once(at + 1).chain(separators);
-        found.extend(arguments.filter_map(|before| name_after(&edits, before + 1)).map(|(name, _)| name));
+        let names = arguments.filter_map(|before| name_after(&edits, before + 1));
+        found.extend(names.map(|(name, _)| (name, kind)));
     }
     found
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cell::Cell;
 use crate::column::Redaction;
-use crate::dialect::{self, NumberUse};
+use crate::dialect::{self, DateUse, NumberUse};
 use crate::engine::QueryRun;
 use crate::error::quote_identifier;
 use crate::functions;
@@ -14,6 +14,8 @@ use crate::value_kinds::ValueKinds;
 /// Maximum rows that are read, and columns that are named.
 const MAX_ROWS: usize = 5_000;
 const MAX_COLUMNS: usize = 3;
+/// Maximum dates after the first one that are looked at.
+const MAX_DATE_SAMPLES: usize = 50;
 
 /// Returns a hint for each column with numbers in texts that is compared with a number, added up or sorted.
 pub(super) fn type_hints(run: &QueryRun<'_>, sql: &str) -> Vec<String> {
@@ -28,11 +30,11 @@ pub(super) fn type_hints(run: &QueryRun<'_>, sql: &str) -> Vec<String> {
             hints.push(hint);
         }
     }
-    for name in dialect::date_uses(sql) {
+    for (name, date_use) in dialect::date_uses(sql) {
         if hints.len() >= MAX_COLUMNS || run.deadline.is_over() {
             break;
         }
-        if let Some(hint) = date_hint(run, &name)
+        if let Some(hint) = date_hint(run, &name, date_use)
             && !hints.contains(&hint)
         {
             hints.push(hint);
@@ -59,8 +61,9 @@ fn columns_named<'a>(run: &'a QueryRun<'_>, name: &str) -> Vec<(&'a Arc<dyn Tabl
         .collect()
 }
 
-/// Returns a hint for a column of texts of which the first ones are no dates: `Jun 14 15:16:01` has no year.
-fn date_hint(run: &QueryRun<'_>, name: &str) -> Option<String> {
+/// Returns a hint for a column of texts of which the first ones are no dates, such as `Jun 14 15:16:01` without a year, or
+/// are dates in a format that the function does not read.
+fn date_hint(run: &QueryRun<'_>, name: &str, date_use: DateUse) -> Option<String> {
     columns_named(run, name).into_iter().find_map(|(rows, at)| {
         let column = &rows.columns()[at];
         if !column.kinds.intersects(ValueKinds::TEXT) || column.redaction != Redaction::Unredacted {
@@ -75,16 +78,39 @@ fn date_hint(run: &QueryRun<'_>, name: &str) -> Option<String> {
             }
         });
         let first = texts.next()?;
-        if functions::is_date(first.trim()) || texts.take(20).any(|text| functions::is_date(text.trim())) {
-            return None;
-        }
-        let example: String = first.chars().take(30).collect();
+        let samples: Vec<String> = std::iter::once(first.clone()).chain(texts.take(MAX_DATE_SAMPLES)).collect();
         let name = quote_identifier(&column.name);
-        Some(format!(
-            "{name} has texts such as '{}', which are no full dates: use substr({name}, 1, 6) or REGEXP_EXTRACT",
-            example.replace('\'', "''")
-        ))
+        let example: String = first.chars().take(30).collect();
+        let example = example.replace('\'', "''");
+        if samples.iter().any(|text| functions::is_date(text.trim())) {
+            let is_readable = date_use == DateUse::Lenient || functions::is_iso_date(first.trim());
+            return (!is_readable).then(|| {
+                format!("SQLite's date functions do not read '{example}': write to_timestamp({name}) in place of {name}")
+            });
+        }
+        let advice = match numeric_date_format(&samples) {
+            Some(format) => format!("is not read as a date: write to_date({name}, '{format}')"),
+            None => format!("is no full date: use substr({name}, 1, 6) or REGEXP_EXTRACT"),
+        };
+        Some(format!("{name} has texts; '{example}' {advice}"))
     })
+}
+
+/// Returns the format of dates such as `15.01.2024`, `15/01/2024` or `01/15/2024`; `None` if a text has another one. Where both
+/// orders are possible, the day comes first.
+fn numeric_date_format(samples: &[String]) -> Option<String> {
+    let parts = |text: &str| -> Option<(char, [u32; 2])> {
+        let separator = text.chars().find(|c| matches!(c, '.' | '/' | '-'))?;
+        let fields: Vec<&str> = text.trim().split(separator).collect();
+        let [first, second, year] = fields[..] else { return None };
+        let is_date = first.len() == 2 && second.len() == 2 && year.len() == 4 && year.parse::<u32>().is_ok();
+        is_date.then(|| Some((separator, [first.parse().ok()?, second.parse().ok()?])))?
+    };
+    let dates: Vec<(char, [u32; 2])> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
+    let (separator, _) = *dates.first()?;
+    let is_month_first = dates.iter().any(|(_, [_, second])| *second > 12);
+    let (first, second) = if is_month_first { ("MM", "DD") } else { ("DD", "MM") };
+    Some(format!("{first}{separator}{second}{separator}YYYY"))
 }
 
 fn type_hint(run: &QueryRun<'_>, name: &str, number_use: NumberUse) -> Option<String> {

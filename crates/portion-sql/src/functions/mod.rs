@@ -33,6 +33,11 @@ pub(crate) fn is_date(text: &str) -> bool {
     Timestamp::parse(text).is_some()
 }
 
+/// Returns true if a text is a date or a time in ISO 8601.
+pub(crate) fn is_iso_date(text: &str) -> bool {
+    Timestamp::parse_iso(text).is_some()
+}
+
 /// Functions of one number, and of two.
 type UnaryFn = fn(f64) -> f64;
 type BinaryFn = fn(f64, f64) -> f64;

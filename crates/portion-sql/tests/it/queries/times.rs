@@ -91,8 +91,31 @@ fn times_of_logs() {
     for sql in ["SELECT HOUR(day) AS h FROM items", "SELECT id FROM items WHERE day > '2025-06-15'"] {
         let hints = answer(POSTS, sql, &[]).expect("an answer").type_hints;
         assert!(
-            hints[0].starts_with("day has texts such as 'Jun 14 15:16:01', which are no full dates"),
+            hints[0].starts_with("day has texts; 'Jun 14 15:16:01' is no full date: use substr(day, 1, 6)"),
             "{hints:?}"
         );
     }
+    let hints = |sql: &str| answer(POSTS, sql, &[]).expect("an answer").type_hints;
+    let expect = "SQLite's date functions do not read 'Sun Dec 04 04:47:44 2005': write to_timestamp(log) in place of log";
+    assert_eq!(hints("SELECT strftime('%H', log) AS h FROM items"), [expect]);
+    check(POSTS, "SELECT strftime('%H', to_timestamp(log)) AS h FROM items LIMIT 1", r#"[{"h":"04"}]"#);
+    assert!(hints("SELECT strftime('%H', to_timestamp(log)) AS h FROM items").is_empty());
+}
+
+#[test]
+fn dates_with_the_day_or_the_month_first() {
+    const ROWS: &str = r#"[{"eu":"05.01.2024","us":"01/05/2024","both":"01-02-2024"},
+      {"eu":"16.02.2024","us":"02/28/2024","both":"03-04-2024"}]"#;
+    let hints = |sql: &str| answer(ROWS, sql, &[]).expect("an answer").type_hints;
+    let check_hint = |name: &str, example: &str, format: &str| {
+        let expect =
+            format!("{name} has texts; '{example}' is not read as a date: write to_date({name}, '{format}')");
+        assert_eq!(hints(&format!("SELECT year({name}) AS y FROM items")), [expect]);
+        let right = format!("SELECT year(to_date({name}, '{format}')) AS y FROM items LIMIT 1");
+        check(ROWS, &right, r#"[{"y":2024}]"#);
+        assert!(hints(&right).is_empty(), "{right}");
+    };
+    check_hint("eu", "05.01.2024", "DD.MM.YYYY");
+    check_hint("us", "01/05/2024", "MM/DD/YYYY");
+    check_hint("both", "01-02-2024", "DD-MM-YYYY");
 }
