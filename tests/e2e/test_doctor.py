@@ -1,4 +1,4 @@
-"""`portion doctor` finds what is wrong and names the command that mends it; `portion try` shows the difference."""
+"""`portion doctor` finds what is wrong and names the command that fixes it; `portion try` shows the difference."""
 
 import json
 import shlex
@@ -200,3 +200,13 @@ def test_try_calls_only_what_reads(machine):
     assert "--allow-writes" in machine.portion("try", "--tool", "toggle-simulated-logging", "--", *everything, code=1)
     assert "requires message" in machine.portion("try", "--tool", "echo", "--", *everything, code=1)
     assert "ended before it answered initialize" in machine.portion("try", "--", "false", code=1)
+
+
+def test_a_shared_store_that_does_not_answer_is_an_error(machine):
+    (machine.home / "cursor.keys").write_text("A" * 43 + "=\n")
+    file = machine.home / "portion.yaml"
+    file.write_text("store: redis://127.0.0.1:9\ncursorKeys: cursor.keys\n")
+    found = findings(machine, "--config", str(file), code=1)
+    [store] = [one for (check, _), one in found.items() if check == "store"]
+    assert store["level"] == "error" and "cannot be used" in store["message"], store
+    assert store["subject"] == "redis://127.0.0.1:9", store

@@ -14,7 +14,7 @@ const WRAP: &str = "wrap";
 const SERVER: &str = "--server";
 /// Separates the options of Portion from the command of the server.
 const SEPARATOR: &str = "--";
-/// Name of the packages with Portion on npm and PyPI.
+/// Name of the packages with Portion on npm and `PyPI`.
 const PACKAGE: &str = "portion-mcp";
 /// Option with the URL of a server over HTTP.
 const URL: &str = "--url";

@@ -21,49 +21,30 @@ const MAX_LINE_LEAD: usize = 128;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
+/// Finds hidden names of settings.
+struct SettingNames<'r, 't> {
+    redact: &'r RedactionRules,
+    /// Logs repeat the same names on every line.
+    verdicts: BTreeMap<&'t str, NameMatch>,
+}
+
 /// Returns the edits for a text. In the ranges `json`, containers are left to the rules for JSON.
-pub(super) fn collect_edits<'t>(
+pub(super) fn collect_edits(
     redact: &RedactionRules,
-    text: &'t str,
+    text: &str,
     json: &[Range<usize>],
 ) -> (Vec<TextEdit>, RedactedNames) {
     let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
-    // Logs repeat the same names on every line.
-    let mut verdicts: BTreeMap<&str, NameMatch> = BTreeMap::new();
+    let mut names_of_settings = SettingNames { redact, verdicts: BTreeMap::new() };
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
         if at < done {
             continue;
         }
         let Some(word) = name_before(text, at) else { continue };
-        let mut match_name = |name: &'t str| {
-            let verdict =
-                verdicts.get(name).copied().unwrap_or_else(|| redact.match_name(&name.replace(' ', "_")));
-            if verdicts.len() < MAX_CACHED_NAMES {
-                verdicts.insert(name, verdict);
-            }
-            verdict
-        };
-        let matched = |name: &'t str, verdict: NameMatch| verdict.is_hidden().then_some(name);
-        let path = || redact.matches_setting_path(text, at).then_some(word);
         let is_json =
             json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
-        // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
-        let mut name = matched(word, match_name(word));
-        for count in [2, 3] {
-            if name.is_none()
-                && let Some(words) = words_before(text, at, count)
-            {
-                let verdict = match_name(words);
-                name =
-                    matched(words, verdict).filter(|name| verdict.is_named || may_be_setting(text, at, name));
-            }
-        }
-        let name = name
-            .or_else(|| {
-                last_two_names(path_before(text, at)).and_then(|name| matched(name, match_name(name)))
-            })
-            .or_else(|| if is_json { None } else { path() });
+        let name = names_of_settings.name_at(text, at, word, is_json);
         let pair = if name.is_some() || is_json {
             None
         } else {
@@ -110,6 +91,36 @@ pub(super) fn collect_edits<'t>(
         manifest::collect_edits(text, &mut edits, &mut names);
     }
     (edits, names)
+}
+
+impl<'t> SettingNames<'_, 't> {
+    /// Returns the hidden name before the separator at `at`. `word`: the word before it. `is_json`: other rules apply to paths.
+    fn name_at(&mut self, text: &'t str, at: usize, word: &'t str, is_json: bool) -> Option<&'t str> {
+        if self.match_name(word).is_hidden() {
+            return Some(word);
+        }
+        // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
+        for words in [2, 3].into_iter().filter_map(|count| words_before(text, at, count)) {
+            let verdict = self.match_name(words);
+            if verdict.is_named || verdict.is_secret && may_be_setting(text, at, words) {
+                return Some(words);
+            }
+        }
+        let last_two = last_two_names(path_before(text, at)).filter(|name| self.match_name(name).is_hidden());
+        let is_at_path = || !is_json && self.redact.matches_setting_path(text, at);
+        last_two.or_else(|| is_at_path().then_some(word))
+    }
+
+    fn match_name(&mut self, name: &'t str) -> NameMatch {
+        if let Some(verdict) = self.verdicts.get(name) {
+            return *verdict;
+        }
+        let verdict = self.redact.match_name(&name.replace(' ', "_"));
+        if self.verdicts.len() < MAX_CACHED_NAMES {
+            self.verdicts.insert(name, verdict);
+        }
+        verdict
+    }
 }
 
 /// Returns true if a name of several words before a colon may be that of a setting: at the beginning of its line, or with a

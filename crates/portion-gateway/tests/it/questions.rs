@@ -318,10 +318,18 @@ async fn fields_and_order_of_texts_with_rows() {
         {"id": 754, "home town": "Town 5", "price": 898}
     ]);
     // On a call of the server's tool, and on the result that is kept.
-    assert_eq!(rows(&answer(fresh(dearest.clone()).await, 900)), expect);
+    let first = answer(fresh(dearest.clone()).await, 900);
+    assert_eq!(rows(&first), expect);
+    // All of the result can be read from the answer to a first call.
+    let original = notice(&first)["meta"]["originalCursor"].as_str().expect("a cursor").to_owned();
+    let whole = portion(
+        trial.follow_as(ada(), Request { start_line: Some(1), end_line: Some(1), ..at(&original) }).await,
+    );
+    assert!(whole.pieces()[0].body.as_str().starts_with("id,home town,price"), "{whole:?}");
     let request = Request { cursor: Some(list.clone()), ..dearest.clone() };
     let read = answer(trial.follow_as(ada(), request).await, 900);
     assert_eq!(rows(&read), expect);
+    assert_eq!(notice(&read)["meta"]["originalCursor"], Value::Null);
     let next = answer(trial.follow(next_cursor(&read).expect("900 rows")).await, 900);
     assert_eq!(rows(&next)[0]["price"], 897);
     let second =

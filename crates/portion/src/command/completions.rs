@@ -10,8 +10,9 @@ use super::CommandResult;
 
 const AFTER_HELP: &str = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   portion completions bash > ~/.local/share/bash-completion/completions/portion
-  portion completions zsh > ~/.zfunc/_portion
+  mkdir -p ~/.zfunc && portion completions zsh > ~/.zfunc/_portion
   portion completions fish > ~/.config/fish/completions/portion.fish
   portion completions powershell >> $PROFILE";
 
