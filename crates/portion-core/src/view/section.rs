@@ -181,8 +181,26 @@ pub(crate) fn custom_sections(subject: &IndexedText, given: &[policy::NamedSecti
     given.iter().filter_map(made).collect()
 }
 
-/// Returns the section with a name: an exact match, otherwise a match without case, otherwise the only
-/// section with that prefix.
+/// Finds a heading below others, given as `usage/overview` or `usage > overview` in lower case. A heading alone may occur
+/// several times in a text.
+fn nested_section<'a>(all: &'a [Section], wanted: &str) -> Option<&'a Section> {
+    let steps: Vec<&str> = wanted.split(['/', '>']).map(str::trim).collect();
+    let (last, parents) = steps.split_last().filter(|(_, parents)| !parents.is_empty())?;
+    // Headings around the next one, the innermost last: name and end.
+    let mut around: Vec<(String, u32)> = Vec::new();
+    all.iter().filter(|section| matches!(section.target, SectionTarget::Heading)).find(|section| {
+        while around.pop_if(|(_, end)| *end <= section.span.start).is_some() {}
+        let name = section.name.trim().to_lowercase();
+        let mut outward = around.iter().rev();
+        let is_found =
+            name == *last && parents.iter().rev().all(|parent| outward.any(|(name, _)| name == parent));
+        around.push((name, section.span.end));
+        is_found
+    })
+}
+
+/// Returns the section with a name: an exact match, otherwise a match without case, otherwise a heading below others, otherwise
+/// the only section with that prefix.
 pub(super) fn find_section(
     subject: &IndexedText,
     name: &str,
@@ -203,10 +221,13 @@ pub(super) fn find_section(
         let mut begin = all.iter().filter(|section| lower(section).starts_with(&wanted));
         begin.next().filter(|_| !wanted.is_empty() && begin.next().is_none())
     };
-    exact.or_else(same).or_else(only).cloned().ok_or_else(|| ViewError::Section {
+    let nested = || nested_section(&all, &wanted);
+    let is_text = matches!(subject.structure, Structure::Text(_));
+    let last_step = name.rsplit(['/', '>']).next().filter(|_| is_text).map_or(name, str::trim);
+    exact.or_else(same).or_else(nested).or_else(only).cloned().ok_or_else(|| ViewError::Section {
         given: name.to_owned(),
-        nearest: closest_name(name, all.iter().map(|section| section.name.as_str())),
+        nearest: closest_name(last_step, all.iter().map(|section| section.name.as_str())),
         available: all.into_iter().map(|section| section.name).collect(),
-        is_text: matches!(subject.structure, Structure::Text(_)),
+        is_text,
     })
 }

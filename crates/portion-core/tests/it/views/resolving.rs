@@ -127,6 +127,16 @@ fn documents_have_headings() {
     check(PAPER, &[("section", "\"Results\""), ("raw", "true"), ("offset", "3")], "Results\n\nGood.\n\n");
     check(PAPER, &[("section", "\"Results\""), ("offset", "2")], "Good.\n\n");
     check(PAPER, &[("section", "\"Methods\"")], "section_unknown: there is no section Methods");
+    let guide =
+        "# Setup\n\n## Overview\n\nA.\n\n# Usage\n\n### Deep\n\n#### Overview\n\nB.\n\n## Overview\n\nC.\n";
+    check(guide, &[("section", "\"Overview\"")], "## Overview\n\nA.\n\n");
+    check(guide, &[("section", "\"Usage/Overview\"")], "#### Overview\n\nB.\n\n");
+    check(guide, &[("section", "\"usage > deep > overview\"")], "#### Overview\n\nB.\n\n");
+    check(
+        guide,
+        &[("section", "\"Setup/Deep\"")],
+        "section_unknown: there is no section Setup/Deep; did you mean Deep?",
+    );
 }
 
 #[test]
