@@ -46,10 +46,9 @@ impl Row {
     }
 }
 
-/// Rounds to quarters of the first digit's place: cursors are random, and cost a few tokens more or less.
+/// Rounds up to two digits: cursors are random, and cost a few tokens more or less.
 fn rounded(number: u64) -> u64 {
-    let unit = (10_u64.pow(number.max(1).ilog10()) / 4).max(1);
-    (number + unit / 2) / unit * unit
+    number.next_multiple_of((10_u64.pow(number.max(1).ilog10()) / 10).max(1))
 }
 
 /// Writes a number with separators.
@@ -144,8 +143,8 @@ fn the_picture_is_what_the_demo_measures() -> Outcome {
 #[test]
 fn numbers_are_rounded_and_grouped() {
     let check = |number: u64, expect: &str| assert_eq!(grouped(rounded(number)), expect, "{number}");
-    check(2_113, "2,000");
-    check(1_683, "1,750");
+    check(2_113, "2,200");
+    check(1_683, "1,700");
     check(7, "7");
     check(995_000, "1,000,000");
 }
