@@ -67,7 +67,7 @@ pub struct ErrorInfo {
     pub json_rpc: i32,
     /// Status of an HTTP response.
     pub http_status: u16,
-    /// Whether a repeated call can succeed.
+    /// Prospect of a repeated call.
     pub retry: Retry,
     /// Cause, for the documentation.
     pub cause: &'static str,
@@ -75,7 +75,7 @@ pub struct ErrorInfo {
     pub advice: &'static str,
 }
 
-/// Whether a repeated call can succeed.
+/// Prospect of a repeated call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// The same call fails again; another one may succeed.

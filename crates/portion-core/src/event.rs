@@ -109,7 +109,7 @@ pub struct RequestServed {
     pub overhead: Duration,
     /// Stages that made the reply smaller, in the order applied.
     pub stages: Vec<StageName>,
-    /// What a [capped](Outcome::Capped) reply is otherwise, such as a page or a chunk.
+    /// Outcome that a [capped](Outcome::Capped) reply would else have, such as a page or a chunk.
     pub capped_outcome: Option<Outcome>,
     /// Arm of an experiment, where the endpoint has one.
     pub arm: Option<ExperimentArm>,

@@ -39,6 +39,7 @@ pub mod error_code;
 pub mod event;
 pub mod find;
 pub mod missing_codes;
+mod named_choices;
 mod noise;
 pub mod paging;
 pub mod path;

@@ -7,6 +7,8 @@
 //! assert_eq!(StageName::from_name("condense"), Some(StageName::Condense));
 //! ```
 
+use crate::named_choices::named_choices;
+
 /// A stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageName {
@@ -24,25 +26,11 @@ pub enum StageName {
     Fewer,
 }
 
-impl StageName {
-    /// All stages, the least lossy first.
-    pub const ALL: [Self; 6] =
-        [Self::Dense, Self::Minify, Self::Condense, Self::Elide, Self::Identify, Self::Fewer];
-
-    /// Returns the name in records and explanations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Dense => "dense",
-            Self::Minify => "minify",
-            Self::Condense => "condense",
-            Self::Elide => "elide",
-            Self::Identify => "identify",
-            Self::Fewer => "fewer",
-        }
-    }
-
-    /// Returns the stage of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stage| stage.name() == name)
-    }
-}
+named_choices!(StageName {
+    Dense = "dense",
+    Minify = "minify",
+    Condense = "condense",
+    Elide = "elide",
+    Identify = "identify",
+    Fewer = "fewer"
+});

@@ -1,4 +1,4 @@
-//! What clients do with large replies: limits above which they truncate, reject or store them.
+//! Limits above which clients truncate, reject or store a reply.
 
 /// Limits of a client for one reply: anything above is truncated, rejected or stored elsewhere before a
 /// model sees it. `None` means that no limit is known.

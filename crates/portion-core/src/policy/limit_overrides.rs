@@ -3,8 +3,8 @@
 //!
 //! Client limits only ever lower a limit, and never a configured one.
 
-use super::modes::named_choices;
 use super::{ClientLimits, LimitOverrides, MIN_BUDGET, MIN_BYTE_LIMIT, Policy};
+use crate::named_choices::named_choices;
 
 /// The profile of replies, used where no limit is configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

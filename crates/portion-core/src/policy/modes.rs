@@ -1,31 +1,6 @@
 //! Choices of an operator for the format and order of records, each with its name in configurations.
 
-/// Names the values of an enum: the constant `NAMES`, and the methods `name` and `from_name`.
-macro_rules! named_choices {
-    ($choice:ident { $($variant:ident = $name:literal),+ }) => {
-        impl $choice {
-            /// The names of the values.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
-
-            /// Returns the name of the value.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name),+
-                }
-            }
-
-            /// Returns the value of a name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-pub(super) use named_choices;
+use crate::named_choices::named_choices;
 
 /// Format of the records of a page in text. Structured content for programs is never changed by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

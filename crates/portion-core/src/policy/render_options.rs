@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::StripRule;
-use super::modes::named_choices;
 use crate::missing_codes::MissingCodes;
+use crate::named_choices::named_choices;
 
 /// Options for the replies of an endpoint, other than limits. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -21,8 +21,8 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
-/// Maximum words of a column name that hides its column without being configured.
-const MAX_SECRET_NAME_WORDS: usize = 4;
+/// Maximum words of the name of a secret in text. More words are a sentence that mentions one.
+pub(super) const MAX_SECRET_NAME_WORDS: usize = 4;
 /// Words of sentences that column names do not have.
 const FUNCTION_WORDS: [&str; 22] = [
     "a", "already", "an", "any", "are", "be", "begins", "between", "her", "his", "is", "it", "its", "may",

@@ -12,12 +12,11 @@ use super::setting_path::path_before;
 use super::text_name::{name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{
-    ValueExtent, container_after, is_line_lead, is_whole_line_field, typed_value_start, value_after,
+    ValueExtent, container_after, is_line_lead, is_whole_line_field, line_before, typed_value_start,
+    value_after,
 };
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, manifest, markup, token};
 
-/// Maximum bytes of a line before a name of several words.
-const MAX_LINE_LEAD: usize = 128;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
@@ -126,9 +125,8 @@ impl<'t> SettingNames<'_, 't> {
 /// Returns true if a name of several words before a colon may be that of a setting: at the beginning of its line, or with a
 /// value that has a digit or is written in sentences. Other words before a colon are part of a sentence.
 fn may_be_setting(text: &str, at: usize, name: &str) -> bool {
-    let near = text.ceil_char_boundary(at.saturating_sub(MAX_LINE_LEAD)).min(at);
-    let line_start = text[near..at].rfind('\n').map(|feed| near + feed + 1).or((near == 0).then_some(0));
-    let lead = line_start.and_then(|start| Some(&text[start..start + text[start..at].rfind(name)?]));
+    let before = line_before(text, at);
+    let lead = before.rfind(name).map(|start| &before[..start]);
     let value = value_after(text, at + 1, ValueExtent::Word).map_or("", |(start, end)| &text[start..end]);
     lead.is_some_and(is_line_lead) || is_phrase_name(name) || value.bytes().any(|byte| byte.is_ascii_digit())
 }

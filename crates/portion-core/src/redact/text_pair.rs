@@ -4,6 +4,7 @@
 use memchr::memchr2_iter;
 
 use super::NameMatch;
+use super::delimited::MAX_SECRET_NAME_WORDS;
 use super::pair::{PairRole, may_be_pair_secret};
 use super::setting_path::name_of_block;
 use super::text_name::name_before;
@@ -14,8 +15,6 @@ const MAX_LINES: usize = 4;
 const MAX_LINE_BYTES: usize = 256;
 /// Maximum separators on each side that are read for names.
 const MAX_SEPARATORS: usize = 8;
-/// Maximum words of the name of a secret. More words are a sentence that mentions one.
-const MAX_NAME_WORDS: usize = 4;
 
 /// A value whose name beside it is hidden.
 pub(super) struct TextPair<'t> {
@@ -40,7 +39,7 @@ impl<'t> TextPair<'t> {
                     .and_then(|(start, end)| text.get(start..end));
                 value.is_none_or(|value| may_be_pair_secret((name_role, name), (role, value)))
             };
-            let is_name = || name.split_whitespace().nth(MAX_NAME_WORDS).is_none();
+            let is_name = || name.split_whitespace().nth(MAX_SECRET_NAME_WORDS).is_none();
             verdict.is_named || verdict.is_secret && is_name() && may_be_secret()
         };
         let key_start = text[..at].rfind(key)?;

@@ -30,12 +30,7 @@ pub(super) enum ValueExtent {
 impl ValueExtent {
     /// Returns the extent of the value of a setting, given its name and the last word of that.
     pub(super) fn of_setting(text: &str, at: usize, name: &str, word: &str) -> Self {
-        let line_start = text.ceil_char_boundary(at.saturating_sub(MAX_LINE_LEAD)).min(at);
-        let line_start = text[line_start..at]
-            .rfind('\n')
-            .map(|feed| line_start + feed + 1)
-            .or((line_start == 0).then_some(0));
-        let before = &text[line_start.unwrap_or(at)..at];
+        let before = line_before(text, at);
         let name_start = before.rfind(name).or_else(|| before.rfind(word));
         let lead = name_start.map(|start| &before[..start]);
         if lead.is_some_and(|lead| lead.ends_with('`')) && !before.ends_with('`') {
@@ -226,6 +221,13 @@ fn skip_closing_marks(rest: &str) -> &str {
             .find_map(|mark| rest.strip_prefix(mark).filter(|after| after.starts_with([' ', '\t'])))
     };
     after_tag().or_else(after_mark).unwrap_or(rest)
+}
+
+/// Returns the part of the line before an offset; an empty text if the line begins far before it.
+pub(super) fn line_before(text: &str, at: usize) -> &str {
+    let near = text.ceil_char_boundary(at.saturating_sub(MAX_LINE_LEAD)).min(at);
+    let line_start = text[near..at].rfind('\n').map(|feed| near + feed + 1).or((near == 0).then_some(0));
+    &text[line_start.unwrap_or(at)..at]
 }
 
 /// Returns true for what may stand before the first key of a line: indentation, the dash of an item, a quote.

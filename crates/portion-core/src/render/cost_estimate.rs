@@ -58,9 +58,9 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
 
     /// Tokens of the text form, with its envelope or its notice.
     pub(super) fn text_tokens(&self, enveloped: Option<&String>, notice: &NoticeText) -> usize {
-        let (notice_tokens, free) = enveloped
+        let (shown, free) = enveloped
             .map_or((&notice.model_text, false), |json| (json, self.envelope_uncharged == Some(true)));
-        self.charged_tokens + self.uncharged_tokens + self.token_cost(notice_tokens, free)
+        self.charged_tokens + self.uncharged_tokens + self.token_cost(shown, free)
     }
 
     /// Tokens of the structured form.
@@ -71,14 +71,14 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
     /// Returns the charged tokens, given the tokens of the more expensive form.
     pub(super) fn charged_tokens(
         &self,
-        notice_tokens: usize,
+        form_tokens: usize,
         enveloped: Option<&String>,
         structured: Option<&String>,
         notice: &NoticeText,
     ) -> usize {
         let free_envelope = self.envelope_uncharged == Some(true);
         if self.uncharged_tokens == 0 && !free_envelope && !self.structured_uncharged {
-            return notice_tokens;
+            return form_tokens;
         }
         let cost =
             |json: &String, free: bool| self.token_cost(if free { &notice.full_text } else { json }, false);

@@ -1,4 +1,4 @@
-//! Where a numbered page or an offset begins.
+//! The position at which a numbered page or an offset begins.
 
 use super::target::focused_value;
 use super::{Request, Target, View, ViewError};

@@ -77,8 +77,15 @@ impl McpProcessor {
             ToolOwner::Builtin(BuiltinTool::Read) => self.gateway.fetches_pages(),
             _ => false,
         };
+        // Arguments may be large; most calls are of other tools, and this search finds that without a walk through them.
+        let may_be_slow = || {
+            let catalog = &self.server_info().catalog;
+            let read_tool = self.gateway.fetches_pages().then(|| catalog.read_tool());
+            catalog.query_tool().into_iter().chain(read_tool).any(|name| text.contains(&*name))
+        };
         envelope.kind() == Some(MessageKind::Request)
             && method_handling(&envelope.method(text)) == MethodHandling::CallTool
+            && may_be_slow()
             && is_slow(&called())
             && !self.pending_requests().contains(id)
             && self.active_queries.register(id)
