@@ -153,6 +153,10 @@ fn element(edits: &mut Edits<'_>, at: usize, table: &ElementTable) {
     edits.remove(at, last);
     if steps.is_empty() {
         edits.replace(at, value);
+    } else if is_alias && matches!(&steps[..], [step] if step.eq_ignore_ascii_case("value")) {
+        // The column of `json_each`, unless the elements are objects.
+        let alias = &table.alias;
+        edits.replace(at, format!("iif({alias}.type = 'object', {value} ->> '$.{}', {value})", steps[0]));
     } else {
         edits.replace(at, format!("({value} ->> '$.{}')", steps.join(".").replace('\'', "''")));
     }

@@ -13,6 +13,7 @@ mod edits;
 mod elements;
 mod error;
 mod having;
+mod impossible;
 #[cfg(test)]
 mod laws;
 mod limits;
@@ -23,6 +24,7 @@ mod statement_form;
 mod subscripts;
 mod tables;
 mod temporal;
+mod text_numbers;
 mod token;
 mod where_clause;
 mod within_group;
@@ -34,6 +36,7 @@ pub(crate) use clauses::select_columns;
 use edits::Edits;
 use error::DialectError;
 pub(crate) use having::parse as parse_having;
+pub(crate) use impossible::impossible_conditions;
 pub(crate) use number_uses::{DateUse, NumberUse, date_uses, number_uses};
 pub(crate) use operators::is_compared_value;
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
@@ -50,6 +53,7 @@ pub(crate) fn rewrite<'a>(sql: &'a str, columns: &DateColumns<'_>) -> Result<Cow
     statement_form::check(sql)?;
     let mut sql = Cow::Borrowed(sql);
     for pass in [
+        text_numbers::rewrite,
         elements::rewrite,
         clauses::distinct_on,
         clauses::qualify,

@@ -99,6 +99,7 @@ impl QueryRun<'_> {
                 let empty_reason = is_empty.then(explain).flatten();
                 let missing = self.catalogue.missing.iter().find_map(|missing| missing.describe_met());
                 let mut type_hints = type_hints::type_hints(self, self.query.sql);
+                type_hints.extend(dialect::impossible_conditions(self.query.sql));
                 type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
                 type_hints.extend(hints::quoted_items(self.query.sql, shown_records, self.catalogue));
                 let lists_tables =

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::cell::Cell;
-use crate::column::Redaction;
+use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{self, DateUse, NumberUse};
-use crate::engine::QueryRun;
+use crate::engine::{QueryRun, hints};
 use crate::error::quote_identifier;
 use crate::functions;
 use crate::table_rows::{ColumnSet, TableRows};
@@ -116,33 +116,111 @@ fn numeric_date_format(samples: &[String]) -> Option<String> {
 fn type_hint(run: &QueryRun<'_>, name: &str, number_use: NumberUse) -> Option<String> {
     columns_named(run, name).into_iter().find_map(|(rows, at)| {
         let column = &rows.columns()[at];
-        if !column.kinds.intersects(ValueKinds::TEXT) || column.redaction != Redaction::Unredacted {
+        if column.redaction != Redaction::Unredacted {
             return None;
         }
+        if column.kinds.intersects(ValueKinds::TEXT) {
+            let quoted = quote_identifier(&column.name);
+            return text_hint(&quoted, &CellCounts::of(rows.as_ref(), at), number_use);
+        }
+        let is_container = column.kinds.intersects(ValueKinds::CONTAINER)
+            && !column.kinds.intersects(ValueKinds::NUMERIC)
+            && number_use == NumberUse::Number;
+        is_container.then(|| container_hint(run, column))
+    })
+}
+
+/// Returns the hint for a column with arrays or objects that is used as a number.
+fn container_hint(run: &QueryRun<'_>, column: &ColumnDef) -> String {
+    if column.kinds.intersects(ValueKinds::ARRAY) {
+        let advice = hints::array_hint(run.catalogue, Some(&column.name));
+        return format!("{} has arrays; {advice}", quote_identifier(&column.name));
+    }
+    format!("{} has objects: use a member of them", quote_identifier(&column.name))
+}
+
+/// Kinds of the values of a column with texts.
+#[derive(Default)]
+struct CellCounts {
+    numbers: usize,
+    numbers_in_texts: usize,
+    /// Texts such as `60,17`, and a number among them with points between thousands: `1.060,17`.
+    decimal_commas: usize,
+    has_points: bool,
+    other_texts: usize,
+    /// The beginning of the first text that is no number.
+    example: Option<String>,
+}
+
+impl CellCounts {
+    fn of(rows: &dyn TableRows, at: usize) -> Self {
         let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
-        let (mut numbers, mut in_texts, mut words, mut example) = (0, 0, 0, None);
+        let mut counts = Self::default();
         for index in 0..rows.len().min(MAX_ROWS) {
             rows.read_row(index, &mut row);
             match rows.cell(&row, at) {
-                Cell::Integer(_) | Cell::Real(_) => numbers += 1,
-                Cell::Text(text) if functions::is_number(&text) => in_texts += 1,
-                Cell::Text(text) => {
-                    words += 1;
-                    example.get_or_insert_with(|| text.chars().take(20).collect::<String>());
-                }
+                Cell::Integer(_) | Cell::Real(_) => counts.numbers += 1,
+                Cell::Text(text) => counts.add_text(&text),
                 Cell::Null => {}
             }
         }
-        let number_count = numbers + in_texts;
-        if number_count == 0 || number_use == NumberUse::Order && words > number_count {
-            return None;
+        counts
+    }
+
+    fn add_text(&mut self, text: &str) {
+        if functions::is_number(text) {
+            self.numbers_in_texts += 1;
+            return;
         }
-        let name = quote_identifier(&column.name);
-        let others = example.map_or(String::new(), |example| {
-            let noun = if words == 1 { "value is" } else { "values are" };
-            format!("; {words} {noun} no number ('{}')", example.replace('\'', "''"))
-        });
-        let kind = if numbers == 0 { "text" } else { "numbers and text" };
-        Some(format!("{name} is {kind}{others}: use {name}::numeric"))
-    })
+        if has_decimal_comma(text) {
+            self.decimal_commas += 1;
+            self.has_points |= text.contains('.');
+        } else {
+            self.other_texts += 1;
+        }
+        self.example.get_or_insert_with(|| text.chars().take(20).collect());
+    }
+}
+
+/// Returns true for a number with a comma before its fraction: `60,17`, `-1.060,5`. `1,060` may be one with a comma between
+/// thousands, and is none here.
+fn has_decimal_comma(text: &str) -> bool {
+    let text = text.trim();
+    let Some((whole, fraction)) = text.strip_prefix('-').unwrap_or(text).split_once(',') else {
+        return false;
+    };
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let groups: Vec<&str> = whole.split('.').collect();
+    let is_grouped = groups.len() == 1 || groups[1..].iter().all(|group| group.len() == 3);
+    let is_whole = is_grouped && groups.iter().all(|group| is_digits(group));
+    is_whole && is_digits(fraction) && (fraction.len() != 3 || groups.len() > 1)
+}
+
+/// Returns the hint for a column with texts, if it is used in a way in which they differ from numbers.
+fn text_hint(name: &str, counts: &CellCounts, number_use: NumberUse) -> Option<String> {
+    let number_count = counts.numbers + counts.numbers_in_texts;
+    let (commas, others) = (counts.decimal_commas, counts.other_texts);
+    let example = counts.example.as_deref().map(|example| example.replace('\'', "''"));
+    if number_use == NumberUse::Order && others > number_count + commas {
+        return None;
+    }
+    if commas > others {
+        let plain = if counts.has_points { format!("replace({name}, '.', '')") } else { name.to_owned() };
+        return Some(format!(
+            "{name} has decimal commas ('{}'), of which SQLite reads the digits before the comma: use \
+             replace({plain}, ',', '.')::numeric",
+            example?
+        ));
+    }
+    if number_count == 0 {
+        let is_used = number_use == NumberUse::Number && others > 0;
+        return is_used.then(|| Some(format!("{name} is text that is no number ('{}')", example?)))?;
+    }
+    let others = example.map_or(String::new(), |example| {
+        let count = others + commas;
+        let noun = if count == 1 { "value is" } else { "values are" };
+        format!("; {count} {noun} no number ('{example}')")
+    });
+    let kind = if counts.numbers == 0 { "text" } else { "numbers and text" };
+    Some(format!("{name} is {kind}{others}: use {name}::numeric"))
 }

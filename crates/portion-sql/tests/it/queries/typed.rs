@@ -183,3 +183,72 @@ fn patterns_and_whole_numbers() {
     one("array_length('[1,2]', 1)", "2");
     one("array_length('[1,2]')", "2");
 }
+
+#[test]
+fn decimal_commas_units_and_containers_that_are_used_as_numbers_are_told() {
+    let hints = |text: &str, sql: &str| answer(text, sql, &[]).expect(sql).type_hints.join("; ");
+    let euros = "name;preis\na;60,17\nb;7\nc;1,5\n";
+    let advice = "preis has decimal commas ('60,17'), of which SQLite reads the digits before the comma: use \
+                  replace(preis, ',', '.')::numeric";
+    for sql in [
+        "SELECT sum(preis) FROM items",
+        "SELECT max(preis) FROM items",
+        "SELECT 1 FROM items WHERE preis > 5",
+    ] {
+        assert_eq!(hints(euros, sql), advice, "{sql}");
+    }
+    check(euros, "SELECT sum(replace(preis, ',', '.')::numeric) AS n FROM items", r#"[{"n":68.67}]"#);
+    let grouped = r#"[{"p":"1.060,17"},{"p":"2.000,50"}]"#;
+    let sum = "SELECT sum(replace(replace(p, '.', ''), ',', '.')::numeric) AS n FROM items";
+    assert!(
+        hints(grouped, "SELECT sum(p) FROM items")
+            .ends_with("use replace(replace(p, '.', ''), ',', '.')::numeric")
+    );
+    check(grouped, sum, r#"[{"n":3060.67}]"#);
+    let units = r#"[{"size":"12 kg"},{"size":"3 kg"}]"#;
+    assert_eq!(hints(units, "SELECT sum(size) FROM items"), "size is text that is no number ('12 kg')");
+    assert_eq!(hints(units, "SELECT max(size) FROM items"), "");
+    let lists = r#"[{"scores":[1,2],"price":{"amount":3}},{"scores":[4],"price":{"amount":5}}]"#;
+    let told = hints(lists, "SELECT avg(scores) FROM items");
+    assert!(told.starts_with("scores has arrays; the elements of an array are rows of json_each"), "{told}");
+    assert!(told.contains("json_each(items.scores)"), "{told}");
+    assert_eq!(hints(lists, "SELECT sum(price) FROM items"), "price has objects: use a member of them");
+    assert_eq!(hints(lists, "SELECT sum(price.amount) FROM items"), "");
+}
+
+#[test]
+fn texts_of_functions_are_compared_with_numbers_as_numbers() {
+    let days = r#"[{"d":"2020-05-01","c":"us"},{"d":"2021-06-01","c":null},{"d":"2021-07-01","c":"de"}]"#;
+    for (condition, count) in [
+        ("strftime('%Y', d) = 2021", 2),
+        ("strftime('%Y', d) > 2021", 0),
+        ("substr(d, 6, 2) IN (5, 7)", 2),
+        ("6 = strftime('%m', d)", 1),
+        ("to_char(d, 'YYYY') BETWEEN 2020 AND 2020", 1),
+        ("year(d) = 2021", 2),
+    ] {
+        let sql = format!("SELECT count(*) AS n FROM items WHERE {condition}");
+        check(days, &sql, &format!(r#"[{{"n":{count}}}]"#));
+    }
+    let hints = |sql: &str| answer(days, sql, &[]).expect(sql).type_hints.join("; ");
+    assert_eq!(
+        hints("SELECT count(*) FROM items WHERE c != NULL"),
+        "c != NULL is true for no row: write c IS NOT NULL"
+    );
+    assert_eq!(
+        hints("SELECT count(*) FROM items WHERE lower(c) = 'US'"),
+        "lower(c) is never 'US': write 'us'"
+    );
+}
+
+#[test]
+fn the_value_of_an_element_has_its_usual_name() {
+    let tags =
+        r#"[{"id":1,"tags":["a","b"],"own":[{"value":5},{"value":6}]},{"id":2,"tags":["a"],"own":[]}]"#;
+    check(
+        tags,
+        "SELECT t.value AS tag, count(*) AS n FROM items, UNNEST(tags) AS t GROUP BY t.value ORDER BY 1",
+        r#"[{"tag":"a","n":2},{"tag":"b","n":1}]"#,
+    );
+    check(tags, "SELECT sum(o.value) AS n FROM items, UNNEST(own) AS o", r#"[{"n":11}]"#);
+}
