@@ -32,6 +32,7 @@
 //! # Ok::<(), portion_core::view::ViewError>(())
 //! ```
 
+mod base64_text;
 mod codec;
 pub mod cursor;
 pub mod describe;

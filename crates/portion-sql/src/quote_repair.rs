@@ -1,4 +1,4 @@
-//! Corrects the quotes of names and texts where the meaning is unambiguous.
+//! Corrects the quotes and the spelling of names, and the quotes of texts, where the meaning is unambiguous.
 //!
 //! A nested field is a column with a dot in its name: `"price.total"`. Without quotes, SQL reads it as a
 //! column of a table, or as a keyword: `commit.author`. `MySQL` and `BigQuery` also write texts in double quotes.
@@ -6,9 +6,10 @@
 use rusqlite::Error;
 
 use crate::dialect::{is_compared_value, word_offsets};
+use crate::error::quote_identifier;
 use crate::records::MAX_DEPTH;
 
-/// Maximum quotes in one statement that are corrected.
+/// Maximum names and texts in one statement that are corrected.
 pub(crate) const MAX_REPAIRS: usize = 64;
 
 /// Returns the statement with other quotes at the place of an error: of a column that was not found, or of a text
@@ -72,6 +73,27 @@ fn quote_text(sql: &str, at: usize, quoted: &str) -> Option<String> {
     let inside = quoted.strip_prefix('"')?.strip_suffix('"')?.replace("\"\"", "\"").replace('\'', "''");
     let (before, rest) = (sql.get(..at)?, sql.get(at..)?.strip_prefix(quoted)?);
     is_compared_value(sql, at).then(|| format!("{before}'{inside}'{rest}"))
+}
+
+/// Returns the statement with another name in place of a column that was not found, the part of that column that is replaced,
+/// and the other name: of `guest_name`, `guestName`. `column_meant` returns the column that a name means.
+pub(crate) fn repair_spelling(
+    error: &Error,
+    sql: &str,
+    column_meant: impl Fn(&str) -> Option<String>,
+) -> Option<(String, (String, String))> {
+    let Error::SqlInputError { msg, offset, .. } = error else { return None };
+    let name = msg.strip_prefix("no such column: ").filter(|name| !name.contains('"'))?;
+    let given = usize::try_from(*offset).ok();
+    let given = given.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
+    let at = given.or_else(|| find_name(sql, name))?;
+    // The whole name, or what is after the name or alias of a table.
+    let after_table = name.split_once('.').map(|(_, column)| column);
+    let (wrong, right) =
+        std::iter::once(name).chain(after_table).find_map(|wrong| Some((wrong, column_meant(wrong)?)))?;
+    let (start, end) = (at + name.len() - wrong.len(), at + name.len());
+    let repaired = format!("{}{}{}", sql.get(..start)?, quote_identifier(&right), sql.get(end..)?);
+    Some((repaired, (wrong.to_owned(), right)))
 }
 
 /// Returns the offset of a name outside of texts, quoted names and comments.

@@ -54,7 +54,10 @@ pub fn select_rows(
             }
         })?;
         let direction = if descending { " DESC" } else { "" };
-        let _ = write!(sql, " ORDER BY {}{direction} NULLS LAST", quote_identifier(column));
+        let column = quote_identifier(column);
+        // In both directions: numbers, then texts, then missing values.
+        let kind = format!("CASE typeof({column}) WHEN 'null' THEN 2 WHEN 'text' THEN 1 ELSE 0 END");
+        let _ = write!(sql, " ORDER BY {kind}, {column}{direction}");
     }
     Ok(Some(sql))
 }

@@ -5,10 +5,12 @@ use portion_tokens::TokenCounter;
 
 use super::budget::RemainingBudget;
 use super::context::Context;
+use crate::base64_text::is_text;
 use crate::cursor::CursorToken;
+use crate::path::resolve_path;
 use crate::payload::BinaryInfo;
 use crate::policy::Policy;
-use crate::snapshot::Part;
+use crate::snapshot::{IndexedText, Part, PartBody};
 
 /// Longest source URI, in bytes, with which a placeholder begins.
 const MAX_NAME_BYTES: usize = 200;
@@ -78,6 +80,7 @@ pub(super) fn block_placeholder(
         return format!("[{name}{mime}, {bytes} bytes, not shown; {read} shows it]");
     }
     let (kind, how, (argument, query)) = match binary {
+        Some(binary) if is_text_blob(part, binary) => (binary.mime_type.as_str(), " as text", ("", "")),
         Some(binary) => (binary.mime_type.as_str(), " as base64", ("", "")),
         None => ("block", "", (", raw=true", "&raw=true")),
     };
@@ -91,6 +94,13 @@ pub(super) fn block_placeholder(
         None => String::new(),
     };
     format!("[{what}; {tool}{by_uri} reads it{how}]")
+}
+
+/// Returns true if the base64 of a block is that of a text.
+fn is_text_blob(part: &Part, binary: &BinaryInfo) -> bool {
+    let PartBody::Atomic { json, .. } = &part.body else { return false };
+    let data = resolve_path(&IndexedText::from_payload(json.clone()), binary.data_pointer);
+    data.is_ok_and(|data| is_text(data.span.slice(json).trim_matches('"')))
 }
 
 /// Returns the pointer to the content of a block, as written in a caller's path, and its size in bytes.

@@ -12,7 +12,7 @@ use super::rendering::{NoticeExtra, RenderTarget, Rendering, max_name_chars};
 use super::upstream_paging::note_upstream_chunk;
 use crate::cursor::PartOffset;
 use crate::snapshot::LineIndex;
-use crate::view::{Pagination, sections};
+use crate::view::{Pagination, same_headings, sections};
 
 /// Renders the chunk that begins at the target, or as much of a line range as fits.
 pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &RemainingBudget<'_>) -> Rendering {
@@ -84,6 +84,11 @@ fn describe_text(
 ) {
     rendering.query_tables = rendering.next.map(|_| QueryTables::of_text(&target.subject.text, index));
     rendering.meta.total_tokens = Some(estimate_size(room.counter, &target.subject.text));
+    if let Some(range) = target.view.range.filter(|range| !range.is_line_range) {
+        let others = same_headings(target.subject, range.span);
+        let names = NameList::new(others, max_name_chars(room));
+        rendering.meta.same_headings = Some(names).filter(|names| names.total_count() > 0);
+    }
     // Finding headings reads the whole text; logs have none.
     if rendering.kind == PortionKind::Chunk && index.has_headings(&target.subject.text) {
         let headings: Vec<String> =

@@ -62,6 +62,10 @@ pub(super) struct RenderingMeta {
     pub omitted_members: Vec<(String, usize)>,
     /// Fields that condensing omitted.
     pub condensed: Option<NameList>,
+    /// Encoding of a text that was decoded from base64.
+    pub decoded: Option<String>,
+    /// Other headings with the words of the requested one.
+    pub same_headings: Option<NameList>,
 }
 
 /// The number of chunks of a text.
@@ -112,10 +116,12 @@ pub(super) enum MetaKey {
     Elided,
     Omitted,
     Condensed,
+    Decoded,
+    SameHeadings,
 }
 
 /// All members with their names in camel case, in the order in which they are written.
-pub(super) const META_KEYS: [(MetaKey, &str); 31] = [
+pub(super) const META_KEYS: [(MetaKey, &str); 33] = [
     (MetaKey::PageSize, "pageSize"),
     (MetaKey::Served, "served"),
     (MetaKey::HasMore, "hasMore"),
@@ -147,6 +153,8 @@ pub(super) const META_KEYS: [(MetaKey, &str); 31] = [
     (MetaKey::Elided, "elided"),
     (MetaKey::Omitted, "omitted"),
     (MetaKey::Condensed, "condensed"),
+    (MetaKey::Decoded, "decoded"),
+    (MetaKey::SameHeadings, "sameHeading"),
 ];
 
 impl RenderingMeta {
@@ -188,6 +196,8 @@ impl RenderingMeta {
             MetaKey::Elided => (self.elided_count > 0).then(|| self.elided_count.into()),
             MetaKey::Omitted => (!self.omitted_members.is_empty()).then(|| self.omitted_sizes().into()),
             MetaKey::Condensed => self.condensed.as_ref().map(NameList::to_json),
+            MetaKey::Decoded => self.decoded.clone().map(Value::from),
+            MetaKey::SameHeadings => self.same_headings.as_ref().map(NameList::to_json),
         }
     }
 

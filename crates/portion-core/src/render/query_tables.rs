@@ -4,7 +4,7 @@ use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
 use super::record_lists::{MAX_PATH_BYTES, sibling_lists};
-use crate::snapshot::{Layout, LineIndex, List};
+use crate::snapshot::{ColumnArrays, Layout, LineIndex, List, header_row};
 
 /// Tables of a result, the most useful first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +31,8 @@ const ENTRIES: &str = "start_line,time,level,text";
 const SECTIONS: &str = "title,text,start_line";
 /// Largest number of characters that the columns of a table in a document take.
 const MAX_COLUMN_CHARS: usize = 160;
-/// Most columns of an object that are named.
-const MAX_NAMED_COLUMNS: usize = 3;
+/// Most tables of an object that are named.
+const MAX_NAMED_TABLES: usize = 3;
 
 impl QueryTable {
     fn new(name: impl Into<String>, columns: impl Into<String>) -> Self {
@@ -57,15 +57,30 @@ impl QueryTables {
         Self { tables: vec![QueryTable::new("items", "")], is_text: false }
     }
 
-    /// Returns the tables of a JSON list. The columns of `items` are the fields of its records; of a list of texts, numbers
-    /// or arrays it is `value`.
+    /// Returns the tables of a JSON list. The columns of `items` are the fields of its records, the arrays beside the list, or
+    /// the names in its first row; of another list of texts, numbers or arrays there is one, `value`.
     pub(super) fn of_list(text: &str, list: &List) -> Self {
         let has_records = !list.profile.fields.is_empty() || list.is_empty();
         let is_table = matches!(list.layout, Layout::Table { .. });
-        let mut items = QueryTable::new("items", if has_records || is_table { "" } else { "value" });
-        if !list.pointer.is_empty() && list.pointer.len() <= MAX_PATH_BYTES {
-            items.note = Some(format!("= {}", list.pointer));
+        let (mut columns, mut pointer, mut below) = (String::new(), list.pointer.as_str(), "");
+        if !has_records && !is_table {
+            if let Some(arrays) = ColumnArrays::around_list(text, list) {
+                columns = column_list(&arrays.names(text));
+                pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
+            } else if let Some(names) = header_row(text, list) {
+                (columns, below) = (column_list(&names), "below the first row");
+            } else {
+                "value".clone_into(&mut columns);
+            }
         }
+        let path = if pointer.len() > MAX_PATH_BYTES { "" } else { pointer };
+        let mut items = QueryTable::new("items", columns);
+        items.note = match (path, below) {
+            ("", "") => None,
+            ("", below) => Some(below.to_owned()),
+            (path, "") => Some(format!("= {path}")),
+            (path, below) => Some(format!("= {path} {below}")),
+        };
         let others = match list.layout {
             Layout::Lines => Some(QueryTable::new("lines", LINES)),
             Layout::Table { .. } => None,
@@ -86,17 +101,21 @@ impl QueryTables {
         Self { tables: lists.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
     }
 
-    /// Returns the tables of an object of columns, each of which is a table.
-    pub(super) fn of_columns(paths: &[String]) -> Self {
-        let mut tables: Vec<_> =
-            paths.iter().take(MAX_NAMED_COLUMNS).map(|path| QueryTable::at_path(path)).collect();
-        if let Some(last) = tables.last_mut() {
-            let further = paths.len().saturating_sub(MAX_NAMED_COLUMNS);
-            let further = if further > 0 { format!(", +{further} more") } else { String::new() };
-            last.note = Some(format!("_index,value each{further}"));
-        }
-        tables.push(QueryTable::new("leaves", LEAVES));
-        Self { tables, is_text: false }
+    /// Returns the tables of an object of columns.
+    pub(super) fn of_columns(names: &[String]) -> Self {
+        let items = QueryTable::new("items", column_list(names));
+        Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false }
+    }
+
+    /// Returns the tables of an object with objects of columns in it, at these paths.
+    pub(super) fn of_column_arrays(text: &str, found: &[(String, ColumnArrays)]) -> Self {
+        let is_named = |path: &&(String, _)| path.0.len() <= MAX_PATH_BYTES && !path.0.contains('\'');
+        let named = found.iter().filter(is_named).take(MAX_NAMED_TABLES);
+        let tables = named.map(|(path, arrays)| QueryTable {
+            columns: column_list(&arrays.names(text)),
+            ..if path.is_empty() { QueryTable::new("items", "") } else { QueryTable::at_path(path) }
+        });
+        Self { tables: tables.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
     }
 
     /// Returns the tables of a text.
@@ -148,6 +167,19 @@ impl QueryTables {
     }
 }
 
+/// Returns the names of columns, as many as fit.
+fn column_list(names: &[String]) -> String {
+    let mut listed = String::new();
+    for (at, name) in names.iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        if listed.len() + name.len() > MAX_COLUMN_CHARS {
+            return format!("{listed}{comma}+{} more", names.len() - at);
+        }
+        listed = format!("{listed}{comma}{name}");
+    }
+    listed
+}
+
 #[cfg(test)]
 mod tests {
     use super::QueryTables;
@@ -186,6 +218,14 @@ mod tests {
             "sql: SELECT … FROM items('/a') (column value), items('/b/c') (column value) or leaves(path,key,value,type)",
         );
         check("{\"a\":{\"b\":[]}}", "sql: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
+        check(
+            r#"{"unit":"C","hourly":{"time":["00:00","01:00","02:00","03:00"],"wind":[1,2,3,4]}}"#,
+            "sql: SELECT … FROM items(time,wind) (= /hourly) or leaves(path,key,value,type)",
+        );
+        check(
+            r#"{"range":"A1:B3","values":[["name","age"],["Ann","31"],["Bob","4"]]}"#,
+            "sql: SELECT … FROM items(name,age) (= /values below the first row) or leaves(path,key,value,type)",
+        );
         check("{\"id\":1}\n{\"id\":2}\n", "sql: SELECT … FROM items or lines(number,text)");
         check(
             "<html><body><h1>A</h1><p>x</p></body></html>",

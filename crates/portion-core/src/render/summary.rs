@@ -21,7 +21,7 @@ use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
 use crate::snapshot::{
-    Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
+    ColumnArrays, Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
 };
 use crate::stage::elide;
 use crate::view::{CustomSection, RequestedFields, SectionScope, core_object, custom_sections, sections};
@@ -143,9 +143,14 @@ fn render_summary(
     let shown = shown_field_names(&rendering.body, &pointer);
     rendering.query_tables = target.is_first().then(|| {
         if let Some(columns) = &columns {
-            return QueryTables::of_columns(&columns.paths());
+            return QueryTables::of_columns(&columns.names());
         }
         let records = record_lists(text, &pointer, &core);
+        let columns =
+            if records.is_empty() { ColumnArrays::find_in(text, &pointer, &core) } else { Vec::new() };
+        if !columns.is_empty() {
+            return QueryTables::of_column_arrays(text, &columns);
+        }
         let values = if records.is_empty() { value_lists(text, &pointer, &core) } else { Vec::new() };
         QueryTables::of_object(&records, &values)
     });

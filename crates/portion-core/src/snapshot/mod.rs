@@ -13,11 +13,13 @@
 //! assert_eq!((list.pointer.as_str(), list.len()), ("/data", 2));
 //! ```
 
+mod column_arrays;
 mod duplicates;
 mod embedded_json;
 mod encoding;
 mod field_type;
 mod gaps;
+mod header_row;
 mod indexed_text;
 mod line_index;
 mod list;
@@ -38,11 +40,13 @@ use portion_json::span::Span;
 use crate::missing_codes::MissingCodes;
 use crate::paging::PagingArgument;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
+pub use column_arrays::ColumnArrays;
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
 pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
 pub(crate) use field_type::FieldType;
+pub use header_row::header_row;
 pub use indexed_text::{IndexedText, Structure};
 pub use line_index::LineIndex;
 pub(crate) use list::cell_spans;

@@ -1,18 +1,12 @@
 //! Redacts the parts of a payload: texts, JSON, and blocks with binary data, whose data may be a text, too.
 
 use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::DecodePaddingMode;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::engine::general_purpose::STANDARD;
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
+use crate::base64_text::{Base64Text, decode_text};
 use crate::payload::{BinaryInfo, Content, NextPage, Redact, TransportPage, UpstreamList};
-
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// Redacts a part and adds the names of the redacted fields to `redacted_fields`, each once.
 pub(super) fn redact_content(
@@ -83,8 +77,10 @@ fn redact_binary(
     let (before, after) = (&json[..data.start as usize], &json[data.end as usize..]);
     let mut block = format!("{before}\"\"{after}");
     let is_hidden = redact_text(redact, &mut block, redacted_fields);
-    let text = if binary.is_media { None } else { decode_text(data.slice(json)) };
-    let text = text.and_then(|mut text| redact_text(redact, &mut text, redacted_fields).then_some(text));
+    let decoded = if binary.is_media { None } else { decode_text(&unescape(data.slice(json))) };
+    let text = decoded.and_then(|Base64Text { mut text, .. }| {
+        redact_text(redact, &mut text, redacted_fields).then_some(text)
+    });
     if let Some(text) = &text {
         binary.decoded_bytes = text.len();
     }
@@ -97,12 +93,6 @@ fn redact_binary(
         block.replace_range(empty.start as usize..empty.end as usize, data);
     }
     *json = block;
-}
-
-/// Decodes a JSON string with the base64 of a text.
-fn decode_text(quoted: &str) -> Option<String> {
-    let digits: String = unescape(quoted).split_ascii_whitespace().collect();
-    String::from_utf8(BASE64.decode(digits).ok()?).ok()
 }
 
 /// Returns the span of the string at a JSON Pointer of plain names, the last one of equal names.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use portion_json::projection::FieldSelection;
 
-use super::{Pagination, RequestedFields, SortOrder, Target, TargetValue, TextRange, View};
+use super::{Base64Source, Pagination, RequestedFields, SortOrder, Target, TargetValue, TextRange, View};
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 use crate::cursor::ViewId;
 use crate::snapshot::{IndexedText, Slice, Snapshot, Structure, TextTable, read_indexed, write_indexed};
 
 /// Version of the encoding.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// Index pieces of a view: its offsets are written with it.
 const NO_PIECES: Option<&[Vec<u8>]> = Some(&[]);
 
@@ -180,7 +180,10 @@ fn write_value(snapshot: &Snapshot, value: &TargetValue, table: &mut TextTable, 
         write_indexed(&value.subject, table, None, out);
     }
     table.write_slice(&value.source, out);
-    out.option(value.base64.as_deref(), ByteWriter::text);
+    out.option(value.base64.as_ref(), |out, base64| {
+        out.text(&base64.mime_type);
+        out.option(base64.text_encoding.as_deref(), ByteWriter::text);
+    });
     out.uint(value.extra_bytes);
 }
 
@@ -203,7 +206,9 @@ fn read_value(
         pointer,
         subject,
         source: table.read_slice(input)?,
-        base64: input.option(ByteReader::text)?,
+        base64: input.option(|input| {
+            Ok(Base64Source { mime_type: input.text()?, text_encoding: input.option(ByteReader::text)? })
+        })?,
         field_subset: None,
         extra_bytes: input.number()?,
     })

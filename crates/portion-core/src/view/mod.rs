@@ -43,7 +43,9 @@ pub(crate) use page_start::line_start_place;
 pub(crate) use pagination::Pagination;
 pub use request::Request;
 pub use resolve::{ResolvedRequest, resolve};
-pub(crate) use section::{CustomSection, SectionScope, core_object, custom_sections, sections};
+pub(crate) use section::{
+    CustomSection, SectionScope, core_object, custom_sections, same_headings, sections,
+};
 pub(crate) use target::target_at_path;
 
 /// A part of a snapshot, and how it is shown.
@@ -93,12 +95,21 @@ pub(crate) struct TargetValue {
     pub subject: IndexedText,
     /// Its bytes as the upstream wrote them.
     pub source: Slice,
-    /// MIME type of the decoded bytes, set for the base64 of a block. It is always shown raw.
-    pub base64: Option<String>,
+    /// Set for the base64 of a block.
+    pub base64: Option<Base64Source>,
     /// Set if the subject is a selection of fields: the fields, and the node that they belong to.
     pub field_subset: Option<(FieldSelection, Arc<TargetValue>)>,
     /// Heap bytes beyond those of the snapshot.
     pub extra_bytes: usize,
+}
+
+/// The base64 that a value is, or was decoded from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base64Source {
+    /// MIME type of the decoded bytes.
+    pub mime_type: String,
+    /// Set for a text: its encoding, as notices say it. Other base64 is always shown raw.
+    pub text_encoding: Option<String>,
 }
 
 impl TargetValue {
@@ -111,6 +122,11 @@ impl TargetValue {
         extra_bytes: usize,
     ) -> Self {
         Self { part, pointer, subject, source, base64: None, field_subset: None, extra_bytes }
+    }
+
+    /// Returns true for base64 that is not of a text.
+    pub(crate) fn is_binary(&self) -> bool {
+        self.base64.as_ref().is_some_and(|base64| base64.text_encoding.is_none())
     }
 
     /// Returns true for the same value of the same part, with the same selection of fields.

@@ -19,8 +19,8 @@ enum SortKey {
     Missing,
 }
 
-/// Returns the order that `spec` describes: a field, followed by `desc` for the largest first. Numbers come
-/// before text, and items without the field come last. Equal items keep their order.
+/// Returns the order that `spec` describes: a field, followed by `desc` for the largest first. In both directions, numbers
+/// come before text, and items without the field come last. Equal items keep their order.
 ///
 /// `redacted_paths`: the redacted fields.
 pub(super) fn sort_order(
@@ -153,7 +153,7 @@ fn compare_keys(a: &SortKey, b: &SortKey, descending: bool) -> Ordering {
         (_, SortKey::Missing) => Ordering::Less,
         (SortKey::Number(x), SortKey::Number(y)) => turned(x.compare(y)),
         (SortKey::Text(x), SortKey::Text(y)) => turned(x.cmp(y)),
-        (SortKey::Number(_), SortKey::Text(_)) => turned(Ordering::Less),
-        (SortKey::Text(_), SortKey::Number(_)) => turned(Ordering::Greater),
+        (SortKey::Number(_), SortKey::Text(_)) => Ordering::Less,
+        (SortKey::Text(_), SortKey::Number(_)) => Ordering::Greater,
     }
 }

@@ -176,7 +176,7 @@ fn select(
     }
     if let Some(path) = &request.path {
         let target = target_at_path(snapshot, &view, path)?;
-        let raw = matches!(&target, Target::Value(node) if node.base64.is_some());
+        let raw = matches!(&target, Target::Value(node) if node.is_binary());
         let limit = request.limit.filter(|_| !raw);
         view = View { target, limit, raw, ..View::default() };
         from = start_position(&view);

@@ -199,6 +199,27 @@ fn nested_section<'a>(all: &'a [Section], wanted: &str) -> Option<&'a Section> {
     })
 }
 
+/// Returns the other headings of a text that have the same words as the one with a span, below the headings around them:
+/// `Usage/Overview`.
+pub(crate) fn same_headings(subject: &IndexedText, span: Span) -> Vec<String> {
+    let headings = sections(subject);
+    let Some(own) = headings.iter().find(|heading| heading.span == span) else { return Vec::new() };
+    let wanted = own.name.trim().to_lowercase();
+    let mut around: Vec<&Section> = Vec::new();
+    let mut found = Vec::new();
+    for heading in &headings {
+        while around.pop_if(|above| above.span.end <= heading.span.start).is_some() {}
+        if heading.span != span && heading.name.trim().to_lowercase() == wanted {
+            found.push(match around.last() {
+                Some(above) => format!("{}/{}", above.name, heading.name),
+                None => heading.name.clone(),
+            });
+        }
+        around.push(heading);
+    }
+    found
+}
+
 /// Returns the section with a name: an exact match, otherwise a match without case, otherwise a heading below others, otherwise
 /// the only section with that prefix.
 pub(super) fn find_section(
@@ -230,4 +251,24 @@ pub(super) fn find_section(
         available: all.into_iter().map(|section| section.name).collect(),
         is_text,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{same_headings, sections};
+    use crate::snapshot::{IndexedText, Slice};
+
+    #[test]
+    fn other_headings_with_the_same_words_are_named_below_their_parents() {
+        let text =
+            "# Setup\n\n## Overview\n\nA.\n\n# Usage\n\n## overview\n\nB.\n\n## Rest\n\n# Overview\n\nC.\n";
+        let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
+        let check = |at: usize, expect: &[&str]| {
+            let span = sections(&subject)[at].span;
+            assert_eq!(same_headings(&subject, span), expect, "{at}");
+        };
+        check(1, &["Usage/overview", "Overview"]);
+        check(5, &["Setup/Overview", "Usage/overview"]);
+        check(4, &[]);
+    }
 }

@@ -6,8 +6,10 @@ use portion_json::scan::unescape;
 use portion_json::span::Span;
 
 use super::section::CustomSection;
-use super::{Target, TargetValue, View, ViewError};
+use super::{Base64Source, Target, TargetValue, View, ViewError};
+use crate::base64_text::{Base64Text, decode_text};
 use crate::path::{ResolvedPath, UnresolvedPath, resolve_path};
+use crate::payload::BinaryInfo;
 use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot};
 
 /// Returns the value at a path. The path begins at the root of the result if it starts with a part's address,
@@ -149,21 +151,64 @@ fn target_from_source(part: usize, pointer: String, source: Slice) -> Target {
     Target::Value(Arc::new(TargetValue::new(part as u16, pointer, subject, source, own_bytes)))
 }
 
-/// Returns a value inside a block that is not text. For the base64 of the block's data, quotes and escapes
-/// are removed.
+/// Returns a value inside a block that is not text. The base64 of a text is decoded; of other base64, quotes and escapes are
+/// removed.
 fn target_in_block(part: &Part, index: usize, rest: &str) -> Result<Target, UnresolvedPath> {
     let PartBody::Atomic { json, binary, .. } = &part.body else { return Err(UnresolvedPath::default()) };
-    let ResolvedPath { pointer, span: value } = resolve_path(&IndexedText::from_payload(json.clone()), rest)?;
+    let block = IndexedText::from_payload(json.clone());
+    let reached = match (resolve_path(&block, rest), binary) {
+        (Ok(reached), _) => reached,
+        (Err(unresolved), Some(binary)) => {
+            let below = rest.strip_prefix(binary.data_pointer).filter(|below| below.starts_with('/'));
+            return target_in_blob(&block, index, binary, below.ok_or(unresolved)?);
+        }
+        (Err(unresolved), None) => return Err(unresolved),
+    };
+    let ResolvedPath { pointer, span: value } = reached;
     let source = json.subslice(value);
     let data = binary.as_ref().filter(|binary| binary.data_pointer == pointer);
     let data = data.map(|binary| (unquote(&source), &binary.mime_type)).filter(|(inner, _)| is_base64(inner));
+    let is_media = binary.as_ref().is_some_and(|binary| binary.is_media);
     let (subject, source, base64) = match data {
-        Some((inner, mime)) => (IndexedText::from_text(inner.clone()), inner, Some(mime.clone())),
+        Some((inner, mime)) => {
+            let text = if is_media { None } else { decode_text(&inner) };
+            let text_encoding = text.as_ref().map(encoding_note);
+            let subject = match text {
+                Some(text) => IndexedText::from_payload(Slice::new(text.text)),
+                None => IndexedText::from_text(inner.clone()),
+            };
+            (subject, inner, Some(Base64Source { mime_type: mime.clone(), text_encoding }))
+        }
         None => (IndexedText::from_value(&source), source, None),
     };
-    let own_bytes = source.len();
+    let decoded_bytes = if base64.is_some() { subject.text.len() + subject.heap_bytes() } else { 0 };
+    let own_bytes = source.len() + decoded_bytes;
     let value = TargetValue::new(index as u16, pointer, subject, source, own_bytes);
     Ok(Target::Value(Arc::new(TargetValue { base64, ..value })))
+}
+
+/// Returns a value in the JSON that the base64 of a block contains.
+fn target_in_blob(
+    block: &IndexedText,
+    index: usize,
+    binary: &BinaryInfo,
+    below: &str,
+) -> Result<Target, UnresolvedPath> {
+    let data = resolve_path(block, binary.data_pointer)?.span;
+    let text = decode_text(&unquote(&block.text.subslice(data))).ok_or_else(UnresolvedPath::default)?;
+    let whole = IndexedText::from_payload(Slice::new(text.text));
+    let ResolvedPath { pointer, span } = resolve_path(&whole, below)?;
+    Ok(target_from_source(index, format!("{}{pointer}", binary.data_pointer), whole.text.subslice(span)))
+}
+
+/// Returns the encoding of a text in base64, as notices say it.
+fn encoding_note(text: &Base64Text) -> String {
+    let replaced = match text.invalid_count {
+        0 => String::new(),
+        1 => ", 1 invalid sequence replaced".to_owned(),
+        count => format!(", {count} invalid sequences replaced"),
+    };
+    format!("base64, {}{replaced}", text.encoding)
 }
 
 /// Returns a JSON string without quotes and escapes. Without escapes, it is not copied.

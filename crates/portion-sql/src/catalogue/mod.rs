@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
-use portion_core::snapshot::{IndexedText, Layout, Slice, Snapshot, Structure};
+use portion_core::snapshot::{
+    ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row,
+};
 use portion_core::view::View;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
@@ -23,7 +25,8 @@ use crate::dialect::PathTable;
 use crate::fields::FieldsSource;
 use crate::missing::MissingValues;
 use crate::records::{
-    ArraySource, BlocksSource, LeafDocument, LeavesSource, ListSource, MapSource, ObjectSource,
+    ArraySource, BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListSource,
+    MapSource, ObjectSource,
 };
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
@@ -194,14 +197,22 @@ impl CatalogueBuilder {
         self.add_leaves();
     }
 
-    /// Adds the list at a path of the main subject. The path is the name of the table.
+    /// Adds the list at a path of the main subject, or of the only other one that has it. The path is the name of the table.
     fn add_path(&mut self, snapshot: &Snapshot, view: &View, path: &str) -> Result<(), UnresolvedPath> {
         let found = subjects(snapshot, view);
-        let Some((_, subject)) = found.first() else { return Ok(()) };
+        let Some((_, main)) = found.first() else { return Ok(()) };
         if !self.is_free(path) {
             return Ok(());
         }
-        let ResolvedPath { span, .. } = resolve_path(subject, path.trim_start_matches(['$', '.']))?;
+        let plain = path.trim_start_matches(['$', '.']);
+        // A path that the main subject lacks may be one of another subject.
+        let (subject, ResolvedPath { span, .. }) =
+            resolve_path(main, plain).map(|reached| (*main, reached)).or_else(|unresolved| {
+                let mut others = found[1..]
+                    .iter()
+                    .filter_map(|(_, other)| Some((*other, resolve_path(other, plain).ok()?)));
+                others.next().filter(|_| others.next().is_none()).ok_or(unresolved)
+            })?;
         let text = subject.text.clone();
         let value = span.slice(&text);
         if value.starts_with('[') {
@@ -211,7 +222,11 @@ impl CatalogueBuilder {
         {
             self.add_table(path, MapSource { text: text.clone(), span });
         } else if value.starts_with('{') {
-            self.add_table(path, ObjectSource { text: text.clone(), span });
+            let object = ObjectIndex::parse(&mut JsonReader::resume(&text, span.start as usize)).ok();
+            match object.and_then(|object| ColumnArrays::detect(&text, &object.listed)) {
+                Some(arrays) => self.add_table(path, ColumnArraysSource { text: text.clone(), arrays }),
+                None => self.add_table(path, ObjectSource { text: text.clone(), span }),
+            };
         }
         Ok(())
     }
@@ -237,9 +252,23 @@ impl CatalogueBuilder {
         match &subject.structure {
             Structure::List(list) => {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
-                let items =
-                    self.add_table("items", ListSource { text: text.clone(), list: Arc::clone(list) });
-                self.add_alias(name, items);
+                if let Some(arrays) = ColumnArrays::around_list(text, list) {
+                    let object = list.pointer.rsplit_once('/').and_then(|(above, _)| last_step(above));
+                    let items = self.add_table("items", ColumnArraysSource { text: text.clone(), arrays });
+                    self.add_alias(object, items);
+                    self.add_table(
+                        name.as_deref().unwrap_or("list"),
+                        ListSource { text: text.clone(), list: Arc::clone(list) },
+                    );
+                } else if let Some(names) = header_row(text, list) {
+                    let source = HeaderRowSource { text: text.clone(), span: list.span, names };
+                    let items = self.add_table("items", source);
+                    self.add_alias(name, items);
+                } else {
+                    let items =
+                        self.add_table("items", ListSource { text: text.clone(), list: Arc::clone(list) });
+                    self.add_alias(name, items);
+                }
                 sibling_arrays(text, list).iter().for_each(|array| self.add_array(text, array));
                 if list.layout == Layout::Lines {
                     self.add_table("lines", LinesSource(text.clone()));
@@ -288,7 +317,8 @@ impl CatalogueBuilder {
             self.add_alias(Some(main.name), items);
             of_records.iter().for_each(|array| self.add_array(text, array));
         } else {
-            let items = self.add_table("items", ObjectSource { text: text.clone(), span });
+            let name = if self.add_column_arrays(text, span) { "record" } else { "items" };
+            let items = self.add_table(name, ObjectSource { text: text.clone(), span });
             self.add_alias(last_step(path), items);
             let some = arrays.iter().filter(|array| array.first_kind.is_some());
             some.for_each(|array| self.add_array(text, array));
@@ -298,6 +328,27 @@ impl CatalogueBuilder {
                 self.add_table(&map.name, MapSource { text: text.clone(), span: map.span });
             }
         }
+    }
+
+    /// Adds the objects of columns in an object: the largest is `items`. Returns true if there are some.
+    fn add_column_arrays(&mut self, text: &Slice, span: Span) -> bool {
+        let Ok(object) = ObjectIndex::parse(&mut JsonReader::resume(text, span.start as usize)) else {
+            return false;
+        };
+        let mut found = ColumnArrays::find_in(text, "", &object);
+        found.sort_by_key(|(_, arrays)| std::cmp::Reverse(arrays.row_count * arrays.columns.len()));
+        let is_any = !found.is_empty();
+        for (at, (pointer, arrays)) in found.into_iter().enumerate() {
+            let name = last_step(&pointer);
+            let source = ColumnArraysSource { text: text.clone(), arrays };
+            if at == 0 {
+                let items = self.add_table("items", source);
+                self.add_alias(name, items);
+            } else if let Some(name) = name {
+                self.add_table(&name, source);
+            }
+        }
+        is_any
     }
 
     /// Adds the tables of a document: the largest is `items`, and each has its number.

@@ -64,6 +64,8 @@ pub(crate) enum DateUse {
     Lenient,
     /// By a function of SQLite.
     Iso,
+    /// It is sorted, or its least or greatest value is taken.
+    Order,
 }
 
 /// Returns the names of columns that are arguments of date functions, or are compared with a date. An argument beside a
@@ -79,6 +81,11 @@ pub(crate) fn date_uses(sql: &str) -> Vec<(String, DateUse)> {
         if COMPARISONS.iter().any(|sign| edits.is_sign(at, sign)) && is_date(at + 1) {
             let name = at.checked_sub(1).and_then(|before| name_before(&edits, before));
             found.extend(name.map(|name| (name, DateUse::Lenient)));
+        }
+        let is_extreme = edits.is_word_of(at, "min max") && edits.call_end(at).is_some();
+        if is_extreme || edits.is_word(at, "order") && edits.is_word(at + 1, "by") {
+            let name = name_after(&edits, at + 2);
+            found.extend(name.map(|(name, _)| (name, DateUse::Order)));
         }
         if !edits.is_word_of(at, DATE_FUNCTIONS) || edits.call_end(at).is_none() {
             continue;

@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use connection::QueryConnection;
+use portion_text::spelling::equivalent_name;
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
@@ -61,7 +62,7 @@ impl QueryRun<'_> {
         let sql = &*self.translate(sql)?;
         let opened =
             connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
-        let (mut statement, prepared) = self.prepare(&opened, sql)?;
+        let PreparedQuery { mut statement, sql: prepared, renamed } = self.prepare(&opened, sql)?;
         let count_of_type = |is_wanted: &dyn Fn(&str) -> bool| {
             statement.columns().filter(|column| column.decl_type().is_some_and(is_wanted)).count()
         };
@@ -98,7 +99,9 @@ impl QueryRun<'_> {
                 let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
                 let empty_reason = is_empty.then(explain).flatten();
                 let missing = self.catalogue.missing.iter().find_map(|missing| missing.describe_met());
-                let mut type_hints = type_hints::type_hints(self, self.query.sql);
+                let mut type_hints: Vec<String> =
+                    renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
+                type_hints.extend(type_hints::type_hints(self, self.query.sql));
                 type_hints.extend(dialect::impossible_conditions(self.query.sql));
                 type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
                 type_hints.extend(hints::quoted_items(self.query.sql, shown_records, self.catalogue));
@@ -152,29 +155,48 @@ impl QueryRun<'_> {
         Ok(writing.finish())
     }
 
-    /// Prepares the statement, quoting column names where that is unambiguous.
-    fn prepare<'c>(
-        &self,
-        opened: &'c QueryConnection,
-        sql: &str,
-    ) -> Result<(Statement<'c>, String), QueryError> {
+    /// Prepares the statement, with other quotes and column names where that is unambiguous.
+    fn prepare<'c>(&self, opened: &'c QueryConnection, sql: &str) -> Result<PreparedQuery<'c>, QueryError> {
         let connection = &opened.connection;
         let mut sql = sql.to_owned();
+        let mut renamed = Vec::new();
         for _ in 0..quote_repair::MAX_REPAIRS {
             opened.usage.reset();
             opened.rounding.reset();
             match connection.prepare(&sql) {
-                Ok(statement) => return Ok((self.ensure_read_only(statement)?, sql)),
+                Ok(statement) => {
+                    return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
+                }
                 Err(error) => match quote_repair::repair_quotes(&error, &sql, |name| self.has_column(name)) {
                     Some(better) => sql = better,
-                    None => return Err(self.explain(error)),
+                    None => {
+                        let meant = |name: &str| self.column_meant(name);
+                        let Some((better, names)) = quote_repair::repair_spelling(&error, &sql, meant) else {
+                            return Err(self.explain(error));
+                        };
+                        sql = better;
+                        if !renamed.contains(&names) {
+                            renamed.push(names);
+                        }
+                    }
                 },
             }
         }
         opened.usage.reset();
         opened.rounding.reset();
         let statement = connection.prepare(&sql).map_err(|error| self.explain(error))?;
-        Ok((self.ensure_read_only(statement)?, sql))
+        Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed })
+    }
+
+    /// Returns the only column of the tables which the statement reads that differs from a name in nothing but case and
+    /// separators.
+    fn column_meant(&self, name: &str) -> Option<String> {
+        let uses = dialect::table_uses(self.query.sql);
+        let tables = uses.iter().filter_map(|used| self.catalogue.table(&used.table));
+        let rows: Vec<_> = tables.filter_map(|table| table.rows(&self.deadline)).collect();
+        let columns = rows.iter().flat_map(|rows| rows.columns().iter());
+        let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
+        equivalent_name(name, visible).map(str::to_owned)
     }
 
     fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
@@ -235,6 +257,15 @@ fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
             && (is_plain || column.name().eq_ignore_ascii_case(LEAF_VALUE))
     };
     statement.columns().filter(is_value).count()
+}
+
+/// A statement that can be run.
+struct PreparedQuery<'c> {
+    statement: Statement<'c>,
+    /// The statement as it was prepared.
+    sql: String,
+    /// Names of columns that were read as others.
+    renamed: Vec<(String, String)>,
 }
 
 /// The reason for reading no more rows.

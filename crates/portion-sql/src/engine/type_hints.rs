@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use portion_text::timestamp::month_number;
+
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{self, DateUse, NumberUse};
@@ -82,6 +84,9 @@ fn date_hint(run: &QueryRun<'_>, name: &str, date_use: DateUse) -> Option<String
         let name = quote_identifier(&column.name);
         let example: String = first.chars().take(30).collect();
         let example = example.replace('\'', "''");
+        if date_use == DateUse::Order {
+            return order_hint(rows.as_ref(), &name, &example, &samples);
+        }
         if samples.iter().any(|text| functions::is_date(text.trim())) {
             let is_readable = date_use == DateUse::Lenient || functions::is_iso_date(first.trim());
             return (!is_readable).then(|| {
@@ -89,28 +94,62 @@ fn date_hint(run: &QueryRun<'_>, name: &str, date_use: DateUse) -> Option<String
             });
         }
         let advice = match numeric_date_format(&samples) {
-            Some(format) => format!("is not read as a date: write to_date({name}, '{format}')"),
+            Some(format) => format!("is not read as a date: write {}", date_call(&name, &format)),
             None => format!("is no full date: use substr({name}, 1, 6) or REGEXP_EXTRACT"),
         };
         Some(format!("{name} has texts; '{example}' {advice}"))
     })
 }
 
-/// Returns the format of dates such as `15.01.2024`, `15/01/2024` or `01/15/2024`; `None` if a text has another one. Where both
-/// orders are possible, the day comes first.
+/// Returns the call that reads texts in a format.
+fn date_call(name: &str, format: &str) -> String {
+    let function = if format.contains("HH24") { "to_timestamp" } else { "to_date" };
+    format!("{function}({name}, '{format}')")
+}
+
+/// Returns a hint for dates whose order as texts is not their order in time.
+fn order_hint(rows: &dyn TableRows, name: &str, example: &str, samples: &[String]) -> Option<String> {
+    let first = samples.first()?.trim();
+    let call = if functions::is_iso_date(first) {
+        return None;
+    } else if functions::is_date(first) {
+        format!("to_timestamp({name})")
+    } else if let Some(format) = numeric_date_format(samples) {
+        date_call(name, &format)
+    } else if first.get(..3).is_some_and(|month| month_number(month).is_some())
+        && first.get(3..4) == Some(" ")
+    {
+        let is_start = |column: &ColumnDef| column.name == "start_line";
+        if rows.columns().iter().any(is_start) { "start_line" } else { "_index" }.to_owned()
+    } else {
+        return None;
+    };
+    Some(format!("{name} sorts as text, not in the order of time ('{example}'): use {call}"))
+}
+
+/// Returns the format of dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another one.
+/// Where both orders are possible, the day comes first.
 fn numeric_date_format(samples: &[String]) -> Option<String> {
-    let parts = |text: &str| -> Option<(char, [u32; 2])> {
-        let separator = text.chars().find(|c| matches!(c, '.' | '/' | '-'))?;
-        let fields: Vec<&str> = text.trim().split(separator).collect();
+    let parts = |text: &str| -> Option<(char, [u32; 2], String)> {
+        let text = text.trim();
+        let (date, time) = text.split_once(' ').unwrap_or((text, ""));
+        let separator = date.chars().find(|c| matches!(c, '.' | '/' | '-'))?;
+        let fields: Vec<&str> = date.split(separator).collect();
         let [first, second, year] = fields[..] else { return None };
         let is_date = first.len() == 2 && second.len() == 2 && year.len() == 4 && year.parse::<u32>().is_ok();
-        is_date.then(|| Some((separator, [first.parse().ok()?, second.parse().ok()?])))?
+        let time = match (time.len(), time.replace(|c: char| c.is_ascii_digit(), "").as_str()) {
+            (0, _) => "",
+            (5, ":") => " HH24:MI",
+            (8, "::") => " HH24:MI:SS",
+            _ => return None,
+        };
+        is_date.then(|| Some((separator, [first.parse().ok()?, second.parse().ok()?], time.to_owned())))?
     };
-    let dates: Vec<(char, [u32; 2])> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
-    let (separator, _) = *dates.first()?;
-    let is_month_first = dates.iter().any(|(_, [_, second])| *second > 12);
+    let dates: Vec<_> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
+    let (separator, _, time) = dates.first()?;
+    let is_month_first = dates.iter().any(|(_, [_, second], _)| *second > 12);
     let (first, second) = if is_month_first { ("MM", "DD") } else { ("DD", "MM") };
-    Some(format!("{first}{separator}{second}{separator}YYYY"))
+    Some(format!("{first}{separator}{second}{separator}YYYY{time}"))
 }
 
 fn type_hint(run: &QueryRun<'_>, name: &str, number_use: NumberUse) -> Option<String> {

@@ -77,7 +77,7 @@ const PERCENT: &str = "YymcdeHkhIlisSpMbBWaAjTfqVG";
 /// The dialect of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
-    /// Of `to_char` and `to_date`.
+    /// Of `to_char`, `to_date` and `to_timestamp`.
     Postgres,
     /// Of `date_format`: `%M` is the name of a month, as in `MySQL`; without `%` as in Java.
     Java,
@@ -94,7 +94,12 @@ enum FormatPart {
 }
 
 pub(super) fn register(connection: &Connection) -> Result<()> {
-    for (name, dialect) in [("to_date", Dialect::Postgres), ("strptime", Dialect::Strptime)] {
+    let readers = [
+        ("to_date", Dialect::Postgres),
+        ("to_timestamp", Dialect::Postgres),
+        ("strptime", Dialect::Strptime),
+    ];
+    for (name, dialect) in readers {
         connection.create_scalar_function(name, 2, PURE, move |context| {
             let (text, format) = (text_value(context.get_raw(0)), text_value(context.get_raw(1)));
             let Some((text, format)) = text.zip(format) else { return Ok(None) };

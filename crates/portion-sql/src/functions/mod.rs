@@ -43,7 +43,7 @@ type UnaryFn = fn(f64) -> f64;
 type BinaryFn = fn(f64, f64) -> f64;
 
 /// Mathematical functions that are not built in.
-const UNARY_MATH: [(&str, UnaryFn); 10] = [
+const UNARY_MATH: [(&str, UnaryFn); 18] = [
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
     ("floor", f64::floor),
@@ -54,8 +54,17 @@ const UNARY_MATH: [(&str, UnaryFn); 10] = [
     ("log", f64::log10),
     ("log10", f64::log10),
     ("log2", f64::log2),
+    ("sin", f64::sin),
+    ("cos", f64::cos),
+    ("tan", f64::tan),
+    ("asin", f64::asin),
+    ("acos", f64::acos),
+    ("atan", f64::atan),
+    ("radians", f64::to_radians),
+    ("degrees", f64::to_degrees),
 ];
-const BINARY_MATH: [(&str, BinaryFn); 3] = [("pow", f64::powf), ("power", f64::powf), ("mod", |a, b| a % b)];
+const BINARY_MATH: [(&str, BinaryFn); 4] =
+    [("pow", f64::powf), ("power", f64::powf), ("mod", |a, b| a % b), ("atan2", f64::atan2)];
 
 /// Registers the functions with a connection.
 pub(crate) fn register(
@@ -81,6 +90,7 @@ pub(crate) fn register(
             Ok(number_argument(context, 0).map(function).filter(|n| n.is_finite()).into())
         })?;
     }
+    connection.create_scalar_function("pi", 0, PURE, |_| Ok(std::f64::consts::PI))?;
     for (name, function) in BINARY_MATH {
         connection.create_scalar_function(name, 2, PURE, move |context| {
             if let ("mod", ValueRef::Integer(a), ValueRef::Integer(b)) =

@@ -1,5 +1,6 @@
 //! JSON lists as tables: one row per item, one column per field.
 
+mod column_rows;
 mod leaves;
 mod shape;
 mod source;
@@ -12,6 +13,7 @@ use portion_json::span::Span;
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
+pub(crate) use column_rows::{ColumnArraysSource, HeaderRowSource};
 pub(crate) use leaves::{LEAF_COLUMNS, LEAF_VALUE, LeafDocument, LeavesSource};
 pub(crate) use source::{ArraySource, BlocksSource, ListSource, MapSource, ObjectSource};
 use tree::FieldTree;

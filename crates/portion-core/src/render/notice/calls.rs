@@ -41,7 +41,7 @@ impl Notice<'_> {
                 Some(read.with(&format!("cursor, {}", arguments.join(" or "))))
             }
             (None, None) if self.rendering.meta.elided_count > 0 => Some(read.with("cursor, path")),
-            (None, None) if !self.missing_parts.is_empty() => Some(read.with("cursor, path, raw=true")),
+            (None, None) if !self.missing_parts.is_empty() => Some(read.with("cursor, path")),
             (None, None) if self.structured_gap.is_some() => {
                 Some(read.with(&format!("cursor, path={STRUCTURED_CONTENT}")))
             }

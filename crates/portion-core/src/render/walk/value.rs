@@ -27,7 +27,9 @@ impl<'a> PartWalk<'a> {
             Some(whole) if node.pointer.is_empty() => rendering_pieces(whole, &rendering),
             Some(whole) => vec![match &node.base64 {
                 // Resources mark base64 as such.
-                Some(mime) if self.cx.read_uri.is_some() => base64_piece(whole, &rendering, mime),
+                Some(base64) if self.cx.read_uri.is_some() && self.request.view.raw => {
+                    base64_piece(whole, &rendering, &base64.mime_type)
+                }
                 _ => fragment_piece(whole, PieceBody::Text(rendering.body.clone())),
             }],
             None => Vec::new(),
@@ -67,11 +69,11 @@ impl<'a> PartWalk<'a> {
                 PartOffset::Byte(at) => at as usize,
                 PartOffset::Item(_) => 0,
             };
-            if let Some(mime) = &node.base64 {
+            if let Some(base64) = &node.base64 {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
                 let mut rendering = raw::render_base64(&node.source, byte, &room, flat);
                 rendering.meta.path = Some(pointer);
-                rendering.extras.push(NoticeExtra::MimeType(mime.clone()));
+                rendering.extras.push(NoticeExtra::MimeType(base64.mime_type.clone()));
                 return rendering;
             }
             let window = self.request.view.range.map(|window| window.span);
@@ -86,10 +88,13 @@ impl<'a> PartWalk<'a> {
         let whole = section.then(|| render_whole_if_small(&target, room)).flatten();
         let part =
             self.snapshot.parts().get(at.0).filter(|_| node.pointer.is_empty() && node.subject.is_json());
-        whole.unwrap_or_else(|| match part {
+        let mut rendering = whole.unwrap_or_else(|| match part {
             Some(part) => render_part(part, &target, &room),
             None => render_subject(&target, &room),
-        })
+        });
+        let encoding = node.base64.as_ref().and_then(|base64| base64.text_encoding.clone());
+        rendering.meta.decoded = encoding.filter(|_| self.request.start.offset.is_start());
+        rendering
     }
 
     /// Returns the pointer of a node. The pointer of a value inside a string includes the pointer of that

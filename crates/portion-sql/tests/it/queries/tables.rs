@@ -358,3 +358,51 @@ fn leaves_are_those_of_all_blocks() {
     let (json, _) = ask_blocks(&records, "SELECT count(*) AS n, count(DISTINCT path) AS paths FROM leaves");
     assert_eq!(json, r#"[{"n":6,"paths":6}]"#);
 }
+
+#[test]
+fn objects_of_columns_are_tables() {
+    let weather = r#"{"latitude":52.5,"hourly_units":{"time":"iso8601","wind":"km/h"},"hourly":{"time":["2024-01-01T00:00","2024-01-01T01:00","2024-01-01T02:00","2024-01-01T03:00"],"wind":[3,9.50,null,1]},"daily":{"sun":[1,2,3,4],"Sun":[5,6,7,8]}}"#;
+    check(
+        weather,
+        "SELECT time, wind FROM items WHERE wind > 2 ORDER BY wind DESC",
+        r#"[{"time":"2024-01-01T01:00","wind":9.50},{"time":"2024-01-01T00:00","wind":3}]"#,
+    );
+    check(
+        weather,
+        "SELECT count(*) AS n, max(h.wind) AS most FROM items('/hourly') h",
+        r#"[{"n":4,"most":9.5}]"#,
+    );
+    check(weather, "SELECT item FROM hourly LIMIT 1", r#"[{"time":"2024-01-01T00:00","wind":3}]"#);
+    check(weather, "SELECT * FROM daily LIMIT 1", r#"[{"sun_1":1,"Sun_2":5}]"#);
+    check(weather, "SELECT latitude FROM record", r#"[{"latitude":52.5}]"#);
+    check(weather, "SELECT value FROM items('/hourly/time') LIMIT 1", r#"[{"value":"2024-01-01T00:00"}]"#);
+    let long: Vec<String> = (0..300).map(|n| format!("\"2024-01-01 at {n:04}\"")).collect();
+    let counts: Vec<String> = (0..300).map(|n| n.to_string()).collect();
+    let list = format!(r#"{{"unit":1,"hourly":{{"time":[{}],"n":[{}]}}}}"#, long.join(","), counts.join(","));
+    check(&list, "SELECT time FROM items WHERE n = 299", r#"[{"time":"2024-01-01 at 0299"}]"#);
+    check(&list, "SELECT count(*) AS n FROM time", r#"[{"n":300}]"#);
+}
+
+#[test]
+fn a_first_row_of_names_names_the_columns() {
+    let sheet = r#"{"range":"A1:C4","majorDimension":"ROWS","values":[["name","age","city"],["Ann","31","Oslo"],["Bob","4"],["Eve","","Rome"]]}"#;
+    check(sheet, "SELECT name, city FROM items WHERE age::int > 5", r#"[{"name":"Ann","city":"Oslo"}]"#);
+    check(sheet, "SELECT count(*) AS n FROM items", r#"[{"n":3}]"#);
+    check(sheet, "SELECT item FROM \"values\" WHERE name = 'Bob'", r#"[{"name":"Bob","age":"4"}]"#);
+    check(sheet, "SELECT value FROM items('/values') LIMIT 1", r#"[{"value":["name","age","city"]}]"#);
+    check(r#"[["a","b"],["c","d"],["e","f"]]"#, "SELECT count(*) AS n FROM items", r#"[{"n":3}]"#);
+}
+
+#[test]
+fn a_path_of_another_block_is_found() {
+    let texts = [r#"{"readings":[{"v":1},{"v":2},{"v":3},{"v":4}]}"#, r#"{"inventory":[{"id":1},{"id":2}]}"#];
+    let blocks = texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| Block::new(&format!("/content/{at}/text"), Content::Text((*text).to_owned())));
+    let snapshot = capture(Payload { blocks: blocks.collect(), ..Payload::default() });
+    let json = |sql: &str| asked(&snapshot, sql, &[], &QueryLimits::default()).map(|answer| answer.json);
+    assert_eq!(json("SELECT count(*) AS n FROM items('/inventory')").as_deref(), Ok(r#"[{"n":2}]"#));
+    assert_eq!(json("SELECT count(*) AS n FROM items('/readings')").as_deref(), Ok(r#"[{"n":4}]"#));
+    assert!(json("SELECT count(*) AS n FROM items('/nowhere')").is_err());
+}

@@ -252,3 +252,49 @@ fn the_value_of_an_element_has_its_usual_name() {
     );
     check(tags, "SELECT sum(o.value) AS n FROM items, UNNEST(own) AS o", r#"[{"n":11}]"#);
 }
+
+#[test]
+fn other_spellings_of_columns_are_read_as_them() {
+    let guests = r#"[{"guestName":"Ann","price":{"total":5}},{"guestName":"Bob","price":{"total":7}}]"#;
+    let result = |sql: &str| answer(guests, sql, &[]).map(|found| (found.json, found.type_hints.join("; ")));
+    let named = |json: &str, hint: &str| Ok((json.to_owned(), hint.to_owned()));
+    assert_eq!(
+        result("SELECT guest_name, price_total FROM items WHERE price_total > 5"),
+        named(
+            r#"[{"guest_name":"Bob","price_total":7}]"#,
+            "guest_name is read as guestName; price_total is read as price.total"
+        )
+    );
+    assert_eq!(
+        result("SELECT max(i.PriceTotal) AS most FROM items i"),
+        named(r#"[{"most":7}]"#, "PriceTotal is read as price.total")
+    );
+    assert!(result("SELECT guest FROM items").is_err());
+    let unclear = r#"[{"a_b":1,"aB":2}]"#;
+    assert!(answer(unclear, "SELECT \"a-b\" FROM items", &[]).is_err());
+    check(unclear, "SELECT ab_ FROM (SELECT 1 AS ab_)", r#"[{"ab_":1}]"#);
+}
+
+#[test]
+fn dates_that_do_not_sort_as_texts_are_told() {
+    let hints = |text: &str, sql: &str| answer(text, sql, &[]).expect(sql).type_hints.join("; ");
+    let rows = r#"[{"d":"31/01/2024 10:00:00"},{"d":"01/02/2024 11:00:00"}]"#;
+    let advice = "d sorts as text, not in the order of time ('31/01/2024 10:00:00'): use to_timestamp(d, 'DD/MM/YYYY HH24:MI:SS')";
+    assert_eq!(hints(rows, "SELECT max(d) FROM items"), advice);
+    assert_eq!(hints(rows, "SELECT d FROM items ORDER BY d"), advice);
+    check(
+        rows,
+        "SELECT max(to_timestamp(d, 'DD/MM/YYYY HH24:MI:SS')) AS last FROM items",
+        r#"[{"last":"2024-02-01 11:00:00"}]"#,
+    );
+    let log: String = (1..=30)
+        .map(|n| {
+            format!("{} {:2} 10:00:00 host app: start {n}\n", if n > 15 { "Feb" } else { "Jan" }, n % 16 + 1)
+        })
+        .collect();
+    assert_eq!(
+        hints(&log, "SELECT min(time) FROM entries"),
+        "time sorts as text, not in the order of time ('Jan  2 10:00:00'): use start_line"
+    );
+    assert_eq!(hints(r#"[{"d":"2024-01-31"}]"#, "SELECT max(d) FROM items"), "");
+}
