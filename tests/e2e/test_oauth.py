@@ -585,7 +585,7 @@ def test_a_header_of_the_operator_comes_before_logins(guarded):
 
 
 def test_logins_need_encryption(guarded):
-    assert "https" in guarded.run("login", "http://mcp.example/mcp", code=1).stderr
+    assert "https" in guarded.run("login", "http://mcp.example/mcp", code=2).stderr
 
 
 def test_the_file_of_another_era_or_a_broken_one_does_not_stop_a_login(guarded):
@@ -660,6 +660,9 @@ def test_a_server_without_logins_gets_the_advice_to_use_a_header(tmp_path):
         with plain.wrap() as wire:
             error = json.loads(wire.ask(request(0, "initialize", INITIALIZE)))["error"]
             assert "--header" in error["message"] and "offers no login" in error["message"]
+        with plain.wrap(env={"PORTION_NO_LOGIN": "1"}) as wire:
+            error = json.loads(wire.ask(request(0, "initialize", INITIALIZE)))["error"]
+            assert "--header" in error["message"] and "portion login" not in error["message"]
         plain.url = f"{plain.origin}/other"
         assert "offers no login" in plain.run("login", plain.url, code=1).stderr
         server.shutdown()

@@ -15,6 +15,11 @@ pub enum AuthError {
     /// Only a login helps, and this program starts none.
     #[error("{0} requires a login; run `portion login {0}`")]
     LoginRequired(ServerUrl),
+    /// The server requires credentials and has no documents of a login. This program starts none to see if it has one.
+    #[error(
+        "{0} requires credentials and describes no login; provide a token: --header 'Authorization: Bearer ${{TOKEN}}'"
+    )]
+    CredentialsRequired(ServerUrl),
     /// The login is not finished.
     #[error(
         "{0} requires a login, which is not finished; finish it in the browser and try again, or run `portion login {0}`"

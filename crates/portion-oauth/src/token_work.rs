@@ -102,7 +102,7 @@ impl TokenWork {
     /// Logs in, unless another process has done so.
     async fn log_in_once(&self, need: &Need) -> Result<Arc<Credentials>, AuthError> {
         if self.options.show.is_none() {
-            return Err(AuthError::LoginRequired(self.server.clone()));
+            return Err(self.missing_login(need.challenge.as_ref()).await);
         }
         let _login = self.store.lock(&self.server, LockKind::Login).await?;
         let stored = self.load();
@@ -117,6 +117,14 @@ impl TokenWork {
         // Whether other tokens are newer is judged by the file as it is now.
         self.load();
         Ok(self.keep(credentials))
+    }
+
+    /// Returns the error of a session that starts no login: with the command for one, if the server describes it.
+    async fn missing_login(&self, challenge: Option<&Challenge>) -> AuthError {
+        match discover(&self.http, &self.server, challenge).await {
+            Ok(found) if found.server.is_assumed => AuthError::CredentialsRequired(self.server.clone()),
+            _ => AuthError::LoginRequired(self.server.clone()),
+        }
     }
 
     /// Returns the newest tokens, of the file or in memory, unless another client was chosen.
