@@ -52,7 +52,8 @@ pub fn locate_file(named: Option<&Path>) -> Option<PathBuf> {
     }
     let directories = [Some(PathBuf::new()), config_dir()].into_iter().flatten();
     let mut files = directories.flat_map(|directory| FILE_NAMES.map(|name| directory.join(name)));
-    files.find(|file| file.is_file())
+    // A directory of this name is reported when it is read: a container makes one in place of a missing file.
+    files.find(|file| file.is_file() || file.is_dir())
 }
 
 /// Reads a file.

@@ -52,4 +52,4 @@ pub use reference::SecretResolver;
 pub use schema::schema;
 pub use show::{show, show_json};
 pub use sources::Sources;
-pub use template::template;
+pub use template::{json_template, template};

@@ -6,6 +6,20 @@ use crate::key::{Key, KeyGroup, SettingsLevel};
 
 /// Longest line of a comment, in characters.
 const MAX_LINE_CHARS: usize = 110;
+/// Values for keys without a default that could be written: a key without a value is an error.
+const EXAMPLES: [(&str, &str); 9] = [
+    ("replyTarget", "4000"),
+    ("cursorKeys", "cursor.keys"),
+    ("split", "50"),
+    ("upstreams", "{notes: {command: [npx, -y, SERVER]}}"),
+    ("jwtIssuer", "https://issuer.example.com"),
+    ("jwtAudience", "https://portion.example.com"),
+    ("jwksUrl", "https://issuer.example.com/jwks.json"),
+    ("publicUrl", "https://portion.example.com"),
+    ("principalHeaders", "Authorization"),
+];
+/// Key whose example has lines of its own, at the end.
+const RULES_KEY: &str = "endpoints";
 /// Key that is set, to its default.
 const FIRST_KEY: &str = "profile";
 const HEAD: &str = "\
@@ -32,15 +46,16 @@ pub fn template(schema: &str) -> String {
         if keys.peek().is_some() {
             let _ = write!(out, "\n## {}\n", group.heading());
         }
-        for key in keys {
+        for key in keys.filter(|key| key.name != RULES_KEY) {
             let restart = if key.is_reloadable { "" } else { " (restart)" };
             let _ = write!(out, "\n{}", comment(&format!("{}{restart}", key.doc)));
             // Some defaults are described in words.
             let is_value = !key.default.is_empty() && !key.default.contains(' ');
+            let example = EXAMPLES.iter().find(|(name, _)| *name == key.name).map_or("", |(_, value)| *value);
             let (value, remark) = match key.default {
-                "" => ("", String::new()),
+                "" => (example, "   # for example".to_owned()),
                 default if is_value => (default, String::new()),
-                default => ("", format!("   # by default {default}")),
+                default => (example, format!("   # by default {default}")),
             };
             // A file with comments alone is taken for one that was emptied by mistake.
             let mark = if key.name == FIRST_KEY { "" } else { "# " };
@@ -49,6 +64,11 @@ pub fn template(schema: &str) -> String {
     }
     out.push_str(ENDPOINTS);
     out
+}
+
+/// Returns the text of a JSON file to begin with. JSON has no comments: the schema describes the keys to editors.
+pub fn json_template(schema: &str) -> String {
+    format!("{:#}\n", serde_json::json!({ "$schema": schema, FIRST_KEY: "default" }))
 }
 
 /// Returns a text as lines of a comment.
@@ -70,7 +90,7 @@ fn comment(text: &str) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{FIRST_KEY, template};
+    use super::{FIRST_KEY, json_template, template};
     use crate::key::{Key, SettingsLevel};
     use crate::{Config, Sources};
 
@@ -90,6 +110,30 @@ mod tests {
         assert_eq!(set, ["profile: default"]);
         assert!(text.lines().all(|line| line.chars().count() <= 130), "{text}");
         load(text).expect("a valid file");
+    }
+
+    #[test]
+    fn each_key_of_a_template_has_a_valid_value() {
+        // Keys about tokens of callers have an effect only together.
+        let mut jwt = vec!["auth: jwt".to_owned()];
+        for line in template("").lines().filter_map(|line| line.strip_prefix("# ")) {
+            let Some((name, value)) = line.split_once(':') else { continue };
+            if name.starts_with("jw") {
+                jwt.push(line.to_owned());
+            } else if Key::all().any(|key| key.name == name) && !value.is_empty() {
+                load(line.to_owned()).unwrap_or_else(|errors| panic!("{line}: {errors}"));
+            }
+        }
+        assert!(jwt.len() > 3, "{jwt:?}");
+        load(jwt.join("\n")).expect("valid keys");
+    }
+
+    #[test]
+    fn a_json_template_is_valid() {
+        let text = json_template("portion.schema.json");
+        assert_eq!(text, "{\n  \"$schema\": \"portion.schema.json\",\n  \"profile\": \"default\"\n}\n");
+        let file = Some((PathBuf::from("portion.json"), text));
+        Config::load(&Sources { file, ..Sources::default() }, 0).expect("a valid file");
     }
 
     #[test]
