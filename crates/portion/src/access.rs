@@ -15,6 +15,7 @@ use portion_policy::access::AccessPolicy;
 use tokio::time::timeout;
 
 use crate::exposure::Listener;
+use crate::usage_error::UsageError;
 
 /// Timeout of a request for the keys of an issuer.
 const KEYS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -60,7 +61,7 @@ pub(crate) fn admin_authenticator(
     config: &Config,
     at: Option<SocketAddr>,
     insecure: bool,
-) -> Result<Arc<Authenticator>, String> {
+) -> Result<Arc<Authenticator>, UsageError> {
     let tokens = config.admin_tokens();
     if let Some(at) = at {
         let (subject, auth_option) = ("health, metrics and records", Some("--admin-token-hash"));
@@ -72,7 +73,7 @@ pub(crate) fn admin_authenticator(
 
 /// Checks that there is an upstream that checks the credentials of callers, and gets no others. Any header, and the query of
 /// the URL, may be a credential, so none is allowed.
-fn check_passthrough(upstreams: &Upstreams<'_>) -> Result<(), String> {
+fn check_passthrough(upstreams: &Upstreams<'_>) -> Result<(), UsageError> {
     let Upstreams::OneRemote { url, headers } = upstreams else {
         return Err("auth passthrough needs exactly one upstream, with a URL, that checks the credentials of callers; \
                     use bearer or jwt in front of commands and of several servers"
@@ -89,7 +90,8 @@ fn check_passthrough(upstreams: &Upstreams<'_>) -> Result<(), String> {
     Err(format!(
         "auth passthrough lets the upstream check each caller by what the caller sends, but {own} may be a credential for \
          all of them: remove it, or use bearer or jwt"
-    ))
+    )
+    .into())
 }
 
 /// Returns the function that fetches the keys at a URL.

@@ -1,5 +1,6 @@
 //! The command line: one variant per command. The options of a command are in its own module.
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -50,9 +51,23 @@ impl Args {
         });
         parsed.unwrap_or_else(|error| {
             let line: Vec<_> = std::env::args_os().collect();
-            with_tips(error, &line, &command).exit()
+            end_with(&with_tips(error, &line, &command))
         })
     }
+}
+
+/// Prints a help or an error of the command line and ends the process. A help that cannot be written is a failure, unless
+/// its reader has gone.
+fn end_with(error: &clap::Error) -> ! {
+    let written = error.print().and_then(|()| io::stdout().flush());
+    if let Err(failure) = written
+        && failure.kind() != io::ErrorKind::BrokenPipe
+        && !error.use_stderr()
+    {
+        anstream::eprintln!("portion: {failure}");
+        std::process::exit(1);
+    }
+    std::process::exit(error.exit_code())
 }
 
 /// Returns true if `-h`, and not `--help`, is among the options.

@@ -5,6 +5,8 @@
 
 use std::net::SocketAddr;
 
+use crate::usage_error::UsageError;
+
 /// A listener, as far as it matters for its exposure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
@@ -24,7 +26,7 @@ impl Listener {
     ///
     /// # Errors
     /// Returns the problem and the options that fix it.
-    pub(crate) fn check(self, is_authenticated: bool, insecure: bool) -> Result<(), String> {
+    pub(crate) fn check(self, is_authenticated: bool, insecure: bool) -> Result<(), UsageError> {
         let Self { at, subject, option, auth_option } = self;
         if is_authenticated || at.ip().to_canonical().is_loopback() {
             return Ok(());
@@ -42,7 +44,8 @@ impl Listener {
         Err(format!(
             "other machines can reach {at}, and callers of {subject} are not authenticated: {authenticate}use {option} \
              127.0.0.1:{port}, or add --insecure (insecure: true) if something in front authenticates them"
-        ))
+        )
+        .into())
     }
 }
 
@@ -56,7 +59,7 @@ mod tests {
             let at = at.parse().expect("an address");
             let listener =
                 Listener { at, subject: "MCP", option: "--listen", auth_option: Some("--auth bearer") };
-            listener.check(is_authenticated, insecure)
+            listener.check(is_authenticated, insecure).map_err(|error| error.to_string())
         };
         for at in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
             assert_eq!(check_address(at, false, false), Ok(()), "{at}");

@@ -26,6 +26,7 @@ mod stdio_client;
 mod storage;
 mod temporary_files;
 mod tips;
+mod usage_error;
 mod watchdog;
 mod webhook;
 
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
             anstream::eprintln!("portion: {error}");
-            if setup::is_misconfigured(error.as_ref()) {
+            if usage_error::is_wrong_usage(error.as_ref()) {
                 ExitCode::from(WRONG_USAGE)
             } else {
                 ExitCode::FAILURE

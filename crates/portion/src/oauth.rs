@@ -14,6 +14,7 @@ use portion_oauth::{Challenge, OAuthSession, Secret, ServerUrl, SessionOptions, 
 use portion_policy::upstream::UpstreamTarget;
 
 use crate::browser;
+use crate::usage_error::UsageError;
 
 /// Time for a person to finish a login.
 pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_mins(10);
@@ -60,7 +61,7 @@ impl LoginArgs {
         configured: &LoginConfig,
         show: Option<ShowLogin>,
         request_timeout: Duration,
-    ) -> Result<SessionOptions, String> {
+    ) -> Result<SessionOptions, UsageError> {
         let secret = self.client_secret.as_deref();
         let secret = secret.map(|text| expand(text, &ProcessEnvironment)).transpose();
         let secret = secret.map_err(|why| format!("--client-secret {why}"))?;
@@ -72,7 +73,8 @@ impl LoginArgs {
             (client_id, client_secret, client_metadata_url)
         };
         if let Some(url) = &client_metadata_url {
-            let url: hyper::Uri = url.parse().map_err(|_| "--client-metadata-url is not a URL".to_owned())?;
+            let url: hyper::Uri =
+                url.parse().map_err(|_| UsageError::from("--client-metadata-url is not a URL"))?;
             if url.scheme_str() != Some("https") || url.path() == "/" {
                 return Err("the URL of the client metadata: write an https URL with a path".into());
             }
@@ -139,7 +141,7 @@ pub(crate) fn interactive(
     args: &LoginArgs,
     configured: &LoginConfig,
     request_timeout: Duration,
-) -> Result<Option<Arc<dyn Authorizer>>, String> {
+) -> Result<Option<Arc<dyn Authorizer>>, UsageError> {
     authorizer(target, |server| {
         let show = (!is_set("PORTION_NO_LOGIN")).then(|| args.show(server));
         args.resolve(configured, show, request_timeout)
@@ -150,14 +152,14 @@ pub(crate) fn interactive(
 ///
 /// # Errors
 /// Returns no error today.
-pub(crate) fn stored_only(target: &UpstreamTarget) -> Result<Option<Arc<dyn Authorizer>>, String> {
+pub(crate) fn stored_only(target: &UpstreamTarget) -> Result<Option<Arc<dyn Authorizer>>, UsageError> {
     authorizer(target, |_| LoginArgs::default().resolve(&LoginConfig::default(), None, REQUEST_TIMEOUT))
 }
 
 fn authorizer(
     target: &UpstreamTarget,
-    options: impl FnOnce(&ServerUrl) -> Result<SessionOptions, String>,
-) -> Result<Option<Arc<dyn Authorizer>>, String> {
+    options: impl FnOnce(&ServerUrl) -> Result<SessionOptions, UsageError>,
+) -> Result<Option<Arc<dyn Authorizer>>, UsageError> {
     let Ok(server) = ServerUrl::parse(&target.url().to_string()) else { return Ok(None) };
     let Ok(store) = token_store() else { return Ok(None) };
     if target.headers().contains_key(AUTHORIZATION) {

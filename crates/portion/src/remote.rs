@@ -9,6 +9,8 @@ use portion_mcp::upstream::http::HttpClient;
 use portion_mcp::upstream::link::remote;
 use portion_policy::upstream::{Transport, UpstreamTarget};
 
+use crate::usage_error::UsageError;
+
 const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is replaced from \
                            the environment, ${file:/path} from a file; $$ is a dollar sign";
 
@@ -44,7 +46,7 @@ impl RemoteArgs {
     ///
     /// # Errors
     /// Returns an error if a reference cannot be resolved.
-    pub(crate) fn resolve(&self, url: &str) -> Result<RemoteServer, String> {
+    pub(crate) fn resolve(&self, url: &str) -> Result<RemoteServer, UsageError> {
         let (headers, transport) = (self.headers()?, self.transport().unwrap_or_default());
         Ok(RemoteServer { url: url.to_owned(), headers, transport })
     }
@@ -53,9 +55,9 @@ impl RemoteArgs {
     ///
     /// # Errors
     /// Returns an error if a reference cannot be resolved.
-    pub(crate) fn headers(&self) -> Result<Vec<String>, String> {
+    pub(crate) fn headers(&self) -> Result<Vec<String>, UsageError> {
         let follow =
-            |line: &String| expand(line, &ProcessEnvironment).map_err(|why| format!("a header {why}"));
+            |line: &String| expand(line, &ProcessEnvironment).map_err(|why| format!("a header {why}").into());
         self.headers.iter().map(follow).collect()
     }
 
@@ -77,7 +79,7 @@ impl RemoteArgs {
     ///
     /// # Errors
     /// Returns an error if it was given.
-    pub(crate) fn reject_transport_without_url(&self) -> Result<(), String> {
+    pub(crate) fn reject_transport_without_url(&self) -> Result<(), UsageError> {
         if self.transport.is_none() {
             return Ok(());
         }

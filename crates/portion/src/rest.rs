@@ -12,6 +12,8 @@ use portion_mcp::upstream::link::rest::{ClientCredentials, RestConnector, RestOp
 use portion_openapi::{Document, Tool, ToolOptions, ToolSet, percent};
 use portion_policy::upstream::UpstreamTarget;
 
+use crate::usage_error::UsageError;
+
 const HEADING: &str = "REST API";
 /// Arguments that name another server. `requires` alone is not checked where the required one conflicts with these.
 pub(crate) const OTHER_SERVERS: [&str; 2] = ["command", "server_url"];
@@ -87,10 +89,10 @@ impl RestArgs {
         &self,
         url: Option<&str>,
         headers: Vec<String>,
-    ) -> Result<Option<RestServer>, String> {
+    ) -> Result<Option<RestServer>, UsageError> {
         let Some(document) = &self.openapi else { return Ok(None) };
         let follow = |option: &str, text: &str| {
-            expand(text, &ProcessEnvironment).map_err(|why| format!("{option} {why}"))
+            expand(text, &ProcessEnvironment).map_err(|why| UsageError::from(format!("{option} {why}")))
         };
         let query = self.query.iter().map(|pair| {
             let (name, value) = pair.split_once('=').ok_or("--query-parameter: write it as name=value")?;
@@ -99,7 +101,7 @@ impl RestArgs {
         let basic = self.basic_auth.as_deref().map(|pair| {
             let pair = follow("--basic-auth", pair)?;
             let (user, password) = pair.split_once(':').ok_or("--basic-auth: write it as USER:PASSWORD")?;
-            Ok::<_, String>((user.to_owned(), password.to_owned()))
+            Ok::<_, UsageError>((user.to_owned(), password.to_owned()))
         });
         let oauth = match (&self.oauth_url, &self.oauth_client_id, &self.oauth_client_secret) {
             (Some(url), Some(id), Some(secret)) => Some(OAuthConfig {
@@ -116,7 +118,7 @@ impl RestArgs {
             unresolved: Vec::new(),
             url: url.map(str::to_owned),
             headers,
-            query: query.collect::<Result<_, String>>()?,
+            query: query.collect::<Result<_, UsageError>>()?,
             basic: basic.transpose()?,
             oauth,
             include: self.include.clone(),
@@ -177,7 +179,7 @@ impl RestServer {
         is_read: impl Fn(&str) -> bool,
     ) -> Result<RestTools, Box<dyn Error>> {
         if let Some(problem) = self.config.unresolved.first() {
-            return Err(problem.to_string().into());
+            return Err(UsageError::from(problem.to_string()).into());
         }
         let document = self.config.document.as_deref().map(|file| self.read_document(file, config_file));
         let document = document.transpose()?;
@@ -222,10 +224,10 @@ impl RestServer {
 
     fn target(&self, document: Option<&Document>) -> Result<UpstreamTarget, Box<dyn Error>> {
         let url = self.config.url.clone().or_else(|| document?.server_url());
-        let url = url.ok_or(
-            "the OpenAPI document names no absolute server URL; give the base URL of the API with --upstream URL, \
-             or url in the configuration",
-        )?;
+        let url = url.ok_or_else(|| {
+            UsageError::from("the OpenAPI document names no absolute server URL; give the base URL of the API with --upstream URL, \
+             or url in the configuration")
+        })?;
         let pairs = self.config.query.iter();
         let pairs =
             pairs.map(|(name, value)| format!("{}={}", percent::encode(name), percent::encode(value)));

@@ -21,6 +21,7 @@ use portion_policy::listing::ListingStyle;
 use crate::remote::{RemoteArgs, RemoteServer};
 use crate::rest::{self, RestServer};
 use crate::temporary_files::overflow_opener;
+use crate::usage_error::UsageError;
 use crate::{allocator, oauth, watchdog};
 
 /// Largest message of a server without a configuration, in bytes: the default of `upstreamMessageLimit`.
@@ -95,7 +96,7 @@ impl Server {
         url: Option<&str>,
         way: &RemoteArgs,
         command: &[OsString],
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, UsageError> {
         if let Some(url) = url {
             return way.resolve(url).map(Self::Remote).map(Some);
         }
@@ -107,11 +108,15 @@ impl Server {
     ///
     /// # Errors
     /// Returns an error if the server is none.
-    pub(crate) fn with_rest_target(self, url: Option<&str>, headers: Vec<String>) -> Result<Self, String> {
+    pub(crate) fn with_rest_target(
+        self,
+        url: Option<&str>,
+        headers: Vec<String>,
+    ) -> Result<Self, UsageError> {
         match self {
             Self::Rest(rest) => Ok(Self::Rest(Box::new(rest.with_target(url, headers)))),
             _ if url.is_none() && headers.is_empty() => Ok(self),
-            _ => Err(NO_REST_API.to_owned()),
+            _ => Err(NO_REST_API.into()),
         }
     }
 

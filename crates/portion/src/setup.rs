@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use portion_config::history::History;
 use portion_config::live::{ConfigStatus, LiveConfig};
-use portion_config::{Config, Errors, Sources, Warnings, find, user_dirs};
+use portion_config::{Config, Sources, Warnings, find, user_dirs};
 use portion_core::event::Observer;
 use portion_gateway::accuracy;
 use portion_gateway::dropped_messages;
@@ -265,9 +265,4 @@ impl Drop for ShutdownGuard {
 pub(crate) fn open_history(path: &Path) -> Option<History> {
     let opened = user_dirs::history_dir(path).map(|folder| History::open(&folder));
     opened?.inspect_err(|error| tracing::warn!(%error, "configuration versions are not recorded")).ok()
-}
-
-/// Returns true for an error of the configuration, which ends the program with the code of wrong usage.
-pub(crate) fn is_misconfigured(error: &(dyn Error + 'static)) -> bool {
-    error.is::<Errors>() || error.is::<find::UnreadableFile>()
 }

@@ -30,6 +30,7 @@ use crate::remote::RemoteServer;
 use crate::rest::MAX_DOCUMENT_BYTES;
 use crate::server::{Server, ServerIds};
 use crate::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
+use crate::usage_error::UsageError;
 use tower_layer::Layer as _;
 
 const AFTER_HELP: &str = "\
@@ -144,7 +145,8 @@ impl Options {
         let url = self.upstream.strip_prefix(H2C_SCHEME).map(|rest| format!("http://{rest}"));
         let mut target = UpstreamTarget::new(url.as_deref().unwrap_or(&self.upstream))?;
         for line in &self.headers {
-            let line = expand(line, &ProcessEnvironment).map_err(|error| format!("a header {error}"))?;
+            let line = expand(line, &ProcessEnvironment)
+                .map_err(|error| UsageError::from(format!("a header {error}")))?;
             target = target.with_header(&line)?;
         }
         Ok(target)

@@ -1,6 +1,7 @@
 //! `portion login` and `portion logout`: tokens of remote servers.
 
 use std::error::Error;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use super::CommandResult;
 use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
 use crate::options::FILE_HELP;
+use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -60,13 +62,13 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
     let Some(url) = &options.url else {
         let logins = store.list()?;
         if options.json {
-            anstream::println!("{:#}", logins.iter().map(login_json).collect::<Value>());
+            print_line(&format!("{:#}", logins.iter().map(login_json).collect::<Value>()))?;
         } else {
-            print_table(&logins);
+            print_table(&logins)?;
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let server = ServerUrl::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    let server = parse_server(url)?;
     let configured = login_config(options.config.as_deref(), url)?;
     let session_options =
         options.login.resolve(&configured, Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
@@ -74,7 +76,7 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
     runtime()?.block_on(session.log_in())?;
     if options.json {
         let stored = store.list()?.into_iter().find(|login| login.server == server.to_string());
-        anstream::println!("{:#}", stored.as_ref().map_or(Value::Null, login_json));
+        print_line(&format!("{:#}", stored.as_ref().map_or(Value::Null, login_json)))?;
     }
     anstream::eprintln!("portion: logged in at {server}");
     Ok(ExitCode::SUCCESS)
@@ -82,7 +84,7 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
 
 /// Removes and revokes the tokens of a server.
 pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
-    let server = ServerUrl::parse(&options.url).map_err(|error| format!("{}: {error}", options.url))?;
+    let server = parse_server(&options.url)?;
     let session = OAuthSession::new(
         server.clone(),
         token_store()?,
@@ -90,11 +92,15 @@ pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
     );
     let outcome = runtime()?.block_on(session.log_out())?;
     if options.json {
-        anstream::println!("{:#}", logout_json(&server, &outcome));
+        print_line(&format!("{:#}", logout_json(&server, &outcome)))?;
     } else {
         anstream::eprintln!("portion: {}", describe_logout(&server, &outcome));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn parse_server(url: &str) -> Result<ServerUrl, UsageError> {
+    ServerUrl::parse(url).map_err(|error| format!("{url}: {error}").into())
 }
 
 /// Returns the choices of the configuration for logins at a server.
@@ -129,18 +135,23 @@ fn logout_json(server: &ServerUrl, outcome: &LogoutOutcome) -> Value {
     json!({ "server": server.to_string(), "removed": is_removed, "revoked": is_revoked, "error": error })
 }
 
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-fn print_table(logins: &[StoredLogin]) {
+fn print_line(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}
+
+fn print_table(logins: &[StoredLogin]) -> io::Result<()> {
     if logins.is_empty() {
         anstream::eprintln!("portion: there are no logins; portion login URL adds one");
     }
     for login in logins {
         let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();
-        anstream::println!("{}  {}{scope}", login.server, validity(login));
+        print_line(&format!("{}  {}{scope}", login.server, validity(login)))?;
     }
+    Ok(())
 }
 
 /// Returns how long a login is valid.

@@ -9,6 +9,7 @@ use portion_policy::access::TokenHash;
 use serde_json::json;
 
 use super::CommandResult;
+use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -35,7 +36,13 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let name = &options.name;
     let token = new_token()?;
     let entry = token_entry(name, &token).to_string();
-    entry.parse::<TokenHash>().map_err(|error| format!("the name `{}` {error}", name.escape_debug()))?;
+    if entry.parse::<TokenHash>().is_err() {
+        return Err(UsageError::from(format!(
+            "`{}` is not a name of a caller: write 1 to 64 letters, digits, `_`, `-`, `.` or `@`",
+            name.escape_debug()
+        ))
+        .into());
+    }
     let text = if options.json {
         json!({ "name": name, "token": token, "entry": entry }).to_string()
     } else {

@@ -27,6 +27,7 @@ use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
 use crate::temporary_files::overflow_opener;
+use crate::usage_error::UsageError;
 use crate::watchdog;
 
 /// Time to live of results, unless one is configured: a client on stdio comes back to a result within a conversation.
@@ -92,7 +93,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let (name, server, login) = choose_server(options, &loaded)?;
     let has_login_options = options.login.is_given() || options.login_timeout.is_some();
     if has_login_options && !matches!(server, Server::Remote(_)) {
-        return Err(LOGIN_NEEDS_URL.into());
+        return Err(UsageError::from(LOGIN_NEEDS_URL).into());
     }
     let at = options.admin.or_else(|| loaded.config.explicit_admin());
     let admin_callers = access::admin_authenticator(&loaded.config, at, options.insecure)?;
@@ -200,17 +201,21 @@ fn report_exit(exit: RelayOutcome) -> ExitCode {
 }
 
 /// Returns the only server of the configuration.
-fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option<String>, Server), String> {
+fn configured_server(
+    options: &Options,
+    loaded: &LoadedConfig,
+) -> Result<(Option<String>, Server), UsageError> {
     options.remote.reject_transport_without_url()?;
     let mut servers = NamedServer::from_upstreams(loaded.config.upstreams());
     if let Some(name) = &options.server_name {
         let known: Vec<String> = servers.iter().map(|one| one.name.clone()).collect();
         servers.retain(|one| one.name == *name);
         if servers.is_empty() {
-            let known = if known.is_empty() { "no server".into() } else { known.join(", ") };
+            let known = if known.is_empty() { String::new() } else { format!(", but {}", known.join(", ")) };
             return Err(format!(
-                "the configuration has no server {name}, but {known}; give its command after `--`"
-            ));
+                "the configuration has no server {name}{known}; give its command after `--`"
+            )
+            .into());
         }
     }
     match servers.as_slice() {
@@ -222,7 +227,8 @@ fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option
             let known = known.join(", ");
             Err(format!(
                 "the configuration has {known}: choose one with --server NAME, or use portion serve for all of them"
-            ))
+            )
+            .into())
         }
     }
 }

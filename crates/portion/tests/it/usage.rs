@@ -32,11 +32,67 @@ fn the_command_stands_after_the_options() -> Result<(), Box<dyn Error>> {
     check("wrap --url http://x/ cat", "cannot be used with")?;
     check("serve --listen 127.0.0.1:0 no-such-server -y", "`no-such-server`: not found on PATH")?;
     check("fetch --tool x no-such-server -y", "`no-such-server`: not found on PATH")?;
-    check("try no-such-server -y", "cannot start the server no-such-server")?;
+    check("try no-such-server -y", "cannot start `no-such-server`: not found on PATH")?;
     check("wrap --admin cat", "if cat begins the server's command, write `--` before it")?;
     check("wrap --hard-capp 1 -- cat", "tip: a similar argument exists: '--hard-cap'")?;
     check("wrap -y -- cat", "unexpected argument '-y'")?;
     check("wrap -- no-such-server", "cannot start `no-such-server`: not found on PATH")
+}
+
+/// `words` end with code 2, and stderr says `expect`.
+fn check_wrong_usage(words: &[&str], expect: &str) -> Result<(), Box<dyn Error>> {
+    let output = Command::new(env!("CARGO_BIN_EXE_portion")).args(words).stdin(Stdio::null()).output()?;
+    let told = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {told}");
+    assert!(output.stdout.is_empty() && told.contains(expect), "{words:?}: {told}");
+    Ok(())
+}
+
+#[test]
+fn wrong_usage_has_an_exit_code_of_its_own() -> Result<(), Box<dyn Error>> {
+    let check =
+        |line: &str, expect: &str| check_wrong_usage(&line.split_whitespace().collect::<Vec<_>>(), expect);
+    for command in ["wrap", "serve", "check"] {
+        check(command, "--url")?;
+        check(&format!("{command} --url localhost"), "is neither http:// nor https://")?;
+        check(&format!("{command} --url http://x/ --header A:${{NO_SUCH_VARIABLE}}"), "which is not set")?;
+    }
+    check("fetch --tool x --url ftp://x/", "is neither http:// nor https://")?;
+    check("http --upstream localhost", "is neither http:// nor https://")?;
+    check("http --upstream http://x/ --header bad", "has no colon")?;
+    check("wrap --server nosuch", "the configuration has no server nosuch; give its command after `--`")?;
+    check("wrap --no-browser -- cat", "the options of a login need a server over HTTP")?;
+    check("wrap --upstream http://x/", "is the base URL of a REST API")?;
+    check("serve --upstream a=cat --upstream a=ls", "two servers have the path /a/mcp")?;
+    check("serve --auth passthrough -- cat", "auth passthrough needs exactly one upstream")?;
+    check("serve --listen 0.0.0.0:8765 -- cat", "or add --insecure")?;
+    check("login nosuch", "nosuch: this is not the URL of a server")?;
+    check("logout nosuch", "nosuch: this is not the URL of a server")?;
+    check("login http://example.com/", "a login needs https")?;
+    check("install --file x --client cursor --client zed", "--file needs at most one --client")?;
+    check("shape Cargo.toml --limit 0", "limit_invalid")?;
+    for command in ["try", "check", "doctor"] {
+        check(&format!("{command} --timeout 0"), "write a whole number of seconds from 1")?;
+    }
+    check("fetch --timeout 0s --tool x -- cat", "write a time above 0")?;
+    check("config diff nosuch.yaml", "name the file to compare with: portion config diff FILE")?;
+    let name = "`a b` is not a name of a caller: write 1 to 64 letters, digits, `_`, `-`, `.` or `@`";
+    check_wrong_usage(&["token", "a b"], name)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_help_that_cannot_be_written_is_a_failure() -> Result<(), Box<dyn Error>> {
+    for line in ["--help", "wrap -h", "--version", "login --list --json"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full")?;
+        let command = env!("CARGO_BIN_EXE_portion");
+        let output =
+            Command::new(command).args(line.split(' ')).stdout(full).stderr(Stdio::piped()).output()?;
+        let told = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(1), "{line}: {told}");
+        assert!(told.starts_with("portion: No space left on device"), "{line}: {told}");
+    }
+    Ok(())
 }
 
 #[test]

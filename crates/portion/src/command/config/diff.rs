@@ -16,6 +16,7 @@ use super::changes::{changes_json, format_changes};
 use super::sources::{print, print_json, sources};
 use crate::command::CommandResult;
 use crate::command::rule_lookup::EndpointRuleLookup;
+use crate::usage_error::UsageError;
 
 /// Largest number of recorded requests that are considered, the newest first.
 const MAX_REQUESTS: usize = 100_000;
@@ -39,7 +40,13 @@ enum Baseline {
 
 pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
     let (old, _) = Config::load(&sources(named)?, 0)?;
-    let (new, _) = Config::load(&sources(Some(&options.new))?, 0)?;
+    let new = sources(Some(&options.new)).map_err(|unreadable| {
+        let (path, source) = (unreadable.path.display(), &unreadable.source);
+        UsageError::from(format!(
+            "cannot read {path}: {source}; name the file to compare with: portion config diff FILE"
+        ))
+    })?;
+    let (new, _) = Config::load(&new, 0)?;
     let changes = diff(&old, &new);
     let forecasts = match options.against {
         Some(Baseline::Telemetry) => Some(forecasts(old, new)?),

@@ -25,6 +25,7 @@ use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds};
 use crate::setup::{LoadedConfig, SNAPSHOT_TTL};
+use crate::usage_error::UsageError;
 use crate::watchdog;
 
 const AFTER_HELP: &str = "\
@@ -132,7 +133,7 @@ fn auth_upstreams(servers: &[MountedServer]) -> Upstreams<'_> {
 }
 
 /// Returns the servers with their paths.
-fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, String> {
+fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, UsageError> {
     if options.rest.is_given() {
         return rest_server(options).map(|server| vec![server]);
     }
@@ -164,7 +165,7 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
     let twice =
         named.iter().enumerate().find(|(i, one)| named[..*i].iter().any(|other| other.name == one.name));
     if let Some((_, NamedServer { name, .. })) = twice {
-        return Err(format!("two servers have the path /{name}/mcp; give them different names"));
+        return Err(format!("two servers have the path /{name}/mcp; give them different names").into());
     }
     let placed = |NamedServer { name, server }: &NamedServer| {
         (format!("/{name}/mcp"), Some(name.clone()), server.clone())
@@ -189,7 +190,11 @@ fn bare_url(options: &Options) -> Option<&str> {
 }
 
 /// Returns the only REST API of the configuration, at another URL.
-fn configured_api(url: &str, options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, String> {
+fn configured_api(
+    url: &str,
+    options: &Options,
+    loaded: &LoadedConfig,
+) -> Result<Vec<MountedServer>, UsageError> {
     let mut named = NamedServer::from_upstreams(loaded.config.upstreams());
     named.retain(|one| matches!(one.server, Server::Rest(_)));
     match (<[NamedServer; 1]>::try_from(named), options.upstreams.len()) {
@@ -200,12 +205,12 @@ fn configured_api(url: &str, options: &Options, loaded: &LoadedConfig) -> Result
                 (format!("/{name}/mcp"), Some(name), server),
             ])
         }
-        _ => Err(format!("--upstream: write it as NAME=URL or NAME='CMD ARGS'; {NO_REST_API}")),
+        _ => Err(format!("--upstream: write it as NAME=URL or NAME='CMD ARGS'; {NO_REST_API}").into()),
     }
 }
 
 /// Returns the REST API on the command line.
-fn rest_server(options: &Options) -> Result<MountedServer, String> {
+fn rest_server(options: &Options) -> Result<MountedServer, UsageError> {
     let (name, url) = match options.upstreams.as_slice() {
         [] => (None, None),
         [UpstreamArg(NamedServer { name, server: Server::Remote(remote) })] => {
@@ -214,7 +219,7 @@ fn rest_server(options: &Options) -> Result<MountedServer, String> {
         _ => return Err("--openapi: give one --upstream with the base URL of the API".into()),
     };
     let rest = options.rest.resolve(url, options.remote.headers()?)?;
-    let rest = rest.ok_or_else(|| NO_SERVER.to_owned())?;
+    let rest = rest.ok_or(NO_SERVER)?;
     let path = name.as_ref().map_or_else(|| "/mcp".to_owned(), |name| format!("/{name}/mcp"));
     Ok((path, name, Server::Rest(Box::new(rest))))
 }

@@ -24,7 +24,8 @@ impl FromStr for UpstreamArg {
     /// A URL without a name has an empty one.
     fn from_str(text: &str) -> Result<Self, String> {
         if text.starts_with("http://") || text.starts_with("https://") {
-            let server = Server::Remote(RemoteArgs::default().resolve(text)?);
+            let server =
+                Server::Remote(RemoteArgs::default().resolve(text).map_err(|error| error.to_string())?);
             return Ok(Self(NamedServer { name: String::new(), server }));
         }
         let (name, rest) = text.split_once('=').ok_or("write it as NAME=URL or NAME='CMD ARGS'")?;
@@ -33,7 +34,7 @@ impl FromStr for UpstreamArg {
             return Err(format!("`{name}` is not valid in a path; use letters, digits, `_`, `-` and `.`"));
         }
         let server = if rest.starts_with("http://") || rest.starts_with("https://") {
-            Server::Remote(RemoteArgs::default().resolve(rest)?)
+            Server::Remote(RemoteArgs::default().resolve(rest).map_err(|error| error.to_string())?)
         } else {
             let words = shlex::split(rest).unwrap_or_default();
             let [program, args @ ..] = words.as_slice() else {

@@ -32,6 +32,7 @@ use self::show::ShapedFile;
 use super::CommandResult;
 use crate::environment::limits_from_environment;
 use crate::options::{ConfigOptions as Keys, PayloadKeys};
+use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -177,7 +178,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         let file = options.file.display();
         anstream::eprintln!("portion: no list is at `{path}` (items) in {file}; Portion detects one instead");
     }
-    let mut request = options.controls.to_request(policy)?;
+    let mut request =
+        options.controls.to_request(policy).map_err(|error| UsageError::from(error.to_string()))?;
     let answer = options.query.answer(&snapshot, &mut request, policy)?;
     let snapshot = answer.unwrap_or(snapshot);
     let resolved = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
