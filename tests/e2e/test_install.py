@@ -145,6 +145,40 @@ def test_nothing_is_written_without_consent(machine):
     assert PORTION.encode() in path.read_bytes()
 
 
+def test_consequences_are_said_before_the_question(machine):
+    path = machine.project / ".mcp.json"
+    servers = {"remote": {"type": "http", "url": "https://127.0.0.1:9/mcp", "headers": {"X-Team": "a"}}}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    code, told = on_a_terminal(machine, b"n\n", "install", "--http")
+    asked = told.index("[y/N]")
+    assert code == 1
+    for consequence in ("does not sign in", "arguments of a process", "belongs to a project"):
+        assert 0 <= told.index(consequence) < asked
+    plan = json.loads(machine.portion("install", "--http", "--dry-run", "--json"))
+    assert [note.split(" ")[0] for note in plan["files"][0]["notes"]] == ["this", "Portion", "the"]
+    servers["remote"] = {"command": "x"}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    plan = json.loads(machine.portion("install", "--http", "--dry-run", "--json"))
+    assert [note.split(" ")[0] for note in plan["files"][0]["notes"]] == ["this"]
+
+
+def test_a_second_install_says_why_nothing_changes(machine):
+    write_servers(machine)
+    assert "a: unchanged: Portion is not in front of it" in machine.portion("uninstall", "--yes")
+    machine.portion("install", "--yes")
+    assert "a: unchanged: Portion is in front of it" in machine.portion("install", "--yes")
+
+
+def test_the_change_of_a_file_without_line_ends_is_shown(machine):
+    path = machine.home / ".claude.json"
+    history = [f"a question, with {{brackets}} {n}" for n in range(50)]
+    text = json.dumps({"history": history, "mcpServers": {"git": {"command": "uvx", "args": ["x"]}}}, separators=(",", ":"))
+    path.write_text(text)
+    told = machine.portion("install", "--dry-run")
+    assert f'-"command":"uvx",\n+"command":"{PORTION}",' in told and '+"--",\n+"uvx",\n "x"\n' in told and "more characters" not in told
+    assert path.read_text() == text
+
+
 def on_a_terminal(machine, answer, *arguments):
     """The exit code and the output of a command that reads this from a terminal."""
     pid, terminal = pty.fork()
@@ -166,6 +200,7 @@ def test_an_error_names_the_file_the_line_and_the_next_step(machine):
     path = write_servers(machine)
     before = path.read_bytes()
     assert "no server b in" in machine.portion("install", "b", "--yes", code=1)
+    assert "did you mean a?" in machine.portion("install", "aa", "--yes", code=1)
     assert "searched" in machine.portion("install", "--client", "zed", "--yes", code=1)
     assert "[possible values: claude-desktop, " in machine.portion("install", "--client", "emacs", code=2)
     bad = machine.home / ".gemini/settings.json"
@@ -200,9 +235,9 @@ def test_a_configured_server_is_chosen_by_its_name(machine):
     (machine.project / "portion.json").write_text(json.dumps({"upstreams": servers}))
     with Peer([PORTION, "wrap", "--server", "two"], cwd=machine.project) as peer:
         assert lawful(peer.call("list_bookings")).next
-    told = machine.portion("wrap", code=1)
+    told = machine.portion("wrap", code=2)
     assert "one, two: choose one with --server NAME" in told
-    assert "has no server three, but one, two" in machine.portion("wrap", "--server", "three", code=1)
+    assert "has no server three, but one, two" in machine.portion("wrap", "--server", "three", code=2)
 
 
 def test_a_terminal_is_told_that_a_client_is_missing(machine):

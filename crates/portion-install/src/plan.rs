@@ -33,8 +33,10 @@ pub struct Plan {
 pub struct FilePlan {
     /// The file.
     pub file: ConfigFile,
-    /// Changes of its servers.
+    /// Changes of the selected servers.
     pub changes: Vec<Change>,
+    /// Names of all its servers.
+    pub servers: Vec<String>,
     old: Snapshot,
     new: Vec<u8>,
     /// Content without Portion.
@@ -131,7 +133,8 @@ impl FilePlan {
         // An empty file has no servers. Some clients create one.
         if text.trim_start_matches('\u{feff}').trim().is_empty() {
             let (new, original) = (old.bytes.clone(), old.bytes.clone());
-            return Ok(Self { file, changes: Vec::new(), old, new, original, wrapped: Vec::new() });
+            let (changes, servers, wrapped) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(Self { file, changes, servers, old, new, original, wrapped });
         }
         let invalid = |error| PlanError::Invalid { path: file.path.clone(), error };
         let Edited { text: mut edited, changes } = match action {
@@ -148,6 +151,7 @@ impl FilePlan {
             .filter(|change| change.outcome == Outcome::Restored)
             .map(|change| change.name.clone())
             .collect();
+        let servers = without.changes.into_iter().map(|change| change.name).collect();
         let original = kept.clone().unwrap_or_else(|| without.text.into_bytes());
         if action == Action::Uninstall
             && wrapped.is_empty()
@@ -156,7 +160,7 @@ impl FilePlan {
         {
             edited = kept;
         }
-        Ok(Self { new: edited.into_bytes(), file, changes, old, original, wrapped })
+        Ok(Self { new: edited.into_bytes(), file, changes, servers, old, original, wrapped })
     }
 
     /// Returns true if the file is to be written.

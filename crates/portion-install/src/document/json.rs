@@ -29,6 +29,8 @@ const OPTIONS: ParseOptions = ParseOptions {
 /// Members with a URL, by client.
 const URL_KEYS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
+/// Value of a file that is not an object.
+const NO_ROOT: &str = "expected an object with the servers";
 const NO_OBJECT: &str = "it is not an object";
 const NO_COMMAND: &str = "it has neither a command nor a URL";
 const NO_STRINGS: &str = "its arguments are not a list of strings";
@@ -43,10 +45,15 @@ pub(super) fn servers(text: &str, format: Format) -> Result<Vec<Entry>, ParseErr
         .map_err(|error| error_at(text, error.range().start + mark, error.kind().to_string()))?;
     let source = Source { text, mark };
     let mut entries = Vec::new();
-    for root in format.roots {
-        if let Some(Value::Object(object)) = &parsed.value {
-            source.collect(object, root, None, &mut entries);
+    match &parsed.value {
+        // Comments only.
+        None => {}
+        Some(Value::Object(object)) => {
+            for root in format.roots {
+                source.collect(object, root, None, &mut entries);
+            }
         }
+        Some(other) => return Err(error_at(text, other.start() + mark, NO_ROOT)),
     }
     entries.sort_by_key(|(at, _)| *at);
     // A format without a client may reach an object by two roots.
@@ -85,9 +92,9 @@ impl Source<'_> {
     }
 
     fn entry(&self, member: &ObjectProp<'_>, scope: Option<&str>) -> Entry {
-        let kind = member.value.as_object().and_then(|object| self.string(object, "type"));
         let object = member.value.as_object();
-        let cwd = object.and_then(|object| self.string(object, "cwd")).map(|literal| literal.value);
+        let string = |name| object.and_then(|object| self.string(object, name));
+        let text = |name| string(name).map(|literal| literal.value);
         let launch = match &member.value {
             Value::Object(object) => self.launch(object),
             _ => Launch::Unsupported(NO_OBJECT),
@@ -97,8 +104,10 @@ impl Source<'_> {
             name: member.name.as_str().to_owned(),
             line: line_of(self.text, self.range(member).start),
             env: object.map(environment).unwrap_or_default(),
-            cwd,
-            kind,
+            env_file: text("envFile"),
+            cwd: text("cwd"),
+            is_enabled: object.is_none_or(is_enabled),
+            kind: string("type"),
             launch,
         }
     }
@@ -261,6 +270,15 @@ fn is_server(member: &ObjectProp<'_>) -> bool {
     let Value::Object(object) = &member.value else { return true };
     let holds_servers = object.properties.iter().all(|inner| matches!(inner.value, Value::Object(_)));
     !(member.name.as_str() == "servers" && holds_servers && !object.properties.is_empty())
+}
+
+/// Returns false if a server has `enabled: false` or `disabled: true`.
+fn is_enabled(server: &Object<'_>) -> bool {
+    let flag = |name: &str| match find(server, name)?.value {
+        Value::BooleanLit(ref literal) => Some(literal.value),
+        _ => None,
+    };
+    flag("enabled") != Some(false) && flag("disabled") != Some(true)
 }
 
 /// Returns the variables of a server.

@@ -20,8 +20,12 @@ pub struct Entry {
     pub line: usize,
     /// Variables that the client sets for the server.
     pub env: Vec<(String, String)>,
+    /// File with further variables.
+    pub env_file: Option<String>,
     /// Working directory of the server.
     pub cwd: Option<String>,
+    /// False if the client does not start the server.
+    pub is_enabled: bool,
     /// Value of `type`.
     pub(crate) kind: Option<Literal>,
     /// Command or URL of the server.

@@ -60,7 +60,10 @@ impl Source<'_> {
             env: variables
                 .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
                 .collect(),
+            env_file: None,
             cwd: server.and_then(|server| server.get("cwd")).and_then(Item::as_str).map(str::to_owned),
+            is_enabled: server.and_then(|server| server.get("enabled")).and_then(Item::as_bool)
+                != Some(false),
             kind: None,
             launch,
         }

@@ -16,6 +16,9 @@ fn the_place_of_an_error_is_named() {
     check_error("{\n  \"a\": 1\n  \"b\": 2\n}", Format::MCP_SERVERS, "line 2, column 9: Expected comma");
     check_error("{", Format::MCP_SERVERS, "line 1, column 1: Unterminated object");
     check_error("\u{feff}{\"é\": x}", Format::MCP_SERVERS, "line 1, column 7");
+    for text in ["[]", "null", "1", "\"{}\""] {
+        check_error(text, Format::MCP_SERVERS, "line 1, column 1: expected an object");
+    }
     check_error("a = 1\nb = = 2\n", Format::CODEX, "line 2");
     check_error("[mcp_servers.a]\n[mcp_servers.a]\n", Format::CODEX, "line 2");
     check_error(&"[".repeat(100_000), Format::MCP_SERVERS, "depth");
@@ -48,8 +51,7 @@ fn what_cannot_be_wrapped_is_left_with_a_reason() {
 
 #[test]
 fn files_without_servers_are_left() {
-    for text in ["{}", "[]", "null", "1", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#, "// only this\n"]
-    {
+    for text in ["{}", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#, "// only this\n"] {
         let edit = edited(text, Format::MCP_SERVERS, &STDIO);
         assert_eq!((edit.text.as_str(), edit.changes.len()), (text, 0));
     }

@@ -1,5 +1,6 @@
 //! The edit of each client's format, byte by byte.
 
+use portion_install::document::servers;
 use portion_install::format::Format;
 use portion_install::{Outcome, Target, install, uninstall};
 
@@ -184,4 +185,18 @@ fn only_selected_servers_are_edited() {
     assert!(
         edit.text.starts_with(r#"{"mcpServers": {"a": {"command": "x"}, "b": {"command": "/opt/portion""#)
     );
+}
+
+#[test]
+fn an_entry_has_what_its_client_starts_it_with() {
+    let json = r#"{"mcpServers": {
+        "a": {"command": "x", "cwd": "/w", "envFile": "${workspaceFolder}/.env", "env": {"K": "v"}},
+        "b": {"command": "x", "disabled": true}, "c": {"command": ["x"], "enabled": false}, "d": {"command": "x", "enabled": true}}}"#;
+    let found = servers(json, Format::MCP_SERVERS).expect("valid");
+    assert_eq!(found[0].env_file.as_deref(), Some("${workspaceFolder}/.env"));
+    assert_eq!((found[0].cwd.as_deref(), found[0].env[0].1.as_str()), (Some("/w"), "v"));
+    assert_eq!(found.iter().map(|entry| entry.is_enabled).collect::<Vec<_>>(), [true, false, false, true]);
+    let toml = "[mcp_servers.a]\ncommand = 'x'\nenabled = false\n[mcp_servers.b]\ncommand = 'x'\n";
+    let found = servers(toml, Format::CODEX).expect("valid");
+    assert_eq!(found.iter().map(|entry| entry.is_enabled).collect::<Vec<_>>(), [false, true]);
 }

@@ -12,10 +12,10 @@ const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
 const RED: Style = AnsiColor::Red.on_default();
 
-const SHARED: &str = "note: this file belongs to a project. The path of Portion is that of this machine.";
-const URL_NOTE: &str = "\
-note: Portion connects to these URLs now, and the client does not sign in to them any more. Portion does, if a server
-needs OAuth: portion login URL. The headers are arguments of a process now, which others on this machine may see.";
+const SHARED: &str = "this file belongs to a project, and the path of Portion is that of this machine";
+const SIGN_IN: &str = "Portion connects to the URL, and the client does not sign in to the server any more; Portion \
+                       does, if the server needs OAuth: portion login URL";
+const HEADERS: &str = "the headers become arguments of a process, which other users of this machine may see";
 
 /// A plan, before or after it was applied.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Prints the changes of all files as diffs.
+    /// Prints the changes of all files as diffs, with their consequences.
     pub(super) fn print_preview(&self) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
         for file in self.plan.files.iter().filter(|file| file.is_edited()) {
@@ -37,6 +37,9 @@ impl Report<'_> {
                     _ => Style::new(),
                 };
                 writeln!(out, "{style}{line}{style:#}")?;
+            }
+            for note in self.notes(file) {
+                writeln!(out, "note: {note}")?;
             }
             writeln!(out)?;
         }
@@ -57,23 +60,29 @@ impl Report<'_> {
             let client = file.file.client.map(|client| format!("{client}, ")).unwrap_or_default();
             writeln!(out, "{BOLD}{client}{}{BOLD:#}", file.file.path.display())?;
             for change in &file.changes {
-                write_change(&mut out, change)?;
+                self.write_change(&mut out, change)?;
             }
             if file.changes.is_empty() {
                 writeln!(out, "  no servers")?;
-            }
-            if file.is_edited() && file.file.is_project && matches!(self.action, Action::Install(_)) {
-                writeln!(out, "  {SHARED}")?;
             }
             if let Some(backup) = backup_of(file, backups) {
                 writeln!(out, "  backup: {}", backup.display())?;
             }
         }
-        if matches!(self.action, Action::Install(_)) && self.edits().any(is_url) {
-            writeln!(out, "{URL_NOTE}")?;
-        }
         writeln!(out, "{}", self.conclusion(is_plan))?;
         out.flush()
+    }
+
+    /// Returns the consequences of an edit that its lines do not show.
+    fn notes(&self, file: &FilePlan) -> Vec<&'static str> {
+        if !file.is_edited() || self.action == Action::Uninstall {
+            return Vec::new();
+        }
+        let urls = || file.changes.iter().filter(|change| change.outcome.is_edit() && is_url(change));
+        let has_headers = urls().any(|change| change.after.iter().any(|word| word == "--header"));
+        let notes =
+            [(file.file.is_project, SHARED), (urls().next().is_some(), SIGN_IN), (has_headers, HEADERS)];
+        notes.into_iter().filter(|(applies, _)| *applies).map(|(_, note)| note).collect()
     }
 
     fn edits(&self) -> impl Iterator<Item = &Change> {
@@ -97,53 +106,52 @@ impl Report<'_> {
 
     fn to_json(self, is_plan: bool, backups: &[(PathBuf, PathBuf)]) -> Value {
         let files = self.plan.files.iter().map(|file| {
-            let servers: Vec<Value> = file.changes.iter().map(change_json).collect();
+            let servers: Vec<Value> = file.changes.iter().map(|change| self.change_json(change)).collect();
             json!({
                 "client": file.file.client.map(portion_install::client::Client::name),
                 "path": file.file.path.display().to_string(),
                 "changed": file.is_edited(),
                 "backup": backup_of(file, backups).map(|path| path.display().to_string()),
+                "notes": self.notes(file),
                 "servers": servers,
             })
         });
         let written = !is_plan && self.plan.has_edits();
         json!({"written": written, "files": files.collect::<Vec<_>>()})
     }
-}
 
-fn write_change(out: &mut impl io::Write, change: &Change) -> io::Result<()> {
-    let scope = change.scope.as_ref().map(|scope| format!(" ({scope})")).unwrap_or_default();
-    let style = if change.outcome.is_edit() { GREEN } else { Style::new() };
-    let (status, reason) = status(change);
-    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-    writeln!(out, "  {}{scope}: {style}{status}{style:#}{reason}", change.name)
-}
-
-/// Returns the name of an outcome, and a reason.
-fn status(change: &Change) -> (&'static str, Option<&'static str>) {
-    match change.outcome {
-        Outcome::Wrapped => ("wrapped", None),
-        Outcome::Updated => ("updated", Some("it was started by another portion")),
-        Outcome::Restored => ("restored", None),
-        Outcome::Unchanged if change.after.iter().any(|word| word == "--server") => {
-            ("unchanged", Some("Portion is in front of it"))
-        }
-        Outcome::Unchanged => ("unchanged", None),
-        Outcome::Skipped(reason) => ("skipped", Some(reason)),
+    fn write_change(self, out: &mut impl io::Write, change: &Change) -> io::Result<()> {
+        let scope = change.scope.as_ref().map(|scope| format!(" ({scope})")).unwrap_or_default();
+        let style = if change.outcome.is_edit() { GREEN } else { Style::new() };
+        let (status, reason) = self.status(change);
+        let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        writeln!(out, "  {}{scope}: {style}{status}{style:#}{reason}", change.name)
     }
-}
 
-fn change_json(change: &Change) -> Value {
-    let (status, reason) = status(change);
-    json!({
-        "name": change.name,
-        "scope": change.scope,
-        "line": change.line,
-        "status": status,
-        "reason": reason,
-        "before": change.before,
-        "after": change.after,
-    })
+    /// Returns the name of an outcome, and a reason.
+    fn status(self, change: &Change) -> (&'static str, Option<&'static str>) {
+        match (change.outcome, self.action) {
+            (Outcome::Wrapped, _) => ("wrapped", None),
+            (Outcome::Updated, _) => ("updated", Some("it was started by another portion")),
+            (Outcome::Restored, _) => ("restored", None),
+            (Outcome::Unchanged, Action::Install(_)) => ("unchanged", Some("Portion is in front of it")),
+            (Outcome::Unchanged, Action::Uninstall) => ("unchanged", Some("Portion is not in front of it")),
+            (Outcome::Skipped(reason), _) => ("skipped", Some(reason)),
+        }
+    }
+
+    fn change_json(self, change: &Change) -> Value {
+        let (status, reason) = self.status(change);
+        json!({
+            "name": change.name,
+            "scope": change.scope,
+            "line": change.line,
+            "status": status,
+            "reason": reason,
+            "before": change.before,
+            "after": change.after,
+        })
+    }
 }
 
 fn is_url(change: &Change) -> bool {

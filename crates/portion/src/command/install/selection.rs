@@ -1,13 +1,16 @@
 //! The files and servers that a command line selects.
 
+use std::error::Error;
 use std::path::Path;
 
 use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::file::State;
 use portion_install::format::Format;
 use portion_install::plan::{Action, Plan};
+use portion_text::spelling::closest_name;
 
 use super::EditOptions;
+use crate::usage_error::UsageError;
 
 /// Returns the files to edit.
 ///
@@ -17,9 +20,9 @@ pub(super) fn files_to_edit(
     options: &EditOptions,
     action: Action<'_>,
     state: &State,
-) -> Result<Vec<ConfigFile>, String> {
+) -> Result<Vec<ConfigFile>, Box<dyn Error>> {
     if let Some(path) = &options.file {
-        return named_file(path, &options.clients).map(|file| vec![file]);
+        return Ok(vec![named_file(path, &options.clients)?]);
     }
     let places =
         Places::from_environment().ok_or("the home directory is unknown: set HOME, or use --file")?;
@@ -30,7 +33,9 @@ pub(super) fn files_to_edit(
         if found.is_empty() && !options.clients.is_empty() {
             let searched = client.candidates(&places);
             let searched: Vec<String> = searched.iter().map(|file| file.path.display().to_string()).collect();
-            return Err(format!("{client} has no configuration file here; searched {}", searched.join(", ")));
+            return Err(
+                format!("{client} has no configuration file here; searched {}", searched.join(", ")).into()
+            );
         }
         for file in found {
             // A client can be named twice, and two paths can lead to one file.
@@ -54,11 +59,14 @@ fn leads_to(file: &ConfigFile, target: &Path) -> bool {
     file.path.canonicalize().is_ok_and(|path| path == target)
 }
 
-fn named_file(path: &Path, clients: &[Client]) -> Result<ConfigFile, String> {
+fn named_file(path: &Path, clients: &[Client]) -> Result<ConfigFile, Box<dyn Error>> {
     let client = match clients {
         [] => None,
         [client] => Some(*client),
-        _ => return Err("--file needs at most one --client, which says how the file is written".into()),
+        _ => {
+            let message = "--file needs at most one --client, which says how the file is written";
+            return Err(UsageError::from(message).into());
+        }
     };
     let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let format = client.map_or_else(|| Format::of_file(&path), Client::format);
@@ -92,5 +100,8 @@ pub(super) fn check_servers(plan: &Plan, names: &[String]) -> Result<(), String>
         return Ok(());
     }
     let files: Vec<String> = plan.files.iter().map(|file| file.file.path.display().to_string()).collect();
-    Err(format!("no server {} in {}", unknown.join(", "), files.join(", ")))
+    let known = || plan.files.iter().flat_map(|file| file.servers.iter().map(String::as_str));
+    let hint = unknown.iter().find_map(|name| closest_name(name, known()));
+    let hint = hint.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+    Err(format!("no server {} in {}{hint}", unknown.join(", "), files.join(", ")))
 }
