@@ -149,6 +149,13 @@ def test_rest_apis_are_checked(tmp_path):
     assert pushdown["preset"] == "education" and pushdown["pageSize"] == 1_000
 
 
+def test_the_stderr_of_a_server_is_printed_once():
+    line = [PORTION, "check", "--", "sh", "-c", "echo no key >&2; exit 3"]
+    finished = subprocess.run(line, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert finished.returncode == 1 and "exited with code 3" in finished.stderr
+    assert finished.stderr.count("no key") == 1, finished.stderr
+
+
 def test_nothing_to_check_is_said():
     run("--tool", "delete_rows", "--", *CUT, code=1)
     run("--tool", "nothing", "--", *CUT, code=1)

@@ -25,6 +25,7 @@ mod setup;
 mod stdio_client;
 mod storage;
 mod temporary_files;
+mod terminal;
 mod tips;
 mod usage_error;
 mod watchdog;

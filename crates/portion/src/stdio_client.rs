@@ -1,6 +1,10 @@
 //! A small MCP client over stdio: starts a server, opens a session, lists and calls tools, measures time.
 //!
 //! It reads the wire itself, because its callers measure what a client receives.
+
+mod server_exit;
+mod stderr_tail;
+
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -12,10 +16,17 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use self::server_exit::ServerExit;
+use self::stderr_tail::StderrTail;
+
 /// The revision asked for: the newest that begins with `initialize`.
 const PROTOCOL_VERSION: &str = "2025-11-25";
 /// Time that a server may take to exit after its stdin was closed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time that a server may take to exit after it closed its stdout.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
+/// Characters of a line on stdout that is no message, in errors.
+const NOISE_CHARS: usize = 60;
 
 /// Options with which `portion wrap` writes no record, exports nothing and raises no alert.
 pub(crate) const NO_TELEMETRY_ARGS: [&str; 6] =
@@ -30,6 +41,9 @@ pub(crate) struct Client {
     last_id: u64,
     timeout: Duration,
     tools: Box<RawValue>,
+    stderr: Option<StderrTail>,
+    /// Beginning of the first line on stdout that is no message.
+    noise: Option<String>,
 }
 
 /// Response of a tool.
@@ -52,10 +66,10 @@ pub(crate) enum ClientError {
     Start { program: String, source: io::Error },
     #[error("the connection to the server failed: {0}")]
     Disconnected(#[from] io::Error),
-    #[error("the server ended before it answered {0}")]
-    ServerExited(String),
-    #[error("no answer to {call} within {seconds} s", seconds = .limit.as_secs())]
-    Timeout { call: String, limit: Duration },
+    #[error("the server ended before it answered {call}{exit}")]
+    ServerExited { call: String, exit: ServerExit },
+    #[error("no answer to {call} within {seconds} s{exit}", seconds = .limit.as_secs())]
+    Timeout { call: String, limit: Duration, exit: ServerExit },
     #[error("the answer to {call} cannot be read: {source}")]
     InvalidResponse { call: String, source: serde_json::Error },
     #[error("{call} was refused: {message}")]
@@ -87,7 +101,8 @@ struct Block {
 }
 
 impl Client {
-    /// Starts a server, opens a session under this client name, and lists the tools.
+    /// Starts a server, opens a session under this client name, and lists the tools. If its stderr is piped, errors have
+    /// the end of it.
     pub(crate) fn start_as(
         name: &str,
         command: &mut Command,
@@ -102,6 +117,7 @@ impl Client {
             .spawn()
             .map_err(|source| ClientError::Start { program, source })?;
         let stdin = child.stdin.take();
+        let stderr = child.stderr.take().map(StderrTail::follow);
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout.take() {
             // A thread of its own, so that waiting for a line can end.
@@ -113,7 +129,8 @@ impl Client {
                 }
             });
         }
-        let mut client = Self { child, stdin, lines, last_id: 0, timeout, tools: RawValue::NULL.to_owned() };
+        let tools = RawValue::NULL.to_owned();
+        let mut client = Self { child, stdin, lines, last_id: 0, timeout, tools, stderr, noise: None };
         client.request(
             "initialize",
             "initialize",
@@ -134,6 +151,11 @@ impl Client {
     /// Returns the result of `tools/list`, JSON.
     pub(crate) fn tools(&self) -> &RawValue {
         &self.tools
+    }
+
+    /// Returns the beginning of the first line on stdout that was no message.
+    pub(crate) fn noise(&self) -> Option<&str> {
+        self.noise.as_deref()
     }
 
     /// Calls a tool; an answer that is an error is `ClientError::ErrorResponse`.
@@ -165,12 +187,19 @@ impl Client {
             let line = match self.lines.recv_timeout(self.timeout) {
                 Ok(line) => line?,
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(ClientError::Timeout { call: call.into(), limit: self.timeout });
+                    let exit = self.exit(Duration::ZERO);
+                    return Err(ClientError::Timeout { call: call.into(), limit: self.timeout, exit });
                 }
-                Err(RecvTimeoutError::Disconnected) => return Err(ClientError::ServerExited(call.into())),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let exit = self.exit(EXIT_GRACE);
+                    return Err(ClientError::ServerExited { call: call.into(), exit });
+                }
             };
-            let message: Message = serde_json::from_str(&line)
-                .map_err(|source| ClientError::InvalidResponse { call: call.into(), source })?;
+            // Servers print greetings and warnings; the SDK clients skip such lines, too.
+            let Ok(message) = serde_json::from_str::<Message>(&line) else {
+                self.noise.get_or_insert_with(|| line.chars().take(NOISE_CHARS).collect());
+                continue;
+            };
             match (message.method, message.error) {
                 (Some(method), _) => self.answer_server_request(&message.id, &method)?,
                 (None, Some(error)) if message.id == id => {
@@ -182,6 +211,18 @@ impl Client {
                 (None, _) => {}
             }
         }
+    }
+
+    /// Returns what the server left, after a wait for its exit.
+    fn exit(&mut self, grace: Duration) -> ServerExit {
+        let until = Instant::now() + grace;
+        let mut status = self.child.try_wait().ok().flatten();
+        while status.is_none() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+            status = self.child.try_wait().ok().flatten();
+        }
+        let stderr = self.stderr.as_ref().map(StderrTail::text).unwrap_or_default();
+        ServerExit { status, noise: self.noise.clone(), stderr }
     }
 
     /// Answers what the server asks of us: a ping, and nothing else.

@@ -1,7 +1,6 @@
 //! `portion fetch`: calls a retrieval tool and keeps its best chunks within a token budget.
 
 use std::cmp::Ordering;
-use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -16,6 +15,7 @@ use portion_client::{DropReason, DroppedChunk, FetchResult};
 use portion_tokens::Tokenizer;
 
 use super::CommandResult;
+use super::copied_stderr::without_stderr;
 use crate::log;
 use crate::remote::RemoteArgs;
 use crate::server::Server;
@@ -94,10 +94,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let connector = server.connector()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
-        let mut client = Client::connect(&*connector, options.timeout).await?;
+        let client = Client::connect(&*connector, options.timeout).await;
+        let mut client = client.map_err(|error| without_stderr(&error))?;
         let outcome = fetch(&mut client, &options.request()).await;
         // Printed before the server ends, which may take its time.
-        let printed = outcome.map_err(Box::<dyn Error>::from).and_then(|result| {
+        let printed = outcome.map_err(|error| without_stderr(&error).into()).and_then(|result| {
             warn_if_truncated(options, &result);
             Ok(print(options, &result)?)
         });
@@ -196,8 +197,9 @@ fn parse_arguments(text: &str) -> Result<String, String> {
 
 /// Accepts `90s`, `2m`, or seconds.
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    if let Ok(seconds) = text.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string());
-    }
-    humantime::parse_duration(text).map_err(|error| error.to_string())
+    let limit = match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?,
+        Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string())?,
+    };
+    if limit.is_zero() { Err("write a time above 0, such as 90s".to_owned()) } else { Ok(limit) }
 }

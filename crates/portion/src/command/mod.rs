@@ -3,6 +3,7 @@ pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
+mod copied_stderr;
 pub(crate) mod dashboard;
 #[cfg_attr(not(feature = "demo"), path = "no_demo.rs")]
 pub(crate) mod demo;
@@ -17,7 +18,9 @@ mod rule_lookup;
 pub(crate) mod serve;
 pub(crate) mod shape;
 pub(crate) mod stats;
+mod time_limit;
 pub(crate) mod token;
+mod tool_name;
 pub(crate) mod top;
 pub(crate) mod try_tools;
 pub(crate) mod wrap;

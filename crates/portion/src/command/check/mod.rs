@@ -16,10 +16,13 @@ use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
 
 use super::CommandResult;
+use super::copied_stderr::without_stderr;
+use super::time_limit::parse_seconds;
 use crate::log;
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::Server;
+use crate::usage_error::UsageError;
 
 /// Time for the server to end after its results were printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);
@@ -57,8 +60,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     max_calls: usize,
     /// Time limit of each response, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
+    timeout: Duration,
     /// Print the result as one JSON object
     #[arg(long)]
     json: bool,
@@ -84,7 +87,6 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> CommandResult {
     log::init_stderr(None, options.json);
     let connector = options.connector()?;
-    let timeout = Duration::from_secs(options.timeout);
     let plan = session::Plan {
         tools: options.tools.clone(),
         arguments: options.arguments.iter().cloned().collect::<BTreeMap<_, _>>(),
@@ -92,7 +94,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
-        let mut client = Client::connect(&*connector, timeout).await?;
+        let client = Client::connect(&*connector, options.timeout).await;
+        let mut client = client.map_err(|error| without_stderr(&error))?;
         let report = session::check(&mut client, &plan).await;
         client.close(EXIT_GRACE).await;
         report
@@ -112,9 +115,9 @@ impl Options {
             Some(rest) => Some(Server::Rest(Box::new(rest))),
             None => Server::from_args(self.url.as_deref(), &self.remote, &self.command)?,
         };
-        let server = server.ok_or(
-            "give the command of a server after `--`, its URL with --url, or the document of an API with --openapi",
-        )?;
+        let server = server.ok_or_else(|| {
+            UsageError::from("give the command of a server after `--`, its URL with --url, or the document of an API with --openapi")
+        })?;
         server.check_program()?;
         server.connector()
     }

@@ -8,6 +8,8 @@ use portion_check::{
 use portion_client::client::{Client, ClientError};
 use serde_json::{Map, Value};
 
+use crate::command::tool_name::unknown_tool;
+
 /// Longest error message that is reported, in characters.
 const MAX_MESSAGE: usize = 200;
 /// Further calls of a tool that test its paging.
@@ -58,7 +60,7 @@ pub(super) async fn check(client: &mut Client, plan: &Plan) -> Result<Report, Bo
     for name in plan.tools.iter().chain(plan.arguments.keys()) {
         if !tools.iter().any(|tool| tool.name == *name) {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-            return Err(format!("the server has no tool {name}, but {}", names.join(", ")).into());
+            return Err(unknown_tool(name, &names).into());
         }
     }
     let mut report = Report::default();

@@ -17,8 +17,10 @@ use serde_json::{Map, Value};
 use self::comparison::{Comparison, Reply};
 use self::selection::{Call, select};
 use super::CommandResult;
+use super::time_limit::parse_seconds;
 use crate::options::FILE_HELP;
 use crate::stdio_client::{Client, NO_TELEMETRY_ARGS};
+use crate::terminal::show_progress;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -45,8 +47,8 @@ pub(crate) struct Options {
     #[arg(long, requires = "tool")]
     allow_writes: bool,
     /// Time limit of each response, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
+    timeout: Duration,
     /// Print the result as one JSON object
     #[arg(long)]
     json: bool,
@@ -62,30 +64,44 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     // With an invalid configuration, the server would be started once for nothing.
     Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
     let (program, args) = options.command.split_first().ok_or("give the command of a server")?;
-    let executable = Program::new(program, args).executable();
-    let timeout = Duration::from_secs(options.timeout);
-    let mut direct = Client::start_as("portion-try", Command::new(executable).args(args), timeout)?;
+    let server = Program::new(program, args);
+    server.look_up()?;
+    show_progress("starting the server");
+    let mut direct =
+        Client::start_as("portion-try", Command::new(server.executable()).args(args), options.timeout)?;
     let selection = select(direct.tools(), options)?;
-    let replies: Vec<Reply> = selection.calls.iter().map(|call| reply(&mut direct, call)).collect();
+    let replies: Vec<Reply> =
+        selection.calls.iter().map(|call| reply(&mut direct, call, "directly")).collect();
+    if let Some(line) = direct.noise() {
+        anstream::eprintln!("portion: the server's stdout has lines that are no messages, such as `{line}`");
+    }
     drop(direct);
+    show_progress("starting the server behind Portion");
     let mut wrapped = Command::new(std::env::current_exe()?);
     wrapped.arg("wrap").args(NO_TELEMETRY_ARGS);
     if let Some(file) = &options.config {
         wrapped.arg("--config").arg(file);
     }
-    let mut portion = Client::start_as("portion-try", wrapped.arg("--").args(&options.command), timeout)?;
+    let mut portion =
+        Client::start_as("portion-try", wrapped.arg("--").args(&options.command), options.timeout)?;
     let comparisons: Vec<Comparison> = selection
         .calls
         .into_iter()
         .zip(replies)
-        .map(|(call, direct)| Comparison { portion: reply(&mut portion, &call), call, direct })
+        .map(|(call, direct)| Comparison {
+            portion: reply(&mut portion, &call, "through Portion"),
+            call,
+            direct,
+        })
         .collect();
     show::print(&comparisons, selection.omitted_count, options.json)?;
     let compared = comparisons.iter().any(Comparison::is_complete);
     Ok(if compared { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn reply(client: &mut Client, call: &Call) -> Reply {
+/// Calls a tool and measures the reply.
+fn reply(client: &mut Client, call: &Call, way: &str) -> Reply {
+    show_progress(&format!("calling {} {way}", call.tool));
     let response = client.call(&call.tool, &Value::Object(call.arguments.clone()));
     response.map(|response| comparison::measure(&response)).map_err(|error| error.to_string())
 }

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Options;
+use crate::command::tool_name::unknown_tool;
 
 /// Most tools that are called without being named.
 const MAX_TOOLS: usize = 8;
@@ -59,8 +60,7 @@ pub(super) fn select(list: &RawValue, options: &Options) -> Result<Selection, St
         .map_err(|error| format!("the list of tools cannot be read: {error}"))?;
     let Some(name) = &options.tool else { return select_all(&list.tools) };
     let tool = list.tools.iter().find(|tool| tool.name == *name).ok_or_else(|| {
-        let names: Vec<&str> = list.tools.iter().map(|tool| tool.name.as_str()).collect();
-        format!("the server has no tool {name}, but {}", names.join(", "))
+        unknown_tool(name, &list.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>())
     })?;
     if !tool.is_read_only() && !options.allow_writes {
         return Err(format!(
@@ -138,7 +138,7 @@ mod tests {
         check(TOOLS, &[], Ok(&["list"]));
         check(TOOLS, &["--tool", "get", "--args", r#"{"id":1}"#], Ok(&["get"]));
         check(TOOLS, &["--tool", "get"], Err("requires id"));
-        check(TOOLS, &["--tool", "gets"], Err("no tool gets, but list, get, delete"));
+        check(TOOLS, &["--tool", "gets"], Err("no tool gets; did you mean get?"));
         check(TOOLS, &["--tool", "delete"], Err("--allow-writes"));
         check(TOOLS, &["--tool", "delete", "--allow-writes"], Ok(&["delete"]));
         let only_get = r#"{"tools":[{"name":"get","annotations":{"readOnlyHint":true},"inputSchema":{"required":["id"]}}]}"#;

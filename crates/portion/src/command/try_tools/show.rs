@@ -1,4 +1,4 @@
-//! Prints comparisons, for people in 80 columns and as JSON.
+//! Prints comparisons, for people in at most 80 columns and as JSON.
 
 use std::io::{self, Write as _};
 
@@ -8,13 +8,18 @@ use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Reply};
 use crate::command::excerpt::excerpt_lines;
+use crate::terminal::{columns, fold};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 /// Lines shown of a reply.
 const LINES: usize = 4;
-/// Width of an excerpt, within 80 columns.
-const WIDTH: usize = 74;
+/// Columns of the report.
+const WIDTH: usize = 80;
+/// Columns in which the figures of a reply are on one line.
+const LINE_WIDTH: usize = 72;
+/// Columns that an excerpt leaves free.
+const MARGINS: usize = 6;
 
 pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: bool) -> io::Result<()> {
     if as_json {
@@ -26,40 +31,62 @@ pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: b
         );
     }
     let mut out = anstream::stdout().lock();
+    let width = columns(WIDTH);
     for comparison in comparisons {
         let arguments = Value::Object(comparison.call.arguments.clone());
         let arguments =
             if comparison.call.arguments.is_empty() { String::new() } else { arguments.to_string() };
-        writeln!(out, "{BOLD}{}({arguments}){BOLD:#}", comparison.call.tool)?;
-        write_reply(&mut out, "directly", &comparison.direct, "")?;
+        for line in fold(&format!("{}({arguments})", comparison.call.tool), width) {
+            writeln!(out, "{BOLD}{line}{BOLD:#}")?;
+        }
+        write_reply(&mut out, "directly", &comparison.direct, "", width)?;
         let note = match (comparison.is_complete(), comparison.ratio()) {
             (false, _) => String::new(),
-            (true, Some(ratio)) if ratio >= 1.05 => format!("  {ratio:.1} times fewer"),
-            (true, _) => "  small: not shortened".to_owned(),
+            (true, Some(ratio)) if ratio >= 1.05 => format!("{ratio:.1} times fewer"),
+            (true, _) => "small: not shortened".to_owned(),
         };
-        write_reply(&mut out, "through Portion", &comparison.portion, &note)?;
+        write_reply(&mut out, "through Portion", &comparison.portion, &note, width)?;
         writeln!(out)?;
     }
     if omitted_count > 0 {
-        writeln!(out, "{omitted_count} more tools can be tried with --tool NAME.")?;
+        for line in fold(&format!("{omitted_count} more tools can be tried with --tool NAME."), width) {
+            writeln!(out, "{line}")?;
+        }
     }
     out.flush()
 }
 
-fn write_reply(out: &mut impl io::Write, way: &str, reply: &Reply, note: &str) -> io::Result<()> {
+fn write_reply(
+    out: &mut impl io::Write,
+    way: &str,
+    reply: &Reply,
+    note: &str,
+    width: usize,
+) -> io::Result<()> {
+    let excerpt = |text: &str| excerpt_lines(text, LINES, width.saturating_sub(MARGINS).max(1));
     let measured = match reply {
         Ok(measured) => measured,
         Err(error) => {
             writeln!(out, "  {way:<16} failed")?;
-            for line in excerpt_lines(error, LINES, WIDTH) {
+            for line in excerpt(error) {
                 writeln!(out, "    {line}")?;
             }
             return Ok(());
         }
     };
     let (tokens, bytes) = (grouped(measured.tokens as u64), grouped(measured.bytes as u64));
-    writeln!(out, "  {way:<16} {tokens:>10} tokens {bytes:>12} bytes{note}")?;
-    for line in excerpt_lines(&measured.text, LINES, WIDTH) {
+    if width < LINE_WIDTH {
+        writeln!(out, "  {way}")?;
+        for figure in [format!("{tokens} tokens"), format!("{bytes} bytes"), note.to_owned()] {
+            if !figure.is_empty() {
+                writeln!(out, "    {figure}")?;
+            }
+        }
+    } else {
+        let space = if note.is_empty() { "" } else { "  " };
+        writeln!(out, "  {way:<16} {tokens:>10} tokens {bytes:>12} bytes{space}{note}")?;
+    }
+    for line in excerpt(&measured.text) {
         writeln!(out, "    {DIM}{line}{DIM:#}")?;
     }
     Ok(())

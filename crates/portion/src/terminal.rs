@@ -1,0 +1,59 @@
+//! The terminal of a person: its width, and lines that say what takes long.
+
+use std::io::{self, IsTerminal as _};
+
+/// Returns the columns of the terminal on stdout; `most` at the most, and where stdout is no terminal.
+pub(crate) fn columns(most: usize) -> usize {
+    let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    width.filter(|width| *width > 0).unwrap_or(most).min(most)
+}
+
+/// Prints what a command waits for, if a person can read it.
+pub(crate) fn show_progress(message: &str) {
+    if io::stderr().is_terminal() {
+        anstream::eprintln!("portion: {message}");
+    }
+}
+
+/// Breaks lines that are longer than `width` columns between words. Colours have no width.
+pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in text.lines() {
+        if visible_width(part) <= width {
+            lines.push(part.to_owned());
+            continue;
+        }
+        let mut line = String::new();
+        for word in part.split_whitespace() {
+            if !line.is_empty() && visible_width(&line) + 1 + visible_width(word) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+fn visible_width(text: &str) -> usize {
+    anstream::adapter::strip_str(text).to_string().chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        let check = |text: &str, expect: &[&str]| assert_eq!(fold(text, 10), expect, "{text}");
+        check("", &[]);
+        check("one two three", &["one two", "three"]);
+        check("one\n\ntwo", &["one", "", "two"]);
+        check("a-very-long-word is whole", &["a-very-long-word", "is whole"]);
+        check("a   b", &["a   b"]);
+        check("\u{1b}[1mone\u{1b}[0m two three", &["\u{1b}[1mone\u{1b}[0m two", "three"]);
+    }
+}
