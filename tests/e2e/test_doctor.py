@@ -96,13 +96,94 @@ def test_what_does_not_start_is_an_error(machine):
     found = findings(machine, code=1)
     broken = found[("starts", "broken (Cursor)")]
     assert broken["level"] == "error" and "code 3" in broken["message"] and "no key" in broken["message"]
-    assert broken["fix"] == "sh -c 'echo no key >&2; exit 3'" and "no key" in typed(machine, broken, code=3)
+    assert broken["reproduce"] == "sh -c 'echo no key >&2; exit 3'"
+    assert "no key" in typed(machine, broken | {"fix": broken["reproduce"]}, code=3)
+    assert broken["fix"] == f"${{EDITOR:-vi}} {machine.home}/.cursor/mcp.json"
     gone = found[("wrapped", "gone (Cursor)")]
     assert gone["level"] == "error" and gone["fix"] == "portion install gone --client cursor"
     assert "${input:key}" in found[("starts", "asks (Cursor)")]["message"]
     assert not any(check == "starts" for check, _ in findings(machine, "--no-start", code=1))
     told = machine.portion("doctor", code=1)
     assert told.startswith("error ") and "2 errors, 1 warning" in told and "\x1b" not in told
+
+
+SERVER = """
+import json, os, sys
+if os.environ.get("MODE") != "a b" or os.environ.get("FROM_FILE") != "1" or not os.path.exists("here"):
+    sys.exit("not as the client starts it: " + str(sorted(os.environ)))
+print("a greeting")
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        server = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+        result = {"initialize": server, "tools/list": {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result.get(message["method"], {})}), flush=True)
+"""
+
+
+def test_a_server_is_started_as_its_client_does(machine):
+    (machine.folder / "server.py").write_text(SERVER)
+    (machine.project / "sub").mkdir()
+    (machine.project / "sub/here").touch()
+    (machine.project / ".env").write_text("# for the server\nFROM_FILE=1\n")
+    command = [sys.executable, "${workspaceFolder}/../server.py"]
+    members = {"env": {"MODE": "a b"}, "envFile": "${workspaceFolder}/.env", "cwd": "sub"}
+    cursor(machine, direct=entry(*command, **members),
+           wrapped=entry(PORTION, "wrap", "--server", "wrapped", "--", *command, **members),
+           bare=entry(*command, env={"API_KEY": "s3cret", "MODE": "${MODE:-c d}"}), off=entry("nosuch", disabled=True),
+           lost=entry(*command, cwd="nosuch"), no_file=entry(*command, envFile="nosuch.env"), absent=entry("no-such-program"))
+    found = findings(machine, code=1)
+    direct = found[("starts", "direct (Cursor)")]
+    assert direct["level"] == "ok" and "its list of 1 tools" in direct["message"] and "`a greeting`" in direct["message"]
+    assert "its list of 3 tools" in found[("starts", "wrapped (Cursor)")]["message"]
+    assert found[("disabled", "off (Cursor)")]["level"] == "info" and ("starts", "off (Cursor)") not in found
+    bare = found[("starts", "bare (Cursor)")]
+    assert "not as the client starts it" in bare["message"], "the end of stderr"
+    assert bare["reproduce"].startswith('API_KEY="${API_KEY:?}" MODE="${MODE:-c d}" ') and "s3cret" not in json.dumps(found[("starts", "bare (Cursor)")])
+    assert "API_KEY" in typed(machine, bare | {"fix": bare["reproduce"]}, code=2), "the shell says what is not set"
+    assert "'MODE'" in typed(machine, bare | {"fix": bare["reproduce"]}, code=1, API_KEY="x")
+    file = f"{machine.home}/.cursor/mcp.json"
+    for name, why in (("lost", "/nosuch does not exist"), ("no_file", "its envFile"), ("absent", "not found on PATH")):
+        one = found[("starts", f"{name} (Cursor)")]
+        assert one["level"] == "error" and why in one["message"] and one["fix"] == f"${{EDITOR:-vi}} {file}"
+
+
+def test_entries_that_a_user_wrote_are_mended_by_the_user(machine):
+    path = cursor(
+        machine,
+        gone=entry("/gone/portion", "wrap", "--", "cat"),
+        option=entry(PORTION, "wrap", "--no-such-option", "--", "cat"),
+        slow=entry("sleep", "60"),
+        url=entry(PORTION, "wrap", "--server", "url", "--url", "http://127.0.0.1:9/mcp"),
+    )
+    found = findings(machine, "--timeout", "2", code=1)
+    gone = found[("wrapped", "gone (Cursor)")]
+    assert "/gone/portion does not exist: write another path in line 1" in gone["message"]
+    mend(machine, gone, json.dumps({"mcpServers": {"gone": entry(PORTION, "wrap", "--", *FIXTURE)}}))
+    assert findings(machine)[("starts", "gone (Cursor)")]["level"] == "ok"
+    assert "--no-such-option" in found[("starts", "option (Cursor)")]["message"]
+    assert found[("starts", "slow (Cursor)")]["fix"] == "portion doctor --timeout 120"
+    assert found[("starts", "url (Cursor)")]["fix"] == f"${{EDITOR:-vi}} {path}"
+
+
+def test_a_server_that_codex_does_not_start_is_left(machine):
+    path = machine.home / ".codex/config.toml"
+    path.parent.mkdir()
+    path.write_text("[mcp_servers.off]\ncommand = 'nosuch'\nenabled = false\n")
+    found = findings(machine)
+    assert found[("disabled", "off (Codex)")]["level"] == "info"
+    assert not {("wrapped", "off (Codex)"), ("starts", "off (Codex)")} & found.keys()
+
+
+@pytest.mark.parametrize("text", ["[]", "null"])
+def test_a_file_without_an_object_is_an_error(machine, text):
+    path = machine.home / ".cursor/mcp.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    wrong = findings(machine, "--no-start", code=1)[("client-file", str(path))]
+    assert "expected an object" in wrong["message"]
+    refused = machine.portion("install", "--yes", code=1)
+    assert f"{path}:1:1: expected an object" in refused and path.read_text() == text
 
 
 def test_a_file_that_the_client_wrote_again_is_noticed(machine):
@@ -138,10 +219,20 @@ def test_the_configuration_is_checked(machine):
     assert ("rule", "upstreams.fixture.endpoints: list_*") not in found
     file.write_text("pageSise: 10\n")
     invalid = findings(machine, code=1)[("configuration", "configuration")]
-    assert "portion.yaml:1:1" in invalid["message"] and invalid["fix"] == "portion config check"
-    assert "pageSise" in typed(machine, invalid, code=2)
+    assert "portion.yaml:1:1" in invalid["message"]
     refused = machine.portion("try", "--tool", "list_bookings", "--", *FIXTURE, code=2)
     assert "portion.yaml:1:1" in refused and "ended" not in refused
+    mend(machine, invalid, "hardCap: 9000\n")
+    assert ("configuration", "configuration") not in findings(machine)
+    machine.env["PORTION_HARD_CAP"] = "many"
+    assert findings(machine, code=1)[("configuration", "configuration")]["fix"] == "unset PORTION_HARD_CAP"
+    del machine.env["PORTION_HARD_CAP"]
+    file.unlink()
+    file.mkdir()
+    directory = findings(machine, code=1)[("configuration", "configuration")]
+    assert "Is a directory" in directory["message"]
+    typed(machine, directory)
+    assert ("configuration", "configuration") in findings(machine)
 
 
 def test_oversized_results_are_listed(machine):
@@ -155,11 +246,23 @@ def test_oversized_results_are_listed(machine):
     assert "1 of 1 results" in oversized["message"]
     assert "list_bookings" in machine.run(PORTION, *shlex.split(oversized["fix"])[1:])
     assert ("oversized", "get_small_booking") not in found
+    # A file that the user has named may be one of another program.
     (machine.folder / "telemetry.db").write_bytes(b"no database" * 1000)
-    damaged = findings(machine, "--no-start", code=1)[("records", telemetry)]
-    assert damaged["level"] == "error"
+    foreign = findings(machine, "--no-start", code=1)[("records", telemetry)]
+    assert foreign["level"] == "error" and foreign["fix"] == "unset PORTION_TELEMETRY"
+    machine.env["PORTION_TELEMETRY"] = str(machine.folder)
+    folder = findings(machine, "--no-start", code=1)[("records", str(machine.folder))]
+    assert folder["fix"] == "unset PORTION_TELEMETRY"
+    (machine.project / "portion.yaml").write_text(f"telemetry: {telemetry}\n")
+    del machine.env["PORTION_TELEMETRY"]
+    configured = findings(machine, "--no-start", code=1)[("records", telemetry)]
+    mend(machine, configured, "hardCap: 9000\n")
+    default = machine.folder / "data/portion/telemetry.db"
+    default.parent.mkdir(parents=True, exist_ok=True)
+    default.write_bytes(b"no database" * 1000)
+    damaged = findings(machine, "--no-start", code=1)[("records", str(default))]
     typed(machine, damaged)
-    assert findings(machine, "--no-start")[("records", telemetry)]["level"] == "info"
+    assert findings(machine, "--no-start")[("records", str(default))]["level"] == "info"
 
 
 @pytest.mark.parametrize("text", [None, "hardCap: 9000"])
@@ -200,6 +303,16 @@ def test_try_calls_only_what_reads(machine):
     assert "--allow-writes" in machine.portion("try", "--tool", "toggle-simulated-logging", "--", *everything, code=1)
     assert "requires message" in machine.portion("try", "--tool", "echo", "--", *everything, code=1)
     assert "ended before it answered initialize" in machine.portion("try", "--", "false", code=1)
+    meant = machine.portion("try", "--tool", "ecoh", "--", *everything, code=1)
+    assert "no tool ecoh; did you mean echo?" in meant
+
+
+def test_try_skips_what_a_server_prints_beside_its_messages(machine):
+    greeting = ["sh", "-c", 'echo "starting on stdio"; exec "$@"', "sh", *FIXTURE]
+    told = machine.portion("try", "--tool", "list_bookings", "--", *greeting)
+    assert "times fewer" in told and "such as `starting on stdio`" in told
+    silent = machine.portion("try", "--timeout", "1", "--", "sh", "-c", "echo hello; sleep 5", code=1)
+    assert "no answer to initialize within 1 s; its stdout has lines that are no messages, such as `hello`" in silent
 
 
 def test_a_shared_store_that_does_not_answer_is_an_error(machine):

@@ -11,16 +11,25 @@ use portion_install::invocation::{Invocation, recognise};
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 
 /// A server that a client starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ClientServer {
     /// Name and client, for findings.
     pub(super) title: String,
     pub(super) name: String,
     pub(super) words: Vec<String>,
     pub(super) env: Vec<(String, String)>,
-    pub(super) cwd: Option<PathBuf>,
+    /// File with further variables, as written.
+    pub(super) env_file: Option<String>,
+    /// Working directory, as written.
+    pub(super) cwd: Option<String>,
+    /// Folder that the client has open; relative paths begin there.
+    pub(super) project: PathBuf,
+    /// True if the file names the project of the server.
+    pub(super) has_scope: bool,
     /// True if Portion is in front of it.
     pub(super) is_wrapped: bool,
+    /// File with its entry.
+    pub(super) file: PathBuf,
 }
 
 /// Checks all files that exist, and those that `portion install` has edited.
@@ -58,7 +67,9 @@ pub(super) fn check(
             }
         };
         for entry in &entries {
-            check_entry(&file, entry, findings, &mut found);
+            if let Some(server) = check_entry(&file, entry, &places.project, findings) {
+                found.push(server);
+            }
         }
         if let Some(record) = records.iter().find(|record| is_same(&file.path, &record.file)) {
             for name in &record.servers {
@@ -98,15 +109,25 @@ fn install_command(file: &ConfigFile, name: &str) -> String {
     }
 }
 
-fn check_entry(file: &ConfigFile, entry: &Entry, findings: &mut Vec<Finding>, found: &mut Vec<ClientServer>) {
+/// Checks an entry, and returns its server if it can be started.
+fn check_entry(
+    file: &ConfigFile,
+    entry: &Entry,
+    project: &Path,
+    findings: &mut Vec<Finding>,
+) -> Option<ClientServer> {
     let title = title(file, &entry.name);
+    if !entry.is_enabled {
+        findings.push(Finding::new(Level::Info, "disabled", title, "is disabled in the file: not checked"));
+        return None;
+    }
     let command = match &entry.launch {
         Launch::Command(command) => command,
         Launch::Remote(_) => {
             let message = "has a URL: Portion is not in front of it";
             let fix = format!("{} --http", install_command(file, &entry.name));
             findings.push(Finding::new(Level::Info, "wrapped", title, message).with_fix(fix));
-            return;
+            return None;
         }
         Launch::Unsupported(reason) => {
             findings.push(Finding::new(
@@ -115,31 +136,52 @@ fn check_entry(file: &ConfigFile, entry: &Entry, findings: &mut Vec<Finding>, fo
                 title,
                 format!("cannot be wrapped: {reason}"),
             ));
-            return;
+            return None;
         }
     };
     let words = command.words();
-    let is_wrapped = recognise(&words[0], &words[1..]) != Invocation::Direct;
+    let invocation = recognise(&words[0], &words[1..]);
+    let is_wrapped = invocation != Invocation::Direct;
     if !is_wrapped {
         findings.push(
             Finding::new(Level::Warning, "wrapped", title.clone(), "Portion is not in front of it")
                 .with_fix(install_command(file, &entry.name)),
         );
     } else if Path::new(&words[0]).is_absolute() && !Path::new(&words[0]).is_file() {
-        findings.push(
-            Finding::new(Level::Error, "wrapped", title, format!("{} does not exist", words[0]))
-                .with_fix(install_command(file, &entry.name)),
-        );
-        return;
+        findings.push(missing_program(file, entry, title, &words[0], &invocation));
+        return None;
     }
-    found.push(ClientServer {
+    Some(ClientServer {
         title,
         name: entry.name.clone(),
         words,
         env: entry.env.clone(),
-        cwd: entry.cwd.clone().or_else(|| entry.scope.clone()).map(PathBuf::from),
+        env_file: entry.env_file.clone(),
+        cwd: entry.cwd.clone(),
+        project: entry.scope.as_ref().map_or_else(|| project.to_owned(), PathBuf::from),
+        has_scope: entry.scope.is_some(),
         is_wrapped,
-    });
+        file: file.path.clone(),
+    })
+}
+
+/// Reports an entry that starts Portion at a path where it is not.
+fn missing_program(
+    file: &ConfigFile,
+    entry: &Entry,
+    title: String,
+    program: &str,
+    invocation: &Invocation,
+) -> Finding {
+    let finding = |message: String| Finding::new(Level::Error, "wrapped", title, message);
+    if matches!(invocation, Invocation::Installed(_)) {
+        return finding(format!("{program} does not exist")).with_fix(install_command(file, &entry.name));
+    }
+    // `install` leaves entries that a user wrote.
+    let own = std::env::current_exe().map(|path| format!("; this Portion is {}", path.display()));
+    let own = own.unwrap_or_default();
+    finding(format!("{program} does not exist: write another path in line {}{own}", entry.line))
+        .with_fix(edit_command(&file.path))
 }
 
 /// Reports a server that was wrapped and is not any more.

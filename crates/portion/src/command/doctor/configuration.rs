@@ -1,12 +1,11 @@
-//! Checks Portion's own configuration, its store and its records.
+//! Checks Portion's own configuration, its rules and its store.
 
+use std::fs::File;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_config::origin::Origin;
 use portion_config::settings::{Setting, Settings};
 use portion_config::{Config, Warnings, find, user_dirs};
-use portion_telemetry::read::{Filter, ReadError, Reader};
 use portion_text::glob;
 use portion_text::spelling::closest_name;
 
@@ -14,27 +13,23 @@ use super::finding::{Finding, Level, edit_command, shell_path, shell_word};
 use super::start::Started;
 use crate::storage::probe_shared_store;
 
-/// Age of the records that are considered.
-const RECENT: Duration = Duration::from_hours(24 * 7);
-/// Endpoints with oversized results that are listed.
-const MAX_ENDPOINTS: usize = 5;
-
 /// Loads the configuration, and returns it if it is valid.
 pub(super) fn check(named: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Config> {
-    let fix = match named {
-        Some(file) => format!("portion config check {}", shell_path(file)),
-        None => "portion config check".to_owned(),
+    let error = |message: String| Finding::new(Level::Error, "configuration", "configuration", message);
+    let sources = match find(named, Vec::new()) {
+        Ok(sources) => sources,
+        Err(unreadable) => {
+            let fix = unreadable_command(named, &unreadable.path);
+            findings.push(error(unreadable.to_string()).with_fix(fix));
+            return None;
+        }
     };
-    let invalid = |message: String| {
-        Finding::new(Level::Error, "configuration", "configuration", message).with_fix(&*fix)
-    };
-    let loaded = find(named, Vec::new())
-        .map_err(|error| error.to_string())
-        .and_then(|sources| Config::load(&sources, 0).map_err(|error| error.to_string()));
-    let (config, Warnings(warnings)) = match loaded {
+    let file = sources.file.as_ref().map(|(path, _)| path.as_path());
+    let (config, Warnings(warnings)) = match Config::load(&sources, 0) {
         Ok(loaded) => loaded,
-        Err(message) => {
-            findings.push(invalid(message));
+        Err(errors) => {
+            let fix = errors.0.iter().find_map(|problem| origin_command(file, &problem.origin));
+            findings.push(with_optional_fix(error(errors.to_string()), fix));
             return None;
         }
     };
@@ -44,13 +39,42 @@ pub(super) fn check(named: Option<&Path>, findings: &mut Vec<Finding>) -> Option
     };
     for warning in &warnings {
         let finding = Finding::new(Level::Warning, "configuration", subject.clone(), warning.to_string());
-        findings.push(finding.with_fix(&*fix));
+        findings.push(with_optional_fix(finding, origin_command(file, &warning.origin)));
     }
     if warnings.is_empty() {
         let message = if config.file().is_some() { "valid" } else { "no file: the defaults apply" };
         findings.push(Finding::new(Level::Ok, "configuration", subject, message));
     }
     Some(config)
+}
+
+fn with_optional_fix(finding: Finding, fix: Option<String>) -> Finding {
+    match fix {
+        Some(fix) => finding.with_fix(fix),
+        None => finding,
+    }
+}
+
+/// Returns the command with which a user changes a value of this origin.
+pub(super) fn origin_command(file: Option<&Path>, origin: &Origin) -> Option<String> {
+    match origin {
+        Origin::File(..) => file.map(edit_command),
+        Origin::Variable(name) => Some(format!("unset {name}")),
+        Origin::Default | Origin::Profile(_) | Origin::Option(_) => None,
+    }
+}
+
+/// Returns the command after which a configuration can be read.
+fn unreadable_command(named: Option<&Path>, file: &Path) -> String {
+    let is_found = named.is_none() && std::env::var_os(find::FILE_VARIABLE).is_none();
+    match file.metadata() {
+        // Containers make a directory in place of a file that is mounted and missing.
+        Ok(found) if found.is_dir() && is_found => format!("rmdir {}", shell_path(file)),
+        Ok(found) if found.is_file() && File::open(file).is_ok() => edit_command(file),
+        Ok(found) if found.is_file() => format!("chmod u+r {}", shell_path(file)),
+        _ if named.is_some() => "portion doctor".to_owned(),
+        _ => format!("unset {}", find::FILE_VARIABLE),
+    }
 }
 
 /// Checks that the store of snapshots can be written, or reached.
@@ -87,63 +111,6 @@ fn is_writable(folder: &Path) -> std::io::Result<()> {
     let probe = folder.join(format!(".doctor-{}", std::process::id()));
     std::fs::write(&probe, b"")?;
     std::fs::remove_file(probe)
-}
-
-/// Reports endpoints whose results recently exceeded the budget, and returns the names of all recorded endpoints.
-pub(super) fn check_records(config: &Config, findings: &mut Vec<Finding>) -> Vec<String> {
-    let Some(file) = config.telemetry(user_dirs::telemetry_file) else {
-        findings.push(Finding::new(Level::Info, "records", "records", "off: nothing is recorded"));
-        return Vec::new();
-    };
-    let subject = file.display().to_string();
-    let since = SystemTime::now().checked_sub(RECENT).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    let since = since.map(|age| u64::try_from(age.as_micros()).unwrap_or_default());
-    let filter = Filter { since, ..Filter::default() };
-    let read = Reader::open(&file)
-        .and_then(|reader| Ok((reader.endpoints(&filter)?, reader.endpoints(&Filter::default())?)));
-    let (mut recent, all) = match read {
-        Ok(read) => read,
-        Err(ReadError::Missing(_)) => {
-            findings.push(Finding::new(Level::Info, "records", subject, "nothing is recorded yet"));
-            return Vec::new();
-        }
-        Err(error) => {
-            let finding = Finding::new(Level::Error, "records", subject, error.to_string());
-            findings.push(match records_command(&error, &file) {
-                Some(command) => finding.with_fix(command),
-                None => finding,
-            });
-            return Vec::new();
-        }
-    };
-    let requests: u64 = recent.iter().map(|traffic| traffic.stats.requests).sum();
-    findings.push(Finding::new(Level::Ok, "records", subject, format!("{requests} requests in 7 days")));
-    recent.retain(|traffic| traffic.stats.oversized > 0);
-    recent.sort_by_key(|traffic| std::cmp::Reverse(traffic.stats.oversized));
-    for traffic in recent.iter().take(MAX_ENDPOINTS) {
-        let (oversized, sized) = (traffic.stats.oversized, traffic.stats.sized);
-        let message = format!("{oversized} of {sized} results in 7 days exceeded the budget");
-        let name = &traffic.endpoint.name;
-        let fix = format!("portion stats --requests --since 7d --endpoint {}", shell_word(name));
-        findings.push(Finding::new(Level::Info, "oversized", name.clone(), message).with_fix(fix));
-    }
-    let names = all.into_iter().map(|traffic| traffic.endpoint);
-    names
-        .flat_map(|endpoint| {
-            let full = endpoint.upstream.map(|upstream| format!("{upstream}/{}", endpoint.name));
-            full.into_iter().chain([endpoint.name])
-        })
-        .collect()
-}
-
-/// Returns the command after which records can be written and read again, if there is one.
-fn records_command(error: &ReadError, file: &Path) -> Option<String> {
-    let path = shell_path(file);
-    match error {
-        ReadError::Foreign(_) | ReadError::Database(_) => Some(format!("mv {path} {path}.damaged")),
-        ReadError::Unreadable { .. } => Some(format!("chmod u+rw {path}")),
-        ReadError::Missing(_) | ReadError::Newer { .. } | ReadError::Older(_) => None,
-    }
 }
 
 /// A rule for endpoints of the configuration file.

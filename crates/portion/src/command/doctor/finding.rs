@@ -39,6 +39,8 @@ pub(super) struct Finding {
     /// Subject of the check: a file, a server or an endpoint.
     pub(super) subject: String,
     pub(super) message: String,
+    /// Command that shows the problem by itself.
+    pub(super) reproduce: Option<String>,
     /// Command that fixes it.
     pub(super) fix: Option<String>,
 }
@@ -51,7 +53,12 @@ impl Finding {
         subject: impl Into<String>,
         message: impl Into<String>,
     ) -> Self {
-        Self { level, check, subject: subject.into(), message: message.into(), fix: None }
+        Self { level, check, subject: subject.into(), message: message.into(), reproduce: None, fix: None }
+    }
+
+    /// Adds the command that shows the problem by itself.
+    pub(super) fn with_reproduction(self, line: impl Into<String>) -> Self {
+        Self { reproduce: Some(line.into()), ..self }
     }
 
     /// Adds the command that fixes it.

@@ -2,7 +2,11 @@
 
 mod clients;
 mod configuration;
+mod env_file;
 mod finding;
+mod launch;
+mod records;
+mod reference;
 mod show;
 mod start;
 
@@ -17,6 +21,7 @@ use portion_install::file::State;
 
 use self::finding::Level;
 use super::CommandResult;
+use super::time_limit::parse_seconds;
 use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
@@ -25,8 +30,8 @@ Examples:
   portion doctor --no-start --json
 
 Checks: the configuration, its rules, the store and the records; each server of each client: whether Portion is in \
-front of it, whether it starts, the tokens of its list of tools, and whether the client has dropped it. Every finding \
-names the command that fixes it. Nothing is recorded.
+front of it, whether it starts, the tokens of its list of tools, and whether the client has dropped it. A finding \
+names after `>` the command that fixes it, and after `$` one that shows it by itself. Nothing is recorded.
 
 Exit codes: 0 without errors, 1 if a finding is an error, 2 for wrong usage.";
 
@@ -38,8 +43,8 @@ pub(crate) struct Options {
     #[arg(long)]
     no_start: bool,
     /// Time limit of the start of a server, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
+    timeout: Duration,
     /// Print the findings as one JSON object
     #[arg(long)]
     json: bool,
@@ -57,11 +62,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut started = Vec::new();
     // With an invalid configuration, no server starts.
     if let Some(config) = config.as_ref().filter(|_| !options.no_start) {
-        started = start::check(&servers, config, Duration::from_secs(options.timeout), &mut findings);
+        started = start::check(&servers, config, options.timeout, &mut findings);
     }
     if let Some(config) = &config {
         configuration::check_store(config, &mut findings);
-        let recorded = configuration::check_records(config, &mut findings);
+        let recorded = records::check(config, &mut findings);
         configuration::check_rules(config, &started, &recorded, &mut findings);
     }
     show::print(&findings, options.json)?;

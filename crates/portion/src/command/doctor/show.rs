@@ -6,6 +6,14 @@ use anstyle::{AnsiColor, Style};
 use serde_json::json;
 
 use super::finding::{Finding, Level};
+use crate::terminal::{columns, fold};
+
+/// Columns of the report.
+const MAX_WIDTH: usize = 80;
+/// Columns that are used even of a narrower terminal.
+const MIN_WIDTH: usize = 20;
+/// Columns of the level in front of a subject.
+const LEVEL_WIDTH: usize = 8;
 
 /// Prints the findings: errors first, then by check.
 pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
@@ -18,42 +26,37 @@ pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
         return writeln!(io::stdout().lock(), "{report:#}");
     }
     let mut out = anstream::stdout().lock();
-    for Finding { level, subject, message, fix, .. } in sorted {
+    let width = columns(MAX_WIDTH).max(MIN_WIDTH);
+    // A narrow terminal has no columns to spare.
+    let margin = " ".repeat(if width < MAX_WIDTH { 2 } else { LEVEL_WIDTH });
+    for Finding { level, subject, message, reproduce, fix, .. } in sorted {
         let style = match level {
             Level::Error => AnsiColor::Red.on_default().bold(),
             Level::Warning => AnsiColor::Yellow.on_default(),
             Level::Info => Style::new().dimmed(),
             Level::Ok => AnsiColor::Green.on_default(),
         };
-        writeln!(out, "{style}{:<8}{style:#}{subject}", level.name())?;
-        for line in wrapped(message) {
-            writeln!(out, "        {line}")?;
+        if LEVEL_WIDTH + subject.chars().count() <= width || width == MAX_WIDTH {
+            writeln!(out, "{style}{:<LEVEL_WIDTH$}{style:#}{subject}", level.name())?;
+        } else {
+            writeln!(out, "{style}{}{style:#}", level.name())?;
+            for line in fold(subject, width - margin.len()) {
+                writeln!(out, "{margin}{line}")?;
+            }
+        }
+        for line in fold(message, width - margin.len()) {
+            writeln!(out, "{margin}{line}")?;
+        }
+        // Commands are not folded, so that they can be copied.
+        if let Some(line) = reproduce {
+            writeln!(out, "{margin}$ {line}")?;
         }
         if let Some(fix) = fix {
-            writeln!(out, "        > {fix}")?;
+            writeln!(out, "{margin}> {fix}")?;
         }
     }
     writeln!(out, "{}, {}", counted(errors, "error"), counted(warnings, "warning"))?;
     out.flush()
-}
-
-/// Breaks a message into lines of at most 72 characters, between words.
-fn wrapped(message: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for part in message.lines() {
-        let mut line = String::new();
-        for word in part.split_whitespace() {
-            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > 72 {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
-    }
-    lines
 }
 
 fn counted(count: usize, noun: &str) -> String {
