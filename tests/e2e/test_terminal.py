@@ -67,12 +67,13 @@ def home(tmp_path_factory):
 
 LINES = [
     (["--version"], 0), (["--help"], 0), ([], 2), (["nosuch"], 2), (["shape"], 2),
-    (["shape", "rows.json"], 0), (["shape", "nosuch.json"], 1), (["shape", "rows.json", "--limit", "0"], 1),
+    (["shape", "rows.json"], 0), (["shape", "nosuch.json"], 1), (["shape", "rows.json", "--limit", "0"], 2),
     (["shape", "rows.json", "--sql", "SELECT nosuch FROM items"], 1), (["shape", "rows.json", "--explain"], 0),
     (["config", "check", "--config", "wrong.yaml"], 2), (["config", "show", "--config", "nosuch.yaml"], 2),
     (["install", "--dry-run"], 0), (["install"], 2), (["uninstall"], 0), (["doctor", "--no-start"], 0),
     (["stats"], 1), (["stats", "--since", "nonsense"], 2), (["wrap", "--", "no-such-command"], 1),
     (["wrap", "--hard-cap", "x", "--", "cat"], 2), (["fetch", "--tool", "x", "--", "no-such-command"], 1),
+    (["wrap"], 2), (["serve"], 2), (["check"], 2), (["login", "nosuch"], 2), (["token", "a b"], 2),
     (["try", "--", "no-such-command"], 1), (["calibrate", "nosuch.log"], 1), (["top"], 1), (["completions", "bash"], 0),
 ]
 
@@ -105,6 +106,37 @@ def test_help_fits_the_terminal(home, command, columns):
     wide = [line for line in lines if len(line) > columns and " " in line.strip()[:columns] and not line.startswith("Usage: ")]
     assert code == 0 and len(lines) > 5
     assert wide == [], "\n".join(wide[:5])
+
+
+WIDE = 40
+
+
+@pytest.mark.parametrize("line", [["demo"], ["doctor"], ["try", "--tool", "list_bookings", "--", *FIXTURE]], ids=lambda line: line[0])
+def test_reports_fit_a_narrow_terminal(home, line):
+    code, shown = on_terminal(home, *line, columns=WIDE, NO_COLOR="1")
+    lines = [re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line) for line in shown.splitlines()]
+    # Commands are not folded, so that they can be copied, and neither are the lines of progress on stderr.
+    free = re.compile(r"^(\s*[$>] |portion: )")
+    wide = [line for line in lines if len(line) > WIDE and " " in line.strip()[:WIDE] and not free.match(line)]
+    assert code == 0 and len(lines) > 5, shown
+    assert wide == [], "\n".join(wide[:5])
+
+
+def test_what_takes_long_is_said_on_a_terminal_only(home):
+    line = ["try", "--tool", "list_bookings", "--", *FIXTURE]
+    _, shown = on_terminal(home, *line)
+    assert "portion: calling list_bookings through Portion" in shown
+    assert "portion: starting 1 server, at most 30 s each" in on_terminal(home, "doctor")[1]
+    assert "calling" not in piped(home, *line).stderr
+    assert "starting" not in piped(home, "doctor").stderr
+
+
+def test_manual_pages_have_the_usual_sections(home):
+    piped(home, "man", "--dir", "man")
+    pages = {page.name: page.read_text() for page in (home / "man").iterdir()}
+    assert "portion-config-check.1" in pages and not any(".SH EXTRA" in page for page in pages.values())
+    doctor = pages["portion-doctor.1"]
+    assert ".SH EXAMPLES\n.nf\nportion doctor\nportion doctor" in doctor and '.SH "EXIT STATUS"\n0 without errors' in doctor
 
 
 def test_json_is_one_value_on_stdout(home):
@@ -141,6 +173,9 @@ def test_shape_prints_the_reply_and_its_figures_as_json(home):
 def test_each_command_of_configurations_prints_json(home):
     made = as_json(home, "config", "init", "made.yaml")
     assert made == {"file": "made.yaml", "schema": "made.schema.json"}
+    as_json(home, "config", "init", "made.json")
+    assert json.loads((home / "made.json").read_text()) == {"$schema": "made.schema.json", "profile": "default"}
+    assert as_json(home, "config", "check", "made.json")["errors"] == []
     schema = as_json(home, "config", "schema")
     assert schema == json.loads((home / "made.schema.json").read_text()) and "hardCap" in schema["properties"]
     (home / "new.yaml").write_text("hardCap: 9000\nendpoints:\n  list_*:\n    pageSize: 20\n")

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 
 use super::CommandResult;
 
@@ -46,6 +47,56 @@ pub(crate) fn run(options: &Options, program: Command) -> CommandResult {
 
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    Man::new(command.clone()).render(&mut text)?;
+    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    // The generator would put them below a heading EXTRA.
+    Man::new(command.clone().after_help(None)).render(&mut text)?;
+    text.extend(note_sections(&notes).to_roff().into_bytes());
     Ok(text)
+}
+
+/// Returns the paragraphs below the options of a help as sections with the usual names of manual pages.
+fn note_sections(notes: &str) -> Roff {
+    let mut page = Roff::new();
+    let mut current = "";
+    for paragraph in notes.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()) {
+        let (section, body) = match paragraph.split_once(':') {
+            Some(("Example" | "Examples", lines)) => ("EXAMPLES", lines),
+            Some(("Exit codes", codes)) => ("EXIT STATUS", codes),
+            _ => ("NOTES", paragraph),
+        };
+        if section == current {
+            page.control("PP", []);
+        } else {
+            page.control("SH", [section]);
+        }
+        current = section;
+        // Lines of examples are commands, which must not be joined.
+        let is_verbatim = section == "EXAMPLES";
+        if is_verbatim {
+            page.control("nf", []);
+        }
+        for line in body.lines().filter(|line| !line.trim().is_empty()) {
+            page.text([roman(line.trim())]);
+        }
+        if is_verbatim {
+            page.control("fi", []);
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::note_sections;
+
+    #[test]
+    fn notes_become_sections() {
+        let check = |notes: &str, expect: &str| assert_eq!(note_sections(notes).to_roff(), expect, "{notes}");
+        check("", "");
+        check(
+            "Examples:\n  portion a\n  portion b\n\nA note:\nit goes on.\n\nOne more.\n\nExit codes: 0 or 1.",
+            ".SH EXAMPLES\n.nf\nportion a\nportion b\n.fi\n.SH NOTES\nA note:\nit goes on.\n.PP\nOne more.\n\
+             .SH \"EXIT STATUS\"\n0 or 1.\n",
+        );
+    }
 }

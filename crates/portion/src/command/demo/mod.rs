@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::CommandResult;
+use crate::terminal::{columns, show_progress};
 pub(crate) use serve::serve;
 
 /// Options of `portion demo`.
@@ -33,12 +34,13 @@ pub(crate) struct Options {
 
 /// Makes the tour and prints it; fails where the portions joined are not the original.
 pub(crate) fn run(options: &Options) -> CommandResult {
+    show_progress("calling the tools of the demo");
     let report = tour::run()?;
     let mut out = anstream::stdout().lock();
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
-        show::write(&report, &mut out)?;
+        show::write(&report, columns(show::WIDTH), &mut out)?;
     }
     out.flush()?;
     Ok(if report.is_lossless() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

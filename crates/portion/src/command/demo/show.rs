@@ -7,11 +7,16 @@ use portion_telemetry::show::{TextCell, TextTable};
 use super::figures::{duration_text, grouped};
 use super::report::{Comparison, Cost, Proof, Report, Retrieval, Step};
 use crate::command::excerpt;
+use crate::terminal::fold;
 
 /// Columns of the page.
-const WIDTH: usize = 80;
-/// Columns left beside the margin and the rule of an excerpt.
-const EXCERPT_WIDTH: usize = WIDTH - 4;
+pub(super) const WIDTH: usize = 80;
+/// Columns of the narrowest page.
+const MIN_WIDTH: usize = 20;
+/// Columns of the margin and the rule of an excerpt.
+const EXCERPT_MARGINS: usize = 4;
+/// Columns of a rule beside its title and its line.
+const RULE_ENDS: usize = 5;
 /// Rows of the first portion and of its notice.
 const FIRST_ROWS: (usize, usize) = (10, 5);
 /// Rows of what came after.
@@ -32,57 +37,164 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const CALL: Style = AnsiColor::Cyan.on_default();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
 
-/// Prints the whole report.
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n  {BOLD}Portion{BOLD:#}   one MCP server, called directly and through Portion")?;
+/// The page that is written, and its columns.
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    width: usize,
+}
+
+/// Prints the whole report, at most 80 columns wide.
+pub(super) fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let page = &mut Page { out, width: width.clamp(MIN_WIDTH, WIDTH) };
+    page.blank()?;
+    page.text(&format!("{BOLD}Portion{BOLD:#}   one MCP server, called directly and through Portion"))?;
     for comparison in [&report.list, &report.log, &report.bookings] {
-        write_comparison(comparison, out)?;
+        page.comparison(comparison)?;
     }
-    write_retrieval(&report.rules, out)?;
-    write_proofs([&report.list.proof, &report.log.proof, &report.bookings.proof], out)?;
-    writeln!(
-        out,
-        "\n  Try yours:  {CALL}portion wrap -- COMMAND{CALL:#}  {FAINT}(COMMAND starts your MCP server){FAINT:#}\n"
-    )
+    page.retrieval(&report.rules)?;
+    page.proofs([&report.list.proof, &report.log.proof, &report.bookings.proof])?;
+    page.blank()?;
+    page.text(&format!(
+        "Try yours:  {CALL}portion wrap -- COMMAND{CALL:#}  {FAINT}(COMMAND starts your MCP server){FAINT:#}"
+    ))?;
+    page.blank()
 }
 
-fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let Comparison { tool, directly, first, next, .. } = comparison;
-    write_rule(&format!("{tool}()"), out)?;
-    let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
-    table.row(["", "tokens", "bytes", "time"].map(|head| right(head, FAINT)));
-    table.row(cost_cells("directly", directly, directly.tokens, BAD));
-    table.row(cost_cells("through Portion", &first.cost, directly.tokens, GOOD));
-    write!(out, "{table}")?;
-    let (tokens, windows) = (directly.tokens as f64, directly.tokens as f64 / CONTEXT_WINDOW_TOKENS as f64);
-    writeln!(
-        out,
-        "\n  {GOOD}{:.0} times fewer tokens.{GOOD:#} The plain answer is {windows:.1} context windows of {}.",
-        tokens / first.cost.tokens.max(1) as f64,
-        grouped(CONTEXT_WINDOW_TOKENS),
-    )?;
+impl Page<'_> {
+    /// Returns true if the tables do not fit.
+    fn is_narrow(&self) -> bool {
+        self.width < WIDTH
+    }
 
-    writeln!(out, "\n  {BOLD}{}{BOLD:#}", first.title)?;
-    let (text_rows, notice_rows) = FIRST_ROWS;
-    write_excerpt(&excerpt::excerpt_lines(&first.text, text_rows, EXCERPT_WIDTH), PLAIN, out)?;
-    write_excerpt(&excerpt::wrap(&first.notice, notice_rows, EXCERPT_WIDTH), NOTICE, out)?;
-    next.iter().try_for_each(|step| write_step(step, out))
-}
+    fn excerpt_width(&self) -> usize {
+        self.width - EXCERPT_MARGINS
+    }
 
-fn write_retrieval(rules: &Retrieval, out: &mut dyn Write) -> io::Result<()> {
-    write_rule("Retrieved rules, by the budgeted client (portion fetch)", out)?;
-    writeln!(out, "  {CALL}{}{CALL:#}", rules.call)?;
-    writeln!(
-        out,
-        "  {} chunks, {} tokens → {GOOD}{} best ones, {} of {}{GOOD:#}; {} left out",
-        rules.chunks,
-        grouped(rules.directly.tokens),
-        rules.kept,
-        grouped(rules.tokens),
-        grouped(rules.budget),
-        rules.dropped,
-    )?;
-    write_excerpt(&excerpt::wrap(&rules.best, 2, EXCERPT_WIDTH), PLAIN, out)
+    fn blank(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    /// Writes a text, folded if it is too long.
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        fold(text, self.width - TABLE_MARGIN).iter().try_for_each(|line| writeln!(self.out, "  {line}"))
+    }
+
+    fn comparison(&mut self, comparison: &Comparison) -> io::Result<()> {
+        let Comparison { tool, directly, first, next, .. } = comparison;
+        self.rule(&format!("{tool}()"))?;
+        if self.is_narrow() {
+            for (way, cost, style) in [("directly", directly, BAD), ("through Portion", &first.cost, GOOD)] {
+                let (tokens, bytes) = (grouped(cost.tokens), grouped(cost.bytes));
+                let time = duration_text(cost.milliseconds);
+                self.text(&format!(
+                    "{BOLD}{way}{BOLD:#} {style}{tokens} tokens{style:#}, {bytes} bytes, {time}"
+                ))?;
+            }
+        } else {
+            let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
+            table.row(["", "tokens", "bytes", "time"].map(|head| right(head, FAINT)));
+            table.row(cost_cells("directly", directly, directly.tokens, BAD));
+            table.row(cost_cells("through Portion", &first.cost, directly.tokens, GOOD));
+            write!(self.out, "{table}")?;
+        }
+        let (tokens, windows) =
+            (directly.tokens as f64, directly.tokens as f64 / CONTEXT_WINDOW_TOKENS as f64);
+        self.blank()?;
+        self.text(&format!(
+            "{GOOD}{:.0} times fewer tokens.{GOOD:#} The plain answer is {windows:.1} context windows of {}.",
+            tokens / first.cost.tokens.max(1) as f64,
+            grouped(CONTEXT_WINDOW_TOKENS),
+        ))?;
+        self.blank()?;
+        self.text(&format!("{BOLD}{}{BOLD:#}", first.title))?;
+        let ((text_rows, notice_rows), width) = (FIRST_ROWS, self.excerpt_width());
+        self.excerpt(&excerpt::excerpt_lines(&first.text, text_rows, width), PLAIN)?;
+        self.excerpt(&excerpt::wrap(&first.notice, notice_rows, width), NOTICE)?;
+        next.iter().try_for_each(|step| self.step(step))
+    }
+
+    fn retrieval(&mut self, rules: &Retrieval) -> io::Result<()> {
+        self.rule("Retrieved rules, by the budgeted client (portion fetch)")?;
+        self.text(&format!("{CALL}{}{CALL:#}", rules.call))?;
+        self.text(&format!(
+            "{} chunks, {} tokens → {GOOD}{} best ones, {} of {}{GOOD:#}; {} left out",
+            rules.chunks,
+            grouped(rules.directly.tokens),
+            rules.kept,
+            grouped(rules.tokens),
+            grouped(rules.budget),
+            rules.dropped,
+        ))?;
+        let width = self.excerpt_width();
+        self.excerpt(&excerpt::wrap(&rules.best, 2, width), PLAIN)
+    }
+
+    fn step(&mut self, step: &Step) -> io::Result<()> {
+        let cost = format!("{} tokens, {}", grouped(step.cost.tokens), duration_text(step.cost.milliseconds));
+        let used = TABLE_MARGIN + step.title.chars().count() + cost.chars().count();
+        self.blank()?;
+        if used < self.width {
+            let gap = " ".repeat(self.width - used);
+            writeln!(self.out, "  {BOLD}{}{BOLD:#}{gap}{FAINT}{cost}{FAINT:#}", step.title)?;
+        } else {
+            self.text(&format!("{BOLD}{}{BOLD:#}", step.title))?;
+            self.text(&format!("{FAINT}{cost}{FAINT:#}"))?;
+        }
+        self.text(&format!("{CALL}{}{CALL:#}", step.call))?;
+        let width = self.excerpt_width();
+        self.excerpt(&excerpt::excerpt_lines(&step.text, NEXT_ROWS, width), PLAIN)
+    }
+
+    fn excerpt(&mut self, lines: &[String], style: Style) -> io::Result<()> {
+        lines.iter().try_for_each(|line| writeln!(self.out, "  {FAINT}│{FAINT:#} {style}{line}{style:#}"))
+    }
+
+    fn proofs(&mut self, proofs: [&Proof; 3]) -> io::Result<()> {
+        self.rule("Nothing is lost")?;
+        let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
+        for proof in proofs {
+            let (verdict, style) =
+                if proof.identical { ("identical ✓", GOOD) } else { ("DIFFERENT ✗", BAD) };
+            let portions = format!("all {} {}", grouped(proof.portions), proof.portions_are);
+            let units = format!("{} {}", grouped(proof.units), proof.units_are);
+            let (bytes, time) =
+                (format!("{} bytes", grouped(proof.bytes)), duration_text(proof.milliseconds));
+            if self.is_narrow() {
+                self.text(&format!(
+                    "{BOLD}{portions}{BOLD:#}: {units}, {bytes}, {time}: {style}{verdict}{style:#}"
+                ))?;
+                continue;
+            }
+            table.row([
+                left(portions, BOLD),
+                right(units, PLAIN),
+                right(bytes, PLAIN),
+                right(time, PLAIN),
+                left(verdict, style),
+            ]);
+        }
+        write!(self.out, "{table}")?;
+        self.blank()?;
+        for Proof { portions_are, largest_tokens, sha256, .. } in proofs {
+            let largest = grouped(*largest_tokens);
+            self.text(&format!(
+                "{FAINT}{portions_are:<6} joined: sha256 {sha256:.24}…, none above {largest} tokens{FAINT:#}",
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn rule(&mut self, title: &str) -> io::Result<()> {
+        self.blank()?;
+        match self.width.checked_sub(RULE_ENDS + title.chars().count()) {
+            Some(rest) => {
+                let rest = "━".repeat(rest);
+                writeln!(self.out, "  {FAINT}━{FAINT:#} {BOLD}{title}{BOLD:#} {FAINT}{rest}{FAINT:#}")?;
+            }
+            None => self.text(&format!("{FAINT}━{FAINT:#} {BOLD}{title}{BOLD:#}"))?,
+        }
+        self.blank()
+    }
 }
 
 fn left(text: impl Into<String>, style: Style) -> TextCell {
@@ -108,48 +220,6 @@ fn bar(part: usize, whole: usize) -> String {
     let eighths = (part * BAR_WIDTH * 8).div_ceil(whole.max(1)).clamp(1, BAR_WIDTH * 8);
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
     "█".repeat(eighths / 8) + rest
-}
-
-fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
-    let cost = format!("{} tokens, {}", grouped(step.cost.tokens), duration_text(step.cost.milliseconds));
-    let gap = " ".repeat((WIDTH - 2).saturating_sub(step.title.chars().count() + cost.chars().count()));
-    writeln!(out, "\n  {BOLD}{}{BOLD:#}{gap}{FAINT}{cost}{FAINT:#}", step.title)?;
-    writeln!(out, "  {CALL}{}{CALL:#}", step.call)?;
-    write_excerpt(&excerpt::excerpt_lines(&step.text, NEXT_ROWS, EXCERPT_WIDTH), PLAIN, out)
-}
-
-fn write_excerpt(lines: &[String], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    lines.iter().try_for_each(|line| writeln!(out, "  {FAINT}│{FAINT:#} {style}{line}{style:#}"))
-}
-
-fn write_proofs(proofs: [&Proof; 3], out: &mut dyn Write) -> io::Result<()> {
-    write_rule("Nothing is lost", out)?;
-    let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
-    for proof in proofs {
-        let verdict = if proof.identical { ("identical ✓", GOOD) } else { ("DIFFERENT ✗", BAD) };
-        table.row([
-            left(format!("all {} {}", grouped(proof.portions), proof.portions_are), BOLD),
-            right(format!("{} {}", grouped(proof.units), proof.units_are), PLAIN),
-            right(format!("{} bytes", grouped(proof.bytes)), PLAIN),
-            right(duration_text(proof.milliseconds), PLAIN),
-            left(verdict.0, verdict.1),
-        ]);
-    }
-    write!(out, "{table}")?;
-    writeln!(out)?;
-    for Proof { portions_are, largest_tokens, sha256, .. } in proofs {
-        let largest = grouped(*largest_tokens);
-        writeln!(
-            out,
-            "  {FAINT}{portions_are:<6} joined: sha256 {sha256:.24}…, none above {largest} tokens{FAINT:#}",
-        )?;
-    }
-    Ok(())
-}
-
-fn write_rule(title: &str, out: &mut dyn Write) -> io::Result<()> {
-    let rest = "━".repeat(WIDTH.saturating_sub(5 + title.chars().count()));
-    writeln!(out, "\n  {FAINT}━{FAINT:#} {BOLD}{title}{BOLD:#} {FAINT}{rest}{FAINT:#}\n")
 }
 
 #[cfg(test)]
@@ -185,7 +255,7 @@ mod tests {
         }
     }
 
-    fn written(identical: bool) -> String {
+    fn written(identical: bool, width: usize) -> String {
         let rules = Retrieval {
             call: "search_rules(query=\"deposit late arrival\")".into(),
             directly: comparison(true).directly,
@@ -199,21 +269,24 @@ mod tests {
         let (list, bookings) = (comparison(true), comparison(true));
         let report = Report { tokenizer: "o200k", list, log: comparison(identical), bookings, rules };
         let mut out = Vec::new();
-        write(&report, &mut anstream::StripStream::new(&mut out)).expect("memory can be written");
+        write(&report, width, &mut anstream::StripStream::new(&mut out)).expect("memory can be written");
         String::from_utf8(out).expect("text is UTF-8")
     }
 
     #[test]
     fn fits_the_page() {
-        let text = written(true);
-        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
-        assert_eq!(wide, Vec::<&str>::new());
+        for width in [40, 60, WIDTH] {
+            let text = written(true, width);
+            let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > width).collect();
+            assert_eq!(wide, Vec::<&str>::new());
+            assert!(text.contains("1,234,567"), "{width}");
+        }
     }
 
     #[test]
     fn says_when_something_is_lost() {
-        assert_eq!(written(true).matches("identical ✓").count(), 3);
-        assert!(written(false).contains("DIFFERENT ✗"));
+        assert_eq!(written(true, WIDTH).matches("identical ✓").count(), 3);
+        assert!(written(false, 40).contains("DIFFERENT ✗"));
     }
 
     #[test]
