@@ -12,8 +12,10 @@ const MAX_TAG_BYTES: usize = 12;
 const MAX_TYPE_BYTES: usize = 64;
 /// Maximum lines that continue a value.
 const MAX_CONTINUED_LINES: usize = 64;
-/// Maximum bytes of the prefix of a string: `X'00ff'`, `N'…'`, `rb"…"`, `U&'…'`.
+/// Maximum bytes of the prefix of a string: `X'00ff'`, `N'…'`, `rb"…"`, `U&'…'`, `$'…'`, `@"…"`.
 const MAX_PREFIX_BYTES: usize = 2;
+/// Maximum bytes of a name before the parenthesis around a string: `Some("…")`.
+const MAX_CALLEE_BYTES: usize = 32;
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
 /// The end of a value without quotes.
@@ -58,6 +60,7 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
     let content = skip_closing_marks(rest).trim_start_matches([' ', '\t']);
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
+    let unescaped = if extent == ValueExtent::Word { without_call(unescaped) } else { unescaped };
     let unescaped = without_literal_prefix(unescaped);
     let (value, len) = match unescaped.as_bytes().first() {
         Some(b'"' | b'\'') if TRIPLE_QUOTES.iter().any(|quotes| unescaped.starts_with(quotes)) => {
@@ -198,14 +201,30 @@ fn quoted_len(inside: &str, quote: u8, is_escaped: bool) -> (usize, bool) {
 /// Returns a string in SQL or in source code without its prefix.
 fn without_literal_prefix(value: &str) -> &str {
     let bytes = value.as_bytes();
-    let len = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'&').count();
+    let len = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic() || b"&$@".contains(byte)).count();
     let Some(quote @ (b'"' | b'\'')) = bytes.get(len) else { return value };
     let is_prefix = (1..=MAX_PREFIX_BYTES).contains(&len)
-        && bytes[..len].iter().all(|byte| b"bBeEfFnNrRuUxX&".contains(byte));
-    // The quote after a short word may close a string around it.
-    let inside = &value[len + 1..];
-    let begins = !inside.starts_with([' ', ',', ';', ')', ']', '}', '&', ':']);
-    if is_prefix && begins && quoted_len(inside, *quote, false).1 { &value[len..] } else { value }
+        && bytes[..len].iter().all(|byte| b"bBeEfFnNrRuUxX&$@".contains(byte));
+    if is_prefix && begins_string(&value[len..], *quote) { &value[len..] } else { value }
+}
+
+/// Returns a string in source code without the call around it: `Some("…")`, `Secret::new("…")`, `(u'…',)`.
+fn without_call(value: &str) -> &str {
+    let near = &value.as_bytes()[..value.len().min(MAX_CALLEE_BYTES)];
+    let len = near.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_:.".contains(byte)).count();
+    let Some(argument) = value[len..].strip_prefix('(') else { return value };
+    let string = without_literal_prefix(argument);
+    let is_string = string
+        .bytes()
+        .next()
+        .is_some_and(|quote| matches!(quote, b'"' | b'\'') && begins_string(string, quote));
+    if is_string { string } else { value }
+}
+
+/// Returns true if a quote begins a string on its line. After a short word, it may close a string around that.
+fn begins_string(quoted: &str, quote: u8) -> bool {
+    let inside = &quoted[1..];
+    !inside.starts_with([' ', ',', ';', ')', ']', '}', '&', ':']) && quoted_len(inside, quote, false).1
 }
 
 /// Skips the marks that close a name after its separator: `**Password:** x`, `<b>Password:</b> x`.

@@ -121,3 +121,16 @@ fn no_depth_of_strings_shows_a_secret() {
         assert_eq!(again, shown);
     }
 }
+
+/// A value is the string in a call, and a prefix is no value.
+#[test]
+fn strings_in_calls_are_redacted() {
+    let check = |text, expect| check("secrets", text, expect, &["password"]);
+    check("Config { password: Some(\"hunter2\") }", "Config { password: Some(\"[redacted]\") }");
+    check("password = Secret::new('two words')", "password = Secret::new('[redacted]')");
+    check("{'password': (u'hunter2',)}", "{'password': (u'[redacted]',)}");
+    check("password=$'hunter2' run", "password=$'[redacted]' run");
+    check("var password = @\"two words\";", "var password = @\"[redacted]\";");
+    // The quote closes a string around the setting.
+    check("'password=f(' + x + 'y'", "'password=[redacted]' + x + 'y'");
+}
