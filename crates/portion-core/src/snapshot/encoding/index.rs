@@ -251,7 +251,8 @@ fn read_offsets(
     } else {
         read_ascending(input, &mut entries)?;
     }
-    let in_text = entries.iter().all(|at| text.is_char_boundary(*at as usize));
+    // An item has at least one byte. Memory is reserved for the number of items.
+    let in_text = len <= text.len() && entries.iter().all(|at| text.is_char_boundary(*at as usize));
     let offsets = SparseOffsets::from_entries(entries, len, stride_log2).filter(|_| in_text);
     offsets.ok_or(DecodeError::Invalid("offsets"))
 }

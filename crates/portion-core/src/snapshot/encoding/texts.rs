@@ -92,8 +92,7 @@ pub(super) fn read_blocks(
     blocks: &[Option<&[u8]>],
     input: &mut ByteReader<'_>,
 ) -> Result<TextTable, DecodeError> {
-    let mut table = TextTable::default();
-    let mut blocks = (0..).zip(blocks);
+    let (mut table, mut number) = (TextTable::default(), 0_usize);
     for _ in 0..input.count()? {
         let sizes = (0..input.count()?).map(|_| input.number()).collect::<Result<Vec<usize>, _>>()?;
         // A size is at most 64 KiB, and their sum fits into a span.
@@ -101,20 +100,24 @@ pub(super) fn read_blocks(
         if sizes.iter().any(|size| *size > MAX_BLOCK_BYTES) || u32::try_from(len).is_err() {
             return Err(DecodeError::Invalid("block size"));
         }
+        let blocks = blocks.get(number..number + sizes.len()).ok_or(DecodeError::Invalid("block"))?;
+        // Checked before memory is reserved for the sum.
+        if blocks.iter().zip(&sizes).any(|(block, size)| block.is_some_and(|block| block.len() != *size)) {
+            return Err(DecodeError::Invalid("block"));
+        }
         // Most of a text with gaps is zero pages that are never written.
         let (mut text, mut at, mut gaps) = (vec![0; len], 0, Gaps::default());
-        for size in sizes {
-            match blocks.next() {
-                Some((_, Some(block))) if block.len() == size => text[at..at + size].copy_from_slice(block),
-                Some((number, None)) => gaps.push(Span::new(at, at + size), number),
-                _ => return Err(DecodeError::Invalid("block")),
+        for (block, size) in blocks.iter().zip(sizes) {
+            match block {
+                Some(block) => text[at..at + size].copy_from_slice(block),
+                None => gaps.push(Span::new(at, at + size), number as u32),
             }
-            at += size;
+            (at, number) = (at + size, number + 1);
         }
         let text = String::from_utf8(text).map_err(|_| DecodeError::Invalid("text"))?;
         table.push(Slice::new(text).with_gaps(gaps));
     }
-    if blocks.next().is_some() { Err(DecodeError::Invalid("block count")) } else { Ok(table) }
+    if number < blocks.len() { Err(DecodeError::Invalid("block count")) } else { Ok(table) }
 }
 
 /// Returns the offsets in a text at which a block should begin: those of indexed items, members and lines.

@@ -169,3 +169,16 @@ fn another_version_is_refused() {
     view[0] += 1;
     assert!(matches!(View::decode(&snapshot, [0; 5], &view), Err(DecodeError::Version { .. })));
 }
+
+/// Memory is reserved for the number of items, so a list has no more of them than its text has bytes.
+#[test]
+fn a_list_longer_than_its_text_is_not_decoded() {
+    let mut encoded = EncodedSnapshot::new(&capture(text_payload("[1,2,3]".into())));
+    // The number of items, the distance of stored ones, and the offsets of these: their number, and their differences.
+    let offsets = [3, 0, 0, 3, 1, 2, 2];
+    let at = encoded.meta.windows(offsets.len()).position(|bytes| bytes == offsets).expect("offsets");
+    // 2 to the power of 40 items, of which the first is stored.
+    let claimed = [0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 40, 0, 1, 1];
+    encoded.meta.splice(at..at + offsets.len(), claimed);
+    assert_eq!(encoded.decode().err(), Some(DecodeError::Invalid("offsets")));
+}
