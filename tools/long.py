@@ -116,7 +116,10 @@ def fuzzed(runner, count):
     if subprocess.run(["cargo", "+nightly", "fuzz", "--version"], capture_output=True).returncode:
         raise Skipped("needs nightly Rust and cargo-fuzz")
     for target in FUZZ_TARGETS:
-        runner.command("cargo", "+nightly", "fuzz", "run", target, "--", f"-max_total_time={60 * count}")
+        corpus, seeds = REPOSITORY / "fuzz/corpus" / target, REPOSITORY / "fuzz/seeds" / target
+        corpus.mkdir(parents=True, exist_ok=True)
+        most = f"-max_total_time={60 * count}"
+        runner.command("cargo", "+nightly", "fuzz", "run", target, str(corpus), str(seeds), "--", most)
 
 
 def soak(runner, count):

@@ -1,24 +1,7 @@
-//! Any field of any record, any path into any payload.
+//! Fields and paths of payloads.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use portion_core::path::resolve_path;
-use portion_json::projection::{FieldSelection, OmittedFields};
-use portion_core::snapshot::{IndexedText, Slice};
-use serde_json::value::RawValue;
+#[path = "../../crates/portion-core/tests/it/fuzz/field_paths.rs"]
+mod field_paths;
 
-// A line of names or a path, then the payload.
-fuzz_target!(|input: &str| {
-    let (names, text) = input.split_once('\n').unwrap_or(("", input));
-    let indexed = IndexedText::from_payload(Slice::new(text.to_owned()));
-    if let Ok(resolved) = resolve_path(&indexed, names) {
-        assert!(text.get(resolved.span.range()).is_some());
-        assert_eq!(resolve_path(&indexed, &resolved.pointer).map(|again| again.pointer), Ok(resolved.pointer));
-    }
-    if serde_json::from_str::<&RawValue>(text).is_ok() {
-        let mut out = String::new();
-        FieldSelection::parse(names).project(text, &mut out, &mut OmittedFields::new());
-        assert!(out.len() <= text.len());
-        assert!(serde_json::from_str::<&RawValue>(&out).is_ok(), "{out}");
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| field_paths::check(input));

@@ -1,21 +1,7 @@
-//! What is JSON, and what is left of it without its white space.
+//! JSON in place, compared with `serde_json`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use portion_json::scan::{JsonReader, escaped_len, is_equivalent_json, minify, quote, unescape};
-use serde_json::value::RawValue;
+#[path = "../../crates/portion-json/tests/scan/fuzz/scanner.rs"]
+mod scanner;
 
-fuzz_target!(|text: &str| {
-    let mut reader = JsonReader::new(text);
-    let valid = reader.skip().and_then(|_| reader.expect_end()).is_ok();
-    assert_eq!(valid, serde_json::from_str::<&RawValue>(text).is_ok());
-    let quoted = quote(text);
-    assert_eq!(quoted.len(), escaped_len(text) + 2);
-    assert_eq!(unescape(&quoted), text);
-    if valid {
-        let mut minified = String::new();
-        minify(text, &mut minified);
-        assert!(serde_json::from_str::<&RawValue>(&minified).is_ok());
-        assert!(is_equivalent_json(text, &minified) && is_equivalent_json(text, text));
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| scanner::check(input));

@@ -2,6 +2,7 @@
 
 mod describe;
 mod find;
+mod fuzz;
 mod golden;
 mod importance;
 mod laws;

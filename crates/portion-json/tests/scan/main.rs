@@ -3,6 +3,7 @@
 use portion_json::scan::{JsonReader, ScanError};
 use portion_json::span::Span;
 
+mod fuzz;
 mod hostile;
 mod json;
 mod reading;

@@ -1,4 +1,5 @@
-//! Tests of chunks and log entries.
+//! Tests through the public interface.
 
 mod chunk;
 mod entries;
+mod fuzz;

@@ -4,13 +4,13 @@
 //! replaced; a property that rejects more than two thirds of its cases fails.
 
 mod blocks;
-mod choices;
+pub(crate) mod choices;
 mod chunks;
 mod cursor;
 mod cursor_randomness;
 mod endpoints;
-mod json;
-mod lossless;
+pub(crate) mod json;
+pub(crate) mod lossless;
 mod media;
 mod numbered;
 mod partial;
@@ -20,9 +20,9 @@ mod reading;
 mod regressions;
 mod render_options;
 mod replies;
-mod requests;
+pub(crate) mod requests;
 mod rows;
-mod session;
+pub(crate) mod session;
 mod stored;
 mod table;
 mod trace;
