@@ -25,22 +25,44 @@ pub(crate) struct Base64Text {
 }
 
 /// Decodes the base64 of a text; `None` if it is not base64, or not of a text.
-pub(crate) fn decode_text(digits: &str) -> Option<Base64Text> {
+///
+/// UTF-8 and UTF-16 with a byte order mark are texts. A few bytes of any kind may look like a text in another encoding, so
+/// these are read only of a MIME type for texts.
+pub(crate) fn decode_text(digits: &str, mime_type: &str) -> Option<Base64Text> {
     let digits: String = digits.split_ascii_whitespace().collect();
-    match decode(&BASE64.decode(digits).ok()?) {
-        Decoded::Utf8(text, _) if text.is_empty() => None,
+    let bytes = BASE64.decode(digits).ok()?;
+    let is_certain = is_text_type(mime_type)
+        || bytes.starts_with(b"\xff\xfe")
+        || bytes.starts_with(b"\xfe\xff")
+        || std::str::from_utf8(&bytes).is_ok();
+    match decode(&bytes) {
+        Decoded::Binary(_) => None,
+        _ if !is_certain || bytes.is_empty() => None,
         Decoded::Utf8(text, invalid_count) => {
             Some(Base64Text { text: text.into_owned(), encoding: "UTF-8", invalid_count })
         }
         Decoded::Other(text, encoding, invalid_count) => Some(Base64Text { text, encoding, invalid_count }),
-        Decoded::Binary(_) => None,
     }
 }
 
 /// Returns true if the beginning of base64 is that of a text.
-pub(crate) fn is_text(digits: &str) -> bool {
-    let sample = digits.get(..SAMPLE_DIGITS).unwrap_or(digits);
-    decode_text(sample).is_some()
+pub(crate) fn is_text(digits: &str, mime_type: &str) -> bool {
+    let Some(sample) = digits.get(..SAMPLE_DIGITS) else { return decode_text(digits, mime_type).is_some() };
+    decode_text(sample, "text/plain").is_some_and(|text| {
+        // A character may be cut at the end of the sample. A byte order mark is `//` or `/v` in base64.
+        let is_utf8 = text.encoding == "UTF-8" && text.invalid_count < 2;
+        let has_mark = sample.starts_with("//") || sample.starts_with("/v");
+        is_text_type(mime_type) || is_utf8 || has_mark && text.encoding.starts_with("UTF-16")
+    })
+}
+
+/// Returns true for a MIME type of texts.
+fn is_text_type(mime_type: &str) -> bool {
+    let name = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_named = ["json", "xml", "yaml", "csv", "javascript", "sql", "toml"]
+        .iter()
+        .any(|format| name.strip_suffix(format).is_some_and(|before| before.ends_with(['/', '+', '-'])));
+    name.starts_with("text/") || is_named
 }
 
 #[cfg(test)]
@@ -49,20 +71,34 @@ mod tests {
 
     use super::{BASE64, decode_text, is_text};
 
-    fn check(bytes: &[u8], expect: Option<(&str, &str)>) {
+    fn check(bytes: &[u8], mime: &str, expect: Option<(&str, &str)>) {
         let digits = BASE64.encode(bytes);
-        let decoded = decode_text(&digits);
+        let decoded = decode_text(&digits, mime);
         assert_eq!(decoded.as_ref().map(|found| (found.text.as_str(), found.encoding)), expect);
-        assert_eq!(is_text(&digits), expect.is_some());
+        assert_eq!(is_text(&digits, mime), expect.is_some());
     }
 
     #[test]
     fn texts_are_told_from_other_bytes() {
-        check(b"id,name\n1,a\n", Some(("id,name\n1,a\n", "UTF-8")));
-        check(b"\xff\xfeo\0k\0", Some(("ok", "UTF-16LE")));
-        check(b"caf\xe9 noir", Some(("café noir", "Windows-1252")));
-        check(b"%PDF-1.7 \x00\xff", None);
-        check(b"", None);
-        assert_eq!(decode_text("no base64!"), None);
+        check(b"id,name\n1,a\n", "application/octet-stream", Some(("id,name\n1,a\n", "UTF-8")));
+        check(b"\xff\xfeo\0k\0", "", Some(("ok", "UTF-16LE")));
+        check(b"caf\xe9 noir", "text/plain; charset=latin1", Some(("café noir", "Windows-1252")));
+        check(b"[\"caf\xe9\"]", "application/ld+json", Some(("[\"café\"]", "Windows-1252")));
+        check(b"caf\xe9 noir", "application/octet-stream", None);
+        check(b"%PDF-1.7 \x00\xff", "application/pdf", None);
+        check(b"", "text/plain", None);
+        assert_eq!(decode_text("no base64!", "text/plain"), None);
+    }
+
+    #[test]
+    fn a_long_text_is_recognised_by_its_beginning() {
+        let digits = |text: &str| BASE64.encode(text.repeat(2_000));
+        assert!(is_text(&digits("größe "), "application/octet-stream"));
+        assert!(is_text(&digits("größe "), "text/csv"));
+        let latin = BASE64.encode(b"caf\xe9 noir ".repeat(2_000));
+        assert!(is_text(&latin, "text/plain") && !is_text(&latin, "application/octet-stream"));
+        let marked = BASE64.encode([b"\xff\xfe".as_slice(), &b"o\0k\0".repeat(2_000)].concat());
+        assert!(is_text(&marked, "application/octet-stream"));
+        assert!(!is_text(&BASE64.encode([0x87, 0x12, 0xff, 0x03].repeat(4_000)), "application/octet-stream"));
     }
 }

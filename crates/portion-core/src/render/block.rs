@@ -100,7 +100,7 @@ pub(super) fn block_placeholder(
 fn is_text_blob(part: &Part, binary: &BinaryInfo) -> bool {
     let PartBody::Atomic { json, .. } = &part.body else { return false };
     let data = resolve_path(&IndexedText::from_payload(json.clone()), binary.data_pointer);
-    data.is_ok_and(|data| is_text(data.span.slice(json).trim_matches('"')))
+    data.is_ok_and(|data| is_text(data.span.slice(json).trim_matches('"'), &binary.mime_type))
 }
 
 /// Returns the pointer to the content of a block, as written in a caller's path, and its size in bytes.

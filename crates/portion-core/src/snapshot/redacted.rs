@@ -77,7 +77,8 @@ fn redact_binary(
     let (before, after) = (&json[..data.start as usize], &json[data.end as usize..]);
     let mut block = format!("{before}\"\"{after}");
     let is_hidden = redact_text(redact, &mut block, redacted_fields);
-    let decoded = if binary.is_media { None } else { decode_text(&unescape(data.slice(json))) };
+    let decoded =
+        if binary.is_media { None } else { decode_text(&unescape(data.slice(json)), &binary.mime_type) };
     let text = decoded.and_then(|Base64Text { mut text, .. }| {
         redact_text(redact, &mut text, redacted_fields).then_some(text)
     });

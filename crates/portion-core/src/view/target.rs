@@ -171,7 +171,7 @@ fn target_in_block(part: &Part, index: usize, rest: &str) -> Result<Target, Unre
     let is_media = binary.as_ref().is_some_and(|binary| binary.is_media);
     let (subject, source, base64) = match data {
         Some((inner, mime)) => {
-            let text = if is_media { None } else { decode_text(&inner) };
+            let text = if is_media { None } else { decode_text(&inner, mime) };
             let text_encoding = text.as_ref().map(encoding_note);
             let subject = match text {
                 Some(text) => IndexedText::from_payload(Slice::new(text.text)),
@@ -195,7 +195,8 @@ fn target_in_blob(
     below: &str,
 ) -> Result<Target, UnresolvedPath> {
     let data = resolve_path(block, binary.data_pointer)?.span;
-    let text = decode_text(&unquote(&block.text.subslice(data))).ok_or_else(UnresolvedPath::default)?;
+    let text = decode_text(&unquote(&block.text.subslice(data)), &binary.mime_type)
+        .ok_or_else(UnresolvedPath::default)?;
     let whole = IndexedText::from_payload(Slice::new(text.text));
     let ResolvedPath { pointer, span } = resolve_path(&whole, below)?;
     Ok(target_from_source(index, format!("{}{pointer}", binary.data_pointer), whole.text.subslice(span)))

@@ -38,7 +38,9 @@ pub(crate) fn check_ranges(mut dice: Dice) {
     session.policy = requests::policy(&mut dice);
     session.counter = requests::counter(&mut dice);
     let path = if media { "/content/0/data" } else { "/content/0/resource/blob" };
-    let mut request = Request { path: Some(path.into()), raw: dice.once_in(2), ..Request::default() };
+    // A blob that is a text is shown as such.
+    let raw = dice.once_in(2) || !media && std::str::from_utf8(&whole).is_ok();
+    let mut request = Request { path: Some(path.into()), raw, ..Request::default() };
     if dice.once_in(2) {
         request.max_tokens = Some(dice.within(300, session.policy.hard_cap));
     }

@@ -361,11 +361,11 @@ fn leaves_are_those_of_all_blocks() {
 
 #[test]
 fn objects_of_columns_are_tables() {
-    let weather = r#"{"latitude":52.5,"hourly_units":{"time":"iso8601","wind":"km/h"},"hourly":{"time":["2024-01-01T00:00","2024-01-01T01:00","2024-01-01T02:00","2024-01-01T03:00"],"wind":[3,9.50,null,1]},"daily":{"sun":[1,2,3,4],"Sun":[5,6,7,8]}}"#;
+    let weather = r#"{"latitude":52.5,"hourly_units":{"time":"iso8601","wind":"km/h"},"hourly":{"time":["2024-01-01T00:00","2024-01-01T01:00","2024-01-01T02:00","2024-01-01T03:00"],"wind":[3,9.5,null,1]},"daily":{"sun":[1,2,3,4],"Sun":[5,6,7,8]}}"#;
     check(
         weather,
         "SELECT time, wind FROM items WHERE wind > 2 ORDER BY wind DESC",
-        r#"[{"time":"2024-01-01T01:00","wind":9.50},{"time":"2024-01-01T00:00","wind":3}]"#,
+        r#"[{"time":"2024-01-01T01:00","wind":9.5},{"time":"2024-01-01T00:00","wind":3}]"#,
     );
     check(
         weather,
