@@ -24,9 +24,14 @@ pub(super) fn collect_edits(
     edits: &mut Vec<TextEdit>,
     names: &mut RedactedNames,
 ) {
-    let mut table: Option<Table> = None;
+    let (mut table, mut tag_end): (Option<Table>, usize) = (None, 0);
     for at in memchr_iter(b'<', text.as_bytes()) {
+        // What stands in a tag that lacks its `>` is no tag.
+        if at < tag_end {
+            continue;
+        }
         let Some((tag, after)) = Tag::read(text, at) else { continue };
+        tag_end = after;
         if tag == Tag::Table {
             table = Some(Table::default());
             continue;

@@ -35,8 +35,10 @@ pub(crate) fn check(input: &[u8]) {
 fn redacted(rules: &RedactionRules, text: &str) -> String {
     let shown = once_redacted(rules, text);
     let again = once_redacted(rules, &shown);
-    // In faulty JSON, a marker without quotes is no string, and is removed with its key.
-    let is_well_formed = is_json(text) && !text.contains('\\');
+    // A marker without quotes is an array in faulty JSON, and a marker in a name makes it another name.
+    let compact: String = shown.split_whitespace().collect();
+    let is_renamed = compact.contains("[redacted]\":") || text.contains("--");
+    let is_well_formed = is_json(text) && !text.contains('\\') && !is_renamed;
     assert!(!is_well_formed || again == shown, "{shown:?} is redacted again: {again:?}");
     shown
 }
@@ -45,7 +47,7 @@ fn once_redacted(rules: &RedactionRules, text: &str) -> String {
     let Some((shown, names)) = rules.redact(text) else { return text.to_owned() };
     assert!(!names.is_empty(), "hidden without a name: {shown}");
     // A string with escapes, or with control characters in faulty JSON, is written again if a part of it is hidden.
-    let may_be_rewritten = text.contains('\\') || !is_json(text) && text.contains(['{', '[']);
+    let may_be_rewritten = text.contains('\\') || !is_json(text) && text.contains(['{', '[', '"']);
     assert!(
         may_be_rewritten || is_subsequence(&plain(&shown), &plain(text)),
         "bytes are added or moved: {shown:?} of {text:?}"
@@ -53,10 +55,11 @@ fn once_redacted(rules: &RedactionRules, text: &str) -> String {
     shown
 }
 
-/// Returns a text without markers, and without quotes and escapes: a string that is cut off gets its end. Cells of tables are
-/// replaced by `null` where a string would be no cell of its column.
+/// Returns a text without markers, quotes, escapes and closing brackets: a string that is cut off gets its end, and a value
+/// that is a marker may keep the bracket of it. Cells of tables are replaced by `null` where a string would be no cell of its
+/// column.
 fn plain(text: &str) -> String {
-    text.replace(REDACTED, "").replace("null", "").replace(['\\', '"', '\''], "")
+    text.replace(REDACTED, "").replace("null", "").replace(['\\', '"', '\'', ']'], "")
 }
 
 fn is_json(text: &str) -> bool {
