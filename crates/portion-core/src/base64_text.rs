@@ -1,15 +1,18 @@
 //! Reads the text in the base64 of a blob.
 
 use base64::Engine as _;
-use base64::alphabet;
+use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use portion_text::encoding::{Decoded, decode};
 
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
+const BASE64: GeneralPurpose = engine(&STANDARD);
+const BASE64_URL: GeneralPurpose = engine(&URL_SAFE);
+
+const fn engine(alphabet: &Alphabet) -> GeneralPurpose {
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    GeneralPurpose::new(alphabet, config)
+}
 
 /// Digits of base64 that [`is_text`] decodes, a multiple of four.
 const SAMPLE_DIGITS: usize = 4 << 10;
@@ -30,7 +33,7 @@ pub(crate) struct Base64Text {
 /// these are read only of a MIME type for texts.
 pub(crate) fn decode_text(digits: &str, mime_type: &str) -> Option<Base64Text> {
     let digits: String = digits.split_ascii_whitespace().collect();
-    let bytes = BASE64.decode(digits).ok()?;
+    let bytes = BASE64.decode(&digits).or_else(|_| BASE64_URL.decode(&digits)).ok()?;
     let is_certain = is_text_type(mime_type)
         || bytes.starts_with(b"\xff\xfe")
         || bytes.starts_with(b"\xfe\xff")
@@ -39,7 +42,8 @@ pub(crate) fn decode_text(digits: &str, mime_type: &str) -> Option<Base64Text> {
         Decoded::Binary(_) => None,
         _ if !is_certain || bytes.is_empty() => None,
         Decoded::Utf8(text, invalid_count) => {
-            Some(Base64Text { text: text.into_owned(), encoding: "UTF-8", invalid_count })
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
+            Some(Base64Text { text, encoding: "UTF-8", invalid_count })
         }
         Decoded::Other(text, encoding, invalid_count) => Some(Base64Text { text, encoding, invalid_count }),
     }
@@ -88,6 +92,12 @@ mod tests {
         check(b"%PDF-1.7 \x00\xff", "application/pdf", None);
         check(b"", "text/plain", None);
         assert_eq!(decode_text("no base64!", "text/plain"), None);
+        let lines = decode_text("aWQs\r\nbmFt\nZQ==", "text/csv");
+        assert_eq!(lines.map(|found| found.text).as_deref(), Some("id,name"));
+        let url_safe = decode_text("YT0_Pn5-", "");
+        assert_eq!(url_safe.map(|found| found.text).as_deref(), Some("a=?>~~"));
+        let marked = decode_text("77u/eyJhIjoxfQ==", "application/json");
+        assert_eq!(marked.map(|found| found.text).as_deref(), Some("{\"a\":1}"));
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! Names of the values of enums, in configurations and records.
+//! Names of the values of enums, in configurations, logs, records and metrics.
 
-/// Names the values of an enum: the constant `NAMES`, and the methods `name` and `from_name`.
+/// Names the values of an enum: the constants `ALL` and `NAMES`, and the methods `name` and `from_name`.
 macro_rules! named_choices {
     ($choice:ident { $($variant:ident = $name:literal),+ }) => {
         impl $choice {
+            /// All values, in the order of their names.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
             /// The names of the values.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 

@@ -50,7 +50,11 @@ impl RenderJob {
             |request| view::resolve(&self.snapshot, base, &request, &self.caller.effective_policy.policy);
         let place = Request { path, section, ..Request::default() };
         let known = fields.is_some() && resolve(Request { fields, ..place.clone() }).is_ok();
+        let section = place.section.clone();
         let (view, caller) = (resolve(place)?.view, &self.caller);
+        if let Some((section, lines)) = section.zip(view.section_lines()) {
+            return Err(ViewError::SectionOfQuery { section, lines }.into());
+        }
         let mut payload = ask.run_until_cancelled(
             &self.snapshot,
             &view,

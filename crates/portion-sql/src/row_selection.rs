@@ -56,8 +56,7 @@ pub fn select_rows(
         let direction = if descending { " DESC" } else { "" };
         let column = quote_identifier(column);
         // In both directions: numbers, then texts, then missing values.
-        let kind = format!("CASE typeof({column}) WHEN 'null' THEN 2 WHEN 'text' THEN 1 ELSE 0 END");
-        let _ = write!(sql, " ORDER BY {kind}, {column}{direction}");
+        let _ = write!(sql, " ORDER BY {column} IS NULL, typeof({column}) = 'text', {column}{direction}");
     }
     Ok(Some(sql))
 }

@@ -1,6 +1,7 @@
 //! Facts about a request that are one of a few values, and their names in logs, records and metrics.
 
 use crate::error_code::ErrorCode;
+use crate::named_choices::named_choices;
 
 /// The outcome of a request. Paging and chunking exclude each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,101 +73,28 @@ pub enum ServedError {
 }
 
 impl Outcome {
-    /// All outcomes.
-    pub const ALL: [Self; 11] = [
-        Self::Untouched,
-        Self::Unshaped,
-        Self::Paginated,
-        Self::Summarized,
-        Self::Chunked,
-        Self::Queried,
-        Self::Projected,
-        Self::Raw,
-        Self::Capped,
-        Self::Expired,
-        Self::Refused,
-    ];
-
-    /// Returns the outcome of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.name() == name)
-    }
-
     /// Returns true if the reply is the whole payload.
     pub fn is_payload(self) -> bool {
         matches!(self, Self::Untouched | Self::Unshaped)
     }
-
-    /// Returns the name used in logs, records and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Untouched => "untouched",
-            Self::Unshaped => "unshaped",
-            Self::Paginated => "paginated",
-            Self::Summarized => "summarized",
-            Self::Chunked => "chunked",
-            Self::Queried => "queried",
-            Self::Projected => "projected",
-            Self::Raw => "raw",
-            Self::Capped => "capped",
-            Self::Expired => "expired",
-            Self::Refused => "refused",
-        }
-    }
 }
 
-impl ExperimentArm {
-    /// Both arms.
-    pub const ALL: [Self; 2] = [Self::Shaped, Self::Unshaped];
-
-    /// Returns the arm of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|arm| arm.name() == name)
-    }
-
-    /// Returns the name used in logs, records and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Shaped => "shaped",
-            Self::Unshaped => "unshaped",
-        }
-    }
-}
-
-impl EndpointKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Tool, Self::Resource, Self::Prompt];
-
-    /// Returns the kind of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// Returns the name used in records and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Resource => "resource",
-            Self::Prompt => "prompt",
-        }
-    }
-}
-
-impl PayloadForm {
-    /// Returns the form of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::List, Self::Object, Self::Text].into_iter().find(|form| form.name() == name)
-    }
-
-    /// Returns the name used in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Object => "object",
-            Self::Text => "text",
-        }
-    }
-}
+named_choices!(Outcome {
+    Untouched = "untouched",
+    Unshaped = "unshaped",
+    Paginated = "paginated",
+    Summarized = "summarized",
+    Chunked = "chunked",
+    Queried = "queried",
+    Projected = "projected",
+    Raw = "raw",
+    Capped = "capped",
+    Expired = "expired",
+    Refused = "refused"
+});
+named_choices!(ExperimentArm { Shaped = "shaped", Unshaped = "unshaped" });
+named_choices!(EndpointKind { Tool = "tool", Resource = "resource", Prompt = "prompt" });
+named_choices!(PayloadForm { List = "list", Object = "object", Text = "text" });
 
 impl ServedError {
     /// All errors.
@@ -195,7 +123,7 @@ mod tests {
     #[test]
     fn every_outcome_has_a_distinct_name() {
         for (at, outcome) in Outcome::ALL.into_iter().enumerate() {
-            // A variant that is added to the type must be added to `ALL`.
+            // Counters of outcomes are in this order.
             assert_eq!(outcome as usize, at);
             assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
         }

@@ -38,8 +38,8 @@ pub struct ColumnArrays {
 }
 
 impl ColumnArrays {
-    /// Detects the columns among the members of an object: all of its arrays have equal lengths, and hold strings, numbers
-    /// and the like.
+    /// Detects the columns among the members of an object: all of its arrays have equal lengths and hold no objects, and at
+    /// least two of them no arrays.
     pub fn detect(text: &str, members: &[Member]) -> Option<Self> {
         let arrays: Vec<Member> =
             members.iter().filter(|member| member.kind == JsonKind::Array).copied().collect();
@@ -47,12 +47,16 @@ impl ColumnArrays {
         if arrays.len() < MIN_COLUMNS || names.len() < members.len() {
             return None;
         }
-        let mut row_count = None;
+        let (mut row_count, mut nested_count) = (None, 0);
         for array in &arrays {
-            let count = scalar_count(text, array.value)?;
+            let ItemCount { count, is_nested } = count_items(text, array.value)?;
+            nested_count += usize::from(is_nested);
             if *row_count.get_or_insert(count) != count {
                 return None;
             }
+        }
+        if arrays.len() - nested_count < MIN_COLUMNS {
+            return None;
         }
         let row_count = row_count.filter(|count| *count >= MIN_ITEMS)?;
         Some(Self { columns: arrays, row_count })
@@ -111,17 +115,25 @@ impl ColumnArrays {
     }
 }
 
-/// Returns the number of items of an array; `None` if one is an object or an array.
-fn scalar_count(text: &str, array: Span) -> Option<usize> {
+/// The number of items of an array.
+struct ItemCount {
+    count: usize,
+    /// True if an item is an array.
+    is_nested: bool,
+}
+
+/// Counts the items of an array; `None` if one is an object.
+fn count_items(text: &str, array: Span) -> Option<ItemCount> {
     let mut reader = JsonReader::resume(text, array.start as usize);
     reader.enter_array().ok()?;
-    let mut count = 0;
+    let mut counted = ItemCount { count: 0, is_nested: false };
     while reader.next_item().ok()? {
-        if reader.peek().ok()?.is_container() {
-            return None;
+        match reader.peek().ok()? {
+            JsonKind::Object => return None,
+            kind => counted.is_nested |= kind == JsonKind::Array,
         }
         reader.skip().ok()?;
-        count += 1;
+        counted.count += 1;
     }
-    Some(count)
+    Some(counted)
 }

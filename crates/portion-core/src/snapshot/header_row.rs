@@ -14,8 +14,9 @@ const SPREADSHEET_KEYS: [&str; 2] = ["majorDimension", "range"];
 
 /// Returns the column names in the first row of a list of arrays; `None` if the first row looks like the others.
 ///
-/// The names are distinct texts, and no later row is longer. They are names if a column has only numbers below its name, or
-/// if the list is the `values` of a spreadsheet.
+/// The names are distinct words, and no later row is longer. They are names if a column has only numbers below its name, or
+/// if the list is the `values` of a spreadsheet. A value that occurs again in its own column, or is there in another
+/// number (`ORDER-1` above `ORDER-2`), is no name.
 pub fn header_row(text: &str, list: &List) -> Option<Vec<String>> {
     if list.layout != Layout::Array || list.len() < 3 {
         return None;
@@ -24,9 +25,13 @@ pub fn header_row(text: &str, list: &List) -> Option<Vec<String>> {
     let names = names(&rows.next()??)?;
     let mut numbers = vec![0; names.len()];
     let mut others = vec![0; names.len()];
+    let shapes: Vec<String> = names.iter().map(|name| shape(name)).collect();
     for row in rows {
         let row = row.filter(|row| row.len() <= names.len())?;
         for (at, cell) in row.into_iter().enumerate() {
+            if JsonKind::of_value(cell) == JsonKind::String && shape(&unescape(cell)) == shapes[at] {
+                return None;
+            }
             match JsonKind::of_value(cell) {
                 JsonKind::Object | JsonKind::Array => return None,
                 JsonKind::Null => {}
@@ -59,11 +64,31 @@ fn cells(row: &str) -> Option<Vec<&str>> {
     Some(cells)
 }
 
+/// Returns a text with one mark for each run of digits.
+fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    for c in text.chars() {
+        let mark = if c.is_ascii_digit() { '#' } else { c };
+        if !(mark == '#' && shape.ends_with('#')) {
+            shape.push(mark);
+        }
+    }
+    shape
+}
+
+/// Returns true for a word as columns are named: it begins with a letter, and stands neither for a missing value nor for an
+/// address.
+fn is_word(name: &str) -> bool {
+    let is_missing = ["n/a", "na", "none", "null", "nil", "unknown", "true", "false"]
+        .iter()
+        .any(|word| name.eq_ignore_ascii_case(word));
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_missing && !name.contains("://")
+}
+
 /// Returns the names in a row; `None` if it has other values, or one of them twice.
 fn names(row: &[&str]) -> Option<Vec<String>> {
-    let is_name = |cell: &&&str| JsonKind::of_value(cell) == JsonKind::String && cell.len() > 2;
-    let names: Vec<String> =
-        row.iter().filter(|cell| is_name(cell) && !is_number(cell)).map(|cell| unescape(cell)).collect();
+    let texts = row.iter().filter(|cell| JsonKind::of_value(cell) == JsonKind::String);
+    let names: Vec<String> = texts.map(|cell| unescape(cell)).filter(|name| is_word(name)).collect();
     let distinct: HashSet<&String> = names.iter().collect();
     (names.len() > 1 && names.len() == row.len() && distinct.len() == names.len()).then_some(names)
 }
@@ -94,6 +119,12 @@ mod tests {
             (r#"[["name","age"],["Ann",31],["Bob",4,5]]"#, None),
             (r#"[["name","name"],["Ann",31],["Bob",4]]"#, None),
             (r#"[["Eve",1],["Ann",31],["Bob",4]]"#, None),
+            (r#"[["10.0.0.1","timeout"],["10.0.0.2",0],["10.0.0.3",1]]"#, None),
+            (r#"[["ORDER-1","free"],["ORDER-2",0],["ORDER-3",5]]"#, None),
+            (r#"[["Jan","-"],["Feb",0],["Mar",5]]"#, None),
+            (r#"[["open","high"],["closed",0],["open",1]]"#, None),
+            (r#"[["N/A","level"],["a",0],["b",1]]"#, None),
+            (r#"[["https://a.b/c","error"],["https://a.b/d",0],["x",1]]"#, None),
             (r#"[["name","age"],["Ann",31]]"#, None),
         ] {
             assert_eq!(header(text).as_deref(), expect, "{text}");

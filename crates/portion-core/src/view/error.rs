@@ -69,9 +69,9 @@ pub enum ViewError {
         /// Names of the fields that remain.
         rest: Vec<String>,
     },
-    /// `fields` does not apply to this value.
-    #[error("fields does not apply here: {0}")]
-    NoFields(&'static str),
+    /// A selection in a result or a part without text or JSON.
+    #[error("{0}, so nothing can be selected in it")]
+    NoText(&'static str),
     /// `fields` on a text.
     #[error("fields does not apply here: text has no fields")]
     TextHasNoFields,
@@ -107,6 +107,14 @@ pub enum ViewError {
     /// A line range outside the text.
     #[error("{0}")]
     Range(String),
+    /// A query on a section of a text, whose tables have the lines of the whole text.
+    #[error("a query reads the whole text, not only the section {section}")]
+    SectionOfQuery {
+        /// Section given.
+        section: String,
+        /// First and last line of the section.
+        lines: (usize, usize),
+    },
     /// A `sort` that cannot be applied.
     #[error("sort is {given}; {why}")]
     Sort {
@@ -210,11 +218,10 @@ impl ViewError {
             Self::Field { .. }
             | Self::RedactedField { .. }
             | Self::Exclusion { .. }
-            | Self::NoFields(_)
             | Self::TextHasNoFields => ErrorCode::FieldUnknown,
-            Self::Path { .. } => ErrorCode::PathUnknown,
+            Self::Path { .. } | Self::NoText(_) => ErrorCode::PathUnknown,
             Self::Section { .. } => ErrorCode::SectionUnknown,
-            Self::Range(_) | Self::NoLines => ErrorCode::RangeInvalid,
+            Self::Range(_) | Self::NoLines | Self::SectionOfQuery { .. } => ErrorCode::RangeInvalid,
             Self::Sort { .. } | Self::SortOfText(_) | Self::SortOfNoList(_) | Self::SortOfPart { .. } => {
                 ErrorCode::SortInvalid
             }
@@ -243,7 +250,7 @@ impl ViewError {
             Self::Exclusion { rest, .. } if rest.is_empty() => "fields=all returns every field".into(),
             Self::Exclusion { rest, .. } => format!("set fields={}", rest.join(",")),
             Self::TextHasNoFields => "omit fields; use startLine/endLine, or a query with find".into(),
-            Self::NoFields(_) => "omit fields; use section, path, startLine/endLine or raw".into(),
+            Self::NoText(_) => "read a block with cursor and path alone, or with raw".into(),
             Self::Path { available, .. } => {
                 name_sentence("available there: ", available, "omit path to see the whole")
             }
@@ -254,6 +261,11 @@ impl ViewError {
                 name_sentence("choose from: ", available, "path selects any value")
             }
             Self::NoLines => "omit startLine and endLine".into(),
+            Self::SectionOfQuery { lines: (first, last), .. } => format!(
+                "omit section and add WHERE number BETWEEN {first} AND {last} FROM lines, or WHERE start_line BETWEEN \
+                 {first} AND {last}; matches of find have line"
+            )
+            .into(),
             Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
             Self::SortOfPart { .. } => {
                 "filter by the arguments of the call, or omit sort; sql with ORDER BY sorts what was fetched"

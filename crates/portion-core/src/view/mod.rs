@@ -34,7 +34,7 @@ use portion_json::span::Span;
 use sha2::{Digest as _, Sha256};
 
 use crate::cursor::ViewId;
-use crate::snapshot::{IndexedText, Slice, Snapshot};
+use crate::snapshot::{IndexedText, Slice, Snapshot, Structure};
 pub use controls::{CONTROLS, control_named};
 pub use error::ViewError;
 pub(crate) use field_names::{list_field_names, select_fields};
@@ -237,6 +237,15 @@ impl View {
                 own.filter_map(|(at, part)| Some((base(at).to_owned(), part.indexed_text()?))).collect()
             }
         }
+    }
+
+    /// Returns the first and the last line of a section of a text, if the view is one.
+    pub fn section_lines(&self) -> Option<(usize, usize)> {
+        let Target::Value(node) = &self.target else { return None };
+        let range = self.range.filter(|range| !range.is_line_range)?;
+        let Structure::Text(index) = &node.subject.structure else { return None };
+        let line = |byte: u32| index.line_at(&node.subject.text, byte as usize) + 1;
+        Some((line(range.span.start), line(range.span.end.saturating_sub(1).max(range.span.start))))
     }
 
     /// Returns true if another view has the same content in the same order. Fields and page sizes may differ.

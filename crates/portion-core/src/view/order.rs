@@ -110,12 +110,16 @@ pub fn parse_sort(spec: &str) -> Option<(String, bool)> {
         return (!field.is_empty()).then(|| (field.to_owned(), true));
     }
     let (field, direction) = match spec.rsplit_once([' ', ':']) {
-        Some((field, word)) if word.eq_ignore_ascii_case("desc") => (field, true),
-        Some((field, word)) if word.eq_ignore_ascii_case("asc") => (field, false),
+        Some((field, word)) if is_word_of(word, ["desc", "descending"]) => (field, true),
+        Some((field, word)) if is_word_of(word, ["asc", "ascending"]) => (field, false),
         _ => (spec, false),
     };
     let field = field.trim();
     (!field.is_empty()).then(|| (field.to_owned(), direction))
+}
+
+fn is_word_of(word: &str, names: [&str; 2]) -> bool {
+    names.iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
 fn sort_key(text: &str, list: &List, item: &ListItem, field: &str, column: Option<usize>) -> SortKey {

@@ -329,11 +329,13 @@ fn section_in(
 fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View, ViewError> {
     let mut node = focused_value(snapshot, view)?;
     if node.subject.is_json() {
-        // Line numbers of JSON count the lines of its text as the upstream wrote it.
-        let subject = IndexedText::from_text(node.source.clone());
-        let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
-        let (pointer, source) = (node.pointer.clone(), node.source.clone());
-        node = Arc::new(TargetValue::new(node.part, pointer, subject, source, own_bytes));
+        // Line numbers of JSON count the lines of its text as the upstream wrote it, before base64.
+        let text = if node.base64.is_some() { &node.subject.text } else { &node.source };
+        let subject = IndexedText::from_text(text.clone());
+        let own_bytes = subject.heap_bytes().saturating_sub(text.heap_bytes());
+        let value =
+            TargetValue::new(node.part, node.pointer.clone(), subject, node.source.clone(), own_bytes);
+        node = Arc::new(TargetValue { base64: node.base64.clone(), ..value });
     }
     let Structure::Text(text) = &node.subject.structure else {
         return Err(ViewError::Range("only text has line ranges".into()));

@@ -199,10 +199,11 @@ fn nested_section<'a>(all: &'a [Section], wanted: &str) -> Option<&'a Section> {
     })
 }
 
-/// Returns the other headings of a text that have the same words as the one with a span, below the headings around them:
-/// `Usage/Overview`.
+/// Returns the other headings of a text that have the same words as the one with a span, below the headings around them and
+/// with their lines: `Usage/Overview, line 12`.
 pub(crate) fn same_headings(subject: &IndexedText, span: Span) -> Vec<String> {
     let headings = sections(subject);
+    let Structure::Text(index) = &subject.structure else { return Vec::new() };
     let Some(own) = headings.iter().find(|heading| heading.span == span) else { return Vec::new() };
     let wanted = own.name.trim().to_lowercase();
     let mut around: Vec<&Section> = Vec::new();
@@ -210,10 +211,9 @@ pub(crate) fn same_headings(subject: &IndexedText, span: Span) -> Vec<String> {
     for heading in &headings {
         while around.pop_if(|above| above.span.end <= heading.span.start).is_some() {}
         if heading.span != span && heading.name.trim().to_lowercase() == wanted {
-            found.push(match around.last() {
-                Some(above) => format!("{}/{}", above.name, heading.name),
-                None => heading.name.clone(),
-            });
+            let above = around.last().map_or_else(String::new, |above| format!("{}/", above.name));
+            let line = index.line_at(&subject.text, heading.span.start as usize) + 1;
+            found.push(format!("{above}{}, line {line}", heading.name));
         }
         around.push(heading);
     }
@@ -267,8 +267,8 @@ mod tests {
             let span = sections(&subject)[at].span;
             assert_eq!(same_headings(&subject, span), expect, "{at}");
         };
-        check(1, &["Usage/overview", "Overview"]);
-        check(5, &["Setup/Overview", "Usage/overview"]);
+        check(1, &["Usage/overview, line 9", "Overview, line 15"]);
+        check(5, &["Setup/Overview, line 3", "Usage/overview, line 9"]);
         check(4, &[]);
     }
 }

@@ -167,11 +167,14 @@ fn target_in_block(part: &Part, index: usize, rest: &str) -> Result<Target, Unre
     let ResolvedPath { pointer, span: value } = reached;
     let source = json.subslice(value);
     let data = binary.as_ref().filter(|binary| binary.data_pointer == pointer);
-    let data = data.map(|binary| (unquote(&source), &binary.mime_type)).filter(|(inner, _)| is_base64(inner));
+    let data = data.map(|binary| (unquote(&source), &binary.mime_type));
     let is_media = binary.as_ref().is_some_and(|binary| binary.is_media);
-    let (subject, source, base64) = match data {
-        Some((inner, mime)) => {
-            let text = if is_media { None } else { decode_text(&inner, mime) };
+    let data = data.map(|(inner, mime)| {
+        let text = if is_media { None } else { decode_text(&inner, mime) };
+        (inner, mime, text)
+    });
+    let (subject, source, base64) = match data.filter(|(inner, _, text)| text.is_some() || is_base64(inner)) {
+        Some((inner, mime, text)) => {
             let text_encoding = text.as_ref().map(encoding_note);
             let subject = match text {
                 Some(text) => IndexedText::from_payload(Slice::new(text.text)),
@@ -243,6 +246,6 @@ pub(super) fn focused_value(snapshot: &Snapshot, view: &View) -> Result<Arc<Targ
     if let Target::Value(node) = &view.target {
         return Ok(Arc::clone(node));
     }
-    let part = snapshot.main_part().ok_or(ViewError::NoFields("this result has no text or JSON"))?;
-    Ok(Arc::new(whole_part_value(snapshot, part).ok_or(ViewError::NoFields("this part has no text"))?))
+    let part = snapshot.main_part().ok_or(ViewError::NoText("this result has no text or JSON"))?;
+    Ok(Arc::new(whole_part_value(snapshot, part).ok_or(ViewError::NoText("this part has no text"))?))
 }

@@ -253,13 +253,15 @@ impl CatalogueBuilder {
             Structure::List(list) => {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
                 if let Some(arrays) = ColumnArrays::around_list(text, list) {
-                    let object = list.pointer.rsplit_once('/').and_then(|(above, _)| last_step(above));
+                    let pointer = list.pointer.rsplit_once('/').map_or("", |(above, _)| above);
+                    let object = last_step(pointer);
                     let items = self.add_table("items", ColumnArraysSource { text: text.clone(), arrays });
                     self.add_alias(object, items);
-                    self.add_table(
-                        name.as_deref().unwrap_or("list"),
-                        ListSource { text: text.clone(), list: Arc::clone(list) },
-                    );
+                    let span = Span::new(0, text.len());
+                    self.add_column_arrays(text, span, Some(pointer));
+                    self.add_table("record", ObjectSource { text: text.clone(), span });
+                    let source = ListSource { text: text.clone(), list: Arc::clone(list) };
+                    self.add_table(name.as_deref().unwrap_or("list"), source);
                 } else if let Some(names) = header_row(text, list) {
                     let source = HeaderRowSource { text: text.clone(), span: list.span, names };
                     let items = self.add_table("items", source);
@@ -317,7 +319,7 @@ impl CatalogueBuilder {
             self.add_alias(Some(main.name), items);
             of_records.iter().for_each(|array| self.add_array(text, array));
         } else {
-            let name = if self.add_column_arrays(text, span) { "record" } else { "items" };
+            let name = if self.add_column_arrays(text, span, None) { "record" } else { "items" };
             let items = self.add_table(name, ObjectSource { text: text.clone(), span });
             self.add_alias(last_step(path), items);
             let some = arrays.iter().filter(|array| array.first_kind.is_some());
@@ -330,18 +332,20 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Adds the objects of columns in an object: the largest is `items`. Returns true if there are some.
-    fn add_column_arrays(&mut self, text: &Slice, span: Span) -> bool {
+    /// Adds the objects of columns in an object, other than the one at `main`, which is `items`. Without that, the largest
+    /// is. Returns true if there are some.
+    fn add_column_arrays(&mut self, text: &Slice, span: Span, main: Option<&str>) -> bool {
         let Ok(object) = ObjectIndex::parse(&mut JsonReader::resume(text, span.start as usize)) else {
             return false;
         };
         let mut found = ColumnArrays::find_in(text, "", &object);
         found.sort_by_key(|(_, arrays)| std::cmp::Reverse(arrays.row_count * arrays.columns.len()));
+        found.retain(|(pointer, _)| main != Some(pointer));
         let is_any = !found.is_empty();
         for (at, (pointer, arrays)) in found.into_iter().enumerate() {
             let name = last_step(&pointer);
             let source = ColumnArraysSource { text: text.clone(), arrays };
-            if at == 0 {
+            if at == 0 && main.is_none() {
                 let items = self.add_table("items", source);
                 self.add_alias(name, items);
             } else if let Some(name) = name {

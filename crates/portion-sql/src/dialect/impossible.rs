@@ -24,14 +24,20 @@ pub(crate) fn impossible_conditions(sql: &str) -> Vec<String> {
     found
 }
 
-/// Reads `x = NULL` or `x <> NULL`, whose sign is at a position.
+/// Reads `x = NULL`, `NULL = x`, `x <> NULL` or `x > NULL`, whose sign is at a position.
 fn null_comparison(edits: &Edits<'_>, at: usize) -> Option<String> {
     let is_equality = edits.is_sign(at, "=") || edits.is_sign(at, "==");
-    let is_other = edits.is_sign(at, "<>") || edits.is_sign(at, "!=");
-    if !(is_equality || is_other) || !edits.is_word(at + 1, "null") {
+    let is_other = ["<>", "!=", "<", "<=", ">", ">="].iter().any(|sign| edits.is_sign(at, sign));
+    if !(is_equality || is_other) {
         return None;
     }
-    let operand = edits.text_between(edits.operand_start(at - 1)?, at).trim();
+    let operand = if edits.is_word(at + 1, "null") {
+        edits.text_between(edits.operand_start(at - 1)?, at).trim()
+    } else if edits.is_word(at - 1, "null") {
+        edits.text_between(at + 1, edits.operand_end(at + 1)? + 1).trim()
+    } else {
+        return None;
+    };
     let is = if is_equality { "IS NULL" } else { "IS NOT NULL" };
     let sign = edits.text(at);
     let operand: String = operand.chars().take(MAX_OPERAND_CHARS).collect();

@@ -41,6 +41,7 @@ pub(crate) use number_uses::{DateUse, NumberUse, date_uses, number_uses};
 pub(crate) use operators::is_compared_value;
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use temporal::DateColumns;
+pub(crate) use text_numbers::text_aliases;
 use token::TokenKind;
 pub(crate) use token::{string_literals, word_offsets};
 pub(crate) use where_clause::{Condition, TextComparison, WhereClause, parse as parse_where_clause};
@@ -127,6 +128,13 @@ pub(crate) fn normalized(sql: &str) -> String {
         out.push(' ');
     }
     out
+}
+
+/// Returns true if a statement gives a column this name.
+pub(crate) fn is_alias(sql: &str, name: &str) -> bool {
+    let edits = Edits::new(sql);
+    (1..edits.len())
+        .any(|at| edits.is_word(at - 1, "as") && edits.text(at).trim_matches('"').eq_ignore_ascii_case(name))
 }
 
 /// Returns the first argument of the first call of one of these functions.

@@ -12,6 +12,8 @@ pub(crate) enum NumberUse {
     Number,
     /// It is sorted.
     Order,
+    /// It is a term of a calculation, which may be one with dates.
+    Term,
 }
 
 const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
@@ -33,6 +35,13 @@ pub(crate) fn number_uses(sql: &str) -> Vec<(String, NumberUse)> {
             } else if before.is_some_and(|before| edits.kind(before) == Some(TokenKind::Number)) {
                 found.extend(name_after(&edits, at + 1).map(|(name, _)| (name, NumberUse::Number)));
             }
+            continue;
+        }
+        let calculation = ["*", "/", "+", "-"].iter().find(|sign| edits.is_sign(at, sign));
+        if let Some(sign) = calculation.filter(|_| at > 0) {
+            let kind = if matches!(*sign, "*" | "/") { NumberUse::Number } else { NumberUse::Term };
+            found.extend(name_before(&edits, at - 1).map(|name| (name, kind)));
+            found.extend(name_after(&edits, at + 1).map(|(name, _)| (name, kind)));
             continue;
         }
         let (first, kind) = match edits.call_end(at) {
@@ -74,13 +83,18 @@ pub(crate) fn date_uses(sql: &str) -> Vec<(String, DateUse)> {
     let edits = Edits::new(sql);
     let mut found = Vec::new();
     for at in 0..edits.len() {
-        let is_date = |at: usize| {
-            edits.kind(at) == Some(TokenKind::Text)
-                && Timestamp::parse_iso(edits.text(at).trim_matches('\'')).is_some()
-        };
-        if COMPARISONS.iter().any(|sign| edits.is_sign(at, sign)) && is_date(at + 1) {
-            let name = at.checked_sub(1).and_then(|before| name_before(&edits, before));
-            found.extend(name.map(|name| (name, DateUse::Lenient)));
+        let text = edits.text(at + 1).trim_matches('\'');
+        let is_text = edits.kind(at + 1) == Some(TokenKind::Text);
+        let is_comparison = COMPARISONS.iter().any(|sign| edits.is_sign(at, sign));
+        if is_text && (is_comparison || edits.is_word(at, "between")) {
+            let before = at.checked_sub(1).map(|before| before - usize::from(edits.is_word(before, "not")));
+            let name = before.and_then(|before| name_before(&edits, before));
+            let is_order = !["=", "==", "<>", "!="].iter().any(|sign| edits.is_sign(at, sign));
+            if Timestamp::parse_iso(text).is_some() {
+                found.extend(name.map(|name| (name, DateUse::Lenient)));
+            } else if is_order && is_numeric_date(text) {
+                found.extend(name.map(|name| (name, DateUse::Order)));
+            }
         }
         let is_extreme = edits.is_word_of(at, "min max") && edits.call_end(at).is_some();
         if is_extreme || edits.is_word(at, "order") && edits.is_word(at + 1, "by") {
@@ -91,7 +105,10 @@ pub(crate) fn date_uses(sql: &str) -> Vec<(String, DateUse)> {
             continue;
         }
         let separators = edits.find_in_call(at, |at| edits.is_sign(at, ",") || edits.is_word(at, "from"));
-        if edits.is_word_of(at, "to_date to_timestamp") && !separators.is_empty() {
+        let has_modifier = separators.iter().any(|before| {
+            matches!(edits.text(before + 1).trim_matches('\''), "unixepoch" | "auto" | "julianday")
+        });
+        if edits.is_word_of(at, "to_date to_timestamp") && !separators.is_empty() || has_modifier {
             continue;
         }
         let kind = if edits.is_word_of(at, SQLITE_DATE_FUNCTIONS) { DateUse::Iso } else { DateUse::Lenient };
@@ -100,6 +117,13 @@ pub(crate) fn date_uses(sql: &str) -> Vec<(String, DateUse)> {
         found.extend(names.map(|(name, _)| (name, kind)));
     }
     found
+}
+
+/// Returns true for `31.01.2024`, `31/01/2024` and the like.
+fn is_numeric_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(['.', '/', '-']).collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    lengths == [2, 2, 4] && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn is_name(edits: &Edits<'_>, at: usize) -> bool {

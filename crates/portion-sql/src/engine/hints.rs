@@ -141,6 +141,16 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
     FORMS.iter().find(|(form, _)| words.contains(form)).map(|(_, hint)| (*hint).to_owned())
 }
 
+/// Says which names stand for texts of functions that a statement compares with numbers.
+pub(super) fn text_aliases(sql: &str) -> Vec<String> {
+    let advice = |(name, function): (String, String)| {
+        format!(
+            "{name} is a text of {function}: compare it with a text, or write {function}(…)::int AS {name}"
+        )
+    };
+    dialect::text_aliases(sql).into_iter().map(advice).collect()
+}
+
 /// Returns how to read the tables of a document that are not listed.
 pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
     format!(

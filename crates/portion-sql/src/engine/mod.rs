@@ -23,7 +23,7 @@ use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
 use crate::table_rows::ColumnSet;
-use crate::{QueryError, SqlQuery, dialect, functions, params, quote_repair};
+use crate::{QueryError, SqlQuery, dialect, functions, name_repair, params};
 
 /// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
 pub(crate) fn run_query(
@@ -103,6 +103,7 @@ impl QueryRun<'_> {
                     renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
                 type_hints.extend(type_hints::type_hints(self, self.query.sql));
                 type_hints.extend(dialect::impossible_conditions(self.query.sql));
+                type_hints.extend(hints::text_aliases(self.query.sql));
                 type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
                 type_hints.extend(hints::quoted_items(self.query.sql, shown_records, self.catalogue));
                 let lists_tables =
@@ -160,18 +161,18 @@ impl QueryRun<'_> {
         let connection = &opened.connection;
         let mut sql = sql.to_owned();
         let mut renamed = Vec::new();
-        for _ in 0..quote_repair::MAX_REPAIRS {
+        for _ in 0..name_repair::MAX_REPAIRS {
             opened.usage.reset();
             opened.rounding.reset();
             match connection.prepare(&sql) {
                 Ok(statement) => {
                     return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
                 }
-                Err(error) => match quote_repair::repair_quotes(&error, &sql, |name| self.has_column(name)) {
+                Err(error) => match name_repair::repair_quotes(&error, &sql, |name| self.has_column(name)) {
                     Some(better) => sql = better,
                     None => {
                         let meant = |name: &str| self.column_meant(name);
-                        let Some((better, names)) = quote_repair::repair_spelling(&error, &sql, meant) else {
+                        let Some((better, names)) = name_repair::repair_spelling(&error, &sql, meant) else {
                             return Err(self.explain(error));
                         };
                         sql = better;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use portion_text::delimited::has_decimal_comma;
 use portion_text::timestamp::month_number;
 
 use crate::cell::Cell;
@@ -56,7 +57,12 @@ fn columns_named<'a>(run: &'a QueryRun<'_>, name: &str) -> Vec<(&'a Arc<dyn Tabl
         Some((false, Some(table))) => vec![table],
         _ => uses.iter().filter_map(|used| run.catalogue.table(&used.table)).collect(),
     };
-    let is_named = |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(tail);
+    let meant = run.column_meant(name).or_else(|| run.column_meant(tail));
+    let is_named = |column: &str| {
+        column.eq_ignore_ascii_case(name)
+            || column.eq_ignore_ascii_case(tail)
+            || meant.as_deref().is_some_and(|meant| column == meant)
+    };
     let opened = tables.into_iter().filter_map(|table| table.opened_rows());
     opened
         .filter_map(|rows| Some((rows, rows.columns().iter().position(|column| is_named(&column.name))?)))
@@ -68,8 +74,11 @@ fn columns_named<'a>(run: &'a QueryRun<'_>, name: &str) -> Vec<(&'a Arc<dyn Tabl
 fn date_hint(run: &QueryRun<'_>, name: &str, date_use: DateUse) -> Option<String> {
     columns_named(run, name).into_iter().find_map(|(rows, at)| {
         let column = &rows.columns()[at];
-        if !column.kinds.intersects(ValueKinds::TEXT) || column.redaction != Redaction::Unredacted {
+        if column.redaction != Redaction::Unredacted {
             return None;
+        }
+        if !column.kinds.intersects(ValueKinds::TEXT) {
+            return (date_use == DateUse::Iso).then(|| epoch_hint(rows.as_ref(), at)).flatten();
         }
         let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
         let mut texts = (0..rows.len().min(MAX_ROWS)).filter_map(|index| {
@@ -101,6 +110,27 @@ fn date_hint(run: &QueryRun<'_>, name: &str, date_use: DateUse) -> Option<String
     })
 }
 
+/// Smallest number of seconds that is taken for a time: in 1973.
+const MIN_EPOCH_SECONDS: i64 = 100_000_000;
+
+/// Returns a hint for a column with numbers of seconds or milliseconds, which SQLite's date functions read as days.
+fn epoch_hint(rows: &dyn TableRows, at: usize) -> Option<String> {
+    let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
+    let first = (0..rows.len().min(MAX_ROWS)).find_map(|index| {
+        rows.read_row(index, &mut row);
+        match rows.cell(&row, at) {
+            Cell::Integer(n) => Some(n),
+            Cell::Real(n) => Some(n as i64),
+            Cell::Text(_) | Cell::Null => None,
+        }
+    });
+    let number = first.filter(|number| *number >= MIN_EPOCH_SECONDS)?;
+    let name = quote_identifier(&rows.columns()[at].name);
+    Some(format!(
+        "SQLite's date functions read {number} as days: write to_timestamp({name}) in place of {name}"
+    ))
+}
+
 /// Returns the call that reads texts in a format.
 fn date_call(name: &str, format: &str) -> String {
     let function = if format.contains("HH24") { "to_timestamp" } else { "to_date" };
@@ -110,7 +140,7 @@ fn date_call(name: &str, format: &str) -> String {
 /// Returns a hint for dates whose order as texts is not their order in time.
 fn order_hint(rows: &dyn TableRows, name: &str, example: &str, samples: &[String]) -> Option<String> {
     let first = samples.first()?.trim();
-    let call = if functions::is_iso_date(first) {
+    let call = if functions::is_iso_date(&first.replace(',', ".")) {
         return None;
     } else if functions::is_date(first) {
         format!("to_timestamp({name})")
@@ -187,6 +217,10 @@ struct CellCounts {
     decimal_commas: usize,
     has_points: bool,
     other_texts: usize,
+    /// Numbers in texts with a point, and those of them in which it may stand between thousands, with the first one.
+    pointed: usize,
+    pointed_thousands: usize,
+    pointed_example: Option<String>,
     /// The beginning of the first text that is no number.
     example: Option<String>,
 }
@@ -207,11 +241,19 @@ impl CellCounts {
     }
 
     fn add_text(&mut self, text: &str) {
-        if functions::is_number(text) {
+        let has_comma = has_decimal_comma(text);
+        if !has_comma && functions::is_number(text) {
             self.numbers_in_texts += 1;
+            if let Some((whole, decimals)) = text.trim().split_once('.') {
+                self.pointed += 1;
+                if decimals.len() == 3 && whole.len() <= 4 && !whole.starts_with('0') {
+                    self.pointed_thousands += 1;
+                    self.pointed_example.get_or_insert_with(|| text.trim().to_owned());
+                }
+            }
             return;
         }
-        if has_decimal_comma(text) {
+        if has_comma {
             self.decimal_commas += 1;
             self.has_points |= text.contains('.');
         } else {
@@ -221,26 +263,12 @@ impl CellCounts {
     }
 }
 
-/// Returns true for a number with a comma before its fraction: `60,17`, `-1.060,5`. `1,060` may be one with a comma between
-/// thousands, and is none here.
-fn has_decimal_comma(text: &str) -> bool {
-    let text = text.trim();
-    let Some((whole, fraction)) = text.strip_prefix('-').unwrap_or(text).split_once(',') else {
-        return false;
-    };
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let groups: Vec<&str> = whole.split('.').collect();
-    let is_grouped = groups.len() == 1 || groups[1..].iter().all(|group| group.len() == 3);
-    let is_whole = is_grouped && groups.iter().all(|group| is_digits(group));
-    is_whole && is_digits(fraction) && (fraction.len() != 3 || groups.len() > 1)
-}
-
 /// Returns the hint for a column with texts, if it is used in a way in which they differ from numbers.
 fn text_hint(name: &str, counts: &CellCounts, number_use: NumberUse) -> Option<String> {
     let number_count = counts.numbers + counts.numbers_in_texts;
     let (commas, others) = (counts.decimal_commas, counts.other_texts);
     let example = counts.example.as_deref().map(|example| example.replace('\'', "''"));
-    if number_use == NumberUse::Order && others > number_count + commas {
+    if number_use != NumberUse::Number && others > number_count + commas {
         return None;
     }
     if commas > others {
@@ -253,7 +281,23 @@ fn text_hint(name: &str, counts: &CellCounts, number_use: NumberUse) -> Option<S
     }
     if number_count == 0 {
         let is_used = number_use == NumberUse::Number && others > 0;
-        return is_used.then(|| Some(format!("{name} is text that is no number ('{}')", example?)))?;
+        let example = example?;
+        let is_plain = example.contains(|c: char| c.is_ascii_digit()) && !example.contains(',');
+        let advice = if is_plain {
+            format!(": use regexp_extract({name}, '-?[0-9.]+')::numeric")
+        } else {
+            String::new()
+        };
+        return is_used.then(|| format!("{name} is text that is no number ('{example}'){advice}"));
+    }
+    if let Some(pointed) = counts.pointed_example.as_deref()
+        && counts.pointed == counts.pointed_thousands
+        && counts.numbers == 0
+    {
+        return Some(format!(
+            "{name} is text ('{pointed}'): use {name}::numeric, or replace({name}, '.', '')::numeric if the point \
+             stands between thousands"
+        ));
     }
     let others = example.map_or(String::new(), |example| {
         let count = others + commas;

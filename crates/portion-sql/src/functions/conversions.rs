@@ -5,7 +5,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::dates::moment;
-use super::{PURE, text_value};
+use super::{PURE, owned_value, text_value};
 
 pub(super) fn register(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("to_integer", 1, PURE, |context| {
@@ -22,6 +22,13 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
         })
     })?;
     connection.create_scalar_function("to_number", 1, PURE, |context| Ok(to_number(context.get_raw(0))))?;
+    connection.create_scalar_function("as_number", 1, PURE, |context| {
+        let value = context.get_raw(0);
+        Ok(match to_number(value) {
+            Value::Null => owned_value(value),
+            number => number,
+        })
+    })?;
     connection.create_scalar_function("to_boolean", 1, PURE, |context| Ok(to_boolean(context.get_raw(0))))?;
     connection.create_scalar_function("to_date", 1, PURE, |context| {
         Ok(moment(context, 0).map(Timestamp::write_date))

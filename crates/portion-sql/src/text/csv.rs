@@ -57,6 +57,7 @@ impl RowSource for CsvSource {
             }
             next = reader.next_row();
         }
+        ColumnCells::mark_pointed_thousands(&mut kinds);
         for (column, kinds) in columns.iter_mut().zip(&kinds) {
             column.kinds = value_kinds(kinds);
         }

@@ -43,6 +43,7 @@ impl RowSource for DocumentTableSource {
                 kinds.insert(cell);
             }
         }
+        ColumnCells::mark_pointed_thousands(&mut kinds);
         for (column, kinds) in columns.iter_mut().zip(&kinds) {
             column.kinds = value_kinds(kinds);
         }

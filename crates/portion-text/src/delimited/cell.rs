@@ -43,6 +43,10 @@ pub struct ColumnCells {
     pub text_count: usize,
     /// Empty cells.
     pub empty_count: usize,
+    /// Cells with a number that may have points between thousands: `1.400`.
+    pointed_count: usize,
+    /// Cells with a comma before the fraction: `60,17`.
+    comma_count: usize,
     /// True if a cell has a digit but is no canonical number: `007`, `1.2.3`, `1,400`.
     has_codes: bool,
 }
@@ -53,9 +57,13 @@ impl ColumnCells {
         match parse_number(cell) {
             _ if cell.is_empty() => self.empty_count += 1,
             Some(CellNumber::Integer(_)) => self.integer_count += 1,
-            Some(CellNumber::Real(_)) => self.real_count += 1,
+            Some(CellNumber::Real(_)) => {
+                self.real_count += 1;
+                self.pointed_count += usize::from(has_three_decimals(cell));
+            }
             None => {
                 self.text_count += 1;
+                self.comma_count += usize::from(has_decimal_comma(cell));
                 self.has_codes |= cell.contains(|c: char| c.is_ascii_digit());
             }
         }
@@ -65,4 +73,32 @@ impl ColumnCells {
     pub fn keeps_text(&self) -> bool {
         self.has_codes || self.text_count > self.integer_count + self.real_count
     }
+
+    /// Keeps the cells of columns in which points may stand between thousands (`1.400`), if another column has decimal commas.
+    pub fn mark_pointed_thousands(columns: &mut [Self]) {
+        let has_commas = columns.iter().any(|column| 2 * column.comma_count > column.text_count);
+        for column in columns.iter_mut().filter(|_| has_commas) {
+            column.has_codes |= column.real_count > 0 && column.real_count == column.pointed_count;
+        }
+    }
+}
+
+/// Returns true for `1.400`, which is 1400 where a comma stands before fractions.
+fn has_three_decimals(cell: &str) -> bool {
+    let digits = cell.strip_prefix('-').unwrap_or(cell);
+    digits.split_once('.').is_some_and(|(whole, rest)| whole != "0" && whole.len() <= 3 && rest.len() == 3)
+}
+
+/// Returns true for a number with a comma before its fraction: `60,17`, `-1.060,5`, `0,125`. `1,060` may be one with a comma
+/// between thousands, and is none here.
+pub fn has_decimal_comma(text: &str) -> bool {
+    let text = text.trim();
+    let Some((whole, fraction)) = text.strip_prefix('-').unwrap_or(text).split_once(',') else {
+        return false;
+    };
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let groups: Vec<&str> = whole.split('.').collect();
+    let is_grouped = groups.len() == 1 || groups[1..].iter().all(|group| group.len() == 3);
+    let is_whole = is_grouped && groups.iter().all(|group| is_digits(group));
+    is_whole && is_digits(fraction) && (fraction.len() != 3 || groups.len() > 1 || whole == "0")
 }

@@ -19,7 +19,7 @@ use portion_json::span::Span;
 use crate::chunk::{Chunker, TextKind, first_row_start};
 use crate::document_table::is_pipe_table;
 use crate::unique_names::UniqueNames;
-pub use cell::{CellNumber, ColumnCells, parse_number};
+pub use cell::{CellNumber, ColumnCells, has_decimal_comma, parse_number};
 
 /// Rows and bytes that are sampled for detection, and the minimum number of rows.
 const SAMPLE_ROWS: usize = 20;

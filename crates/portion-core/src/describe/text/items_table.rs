@@ -130,6 +130,8 @@ impl CellGrid {
 
     /// Returns facts about the columns. Each cell has the type that it has in a query; an empty one is `null`.
     fn facts(&self, names: &[String]) -> ListFacts {
+        let mut columns = self.columns.clone();
+        ColumnCells::mark_pointed_thousands(&mut columns);
         let mut json = String::with_capacity(self.text.len() * 5 / 4);
         json.push_str("{\"columns\":");
         json.push_str(&serde_json::Value::from(names).to_string());
@@ -146,7 +148,7 @@ impl CellGrid {
             start = *end;
             if cell.is_empty() {
                 json.push_str("null");
-            } else if !self.columns[column].keeps_text() && parse_number(cell).is_some() {
+            } else if !columns[column].keeps_text() && parse_number(cell).is_some() {
                 json.push_str(cell);
             } else {
                 json.push('"');

@@ -39,8 +39,17 @@ impl<'a> PartWalk<'a> {
             notice_part: Some(RenderedPart { part_index: part, rendering }),
             next_position: next,
             missing_parts: Vec::new(),
-            notice_address: None,
+            notice_address: self.ambiguous_address(node),
         }
+    }
+
+    /// Returns the address of a whole part, if other parts with text or JSON might be meant.
+    fn ambiguous_address(&self, node: &TargetValue) -> Option<&'a str> {
+        let parts = self.snapshot.parts();
+        let others = parts.iter().filter(|part| part.duplicate.is_none() && part.indexed_text().is_some());
+        let is_start = node.pointer.is_empty() && !self.request.is_continuation;
+        let part = parts.get(usize::from(node.part))?;
+        (is_start && others.count() > 1).then_some(part.address.as_str())
     }
 
     /// Renders a media block that a path selects, if it fits.

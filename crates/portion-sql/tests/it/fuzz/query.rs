@@ -35,6 +35,7 @@ fn check_search(snapshot: &Snapshot, view: &View, pattern: &str, context_lines: 
     match find(snapshot, view, &search) {
         Ok(found) => {
             let items = serde_json::from_str::<Vec<Value>>(&found.items_json).expect("a list");
+            // Single words are only listed if nothing matches the whole pattern.
             assert!(items.len() <= found.match_count.max(found.word_match_count));
         }
         Err(error) => assert!(!error.advice().is_empty(), "{error}"),

@@ -381,6 +381,10 @@ fn objects_of_columns_are_tables() {
     let list = format!(r#"{{"unit":1,"hourly":{{"time":[{}],"n":[{}]}}}}"#, long.join(","), counts.join(","));
     check(&list, "SELECT time FROM items WHERE n = 299", r#"[{"time":"2024-01-01 at 0299"}]"#);
     check(&list, "SELECT count(*) AS n FROM time", r#"[{"n":300}]"#);
+    check(&list, "SELECT unit FROM record", r#"[{"unit":1}]"#);
+    let nested = r#"{"hourly":{"time":[1,2,3,4],"wind":[5,6,7,8],"uv":[[0,1],[2],[],[3]]},"daily":{"a":[1,2,3,4],"b":[1,2,3,4]}}"#;
+    check(nested, "SELECT time, uv FROM items WHERE wind = 5", r#"[{"time":1,"uv":[0,1]}]"#);
+    check(nested, "SELECT count(*) AS n FROM daily", r#"[{"n":4}]"#);
 }
 
 #[test]

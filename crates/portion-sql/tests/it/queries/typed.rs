@@ -1,6 +1,9 @@
 //! Tests the types of cells, patterns, and functions of whole numbers.
 
-use crate::common::{answer, check};
+use portion_core::view::View;
+use portion_sql::{QueryLimits, select_rows};
+
+use crate::common::{answer, asked, check, snapshot};
 
 /// Returns rows of CSV with the prices 1 to 30, of which one is another text.
 fn prices(other: &str) -> String {
@@ -206,7 +209,11 @@ fn decimal_commas_units_and_containers_that_are_used_as_numbers_are_told() {
     );
     check(grouped, sum, r#"[{"n":3060.67}]"#);
     let units = r#"[{"size":"12 kg"},{"size":"3 kg"}]"#;
-    assert_eq!(hints(units, "SELECT sum(size) FROM items"), "size is text that is no number ('12 kg')");
+    assert_eq!(
+        hints(units, "SELECT sum(size) FROM items"),
+        "size is text that is no number ('12 kg'): use regexp_extract(size, '-?[0-9.]+')::numeric"
+    );
+    check(units, "SELECT sum(regexp_extract(size, '-?[0-9.]+')::numeric) AS n FROM items", r#"[{"n":15}]"#);
     assert_eq!(hints(units, "SELECT max(size) FROM items"), "");
     let lists = r#"[{"scores":[1,2],"price":{"amount":3}},{"scores":[4],"price":{"amount":5}}]"#;
     let told = hints(lists, "SELECT avg(scores) FROM items");
@@ -297,4 +304,91 @@ fn dates_that_do_not_sort_as_texts_are_told() {
         "time sorts as text, not in the order of time ('Jan  2 10:00:00'): use start_line"
     );
     assert_eq!(hints(r#"[{"d":"2024-01-31"}]"#, "SELECT max(d) FROM items"), "");
+}
+
+#[test]
+fn texts_that_are_no_numbers_stay_texts_beside_numbers() {
+    let rows = r#"[{"v":" 10 ","c":"N/A"},{"v":"9","c":"5"},{"v":"N/A","c":"x"}]"#;
+    check(rows, "SELECT count(*) AS n FROM items WHERE trim(v) NOT IN (9, 10)", r#"[{"n":1}]"#);
+    check(rows, "SELECT count(*) AS n FROM items WHERE trim(c) <> 5", r#"[{"n":2}]"#);
+    let days = r#"[{"d":"2020-05-01"},{"d":"2021-06-01"}]"#;
+    check(days, "SELECT count(*) AS n FROM items WHERE year(d) = '2021'", r#"[{"n":1}]"#);
+    check(days, "SELECT count(*) AS n FROM items WHERE month(d) IN ('05', '07')", r#"[{"n":1}]"#);
+    check(days, "SELECT count(*) AS n FROM items WHERE strftime('%Y', d) IS NOT 2021", r#"[{"n":1}]"#);
+    let hints = |sql: &str| answer(days, sql, &[]).expect(sql).type_hints.join("; ");
+    assert_eq!(
+        hints("SELECT strftime('%m', d) AS m FROM items GROUP BY m HAVING m > 5"),
+        "m is a text of strftime: compare it with a text, or write strftime(…)::int AS m"
+    );
+}
+
+#[test]
+fn an_alias_is_not_read_as_another_spelling() {
+    let rows = r#"[{"guestName":"g3","n":1}]"#;
+    let error =
+        answer(rows, "SELECT upper(guest_name) AS guest_name FROM items WHERE guest_name = 'g3'", &[]);
+    assert_eq!(
+        error.expect_err("an error").to_string(),
+        "no such column: guest_name; did you mean guestName?"
+    );
+}
+
+#[test]
+fn points_between_thousands_stay_texts_beside_decimal_commas() {
+    let csv = "id;umsatz;preis\n1;1.000;60,17\n2;2.693;1,5\n3;7;0,125\n";
+    check(csv, "SELECT umsatz FROM items", r#"[{"umsatz":"1.000"},{"umsatz":"2.693"},{"umsatz":"7"}]"#);
+    check(csv, "SELECT sum(replace(umsatz, '.', '')::numeric) AS n FROM items", r#"[{"n":3700}]"#);
+    let hints = |sql: &str| answer(csv, sql, &[]).expect(sql).type_hints.join("; ");
+    assert_eq!(
+        hints("SELECT sum(umsatz) FROM items"),
+        "umsatz is text ('1.000'): use umsatz::numeric, or replace(umsatz, '.', '')::numeric if the point stands between \
+         thousands"
+    );
+    let small = "id;kg;eur\n1;0,000;1,5\n2;1,125;2,5\n3;10,750;3,5\n";
+    let told = answer(small, "SELECT sum(kg) FROM items", &[]).expect("an answer").type_hints.join("; ");
+    assert!(told.ends_with("use replace(kg, ',', '.')::numeric"), "{told}");
+    assert!(hints("SELECT preis * 2 FROM items").starts_with("preis has decimal commas"));
+    check("id,v\n1,1.000\n2,2.500\n", "SELECT sum(v) AS n FROM items", r#"[{"n":3.5}]"#);
+}
+
+#[test]
+fn dates_in_other_forms_are_told_where_they_are_compared() {
+    let rows = r#"[{"d":"31.01.2024"},{"d":"01.02.2024"}]"#;
+    let hints = |rows: &str, sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
+    for condition in ["d >= '15.01.2024'", "d BETWEEN '01.01.2024' AND '31.01.2024'"] {
+        let sql = format!("SELECT count(*) FROM items WHERE {condition}");
+        assert_eq!(
+            hints(rows, &sql),
+            "d sorts as text, not in the order of time ('31.01.2024'): use to_date(d, 'DD.MM.YYYY')"
+        );
+    }
+    assert_eq!(hints(rows, "SELECT count(*) FROM items WHERE d = '31.01.2024'"), "");
+    let python = r#"[{"t":"2024-03-01 10:00:00,123"}]"#;
+    assert!(hints(python, "SELECT date(t) FROM items").contains("write to_timestamp(t)"));
+    assert_eq!(hints(python, "SELECT max(t) FROM items"), "");
+    assert_eq!(hints(r#"[{"t":"1700000000"}]"#, "SELECT datetime(t, 'unixepoch') FROM items"), "");
+    let seconds = r#"[{"t":1700000000}]"#;
+    let advice = "SQLite's date functions read 1700000000 as days: write to_timestamp(t) in place of t";
+    assert_eq!(hints(seconds, "SELECT date(t) FROM items"), advice);
+    assert_eq!(hints(seconds, "SELECT date(to_timestamp(t)), year(t) FROM items"), "");
+}
+
+#[test]
+fn rows_of_a_text_are_sorted_with_numbers_first_and_a_hint() {
+    let csv =
+        format!("id,price\n{}100,n/a\n101,\n", (1..=30).map(|n| format!("{n},{n}\n")).collect::<String>());
+    let snapshot = snapshot(&csv);
+    let first_and_last = |sort: &str| {
+        let sql =
+            select_rows(&snapshot, &View::root(), Some("id"), Some(sort)).expect("a sort").expect("rows");
+        let answer = asked(&snapshot, &sql, &[], &QueryLimits::default()).expect(&sql);
+        assert_eq!(
+            answer.type_hints,
+            ["price is numbers and text; 1 value is no number ('n/a'): use price::numeric"]
+        );
+        let rows: Vec<&str> = answer.json.trim_matches(['[', ']']).split(',').collect();
+        [rows[0], rows[29], rows[30], rows[31]].join(" ")
+    };
+    assert_eq!(first_and_last("price desc"), r#"{"id":30} {"id":1} {"id":100} {"id":101}"#);
+    assert_eq!(first_and_last("price"), r#"{"id":1} {"id":30} {"id":100} {"id":101}"#);
 }

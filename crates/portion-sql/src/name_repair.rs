@@ -5,7 +5,7 @@
 
 use rusqlite::Error;
 
-use crate::dialect::{is_compared_value, word_offsets};
+use crate::dialect::{is_alias, is_compared_value, word_offsets};
 use crate::error::quote_identifier;
 use crate::records::MAX_DEPTH;
 
@@ -87,6 +87,10 @@ pub(crate) fn repair_spelling(
     let given = usize::try_from(*offset).ok();
     let given = given.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
     let at = given.or_else(|| find_name(sql, name))?;
+    // Of a column with such an alias, the statement would read other places as the alias.
+    if is_alias(sql, name.rsplit('.').next()?) {
+        return None;
+    }
     // The whole name, or what is after the name or alias of a table.
     let after_table = name.split_once('.').map(|(_, column)| column);
     let (wrong, right) =
