@@ -184,8 +184,8 @@ fn target_in_block(part: &Part, index: usize, rest: &str) -> Result<Target, Unre
         }
         None => (IndexedText::from_value(&source), source, None),
     };
-    let decoded_bytes = if base64.is_some() { subject.text.len() + subject.heap_bytes() } else { 0 };
-    let own_bytes = source.len() + decoded_bytes;
+    let is_decoded = base64.as_ref().is_some_and(|base64| base64.text_encoding.is_some());
+    let own_bytes = source.len() + if is_decoded { subject.heap_bytes() } else { 0 };
     let value = TargetValue::new(index as u16, pointer, subject, source, own_bytes);
     Ok(Target::Value(Arc::new(TargetValue { base64, ..value })))
 }
