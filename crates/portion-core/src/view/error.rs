@@ -264,8 +264,7 @@ impl ViewError {
             Self::SectionOfQuery { lines: (first, last), .. } => format!(
                 "omit section and add WHERE number BETWEEN {first} AND {last} FROM lines, or WHERE start_line BETWEEN \
                  {first} AND {last}; matches of find have line"
-            )
-            .into(),
+            ),
             Self::Range(_) => "set startLine and endLine within the text; -1 is the last line".into(),
             Self::SortOfPart { .. } => {
                 "filter by the arguments of the call, or omit sort; sql with ORDER BY sorts what was fetched"

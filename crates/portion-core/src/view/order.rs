@@ -152,12 +152,10 @@ fn cell(text: &str, row: Span, column: usize) -> Option<Span> {
 fn compare_keys(a: &SortKey, b: &SortKey, descending: bool) -> Ordering {
     let turned = |ordering: Ordering| if descending { ordering.reverse() } else { ordering };
     match (a, b) {
-        (SortKey::Missing, SortKey::Missing) => Ordering::Equal,
-        (SortKey::Missing, _) => Ordering::Greater,
-        (_, SortKey::Missing) => Ordering::Less,
         (SortKey::Number(x), SortKey::Number(y)) => turned(x.compare(y)),
         (SortKey::Text(x), SortKey::Text(y)) => turned(x.cmp(y)),
-        (SortKey::Number(_), SortKey::Text(_)) => Ordering::Less,
-        (SortKey::Text(_), SortKey::Number(_)) => Ordering::Greater,
+        (SortKey::Missing, SortKey::Missing) => Ordering::Equal,
+        (SortKey::Number(_), SortKey::Text(_)) | (_, SortKey::Missing) => Ordering::Less,
+        (SortKey::Text(_), SortKey::Number(_)) | (SortKey::Missing, _) => Ordering::Greater,
     }
 }

@@ -168,19 +168,21 @@ impl QueryRun<'_> {
                 Ok(statement) => {
                     return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
                 }
-                Err(error) => match name_repair::repair_quotes(&error, &sql, |name| self.has_column(name)) {
-                    Some(better) => sql = better,
-                    None => {
-                        let meant = |name: &str| self.column_meant(name);
-                        let Some((better, names)) = name_repair::repair_spelling(&error, &sql, meant) else {
-                            return Err(self.explain(error));
-                        };
+                Err(error) => {
+                    let is_column = |name: &str| self.has_column(name);
+                    if let Some(better) = name_repair::repair_quotes(&error, &sql, is_column) {
                         sql = better;
-                        if !renamed.contains(&names) {
-                            renamed.push(names);
-                        }
+                        continue;
                     }
-                },
+                    let meant = |name: &str| self.column_meant(name);
+                    let Some((better, names)) = name_repair::repair_spelling(&error, &sql, meant) else {
+                        return Err(self.explain(error));
+                    };
+                    sql = better;
+                    if !renamed.contains(&names) {
+                        renamed.push(names);
+                    }
+                }
             }
         }
         opened.usage.reset();

@@ -403,7 +403,7 @@ fn a_path_of_another_block_is_found() {
     let blocks = texts
         .iter()
         .enumerate()
-        .map(|(at, text)| Block::new(&format!("/content/{at}/text"), Content::Text((*text).to_owned())));
+        .map(|(at, text)| Block::new(format!("/content/{at}/text"), Content::Text((*text).to_owned())));
     let snapshot = capture(Payload { blocks: blocks.collect(), ..Payload::default() });
     let json = |sql: &str| asked(&snapshot, sql, &[], &QueryLimits::default()).map(|answer| answer.json);
     assert_eq!(json("SELECT count(*) AS n FROM items('/inventory')").as_deref(), Ok(r#"[{"n":2}]"#));

@@ -294,11 +294,11 @@ fn dates_that_do_not_sort_as_texts_are_told() {
         "SELECT max(to_timestamp(d, 'DD/MM/YYYY HH24:MI:SS')) AS last FROM items",
         r#"[{"last":"2024-02-01 11:00:00"}]"#,
     );
-    let log: String = (1..=30)
-        .map(|n| {
-            format!("{} {:2} 10:00:00 host app: start {n}\n", if n > 15 { "Feb" } else { "Jan" }, n % 16 + 1)
-        })
-        .collect();
+    let line = |n: i32| {
+        let month = if n > 15 { "Feb" } else { "Jan" };
+        format!("{month} {:2} 10:00:00 host app: start {n}\n", n % 16 + 1)
+    };
+    let log = (1..=30).map(line).collect::<Vec<_>>().concat();
     assert_eq!(
         hints(&log, "SELECT min(time) FROM entries"),
         "time sorts as text, not in the order of time ('Jan  2 10:00:00'): use start_line"
@@ -375,8 +375,8 @@ fn dates_in_other_forms_are_told_where_they_are_compared() {
 
 #[test]
 fn rows_of_a_text_are_sorted_with_numbers_first_and_a_hint() {
-    let csv =
-        format!("id,price\n{}100,n/a\n101,\n", (1..=30).map(|n| format!("{n},{n}\n")).collect::<String>());
+    let rows: Vec<String> = (1..=30).map(|n| format!("{n},{n}")).collect();
+    let csv = format!("id,price\n{}\n100,n/a\n101,\n", rows.join("\n"));
     let snapshot = snapshot(&csv);
     let first_and_last = |sort: &str| {
         let sql =
