@@ -26,6 +26,8 @@ __all__ = ["Chunk", "FetchError", "FetchResult", "Fill", "fetch", "fetch_async",
 Fill = Literal["stop", "skip", "value"]
 
 _log = logging.getLogger("portion_client")
+_STDERR_LINES = 10
+"""Lines of the server's stderr that an error contains."""
 _EXIT_SECONDS = 10.0
 
 
@@ -168,8 +170,12 @@ def _read(
             _log.warning("%s %s", event.get("message"), json.dumps(facts), extra={"portion": facts})
     if code != 0:
         start = max(f"\n{said}".rfind("\nportion: "), f"\n{said}".rfind("\nerror: "), 0)
-        message = said[start:].strip()
-        raise FetchError(message[len("portion: ") :] if message.startswith("portion: ") else message)
+        message = said[start:].strip().removeprefix("portion: ")
+        # What the server wrote to stderr comes before that, between lines of the log.
+        lines = [line for line in said[:start].splitlines() if line.strip() and not line.startswith("{")]
+        if lines:
+            message += "\nIts stderr ended with:\n" + "\n".join(lines[-_STDERR_LINES:])
+        raise FetchError(message)
     read = json.loads(out)
     chunks = [_chunk(record, text_field, score_field, id_field) for record in read["chunks"]]
     return FetchResult(chunks, read["truncated"], read["dropped"], read["tokens"])
