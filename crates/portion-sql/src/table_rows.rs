@@ -67,6 +67,11 @@ impl Default for ColumnSet {
 }
 
 impl ColumnSet {
+    /// Returns the set of one column.
+    fn of(column: usize) -> Self {
+        Self(1 << column.min(63))
+    }
+
     pub(crate) fn contains(self, column: usize) -> bool {
         self.0 >> column.min(63) & 1 == 1
     }
@@ -76,6 +81,23 @@ impl ColumnSet {
 pub(crate) trait RowSource: Send + Sync {
     /// Prepares the rows; `None` if the deadline was reached.
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>>;
+}
+
+/// Rows that are read for a hint.
+pub(crate) const HINT_ROWS: usize = 5_000;
+
+/// Calls `find` with the cells of a column in the first `most` rows, until it returns a value.
+pub(crate) fn find_in_column<T>(
+    rows: &dyn TableRows,
+    column: usize,
+    most: usize,
+    mut find: impl FnMut(Cell<'_>) -> Option<T>,
+) -> Option<T> {
+    let mut row = rows.new_row(ColumnSet::of(column));
+    (0..rows.len().min(most)).find_map(|index| {
+        rows.read_row(index, &mut row);
+        find(rows.cell(&row, column))
+    })
 }
 
 /// Returns true if the query must stop; checks the deadline every 256 steps.

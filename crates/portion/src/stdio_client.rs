@@ -2,7 +2,7 @@
 //!
 //! It reads the wire itself, because its callers measure what a client receives.
 
-mod server_exit;
+mod exit_report;
 mod stderr_tail;
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use self::server_exit::ServerExit;
+use self::exit_report::ExitReport;
 use self::stderr_tail::StderrTail;
 
 /// The revision asked for: the newest that begins with `initialize`.
@@ -67,9 +67,9 @@ pub(crate) enum ClientError {
     #[error("the connection to the server failed: {0}")]
     Disconnected(#[from] io::Error),
     #[error("the server ended before it answered {call}{exit}")]
-    ServerExited { call: String, exit: ServerExit },
+    ServerExited { call: String, exit: ExitReport },
     #[error("no answer to {call} within {seconds} s{exit}", seconds = .limit.as_secs())]
-    Timeout { call: String, limit: Duration, exit: ServerExit },
+    Timeout { call: String, limit: Duration, exit: ExitReport },
     #[error("the answer to {call} cannot be read: {source}")]
     InvalidResponse { call: String, source: serde_json::Error },
     #[error("{call} was refused: {message}")]
@@ -214,7 +214,7 @@ impl Client {
     }
 
     /// Returns what the server left, after a wait for its exit.
-    fn exit(&mut self, grace: Duration) -> ServerExit {
+    fn exit(&mut self, grace: Duration) -> ExitReport {
         let until = Instant::now() + grace;
         let mut status = self.child.try_wait().ok().flatten();
         while status.is_none() && Instant::now() < until {
@@ -222,7 +222,7 @@ impl Client {
             status = self.child.try_wait().ok().flatten();
         }
         let stderr = self.stderr.as_ref().map(StderrTail::text).unwrap_or_default();
-        ServerExit { status, noise: self.noise.clone(), stderr }
+        ExitReport { status, noise: self.noise.clone(), stderr }
     }
 
     /// Answers what the server asks of us: a ping, and nothing else.

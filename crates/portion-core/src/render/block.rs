@@ -7,10 +7,9 @@ use super::budget::RemainingBudget;
 use super::context::Context;
 use crate::base64_text::is_text;
 use crate::cursor::CursorToken;
-use crate::path::resolve_path;
 use crate::payload::BinaryInfo;
 use crate::policy::Policy;
-use crate::snapshot::{IndexedText, Part, PartBody};
+use crate::snapshot::{Part, PartBody, string_at};
 
 /// Longest source URI, in bytes, with which a placeholder begins.
 const MAX_NAME_BYTES: usize = 200;
@@ -99,8 +98,8 @@ pub(super) fn block_placeholder(
 /// Returns true if the base64 of a block is that of a text.
 fn is_text_blob(part: &Part, binary: &BinaryInfo) -> bool {
     let PartBody::Atomic { json, .. } = &part.body else { return false };
-    let data = resolve_path(&IndexedText::from_payload(json.clone()), binary.data_pointer);
-    data.is_ok_and(|data| is_text(data.span.slice(json).trim_matches('"'), &binary.mime_type))
+    let data = string_at(json, binary.data_pointer);
+    data.is_some_and(|data| is_text(data.slice(json).trim_matches('"'), &binary.mime_type))
 }
 
 /// Returns the pointer to the content of a block, as written in a caller's path, and its size in bytes.

@@ -4,7 +4,7 @@ use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
 use super::record_lists::{MAX_PATH_BYTES, sibling_lists};
-use crate::snapshot::{ColumnArrays, Layout, LineIndex, List, header_row};
+use crate::snapshot::{ColumnArrays, Layout, LineIndex, List, column_list, header_row};
 
 /// Tables of a result, the most useful first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,10 +65,10 @@ impl QueryTables {
         let (mut columns, mut pointer, mut below) = (String::new(), list.pointer.as_str(), "");
         if !has_records && !is_table {
             if let Some(arrays) = ColumnArrays::around_list(text, list) {
-                columns = column_list(&arrays.names(text));
+                columns = column_list(&arrays.names(text), MAX_COLUMN_CHARS);
                 pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
             } else if let Some(names) = header_row(text, list) {
-                (columns, below) = (column_list(&names), "below the first row");
+                (columns, below) = (column_list(&names, MAX_COLUMN_CHARS), "below the first row");
             } else {
                 "value".clone_into(&mut columns);
             }
@@ -103,7 +103,7 @@ impl QueryTables {
 
     /// Returns the tables of an object of columns.
     pub(super) fn of_columns(names: &[String]) -> Self {
-        let items = QueryTable::new("items", column_list(names));
+        let items = QueryTable::new("items", column_list(names, MAX_COLUMN_CHARS));
         Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false }
     }
 
@@ -112,7 +112,7 @@ impl QueryTables {
         let is_named = |path: &&(String, _)| path.0.len() <= MAX_PATH_BYTES && !path.0.contains('\'');
         let named = found.iter().filter(is_named).take(MAX_NAMED_TABLES);
         let tables = named.map(|(path, arrays)| QueryTable {
-            columns: column_list(&arrays.names(text)),
+            columns: column_list(&arrays.names(text), MAX_COLUMN_CHARS),
             ..if path.is_empty() { QueryTable::new("items", "") } else { QueryTable::at_path(path) }
         });
         Self { tables: tables.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
@@ -165,19 +165,6 @@ impl QueryTables {
     pub(super) fn columns(&self) -> Map<String, Value> {
         self.tables.iter().map(|table| (table.name.clone(), table.columns.clone().into())).collect()
     }
-}
-
-/// Returns the names of columns, as many as fit.
-fn column_list(names: &[String]) -> String {
-    let mut listed = String::new();
-    for (at, name) in names.iter().enumerate() {
-        let comma = if at == 0 { "" } else { "," };
-        if listed.len() + name.len() > MAX_COLUMN_CHARS {
-            return format!("{listed}{comma}+{} more", names.len() - at);
-        }
-        listed = format!("{listed}{comma}{name}");
-    }
-    listed
 }
 
 #[cfg(test)]

@@ -65,8 +65,11 @@ impl ColumnArrays {
     /// Detects the columns of which a list is one, in the object around it.
     pub fn around_list(text: &str, list: &List) -> Option<Self> {
         let level = list.enclosing_objects.last().filter(|_| list.layout == Layout::Array)?;
-        let is_column = list.profile.fields.is_empty() && level.members.len() < ObjectIndex::MAX_LISTED;
-        Self::detect(text, &level.members).filter(|table| is_column && table.row_count == list.len())
+        // The arrays beside a list of records are not counted.
+        if !list.profile.fields.is_empty() || level.members.len() >= ObjectIndex::MAX_LISTED {
+            return None;
+        }
+        Self::detect(text, &level.members).filter(|table| table.row_count == list.len())
     }
 
     /// Finds the tables in the object at a pointer and in the objects in it, with the JSON Pointers of the objects that they

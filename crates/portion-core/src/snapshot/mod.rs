@@ -55,8 +55,9 @@ pub(crate) use list_detection::{COLUMN_KEYS, ROW_KEYS, column_names, has_identit
 pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
+pub(crate) use redacted::string_at;
 pub use slice::Slice;
-pub(crate) use text_tables::{ItemsTable, TableSource, TextTables};
+pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};
 pub use upstream_page::UpstreamPage;
 
 /// An immutable payload with its index.

@@ -97,7 +97,7 @@ fn redact_binary(
 }
 
 /// Returns the span of the string at a JSON Pointer of plain names, the last one of equal names.
-fn string_at(json: &str, pointer: &str) -> Option<Span> {
+pub(crate) fn string_at(json: &str, pointer: &str) -> Option<Span> {
     let mut found = None;
     for step in pointer.split('/').skip(1) {
         let mut reader = found.map_or_else(

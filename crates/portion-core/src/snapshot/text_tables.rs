@@ -54,20 +54,24 @@ impl ItemsTable {
     /// Returns the columns with their types: `path string,added number,+4 more`, in at most this many characters.
     pub(crate) fn typed_columns(&self, characters: usize) -> String {
         let types = self.facts.field_types();
-        let mut written = String::new();
-        for (at, name) in self.columns.iter().enumerate() {
+        let column = |name: &String| {
             let kind = types.get(name).copied().filter(|kind| *kind != FieldType::String);
-            let column = kind.map_or_else(|| name.clone(), |kind| format!("{name} {}", kind.name()));
-            if written.len() + column.len() > characters {
-                let left = self.columns.len() - at;
-                let comma = if at > 0 { "," } else { "" };
-                return format!("{written}{comma}+{left} more");
-            }
-            if at > 0 {
-                written.push(',');
-            }
-            written.push_str(&column);
-        }
-        written
+            kind.map_or_else(|| name.clone(), |kind| format!("{name} {}", kind.name()))
+        };
+        column_list(&self.columns.iter().map(column).collect::<Vec<_>>(), characters)
     }
+}
+
+/// Returns columns with commas between them, as many as there is room for: `path,added,+4 more`.
+pub(crate) fn column_list(columns: &[String], characters: usize) -> String {
+    let mut written = String::new();
+    for (at, column) in columns.iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        if written.len() + column.len() > characters {
+            return format!("{written}{comma}+{} more", columns.len() - at);
+        }
+        written.push_str(comma);
+        written.push_str(column);
+    }
+    written
 }

@@ -30,6 +30,8 @@ struct Change {
 /// Keywords that may precede an opening parenthesis without being the name of a function.
 const NO_FUNCTIONS: &str = "select where and or not in on by having case when then else from as values like ilike \
     glob regexp rlike between distinct all limit offset union except intersect is using join escape with";
+/// Signs that compare two values.
+const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
 
 impl<'a> Edits<'a> {
     pub(super) fn new(sql: &'a str) -> Self {
@@ -90,6 +92,16 @@ impl<'a> Edits<'a> {
 
     pub(super) fn is_sign(&self, at: usize, sign: &str) -> bool {
         self.kind(at) == Some(TokenKind::Sign) && self.text(at) == sign
+    }
+
+    /// Returns true if the sign at a position compares two values.
+    pub(super) fn is_comparison(&self, at: usize) -> bool {
+        COMPARISONS.iter().any(|sign| self.is_sign(at, sign))
+    }
+
+    /// Returns true if the sign at a position is `=` or `==`.
+    pub(super) fn is_equality(&self, at: usize) -> bool {
+        self.is_sign(at, "=") || self.is_sign(at, "==")
     }
 
     /// Returns true if the word at a position is one of these, separated by spaces.

@@ -26,9 +26,7 @@ pub(crate) fn impossible_conditions(sql: &str) -> Vec<String> {
 
 /// Reads `x = NULL`, `NULL = x`, `x <> NULL` or `x > NULL`, whose sign is at a position.
 fn null_comparison(edits: &Edits<'_>, at: usize) -> Option<String> {
-    let is_equality = edits.is_sign(at, "=") || edits.is_sign(at, "==");
-    let is_other = ["<>", "!=", "<", "<=", ">", ">="].iter().any(|sign| edits.is_sign(at, sign));
-    if !(is_equality || is_other) {
+    if !edits.is_comparison(at) {
         return None;
     }
     let operand = if edits.is_word(at + 1, "null") {
@@ -38,7 +36,7 @@ fn null_comparison(edits: &Edits<'_>, at: usize) -> Option<String> {
     } else {
         return None;
     };
-    let is = if is_equality { "IS NULL" } else { "IS NOT NULL" };
+    let is = if edits.is_equality(at) { "IS NULL" } else { "IS NOT NULL" };
     let sign = edits.text(at);
     let operand: String = operand.chars().take(MAX_OPERAND_CHARS).collect();
     Some(format!("{operand} {sign} NULL is true for no row: write {operand} {is}"))
@@ -46,7 +44,7 @@ fn null_comparison(edits: &Edits<'_>, at: usize) -> Option<String> {
 
 /// Reads `lower(x) = 'USA'`, whose sign is at a position, or `lower(x) IN ('USA', …)`, whose `IN` is.
 fn case_comparison(edits: &Edits<'_>, at: usize) -> Option<String> {
-    let text = if edits.is_sign(at, "=") || edits.is_sign(at, "==") {
+    let text = if edits.is_equality(at) {
         at + 1
     } else if edits.is_word(at, "in") && edits.is_sign(at + 1, "(") {
         at + 2

@@ -16,7 +16,6 @@ pub(crate) enum NumberUse {
     Term,
 }
 
-const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
 const SUMS: &str = "sum avg total product stddev stddev_pop stddev_samp variance var_pop var_samp median";
 
 /// Returns the names of columns that a statement uses as numbers, as written, without casts.
@@ -26,7 +25,7 @@ pub(crate) fn number_uses(sql: &str) -> Vec<(String, NumberUse)> {
     for at in 0..edits.len() {
         let number = at + 1 + usize::from(edits.is_sign(at + 1, "-"));
         let has_number = edits.kind(number) == Some(TokenKind::Number);
-        if COMPARISONS.iter().any(|sign| edits.is_sign(at, sign)) || edits.is_word(at, "between") {
+        if edits.is_comparison(at) || edits.is_word(at, "between") {
             let before = at.checked_sub(1);
             if has_number {
                 found.extend(
@@ -85,11 +84,10 @@ pub(crate) fn date_uses(sql: &str) -> Vec<(String, DateUse)> {
     for at in 0..edits.len() {
         let text = edits.text(at + 1).trim_matches('\'');
         let is_text = edits.kind(at + 1) == Some(TokenKind::Text);
-        let is_comparison = COMPARISONS.iter().any(|sign| edits.is_sign(at, sign));
-        if is_text && (is_comparison || edits.is_word(at, "between")) {
+        if is_text && (edits.is_comparison(at) || edits.is_word(at, "between")) {
             let before = at.checked_sub(1).map(|before| before - usize::from(edits.is_word(before, "not")));
             let name = before.and_then(|before| name_before(&edits, before));
-            let is_order = !["=", "==", "<>", "!="].iter().any(|sign| edits.is_sign(at, sign));
+            let is_order = !edits.is_equality(at) && !edits.is_sign(at, "<>") && !edits.is_sign(at, "!=");
             if Timestamp::parse_iso(text).is_some() {
                 found.extend(name.map(|name| (name, DateUse::Lenient)));
             } else if is_order && is_numeric_date(text) {

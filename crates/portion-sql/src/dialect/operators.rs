@@ -31,9 +31,7 @@ pub(crate) fn is_compared_value(sql: &str, offset: usize) -> bool {
         before -= 2;
     }
     let is_list = edits.is_sign(before, "(") && before > 0 && edits.is_word(before - 1, "in");
-    let is_comparison =
-        ["=", "==", "<>", "!=", "<", ">", "<=", ">="].iter().any(|sign| edits.is_sign(before, sign));
-    is_list || is_comparison || edits.is_word_of(before, "like ilike glob regexp rlike")
+    is_list || edits.is_comparison(before) || edits.is_word_of(before, "like ilike glob regexp rlike")
 }
 
 /// Rewrites `INTERVAL '7 days'` and `INTERVAL 7 DAY`: beside `+` or `-` to a call, else to a text.

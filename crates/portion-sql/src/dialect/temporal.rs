@@ -21,7 +21,6 @@ const SELECTING_FUNCTIONS: &str = "min max lead lag first_value last_value nth_v
 const CURRENT: &str = "current_date current_timestamp localtimestamp";
 /// Operators that bind closer than `+` and `-`.
 const CLOSER: [&str; 7] = ["*", "/", "%", "||", "->", "->>", "::"];
-const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
 
 /// Deepest nesting of parentheses and calls that is looked into.
 const MAX_DEPTH: usize = 8;
@@ -44,7 +43,7 @@ pub(super) fn rewrite(edits: &mut Edits<'_>, columns: &DateColumns<'_>) -> Resul
         arithmetic(edits, at, columns)?;
     }
     for at in 0..edits.len() {
-        if COMPARISONS.iter().any(|sign| edits.is_sign(at, sign)) && !edits.is_replaced(at) {
+        if edits.is_comparison(at) && !edits.is_replaced(at) {
             compare(edits, at, columns);
         } else if edits.is_word(at, "between") {
             between(edits, at, columns);

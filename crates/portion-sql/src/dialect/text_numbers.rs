@@ -14,8 +14,6 @@ const TEXT_FUNCTIONS: &str = "strftime date_format to_char format_date format_da
 const NUMBER_FUNCTIONS: &str = "year quarter month week day hour minute second date_part datepart extract datediff count \
     length len";
 
-const COMPARISONS: [&str; 8] = ["=", "==", "<>", "!=", "<", "<=", ">", ">="];
-
 /// Returns the statement with `as_number` around texts of functions that are compared with a number, and without quotes
 /// around numbers that are compared with a number of a function; `None` if there are none.
 pub(super) fn rewrite(sql: &str) -> Option<String> {
@@ -65,13 +63,13 @@ pub(crate) fn text_aliases(sql: &str) -> Vec<(String, String)> {
 /// Removes the quotes of the numbers that a call is compared with: `year(d) = '2021'`, `IN ('2021', '2022')`.
 fn remove_quotes(edits: &mut Edits<'_>, start: usize, end: usize) {
     let next = end + 1 + usize::from(edits.is_word(end + 1, "not"));
-    let compared: Vec<usize> = if is_comparison(edits, next) {
+    let compared: Vec<usize> = if edits.is_comparison(next) {
         vec![next + 1]
     } else if edits.is_word(next, "between") && edits.is_word(next + 2, "and") {
         vec![next + 1, next + 3]
     } else if edits.is_word(next, "in") && edits.is_sign(next + 1, "(") {
         (next + 2..edits.partner(next + 1).unwrap_or(next + 2)).collect()
-    } else if start >= 2 && is_comparison(edits, start - 1) {
+    } else if start >= 2 && edits.is_comparison(start - 1) {
         vec![start - 2]
     } else {
         return;
@@ -87,10 +85,6 @@ fn remove_quotes(edits: &mut Edits<'_>, start: usize, end: usize) {
     }
 }
 
-fn is_comparison(edits: &Edits<'_>, at: usize) -> bool {
-    COMPARISONS.iter().any(|sign| edits.is_sign(at, sign))
-}
-
 /// Returns true if a call that ends at a token is compared with a number: `= 2021`, `IN (2021, 2022)`, `BETWEEN 1 AND 6`.
 fn is_followed_by_number(edits: &Edits<'_>, end: usize) -> bool {
     let is_number = |at: usize| {
@@ -100,7 +94,7 @@ fn is_followed_by_number(edits: &Edits<'_>, end: usize) -> bool {
     // A name in parentheses: `(y) = 2021`.
     let end = if edits.is_sign(end + 1, ")") { end + 1 } else { end };
     let next = end + 1 + usize::from(edits.is_word(end + 1, "not"));
-    if is_comparison(edits, next) || edits.is_word_of(next, "between is") {
+    if edits.is_comparison(next) || edits.is_word_of(next, "between is") {
         let not = usize::from(edits.is_word(next + 1, "not"));
         let open = usize::from(edits.is_sign(next + 1 + not, "("));
         return is_number(next + 1 + not + open);
@@ -111,7 +105,7 @@ fn is_followed_by_number(edits: &Edits<'_>, end: usize) -> bool {
 /// Returns true if a number is compared with the call that begins at a token: `2021 = strftime('%Y', d)`.
 fn is_preceded_by_number(edits: &Edits<'_>, start: usize) -> bool {
     let Some(number) = start.checked_sub(2) else { return false };
-    is_comparison(edits, start - 1) && edits.kind(number) == Some(TokenKind::Number)
+    edits.is_comparison(start - 1) && edits.kind(number) == Some(TokenKind::Number)
 }
 
 #[cfg(test)]

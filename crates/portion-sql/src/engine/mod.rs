@@ -2,9 +2,11 @@
 
 mod authorizer;
 mod connection;
+mod date_hints;
 mod empty;
 mod explain;
 mod hints;
+mod number_hints;
 mod type_hints;
 
 use std::borrow::Cow;
@@ -22,7 +24,7 @@ use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
-use crate::table_rows::ColumnSet;
+use crate::table_rows::find_in_column;
 use crate::{QueryError, SqlQuery, dialect, functions, name_repair, params};
 
 /// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
@@ -101,7 +103,7 @@ impl QueryRun<'_> {
                 let missing = self.catalogue.missing.iter().find_map(|missing| missing.describe_met());
                 let mut type_hints: Vec<String> =
                     renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
-                type_hints.extend(type_hints::type_hints(self, self.query.sql));
+                type_hints.extend(type_hints::type_hints(self, &renamed));
                 type_hints.extend(dialect::impossible_conditions(self.query.sql));
                 type_hints.extend(hints::text_aliases(self.query.sql));
                 type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
@@ -219,15 +221,11 @@ impl QueryRun<'_> {
             let is_named =
                 |column: &str| [name, tail, short].iter().any(|wanted| column.eq_ignore_ascii_case(wanted));
             let at = rows.columns().iter().position(|column| is_named(&column.name))?;
-            let mut row = rows.new_row(ColumnSet(1 << at.min(63)));
-            let first_text = |index: usize| {
-                rows.read_row(index, &mut row);
-                match rows.cell(&row, at) {
-                    Cell::Text(text) => Some(text.into_owned()),
-                    _ => None,
-                }
+            let text = |cell: Cell<'_>| match cell {
+                Cell::Text(text) => Some(text.into_owned()),
+                _ => None,
             };
-            (0..rows.len().min(1_000)).find_map(first_text).filter(|text| functions::is_date(text))
+            find_in_column(rows.as_ref(), at, 1_000, text).filter(|text| functions::is_date(text))
         })
     }
 

@@ -1,17 +1,17 @@
-//! What a server leaves when it does not answer.
+//! Reports a server that does not answer.
 
 use std::fmt;
 use std::process::ExitStatus;
 
 /// Exit status of a server, what it wrote to stdout in place of messages, and the end of its stderr.
 #[derive(Debug, Default)]
-pub(crate) struct ServerExit {
+pub(crate) struct ExitReport {
     pub(super) status: Option<ExitStatus>,
     pub(super) noise: Option<String>,
     pub(super) stderr: String,
 }
 
-impl fmt::Display for ServerExit {
+impl fmt::Display for ExitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(status) = self.status {
             write!(f, " ({status})")?;
