@@ -107,6 +107,7 @@ fn other(key: &Key) -> &'static str {
         "alertWindow" | "requestTimeout" => "60s",
         "warnAt" | "tokenizerFactor" => "0.5",
         "replyTarget" => "700",
+        "rankedTarget" => "650",
         "tokenBudgetThreshold" => "5000",
         "hardCap" => "5001",
         "fallbackByteLimit" => "5002",

@@ -32,7 +32,7 @@ impl LimitOverrides {
         let bytes =
             |limit: usize, least: usize| client.max_bytes.map_or(limit, |most| limit.min(most.max(least)));
 
-        let least = self.reply_target.unwrap_or(0).max(MIN_BUDGET);
+        let least = self.reply_target.max(self.ranked_target).unwrap_or(0).max(MIN_BUDGET);
         let threshold =
             self.token_budget_threshold.unwrap_or_else(|| tokens(base.token_budget_threshold, least));
         let wide = Policy {
@@ -46,12 +46,18 @@ impl LimitOverrides {
             PolicyProfile::Lean => wide.lean(),
             PolicyProfile::Soft => wide.soft(),
         };
+        let reply_target = base.reply_target.min(threshold);
+        // Who set the size of replies wants it filled with passages.
+        let is_sized = self.token_budget_threshold.or(self.reply_target).is_some();
+        let ranked_target =
+            if is_sized { self.reply_target.unwrap_or(reply_target) } else { base.ranked_target };
         let least = self.fallback_byte_limit.unwrap_or(0).max(MIN_BYTE_LIMIT);
         let hard_byte_limit = self.hard_byte_limit.unwrap_or_else(|| bytes(base.hard_byte_limit, least));
         let media_byte_limit = base.media_byte_limit.min(client.max_media_bytes.unwrap_or(usize::MAX));
         self.or(Policy {
             token_budget_threshold: threshold,
-            reply_target: base.reply_target.min(threshold),
+            reply_target,
+            ranked_target: ranked_target.min(reply_target),
             hard_cap: tokens(base.hard_cap, threshold.max(2 * MIN_BUDGET)),
             hard_byte_limit,
             fallback_byte_limit: base.fallback_byte_limit.min(hard_byte_limit),
@@ -87,9 +93,18 @@ mod tests {
         let none = LimitOverrides::default();
         check(&none, ClientLimits::UNKNOWN, &base());
         let given = LimitOverrides { token_budget_threshold: Some(20_000), ..none.clone() };
-        let expect =
-            Policy { token_budget_threshold: 20_000, reply_target: 20_000, hard_cap: 20_000, ..base() };
+        let expect = Policy {
+            token_budget_threshold: 20_000,
+            reply_target: 20_000,
+            ranked_target: 20_000,
+            hard_cap: 20_000,
+            ..base()
+        };
         check(&given, ClientLimits::UNKNOWN, &expect);
+        let given = LimitOverrides { reply_target: Some(1_500), ..none.clone() };
+        check(&given, ClientLimits::UNKNOWN, &Policy { reply_target: 1_500, ranked_target: 1_500, ..base() });
+        let given = LimitOverrides { ranked_target: Some(3_500), ..none.clone() };
+        check(&given, ClientLimits::UNKNOWN, &Policy { ranked_target: 3_500, ..base() });
         let given =
             LimitOverrides { default_page_size: Some(300), hard_byte_limit: Some(5_000), ..none.clone() };
         let expect = Policy {
@@ -114,10 +129,16 @@ mod tests {
         check(&none, tokens(90_000), &base());
         check(&none, bytes(90_000), &base());
         check(&none, tokens(9_000), &Policy { hard_cap: 9_000, ..base() });
-        let small = Policy { token_budget_threshold: 1_800, reply_target: 1_800, hard_cap: 1_800, ..base() };
+        let sized = |tokens, hard_cap| Policy {
+            token_budget_threshold: tokens,
+            reply_target: tokens,
+            ranked_target: tokens,
+            hard_cap,
+            ..base()
+        };
+        let small = sized(1_800, 1_800);
         check(&none, tokens(1_800), &small);
-        let least = Policy { token_budget_threshold: 300, reply_target: 300, hard_cap: 600, ..base() };
-        check(&none, tokens(0), &least);
+        check(&none, tokens(0), &sized(300, 600));
         check(&none, bytes(9_000), &Policy { hard_byte_limit: 9_000, fallback_byte_limit: 9_000, ..base() });
         check(&none, bytes(1), &Policy { hard_byte_limit: 4_096, fallback_byte_limit: 4_096, ..base() });
         let media = ClientLimits { max_media_bytes: Some(1_000), ..ClientLimits::UNKNOWN };
@@ -125,6 +146,7 @@ mod tests {
         let lean = Policy {
             hard_cap: 1_800,
             reply_target: 1_200,
+            ranked_target: 600,
             token_budget_threshold: 1_800,
             rows: RowStyle::Auto,
             first_rows: FirstRows::Sample,
@@ -178,7 +200,7 @@ mod tests {
 
         #[test]
         fn client_limits_keep_a_policy_valid_and_never_raise_it(
-            [target, threshold, cap] in rising(),
+            [ranked, target, threshold, cap] in rising(),
             [fallback, hard] in rising(),
             media in client_limit(),
             [tokens, bytes, media_bytes] in [client_limit(), client_limit(), client_limit()],
@@ -187,6 +209,7 @@ mod tests {
             let given = LimitOverrides {
                 token_budget_threshold: threshold,
                 reply_target: target,
+                ranked_target: ranked,
                 hard_cap: cap,
                 hard_byte_limit: hard,
                 fallback_byte_limit: fallback,
@@ -199,11 +222,11 @@ mod tests {
             let narrow = given.resolve(ClientLimits { max_tokens: tokens, max_bytes: bytes, max_media_bytes: media_bytes });
             prop_assert_eq!(narrow.validate(), Ok(()));
             let limits = |policy: &Policy| [
-                policy.token_budget_threshold, policy.reply_target, policy.hard_cap,
+                policy.ranked_target, policy.token_budget_threshold, policy.reply_target, policy.hard_cap,
                 policy.hard_byte_limit, policy.fallback_byte_limit, policy.media_byte_limit,
             ];
             for (i, (narrow, wide)) in limits(&narrow).into_iter().zip(limits(&wide)).enumerate() {
-                let given = [threshold, target, cap, hard, fallback, media][i];
+                let given = [ranked, threshold, target, cap, hard, fallback, media][i];
                 prop_assert!(narrow <= wide);
                 prop_assert!(given.is_none_or(|given| given == narrow));
             }

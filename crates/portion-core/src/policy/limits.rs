@@ -129,6 +129,8 @@ limits! {
     token_budget_threshold: usize = 4_000, Count "tokenBudgetThreshold" at least MIN_BUDGET;
     /// Target tokens of such a reply when the payload is oversized.
     reply_target: usize = 4_000, Count "replyTarget" at least MIN_BUDGET;
+    /// Target tokens of a first reply that shows the best of many ranked records, such as retrieved passages.
+    ranked_target: usize = 1_800, Count "rankedTarget" at least MIN_BUDGET;
     /// Maximum tokens of a reply to an explicit request. A payload with two forms shares it between them.
     hard_cap: usize = 12_000, Count "hardCap" at least 2 * MIN_BUDGET;
     /// Maximum bytes of a reply on the wire, whatever its tokens.

@@ -63,7 +63,8 @@ pub enum PolicyError {
 
 impl Policy {
     /// Pairs of keys of which the first must not exceed the second.
-    pub const ORDERED: [(&'static str, &'static str); 4] = [
+    pub const ORDERED: [(&'static str, &'static str); 5] = [
+        ("rankedTarget", "replyTarget"),
         ("replyTarget", "tokenBudgetThreshold"),
         ("tokenBudgetThreshold", "hardCap"),
         ("fallbackByteLimit", "hardByteLimit"),
@@ -81,7 +82,7 @@ impl Policy {
     pub fn lean(self) -> Self {
         let hard_cap = self.token_budget_threshold.max(4_000);
         let (rows, first_rows) = (RowStyle::Auto, FirstRows::Sample);
-        Self { reply_target: 1_200, hard_cap, rows, first_rows, ..self }
+        Self { reply_target: 1_200, ranked_target: 600, hard_cap, rows, first_rows, ..self }
     }
 
     /// Returns the profile `soft`: pages so large that few lists are paged, as a start.
@@ -99,6 +100,7 @@ impl Policy {
         Self {
             token_budget_threshold: MUCH,
             reply_target: MUCH,
+            ranked_target: MUCH,
             hard_cap: 2 * MUCH,
             hard_byte_limit: 4 * MUCH,
             fallback_byte_limit: 4 * MUCH,
@@ -124,6 +126,7 @@ impl Policy {
         Self {
             token_budget_threshold: threshold,
             reply_target: within(self.reply_target),
+            ranked_target: within(self.ranked_target),
             hard_cap: self.hard_cap.min((remaining / 4).max(2 * MIN_BUDGET)),
             full_below: within(self.full_below),
             summarize_above: within(self.summarize_above),

@@ -68,12 +68,14 @@ fn opening_request(
     fresh: bool,
 ) -> ResolvedRequest {
     let main = snapshot.main_part() == Some(usize::from(node.part)) && node.pointer.is_empty();
+    let first_budget =
+        if asked.view.top_count().is_some() { asked.ranked_budget } else { cx.policy.reply_target };
     // The first reply to a call shows the other parts as well.
     let target = if main { Target::Everything } else { asked.view.target.clone() };
     ResolvedRequest {
         view: asked.view.with_target(target).without_pagination(),
         start: Position { part: if main { 0 } else { node.part }, ..Position::default() },
-        token_budget: if main { asked.token_budget.min(cx.policy.reply_target) } else { asked.token_budget },
+        token_budget: if main { asked.token_budget.min(first_budget) } else { asked.token_budget },
         item_count: None,
         numbered_page: None,
         is_plain: main

@@ -57,17 +57,15 @@ impl QueryTables {
         Self { tables: vec![QueryTable::new("items", "")], is_text: false }
     }
 
-    /// Returns the tables of a JSON list. The columns of `items` are the fields of its records, the arrays beside the list, or
-    /// the names in its first row; of another list of texts, numbers or arrays there is one, `value`.
+    /// Returns the tables of a JSON list. The columns of `items` are the fields of its records, or the names in its first row;
+    /// of another list of texts, numbers or arrays there is one, `value`.
     pub(super) fn of_list(text: &str, list: &List) -> Self {
         let has_records = !list.profile.fields.is_empty() || list.is_empty();
         let is_table = matches!(list.layout, Layout::Table { .. });
-        let (mut columns, mut pointer, mut below) = (String::new(), list.pointer.as_str(), "");
+        let (mut columns, mut below) = (String::new(), "");
+        let pointer = list.pointer.as_str();
         if !has_records && !is_table {
-            if let Some(arrays) = ColumnArrays::around_list(text, list) {
-                columns = column_list(&arrays.names(text), MAX_COLUMN_CHARS);
-                pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
-            } else if let Some(names) = header_row(text, list) {
+            if let Some(names) = header_row(text, list) {
                 (columns, below) = (column_list(&names, MAX_COLUMN_CHARS), "below the first row");
             } else {
                 "value".clone_into(&mut columns);
@@ -171,13 +169,18 @@ impl QueryTables {
 mod tests {
     use super::QueryTables;
     use crate::render::record_lists::value_lists;
-    use crate::snapshot::{IndexedText, Slice, Structure};
+    use crate::snapshot::{ColumnArrays, IndexedText, Slice, Structure};
 
     fn check(text: &str, expect: &str) {
         let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
         let tables = match &subject.structure {
             Structure::List(list) => QueryTables::of_list(text, list),
             Structure::Object(object) => {
+                let columns = ColumnArrays::find_in(text, "", object);
+                if !columns.is_empty() {
+                    assert_eq!(QueryTables::of_column_arrays(text, &columns).example(None), expect);
+                    return;
+                }
                 let values = value_lists(text, "", object);
                 let records = if values.is_empty() { vec!["/a/b".to_owned()] } else { Vec::new() };
                 QueryTables::of_object(&records, &values)
@@ -207,7 +210,11 @@ mod tests {
         check("{\"a\":{\"b\":[]}}", "sql: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
         check(
             r#"{"unit":"C","hourly":{"time":["00:00","01:00","02:00","03:00"],"wind":[1,2,3,4]}}"#,
-            "sql: SELECT … FROM items(time,wind) (= /hourly) or leaves(path,key,value,type)",
+            "sql: SELECT … FROM items('/hourly')(time,wind) or leaves(path,key,value,type)",
+        );
+        check(
+            r#"{"hourly":{"at":["00:00","01:00","02:00","03:00"],"n":[1,2,3,4]},"daily":{"at":[1,2,3,4],"n":[1,2,3,4]}}"#,
+            "sql: SELECT … FROM items('/hourly')(at,n), items('/daily')(at,n) or leaves(path,key,value,type)",
         );
         check(
             r#"{"range":"A1:B3","values":[["name","age"],["Ann","31"],["Bob","4"]]}"#,

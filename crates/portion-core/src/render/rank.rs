@@ -45,10 +45,20 @@ pub fn rank(
     if let Some(order) = usual.and_then(|spec| order::default_order(snapshot, &asked.view, spec)) {
         return ResolvedRequest { view: asked.view.with_order(order), ..asked };
     }
-    let Some(order) = score_order(snapshot, &asked, policy, counter) else { return asked };
+    let Some((order, ranked_budget)) = score_order(snapshot, &asked, policy, counter) else { return asked };
     // A small payload passes as received, unless the policy always ranks.
     let plain = asked.is_plain && policy.strategy != OrderStrategy::Ranked;
-    ResolvedRequest { view: asked.view.with_order(order), is_plain: plain, ..asked }
+    let token_budget = match asked.is_plain_except_budget && !plain_call_passes(snapshot, policy, counter) {
+        true => asked.token_budget.min(ranked_budget),
+        false => asked.token_budget,
+    };
+    ResolvedRequest {
+        view: asked.view.with_order(order),
+        token_budget,
+        ranked_budget,
+        is_plain: plain,
+        ..asked
+    }
 }
 
 /// Returns true if the request shows the list of a payload, in no order of its own, and the plain call does not show it
@@ -88,12 +98,13 @@ fn plain_call_passes(snapshot: &Snapshot, policy: &Policy, counter: &dyn TokenCo
     needs_no_notice(snapshot) && pass_through_cost(snapshot, &plain, &cx).is_some()
 }
 
+/// Returns the order of ranked records, and the tokens that a first reply with them may cost.
 fn score_order(
     snapshot: &Snapshot,
     asked: &ResolvedRequest,
     policy: &Policy,
     counter: &dyn TokenCounter,
-) -> Option<SortOrder> {
+) -> Option<(SortOrder, usize)> {
     // A list beside other parts is not ranked.
     let mut own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.duplicate.is_none());
     let ((at, part), None) = (own.next()?, own.next()) else { return None };
@@ -105,11 +116,19 @@ fn score_order(
     let mut ranks = order_by_score(&values, list.len());
     let mut spec = format!("{field} {} ranked", if distance { "asc" } else { "desc" });
     let mut chosen = None;
-    if policy.fill != FillStrategy::Stop {
-        let indices: Arc<[u32]> = ranks.iter().map(|at| *at as u32).collect();
-        let rows = OrderedList { text: &subject.text, list, order: Some(&indices) };
-        let plain = ResolvedRequest { token_budget: asked.plain_budget, ..asked.clone() };
-        let (budget, costs) = item_costs(snapshot, &plain, rows, MAX_COSTED_RECORDS, policy, counter);
+    let indices: Arc<[u32]> = ranks.iter().map(|at| *at as u32).collect();
+    let rows = OrderedList { text: &subject.text, list, order: Some(&indices) };
+    let costs = |token_budget: usize, count: usize| {
+        let first = ResolvedRequest { token_budget, ..asked.clone() };
+        item_costs(snapshot, &first, rows, count, policy, counter)
+    };
+    let mut ranked_budget = asked.ranked_budget;
+    // The best record alone is shown whole where the reply has room for it.
+    if ranked_budget < policy.reply_target && costs(ranked_budget, 1).1 == [usize::MAX] {
+        (ranked_budget, chosen) = (policy.reply_target, Some(1));
+        spec.push_str(" one");
+    } else if policy.fill != FillStrategy::Stop {
+        let (budget, costs) = costs(ranked_budget, MAX_COSTED_RECORDS);
         let scores: Vec<f64> =
             ranks.iter().take(costs.len()).filter_map(|at| values.get(*at).copied()).collect();
         let passages = passage.filter(|_| policy.fill == FillStrategy::Value);
@@ -137,11 +156,7 @@ fn score_order(
         spec = format!("{spec} {} {budget} {}", policy.fill.name(), counter.name());
     }
     let ranks = ranks.into_iter().map(|at| at as u32).collect();
-    Some(SortOrder {
-        spec,
-        part: at as u16,
-        is_requested: false,
-        item_indices: ranks,
-        top_count: Some(chosen.unwrap_or(u32::MAX)),
-    })
+    let top_count = Some(chosen.unwrap_or(u32::MAX));
+    let order = SortOrder { spec, part: at as u16, is_requested: false, item_indices: ranks, top_count };
+    Some((order, ranked_budget))
 }

@@ -146,8 +146,7 @@ fn render_summary(
             return QueryTables::of_columns(&columns.names());
         }
         let records = record_lists(text, &pointer, &core);
-        let columns =
-            if records.is_empty() { ColumnArrays::find_in(text, &pointer, &core) } else { Vec::new() };
+        let columns = if records.is_empty() { ColumnArrays::find_in(text, "", members) } else { Vec::new() };
         if !columns.is_empty() {
             return QueryTables::of_column_arrays(text, &columns);
         }

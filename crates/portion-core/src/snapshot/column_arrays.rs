@@ -6,7 +6,6 @@ use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
-use super::list::{Layout, List};
 use super::object::{Member, ObjectIndex};
 
 /// Smallest number of columns and of their items.
@@ -60,16 +59,6 @@ impl ColumnArrays {
         }
         let row_count = row_count.filter(|count| *count >= MIN_ITEMS)?;
         Some(Self { columns: arrays, row_count })
-    }
-
-    /// Detects the columns of which a list is one, in the object around it.
-    pub fn around_list(text: &str, list: &List) -> Option<Self> {
-        let level = list.enclosing_objects.last().filter(|_| list.layout == Layout::Array)?;
-        // The arrays beside a list of records are not counted.
-        if !list.profile.fields.is_empty() || level.members.len() >= ObjectIndex::MAX_LISTED {
-            return None;
-        }
-        Self::detect(text, &level.members).filter(|table| table.row_count == list.len())
     }
 
     /// Finds the tables in the object at a pointer and in the objects in it, with the JSON Pointers of the objects that they

@@ -11,6 +11,7 @@ use portion_json::path::key_matches;
 use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
 use portion_json::span::Span;
 
+use super::column_arrays::ColumnArrays;
 use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
 use super::object::{Member, ObjectIndex, read_item_offsets};
@@ -184,7 +185,9 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> 
     let first = JsonReader::resume(text, members.listed[at].value.start as usize + 1).peek().ok()?;
     let several = members.largest_array.as_ref().is_some_and(|(_, items)| items.len() > 1);
     let is_list = match first {
-        JsonKind::Object | JsonKind::String => true,
+        JsonKind::Object => true,
+        // One of several columns is not the list: its items are nothing without those beside it.
+        JsonKind::String => ColumnArrays::detect(text, &members.listed).is_none(),
         JsonKind::Array => several,
         JsonKind::Number | JsonKind::Bool | JsonKind::Null => false,
     };

@@ -271,7 +271,9 @@ impl ViewError {
                     .into()
             }
             Self::SortOfText(_) => "omit sort; use startLine/endLine, or a query with find".into(),
-            Self::SortOfNoList(_) => "omit sort; path selects a list inside".into(),
+            Self::SortOfNoList(_) => {
+                "omit sort; path selects a list inside, and sql with ORDER BY sorts a table".into()
+            }
             Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
             Self::MaxTokens { least, most, .. } => {
                 format!("set maxTokens from {least} to {most}, or omit it")

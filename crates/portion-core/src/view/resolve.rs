@@ -25,8 +25,8 @@ pub struct ResolvedRequest {
     pub start: Position,
     /// Tokens that the reply may cost.
     pub token_budget: usize,
-    /// Tokens that the reply to the plain call may cost. The selection of ranked records depends on it.
-    pub(crate) plain_budget: usize,
+    /// Tokens that a first reply may cost if it shows ranked records. Their selection depends on it.
+    pub(crate) ranked_budget: usize,
     /// Tokens of these for the images and audio that the reply shows.
     pub(crate) media_tokens: usize,
     /// True if the caller gave a token budget or a limit. Chunks of text then have that size.
@@ -56,7 +56,7 @@ impl ResolvedRequest {
             view,
             start: from,
             token_budget: tokens,
-            plain_budget: tokens,
+            ranked_budget: policy.ranked_target,
             media_tokens: 0,
             has_explicit_size: false,
             item_count: None,
@@ -132,7 +132,7 @@ pub fn resolve(
         view,
         start: from,
         token_budget: tokens,
-        plain_budget: request.max_tokens.unwrap_or(policy.reply_target),
+        ranked_budget: request.max_tokens.unwrap_or(policy.ranked_target),
         media_tokens: media,
         has_explicit_size: sized,
         item_count: count,

@@ -63,10 +63,13 @@ fn spaced(value: &Value, gaps: &mut dyn FnMut() -> String, trailing: bool) -> St
     }
 }
 
-/// A server as JSON: with or without arguments, in any order.
+/// A server as JSON: with or without arguments, in any order. None starts Portion, which is left as it is.
 fn server() -> impl Strategy<Value = Value> {
     let program = word().prop_filter("a program", |word| !word.trim().is_empty() && word != "portion");
-    let args = proptest::option::of(proptest::collection::vec(word(), 0..4));
+    let args = proptest::collection::vec(word(), 0..4).prop_filter("a server", |args| {
+        !["portion", "wrap"].iter().all(|word| args.iter().any(|arg| arg == word))
+    });
+    let args = proptest::option::of(args);
     (program, args, any::<bool>(), any::<bool>()).prop_map(|(program, args, args_first, has_env)| {
         let mut server = serde_json::Map::new();
         if let (Some(args), true) = (&args, args_first) {

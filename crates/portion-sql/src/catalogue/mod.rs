@@ -252,17 +252,7 @@ impl CatalogueBuilder {
         match &subject.structure {
             Structure::List(list) => {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
-                if let Some(arrays) = ColumnArrays::around_list(text, list) {
-                    let pointer = list.pointer.rsplit_once('/').map_or("", |(above, _)| above);
-                    let object = last_step(pointer);
-                    let items = self.add_table("items", ColumnArraysSource { text: text.clone(), arrays });
-                    self.add_alias(object, items);
-                    let span = Span::new(0, text.len());
-                    self.add_column_arrays(text, span, Some(pointer));
-                    self.add_table("record", ObjectSource { text: text.clone(), span });
-                    let source = ListSource { text: text.clone(), list: Arc::clone(list) };
-                    self.add_table(name.as_deref().unwrap_or("list"), source);
-                } else if let Some(names) = header_row(text, list) {
+                if let Some(names) = header_row(text, list) {
                     let source = HeaderRowSource { text: text.clone(), span: list.span, names };
                     let items = self.add_table("items", source);
                     self.add_alias(name, items);

@@ -53,6 +53,15 @@ pub(super) static KEYS: &[Key] = &[
         ..LIMITS
     },
     Key {
+        name: "rankedTarget",
+        kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
+        default: "1800",
+        value_name: "TOKENS",
+        doc: "Target size, in tokens, of a first reply that shows the best of ranked records, such as retrieved passages; \
+              600 with the profile lean; that of replyTarget if the threshold or replyTarget is set",
+        ..LIMITS
+    },
+    Key {
         name: "hardCap",
         kind: ValueKind::Integer(2 * MIN_BUDGET, MAX_COUNT),
         default: "12000",

@@ -40,6 +40,7 @@ fn small_policy() -> Policy {
         hard_cap: 900,
         token_budget_threshold: 300,
         reply_target: 300,
+        ranked_target: 300,
         full_below: 0,
         summarize_above: 100,
         chunk_above: 100,

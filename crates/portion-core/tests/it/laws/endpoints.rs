@@ -101,6 +101,7 @@ fn paths(value: &Json, path: &str, all: &mut BTreeSet<String>) {
 fn session(text: String, manner: RenderOptions, tokens: usize) -> Session {
     let policy = Policy {
         reply_target: tokens,
+        ranked_target: tokens,
         token_budget_threshold: tokens,
         rows: RowStyle::Objects,
         render_options: manner,

@@ -13,6 +13,7 @@ use super::session::{Reply, Session};
 fn check(parts: &[(&str, Content)], controls: &[(&str, &str)], tokens: usize) -> Vec<Reply> {
     let policy = Policy {
         reply_target: tokens,
+        ranked_target: tokens,
         token_budget_threshold: tokens.max(600),
         hard_cap: 1_200,
         ..Policy::default()

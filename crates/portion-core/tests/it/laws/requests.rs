@@ -16,10 +16,12 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
     }
     let hard_cap = dice.pick(&[600, 601, 900, 2_000, 12_000]);
     let token_budget_threshold = dice.within(300, hard_cap);
+    let reply_target = dice.within(300, token_budget_threshold);
     let policy = Policy {
         hard_cap,
         token_budget_threshold,
-        reply_target: dice.within(300, token_budget_threshold),
+        reply_target,
+        ranked_target: reply_target.midpoint(300),
         hard_byte_limit: dice.pick(&[4_096, 5_000, 20_000, 65_536]),
         fallback_byte_limit: 4_096,
         media_byte_limit: dice.pick(&[1_000, 5 << 20]),

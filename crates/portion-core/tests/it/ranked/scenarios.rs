@@ -202,7 +202,7 @@ proptest! {
             format!("{{\"id\":{i},\"score\":-0.{score},\"text\":\"{text}\"}}")
         };
         let records: Vec<String> = records.iter().enumerate().map(record).collect();
-        let policy = Policy { reply_target: target, strategy: OrderStrategy::Ranked, ..policy(fill) };
+        let policy = Policy { reply_target: target, ranked_target: target.min(2_000), strategy: OrderStrategy::Ranked, ..policy(fill) };
         let replies = walk(&snapshot(&format!("[{}]", records.join(","))), &[], &policy);
         let mut shown = Vec::new();
         for reply in &replies {

@@ -41,8 +41,13 @@ fn check_with_transport(
     reported_total: Option<u64>,
     expect: &str,
 ) {
-    let policy =
-        Policy { full_below: 0, token_budget_threshold: 400, reply_target: 400, ..Policy::default() };
+    let policy = Policy {
+        full_below: 0,
+        token_budget_threshold: 400,
+        reply_target: 400,
+        ranked_target: 400,
+        ..Policy::default()
+    };
     let item = |n: usize| {
         format!("{{\"id\":{n},\"count\":900,\"next\":\"x\",\"text\":\"{}\"}}", "word ".repeat(120))
     };
