@@ -45,6 +45,9 @@ pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
 /// Beginning of the declared type of a column of which some values are redacted.
 pub(crate) const NAMED_TYPE_PREFIX: &str = "LEAF ";
 
+/// Collation of columns with texts of numbers: they are sorted by their numbers.
+pub(crate) const NUMBERS_COLLATION: &str = "numbers";
+
 /// Collation of redacted columns: records that values were compared, sorted, grouped or made distinct.
 pub(crate) const REDACTED_COLLATION: &str = "redacted";
 
@@ -69,13 +72,14 @@ impl ColumnDef {
     }
 
     /// Returns the declaration for `CREATE TABLE`. The affinity follows the kinds, so that
-    /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers.
+    /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers. Texts of numbers are compared and sorted as numbers.
     pub(crate) fn declaration(&self) -> String {
         let redacted = self.redaction == Redaction::Whole;
         let kind = match self.kinds {
             _ if redacted => REDACTED_TYPE,
             _ if self.is_record => RECORD_TYPE,
             kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE,
+            kinds if kinds.are_number_texts() => "NUMERIC",
             kinds if kinds.intersects(ValueKinds::NUMERIC) && !kinds.intersects(ValueKinds::TEXT) => {
                 if kinds.intersects(ValueKinds::ROUNDED) { ROUNDED_TYPE } else { "NUMERIC" }
             }
@@ -88,6 +92,7 @@ impl ColumnDef {
         let collation = match self.ignores_case {
             _ if redacted => format!(" COLLATE {REDACTED_COLLATION}"),
             true => " COLLATE NOCASE".into(),
+            false if self.kinds.are_number_texts() => format!(" COLLATE {NUMBERS_COLLATION}"),
             false => String::new(),
         };
         format!("\"{name}\" {named}{kind}{hidden}{collation}")

@@ -41,7 +41,6 @@ pub(crate) use number_uses::{DateUse, NumberUse, date_uses, number_uses};
 pub(crate) use operators::is_compared_value;
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use temporal::DateColumns;
-pub(crate) use text_numbers::text_aliases;
 use token::TokenKind;
 pub(crate) use token::{string_literals, word_offsets};
 pub(crate) use where_clause::{Condition, TextComparison, WhereClause, parse as parse_where_clause};

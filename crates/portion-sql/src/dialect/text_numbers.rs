@@ -6,58 +6,87 @@
 use super::edits::Edits;
 use super::token::TokenKind;
 
-/// Functions whose result is a text.
+/// Functions whose result is a text, or one of their arguments.
 const TEXT_FUNCTIONS: &str = "strftime date_format to_char format_date format_datetime substr substring left right \
-    split_part regexp_extract regexp_substr trim ltrim rtrim replace";
+    split_part regexp_extract regexp_substr trim ltrim rtrim replace ifnull coalesce nvl nullif iif min max greatest least \
+    lag lead first_value last_value nth_value any_value json_extract json_extract_string json_value";
 
 /// Functions whose result is a number.
 const NUMBER_FUNCTIONS: &str = "year quarter month week day hour minute second date_part datepart extract datediff count \
     length len";
 
-/// Returns the statement with `as_number` around texts of functions that are compared with a number, and without quotes
+/// Returns the statement with `as_number` around values that may be texts and are compared with a number, and without quotes
 /// around numbers that are compared with a number of a function; `None` if there are none.
+///
+/// A column keeps its own rules. Its values lose them in a function, in `CASE` and in `->>`, also under another name.
 pub(super) fn rewrite(sql: &str) -> Option<String> {
     let mut edits = Edits::new(sql);
+    let names = aliases(&edits);
     for at in 0..edits.len() {
-        let Some(end) = edits.call_end(at) else { continue };
-        if edits.is_word_of(at, NUMBER_FUNCTIONS) {
+        if edits.is_word_of(at, NUMBER_FUNCTIONS)
+            && let Some(end) = edits.call_end(at)
+        {
             remove_quotes(&mut edits, at, end);
         }
-        if !edits.is_word_of(at, TEXT_FUNCTIONS) {
+        let Some((start, end)) = untyped_value(&edits, at).or_else(|| named_value(&edits, at, &names)) else {
             continue;
-        }
-        if is_followed_by_number(&edits, end) || is_preceded_by_number(&edits, at) {
-            edits.insert_before(at, "as_number(");
+        };
+        if is_followed_by_number(&edits, end) || is_preceded_by_number(&edits, start) {
+            edits.insert_before(start, "as_number(");
             edits.insert_after(end, ")");
         }
     }
     edits.apply()
 }
 
-/// Returns the names that a statement gives to texts of functions and compares with a number, with the function.
-pub(crate) fn text_aliases(sql: &str) -> Vec<(String, String)> {
-    let edits = Edits::new(sql);
-    let mut found: Vec<(String, String)> = Vec::new();
-    for at in 0..edits.len() {
-        let Some(end) = edits.call_end(at).filter(|_| edits.is_word_of(at, TEXT_FUNCTIONS)) else { continue };
-        let alias = end + 1 + usize::from(edits.is_word(end + 1, "as"));
-        if edits.kind(alias) != Some(TokenKind::Word)
-            || edits.is_word_of(alias, "from where group order and or")
-        {
-            continue;
+/// Returns the first and the last token of a call, a `CASE` or an access by `->>` whose value may be a text. `at`: its first
+/// token, or the last sign of the access.
+fn untyped_value(edits: &Edits<'_>, at: usize) -> Option<(usize, usize)> {
+    if edits.is_sign(at, "->>") {
+        // The sign before another one is a part of the longer access.
+        let end = edits.operand_end(at + 1).filter(|end| !edits.is_sign(end + 1, "->>"))?;
+        let mut start = edits.operand_start(at.checked_sub(1)?)?;
+        while start >= 2 && (edits.is_sign(start - 1, "->") || edits.is_sign(start - 1, "->>")) {
+            start = edits.operand_start(start - 2)?;
         }
-        let name = edits.text(alias);
-        let is_compared = (0..edits.len()).any(|at| {
-            at != alias
-                && edits.is_word(at, name)
-                && (is_followed_by_number(&edits, at) || is_preceded_by_number(&edits, at))
-        });
-        let entry = (name.to_owned(), edits.text(at).to_lowercase());
-        if is_compared && !found.contains(&entry) {
-            found.push(entry);
-        }
+        return Some((start, end));
     }
-    found
+    let end = if edits.is_word(at, "case") {
+        edits.partner(at)
+    } else if edits.is_word_of(at, TEXT_FUNCTIONS) {
+        edits.call_end(at)
+    } else {
+        None
+    };
+    end.map(|end| (at, end))
+}
+
+/// Returns the first and the last token of one of these names, with the table before it; `at`: the name.
+fn named_value(edits: &Edits<'_>, at: usize, names: &[&str]) -> Option<(usize, usize)> {
+    let is_named = matches!(edits.kind(at), Some(TokenKind::Word | TokenKind::QuotedName))
+        && names.iter().any(|name| edits.text(at).eq_ignore_ascii_case(name))
+        && !edits.is_sign(at + 1, ".")
+        && edits.call_end(at).is_none();
+    is_named.then(|| edits.operand_start(at)).flatten().map(|start| (start, at))
+}
+
+/// Returns the names that a statement gives to values that may be texts.
+fn aliases<'a>(edits: &Edits<'a>) -> Vec<&'a str> {
+    let alias = |at: usize| {
+        let (start, end) = untyped_value(edits, at)?;
+        if start >= 2 && edits.is_word_of(start - 2, "cast try_cast safe_cast") {
+            return None;
+        }
+        let end = if edits.is_word(end + 1, "over") { edits.call_end(end + 1)? } else { end };
+        let name = end + 1 + usize::from(edits.is_word(end + 1, "as"));
+        let is_name = matches!(edits.kind(name), Some(TokenKind::Word | TokenKind::QuotedName))
+            && !edits.is_word_of(
+                name,
+                "from where group order and or then when else end between in is not asc desc",
+            );
+        is_name.then(|| edits.text(name))
+    };
+    (0..edits.len()).filter_map(alias).collect()
 }
 
 /// Removes the quotes of the numbers that a call is compared with: `year(d) = '2021'`, `IN ('2021', '2022')`.
@@ -130,19 +159,38 @@ mod tests {
     }
 
     #[test]
-    fn names_of_texts_that_are_compared_with_numbers_are_found() {
+    fn values_without_a_type_are_compared_as_numbers() {
         for (sql, expect) in [
-            ("SELECT strftime('%m', d) AS m FROM items GROUP BY m HAVING m IN (1, 2)", "m strftime"),
-            ("WITH t AS (SELECT substr(d, 1, 4) y FROM items) SELECT 1 FROM t WHERE t.y >= 2022", "y substr"),
-            ("SELECT strftime('%m', d) AS m FROM items WHERE m = '01'", ""),
-            ("SELECT strftime('%m', d) FROM items WHERE id = 1", ""),
+            ("ifnull(q, 0) > 100", "as_number(ifnull(q, 0)) > 100"),
+            ("item->>'q' > 100", "as_number(item->>'q') > 100"),
+            ("t.item->'a'->>'q' <= -1", "as_number(t.item->'a'->>'q') <= -1"),
+            ("5 < a->>'b'", "5 < as_number(a->>'b')"),
+            ("CASE WHEN q = 'x' THEN 0 ELSE q END > 1", "as_number(CASE WHEN q = 'x' THEN 0 ELSE q END) > 1"),
+            (
+                "SELECT a FROM t GROUP BY a HAVING max(q) > 9",
+                "SELECT a FROM t GROUP BY a HAVING as_number(max(q)) > 9",
+            ),
         ] {
-            let found: Vec<String> = super::text_aliases(sql)
-                .iter()
-                .map(|(name, function)| format!("{name} {function}"))
-                .collect();
-            assert_eq!(found.join(", "), expect, "{sql}");
+            assert_eq!(rewrite(sql).as_deref(), Some(expect), "{sql}");
         }
+    }
+
+    #[test]
+    fn names_of_texts_are_compared_as_numbers() {
+        for (sql, expect) in [
+            (
+                "SELECT strftime('%m', d) AS m FROM items GROUP BY m HAVING m IN (1, 2)",
+                "SELECT strftime('%m', d) AS m FROM items GROUP BY m HAVING as_number(m) IN (1, 2)",
+            ),
+            (
+                "WITH t AS (SELECT substr(d, 1, 4) y FROM items) SELECT 1 FROM t WHERE t.y >= 2022",
+                "WITH t AS (SELECT substr(d, 1, 4) y FROM items) SELECT 1 FROM t WHERE as_number(t.y) >= 2022",
+            ),
+        ] {
+            assert_eq!(rewrite(sql).as_deref(), Some(expect), "{sql}");
+        }
+        assert_eq!(rewrite("SELECT strftime('%m', d) AS m FROM items WHERE m = '01'"), None);
+        assert_eq!(rewrite("SELECT strftime('%m', d) FROM items WHERE id = 1"), None);
     }
 
     #[test]

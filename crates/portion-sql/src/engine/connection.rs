@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, Result};
 
 use super::authorizer;
 use crate::catalogue::Catalogue;
-use crate::column::REDACTED_COLLATION;
+use crate::column::{NUMBERS_COLLATION, REDACTED_COLLATION};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::usage::{RedactionUsage, RoundingUsage};
 use crate::{functions, vtab};
@@ -92,6 +92,14 @@ pub(super) fn open(
     connection.create_collation(REDACTED_COLLATION, move |a, b| {
         compared.mark_compared();
         a.cmp(b)
+    })?;
+    connection.create_collation(NUMBERS_COLLATION, |a, b| {
+        let number = |text: &str| text.parse::<f64>().ok();
+        // Different spellings of a number stay distinct.
+        number(a)
+            .zip(number(b))
+            .map_or(std::cmp::Ordering::Equal, |(a, b)| a.total_cmp(&b))
+            .then_with(|| a.cmp(b))
     })?;
     let mut names: HashSet<String> = ["json_each", "json_tree"].map(str::to_owned).into();
     let own = catalogue.tables.iter().map(|table| (&table.name, table));

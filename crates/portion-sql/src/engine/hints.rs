@@ -141,16 +141,6 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
     FORMS.iter().find(|(form, _)| words.contains(form)).map(|(_, hint)| (*hint).to_owned())
 }
 
-/// Says which names stand for texts of functions that a statement compares with numbers.
-pub(super) fn text_aliases(sql: &str) -> Vec<String> {
-    let advice = |(name, function): (String, String)| {
-        format!(
-            "{name} is a text of {function}: compare it with a text, or write {function}(…)::int AS {name}"
-        )
-    };
-    dialect::text_aliases(sql).into_iter().map(advice).collect()
-}
-
 /// Returns how to read the tables of a document that are not listed.
 pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
     format!(
@@ -186,7 +176,7 @@ pub(super) fn quoted_items(sql: &str, shown: usize, catalogue: &Catalogue) -> Op
         let rows = catalogue.table(&used.table).and_then(|table| table.opened_rows());
         rows.is_some_and(|rows| {
             let columns = rows.columns().iter().filter(|column| !column.is_hidden && column.name != "_key");
-            columns.map(|column| (column.name.as_str(), column.kinds)).eq([("value", ValueKinds::TEXT)])
+            columns.map(|column| (column.name.as_str(), column.kinds.are_texts())).eq([("value", true)])
         })
     };
     let is_computed = dialect::normalized(sql).matches(" item ").count() > shown;

@@ -105,7 +105,6 @@ impl QueryRun<'_> {
                     renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
                 type_hints.extend(type_hints::type_hints(self, &renamed));
                 type_hints.extend(dialect::impossible_conditions(self.query.sql));
-                type_hints.extend(hints::text_aliases(self.query.sql));
                 type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
                 type_hints.extend(hints::quoted_items(self.query.sql, shown_records, self.catalogue));
                 let lists_tables =

@@ -24,8 +24,10 @@ pub(super) fn number_hint(
         return None;
     }
     if column.kinds.intersects(ValueKinds::TEXT) {
-        let quoted = quote_identifier(&column.name);
-        return text_hint(&quoted, &CellCounts::of(rows, at), number_use);
+        let (quoted, counts) = (quote_identifier(&column.name), CellCounts::of(rows, at));
+        // Texts of numbers are compared and sorted as numbers.
+        let is_clear = column.kinds.are_number_texts() && !counts.may_have_thousands();
+        return if is_clear { None } else { text_hint(&quoted, &counts, number_use) };
     }
     let is_container = column.kinds.intersects(ValueKinds::CONTAINER)
         && !column.kinds.intersects(ValueKinds::NUMERIC)
@@ -71,6 +73,11 @@ impl CellCounts {
             None::<()>
         });
         counts
+    }
+
+    /// Returns true if the point of each number may stand between thousands.
+    fn may_have_thousands(&self) -> bool {
+        self.pointed > 0 && self.pointed == self.pointed_thousands && self.numbers == 0
     }
 
     fn add_text(&mut self, text: &str) {
@@ -123,10 +130,7 @@ fn text_hint(name: &str, counts: &CellCounts, number_use: NumberUse) -> Option<S
         };
         return is_used.then(|| format!("{name} is text that is no number ('{example}'){advice}"));
     }
-    if let Some(pointed) = counts.pointed_example.as_deref()
-        && counts.pointed == counts.pointed_thousands
-        && counts.numbers == 0
-    {
+    if let Some(pointed) = counts.pointed_example.as_deref().filter(|_| counts.may_have_thousands()) {
         return Some(format!(
             "{name} is text ('{pointed}'): use {name}::numeric, or replace({name}, '.', '')::numeric if the point \
              stands between thousands"

@@ -315,10 +315,57 @@ fn texts_that_are_no_numbers_stay_texts_beside_numbers() {
     check(days, "SELECT count(*) AS n FROM items WHERE year(d) = '2021'", r#"[{"n":1}]"#);
     check(days, "SELECT count(*) AS n FROM items WHERE month(d) IN ('05', '07')", r#"[{"n":1}]"#);
     check(days, "SELECT count(*) AS n FROM items WHERE strftime('%Y', d) IS NOT 2021", r#"[{"n":1}]"#);
-    let hints = |sql: &str| answer(days, sql, &[]).expect(sql).type_hints.join("; ");
-    assert_eq!(
-        hints("SELECT strftime('%m', d) AS m FROM items GROUP BY m HAVING m > 5"),
-        "m is a text of strftime: compare it with a text, or write strftime(…)::int AS m"
+    check(days, "SELECT strftime('%m', d) AS m FROM items GROUP BY m HAVING m > 5", r#"[{"m":"06"}]"#);
+}
+
+#[test]
+fn texts_of_numbers_are_compared_and_sorted_as_numbers() {
+    let rows = r#"[{"id":1,"q":"9","sub":{"q":"9"},"z":"02139"},{"id":2,"q":"120","sub":{"q":"120"},"z":"10115"},
+        {"id":3,"q":"15.50","sub":{"q":"15.50"},"z":"02140"},{"id":4,"q":null,"z":null}]"#;
+    for condition in [
+        "q > 10",
+        "10 < q",
+        "q > '10'",
+        "q BETWEEN 10 AND 200",
+        "q IN (120, 15.5)",
+        "ifnull(q, 0) > 10",
+        "coalesce(q, '0') > 10",
+        "CASE WHEN q IS NULL THEN 0 ELSE q END > 10",
+        "item->>'q' > 10",
+        "item->'sub'->>'q' > 10",
+        "10 < json_extract(item, '$.q')",
+        "sub->>'q' >= 15.5",
+        "iif(q = '9', NULL, q) > 0",
+        "(q) > 10",
+        "q > (SELECT min(q) FROM items)",
+        "id IN (SELECT id FROM (SELECT id, q AS amount FROM items) WHERE amount > 10)",
+        "id IN (SELECT id FROM (SELECT id, max(q) AS m FROM items GROUP BY id) WHERE m > 10)",
+    ] {
+        let sql = format!("SELECT id FROM items WHERE {condition} ORDER BY id");
+        let answer = answer(rows, &sql, &[]).expect(&sql);
+        assert_eq!(answer.json, r#"[{"id":2},{"id":3}]"#, "{condition}");
+        assert!(answer.type_hints.is_empty(), "{condition}: {:?}", answer.type_hints);
+    }
+    check(
+        rows,
+        "SELECT q FROM items WHERE q > 0 ORDER BY q DESC",
+        r#"[{"q":"120"},{"q":"15.50"},{"q":"9"}]"#,
+    );
+    check(
+        rows,
+        "SELECT max(q) AS most, min(q) AS least, sum(q) AS s FROM items",
+        r#"[{"most":"120","least":"9","s":144.5}]"#,
+    );
+    check(
+        rows,
+        "SELECT id, rank() OVER (ORDER BY q DESC) AS r FROM items WHERE q IS NOT NULL ORDER BY r LIMIT 1",
+        r#"[{"id":2,"r":1}]"#,
+    );
+    check(rows, "SELECT id FROM items WHERE z = '02139'", r#"[{"id":1}]"#);
+    check(
+        r#"[{"v":"1.0"},{"v":"1"},{"v":"1.0"}]"#,
+        "SELECT v, count(*) AS n FROM items GROUP BY v ORDER BY v",
+        r#"[{"v":"1","n":1},{"v":"1.0","n":2}]"#,
     );
 }
 
