@@ -79,7 +79,7 @@ impl ColumnDef {
             _ if redacted => REDACTED_TYPE,
             _ if self.is_record => RECORD_TYPE,
             kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE,
-            kinds if kinds.are_number_texts() => "NUMERIC",
+            kinds if kinds.are_numbers_and_number_texts() => "NUMERIC",
             kinds if kinds.intersects(ValueKinds::NUMERIC) && !kinds.intersects(ValueKinds::TEXT) => {
                 if kinds.intersects(ValueKinds::ROUNDED) { ROUNDED_TYPE } else { "NUMERIC" }
             }

@@ -47,7 +47,17 @@ impl ValueKinds {
 
     /// Returns true if all values are texts of plain numbers, or null.
     pub(crate) fn are_number_texts(self) -> bool {
-        self.are_texts() && self.intersects(Self::NUMBER_TEXT) && !self.intersects(Self::WORD_TEXT)
+        self.are_texts() && self.has_number_texts()
+    }
+
+    /// Returns true if all values are numbers and texts of plain numbers, or null.
+    pub(crate) fn are_numbers_and_number_texts(self) -> bool {
+        let others = self.0 & MAIN_KINDS & !(Self::NULL.0 | Self::TEXT.0 | Self::INTEGER.0 | Self::REAL.0);
+        others == 0 && self.has_number_texts()
+    }
+
+    fn has_number_texts(self) -> bool {
+        self.intersects(Self::NUMBER_TEXT) && !self.intersects(Self::WORD_TEXT)
     }
 
     /// Returns the kind of a JSON value.

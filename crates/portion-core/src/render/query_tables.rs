@@ -4,7 +4,7 @@ use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
 use super::record_lists::{MAX_PATH_BYTES, sibling_lists};
-use crate::snapshot::{ColumnArrays, Layout, LineIndex, List, column_list, header_row};
+use crate::snapshot::{ColumnArrays, Layout, LineIndex, List, RecordBlock, column_list, header_row};
 
 /// Tables of a result, the most useful first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +114,17 @@ impl QueryTables {
             ..if path.is_empty() { QueryTable::new("items", "") } else { QueryTable::at_path(path) }
         });
         Self { tables: tables.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
+    }
+
+    /// Returns the tables of blocks that are records.
+    pub(super) fn of_blocks(blocks: &[RecordBlock<'_>]) -> Option<Self> {
+        let first = blocks.first()?;
+        let columns = column_list(&first.names(), MAX_COLUMN_CHARS);
+        let items = QueryTable {
+            note: Some(format!("= {} blocks", blocks.len())),
+            ..QueryTable::new("items", columns)
+        };
+        Some(Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false })
     }
 
     /// Returns the tables of a text.

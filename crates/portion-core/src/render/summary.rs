@@ -77,7 +77,6 @@ fn render_without_noise(
 ) -> Option<Rendering> {
     let mut lean = String::new();
     noise.write_without(&target.subject.text, &mut lean);
-    let own = ObjectIndex::parse(&mut JsonReader::new(&lean)).ok()?;
     let fields = core_object(&target.subject.text, members).1.len();
     // A summary of the operator's fields has no others, even if they would fit.
     let options = &target.policy.render_options;
@@ -91,9 +90,7 @@ fn render_without_noise(
         rendering.sections = Some(Map::new());
         rendering
     } else {
-        let form = Structure::Object(Arc::new(own.clone()));
-        let subject = IndexedText { text: Slice::new(lean), structure: form };
-        let mut rendering = render_summary(&RenderTarget { subject: &subject, ..*target }, &own, room)?;
+        let mut rendering = render_summary_of(target, lean, room)?;
         rendering.meta.total_fields = rendering.meta.total_fields.map(|shown| shown.max(fields));
         rendering
     };
@@ -101,7 +98,19 @@ fn render_without_noise(
     Some(rendering)
 }
 
-/// Renders the requested fields, or raw bytes if they do not fit.
+/// Renders the summary of an object from which fields were removed.
+fn render_summary_of(
+    target: &RenderTarget<'_>,
+    text: String,
+    room: &RemainingBudget<'_>,
+) -> Option<Rendering> {
+    let own = ObjectIndex::parse(&mut JsonReader::new(&text)).ok()?;
+    let structure = Structure::Object(Arc::new(own.clone()));
+    let subject = IndexedText { text: Slice::new(text), structure };
+    render_summary(&RenderTarget { subject: &subject, ..*target }, &own, room)
+}
+
+/// Renders the requested fields, or a summary of them if they do not fit.
 fn render_projection(
     target: &RenderTarget<'_>,
     members: &ObjectIndex,
@@ -112,7 +121,8 @@ fn render_projection(
     let mut written = String::new();
     fields.project_for_display(text, &mut written, &mut OmittedFields::new());
     let Some((body, elided)) = elide_to_fit(&written, target.pointer, room) else {
-        return raw::render(&target.subject.text, target.subject.span(), 0, room);
+        return render_summary_of(target, written, room)
+            .unwrap_or_else(|| raw::render(&target.subject.text, target.subject.span(), 0, room));
     };
     let mut rendering = Rendering::new(PortionKind::Summary, body);
     rendering.is_json = true;

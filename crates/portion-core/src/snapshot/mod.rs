@@ -28,6 +28,7 @@ mod list_detection;
 mod object;
 mod partial;
 mod profile;
+mod record_blocks;
 mod redacted;
 mod slice;
 mod text_tables;
@@ -55,6 +56,7 @@ pub(crate) use list_detection::{COLUMN_KEYS, ROW_KEYS, column_names, has_identit
 pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
+pub use record_blocks::{RecordBlock, record_blocks};
 pub(crate) use redacted::string_at;
 pub use slice::Slice;
 pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};

@@ -20,7 +20,8 @@ enum SortKey {
 }
 
 /// Returns the order that `spec` describes: a field, followed by `desc` for the largest first. In both directions, numbers
-/// come before text, and items without the field come last. Equal items keep their order.
+/// come before text, and items without the field come last. Equal items keep their order. If all texts are plain numbers, they
+/// are sorted as numbers.
 ///
 /// `redacted_paths`: the redacted fields.
 pub(super) fn sort_order(
@@ -56,6 +57,13 @@ pub(super) fn sort_order(
         let near = closest_name(&field, list.profile.fields.iter().map(|field| field.path.as_str()));
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
         return Err(fail(format!("no item has a plain value in that field{hint}")));
+    }
+    if keys.iter().all(|(key, _)| !matches!(key, SortKey::Text(text) if !is_plain_number(text))) {
+        for (key, _) in &mut keys {
+            if let SortKey::Text(text) = key {
+                *key = SortKey::Number(ParsedNumber::parse(text));
+            }
+        }
     }
     keys.sort_by(|(a, _), (b, _)| compare_keys(a, b, descending));
     let ranks = keys.into_iter().map(|(_, index)| index).collect();
@@ -120,6 +128,14 @@ pub fn parse_sort(spec: &str) -> Option<(String, bool)> {
 
 fn is_word_of(word: &str, names: [&str; 2]) -> bool {
     names.iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
+/// Returns true for a number as JSON writes it.
+fn is_plain_number(text: &str) -> bool {
+    let mut reader = JsonReader::new(text);
+    JsonKind::of_value(text) == JsonKind::Number
+        && reader.peek() == Ok(JsonKind::Number)
+        && reader.skip().is_ok_and(|span| span.len() == text.len())
 }
 
 fn sort_key(text: &str, list: &List, item: &ListItem, field: &str, column: Option<usize>) -> SortKey {

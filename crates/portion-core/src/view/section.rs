@@ -69,6 +69,16 @@ pub(crate) fn sections(subject: &IndexedText) -> Vec<Section> {
     }
 }
 
+/// Returns the members of an object around its core object.
+fn outer_sections(subject: &IndexedText) -> Vec<Section> {
+    match &subject.structure {
+        Structure::Object(members) if !core_object(&subject.text, members).0.is_empty() => {
+            member_sections(&subject.text, "", &members.listed)
+        }
+        _ => Vec::new(),
+    }
+}
+
 fn member_sections(text: &str, pointer: &str, members: &[Member]) -> Vec<Section> {
     members
         .iter()
@@ -233,7 +243,7 @@ pub(super) fn find_section(
         span: Span::default(),
         kind: None,
     });
-    let all: Vec<Section> = made.chain(sections(subject)).collect();
+    let all: Vec<Section> = made.chain(sections(subject)).chain(outer_sections(subject)).collect();
     let wanted = name.trim().trim_start_matches('#').trim().to_lowercase();
     let lower = |section: &&Section| section.name.trim().to_lowercase();
     let exact = all.iter().find(|section| section.name == name);

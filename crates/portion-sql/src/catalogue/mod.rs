@@ -2,15 +2,14 @@
 
 mod arrays;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
-    ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row,
+    ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, record_blocks,
 };
 use portion_core::view::View;
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 use portion_text::document_table::{document_tables, largest_table};
 use portion_text::unique_names::UniqueNames;
@@ -128,36 +127,6 @@ fn subjects<'a>(snapshot: &'a Snapshot, view: &'a View) -> Vec<(String, &'a Inde
     subjects
 }
 
-/// Returns the blocks of a view in order, if each block of JSON is one record, and all records are alike.
-fn record_blocks(snapshot: &Snapshot, view: &View) -> Vec<(Slice, Span)> {
-    let (mut blocks, mut first_keys) = (Vec::new(), BTreeSet::new());
-    for (_, subject) in view.subjects(snapshot) {
-        let Structure::Object(members) = &subject.structure else {
-            if subject.is_json() {
-                return Vec::new();
-            }
-            continue;
-        };
-        let text: &str = &subject.text;
-        let keys: BTreeSet<String> =
-            members.listed.iter().map(|member| unescape(member.key.slice(text))).collect();
-        if blocks.is_empty() {
-            first_keys.clone_from(&keys);
-        }
-        if 2 * keys.intersection(&first_keys).count() <= keys.len().max(first_keys.len()) {
-            return Vec::new();
-        }
-        blocks.push((subject.text.clone(), members.span));
-    }
-    let is_list = |(text, span): &(Slice, Span)| {
-        let mut arrays = Vec::new();
-        let mut reader = JsonReader::resume(text, span.start as usize);
-        collect_arrays(text, &mut reader, "", MAX_DEPTH, &mut arrays);
-        arrays.iter().any(|array| array.first_kind == Some(JsonKind::Object))
-    };
-    if blocks.len() < 2 || blocks.first().is_some_and(is_list) { Vec::new() } else { blocks }
-}
-
 #[derive(Default)]
 struct CatalogueBuilder {
     names: UniqueNames,
@@ -180,8 +149,11 @@ impl CatalogueBuilder {
         self.catalogue.redacted_fields =
             self.catalogue.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
         let subjects = subjects(snapshot, view);
-        let blocks =
-            if view.subjects(snapshot).len() > 1 { record_blocks(snapshot, view) } else { Vec::new() };
+        let in_order = view.subjects(snapshot);
+        let blocks: Vec<(Slice, Span)> = record_blocks(in_order.iter().map(|(_, subject)| *subject))
+            .into_iter()
+            .map(|block| (block.text.clone(), block.members.span))
+            .collect();
         let has_blocks = !blocks.is_empty();
         if has_blocks {
             self.add_table("items", BlocksSource(blocks));

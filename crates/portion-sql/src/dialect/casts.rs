@@ -77,9 +77,16 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
         {
             edits.remove(keyword + 1, last);
             edits.replace(keyword + 1, "INTEGER");
+            edits.insert_before(name + 2, "read_number(");
+            edits.insert_after(keyword - 1, ")");
             return;
         }
-        CastType::Function("to_integer" | "to_real" | "to_number") if is_cast => return,
+        // SQLite reads the first digits of a text.
+        CastType::Function("to_integer" | "to_real" | "to_number") if is_cast => {
+            edits.insert_before(name + 2, "read_number(");
+            edits.insert_after(keyword - 1, ")");
+            return;
+        }
         CastType::Text => {
             edits.replace(name, "CAST");
             edits.remove(keyword + 1, last);

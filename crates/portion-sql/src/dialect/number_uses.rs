@@ -8,15 +8,19 @@ use super::token::TokenKind;
 /// The use of a column for which it matters whether its values are numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberUse {
-    /// It is compared with a number, or added up.
+    /// It is compared with a number, or a factor.
     Number,
+    /// It is added up.
+    Sum,
     /// It is sorted.
     Order,
     /// It is a term of a calculation, which may be one with dates.
     Term,
 }
 
-const SUMS: &str = "sum avg total product stddev stddev_pop stddev_samp variance var_pop var_samp median";
+/// Aggregate functions of numbers.
+pub(super) const SUMS: &str =
+    "sum avg total product stddev stddev_pop stddev_samp variance var_pop var_samp median";
 
 /// Returns the names of columns that a statement uses as numbers, as written, without casts.
 pub(crate) fn number_uses(sql: &str) -> Vec<(String, NumberUse)> {
@@ -44,7 +48,7 @@ pub(crate) fn number_uses(sql: &str) -> Vec<(String, NumberUse)> {
             continue;
         }
         let (first, kind) = match edits.call_end(at) {
-            Some(_) if edits.is_word_of(at, SUMS) => (at + 2, NumberUse::Number),
+            Some(_) if edits.is_word_of(at, SUMS) => (at + 2, NumberUse::Sum),
             Some(_) if edits.is_word_of(at, "min max") => (at + 2, NumberUse::Order),
             _ if edits.is_word(at, "order") && edits.is_word(at + 1, "by") => (at + 2, NumberUse::Order),
             _ => continue,

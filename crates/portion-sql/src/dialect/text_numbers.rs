@@ -4,6 +4,7 @@
 //! greater than it; a number of a function is never equal to a text. A text that is no number stays one.
 
 use super::edits::Edits;
+use super::number_uses::SUMS;
 use super::token::TokenKind;
 
 /// Functions whose result is a text, or one of their arguments.
@@ -15,8 +16,9 @@ const TEXT_FUNCTIONS: &str = "strftime date_format to_char format_date format_da
 const NUMBER_FUNCTIONS: &str = "year quarter month week day hour minute second date_part datepart extract datediff count \
     length len";
 
-/// Returns the statement with `as_number` around values that may be texts and are compared with a number, and without quotes
-/// around numbers that are compared with a number of a function; `None` if there are none.
+/// Returns the statement with `as_number` around values that may be texts and are compared with a number, with `read_number`
+/// around values that are added up, and without quotes around numbers that are compared with a number of a function; `None` if
+/// there are none of these. Values that may be texts are sorted as numbers if they are some.
 ///
 /// A column keeps its own rules. Its values lose them in a function, in `CASE` and in `->>`, also under another name.
 pub(super) fn rewrite(sql: &str) -> Option<String> {
@@ -28,6 +30,10 @@ pub(super) fn rewrite(sql: &str) -> Option<String> {
         {
             remove_quotes(&mut edits, at, end);
         }
+        if edits.is_word_of(at, SUMS) {
+            read_numbers(&mut edits, at);
+        }
+        sort_numbers(&mut edits, at, &names);
         let Some((start, end)) = untyped_value(&edits, at).or_else(|| named_value(&edits, at, &names)) else {
             continue;
         };
@@ -37,6 +43,74 @@ pub(super) fn rewrite(sql: &str) -> Option<String> {
         }
     }
     edits.apply()
+}
+
+/// Reads the argument of a sum as a number. `at`: the name of the function.
+fn read_numbers(edits: &mut Edits<'_>, at: usize) {
+    let first = at + 2 + usize::from(edits.is_word_of(at + 2, "distinct all"));
+    let Some(end) = edits.call_end(at).filter(|end| *end > first) else { return };
+    if !edits.is_sign(first, "*") && edits.commas(at).is_empty() {
+        edits.insert_before(first, "read_number(");
+        edits.insert_after(end - 1, ")");
+    }
+}
+
+/// Sorts values that may be texts by their numbers, in `min` and `max` and after `ORDER BY`.
+fn sort_numbers(edits: &mut Edits<'_>, at: usize, names: &[&str]) {
+    let value = |start: usize| {
+        untyped_value_from(edits, start).or_else(|| {
+            let end = edits.operand_end(start)?;
+            named_value(edits, end, names).map(|(_, end)| end)
+        })
+    };
+    let mut ends = Vec::new();
+    if edits.is_word_of(at, "min max")
+        && let Some(close) = edits.call_end(at)
+    {
+        ends.extend(value(at + 2).filter(|end| end + 1 == close));
+    } else if edits.is_word(at, "order") && edits.is_word(at + 1, "by") {
+        let mut start = at + 2;
+        loop {
+            let end = value(start);
+            ends.extend(end.filter(|end| !is_followed_by_operator(edits, *end)));
+            // To the next term.
+            let mut next = end.map_or(start, |end| end + 1);
+            while next < edits.len()
+                && !edits.is_sign(next, ",")
+                && !edits.is_sign(next, ")")
+                && !edits.is_sign(next, ";")
+            {
+                next = edits.partner(next).filter(|close| *close > next).unwrap_or(next) + 1;
+            }
+            if !edits.is_sign(next, ",") {
+                break;
+            }
+            start = next + 1;
+        }
+    }
+    ends.into_iter().for_each(|end| edits.insert_after(end, " COLLATE numbers"));
+}
+
+/// Returns true if an expression goes on after a token, or has a collation.
+fn is_followed_by_operator(edits: &Edits<'_>, end: usize) -> bool {
+    let is_end = [",", ")", ";"].iter().any(|sign| edits.is_sign(end + 1, sign));
+    !(is_end
+        || end + 1 >= edits.len()
+        || edits.is_word_of(end + 1, "asc desc nulls limit offset rows range groups"))
+}
+
+/// Returns the last token of a value that may be a text and begins at a token.
+fn untyped_value_from(edits: &Edits<'_>, start: usize) -> Option<usize> {
+    if let Some((_, end)) = untyped_value(edits, start) {
+        return Some(end);
+    }
+    let mut end = edits.operand_end(start)?;
+    let mut is_text = false;
+    while edits.is_sign(end + 1, "->") || edits.is_sign(end + 1, "->>") {
+        is_text = edits.is_sign(end + 1, "->>");
+        end = edits.operand_end(end + 2)?;
+    }
+    is_text.then_some(end)
 }
 
 /// Returns the first and the last token of a call, a `CASE` or an access by `->>` whose value may be a text. `at`: its first
@@ -172,6 +246,39 @@ mod tests {
             ),
         ] {
             assert_eq!(rewrite(sql).as_deref(), Some(expect), "{sql}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_added_up_are_read_as_numbers() {
+        for (sql, expect) in [
+            ("SUM(DISTINCT a + b)", "SUM(DISTINCT read_number(a + b))"),
+            ("avg(ifnull(a, 0)) OVER w", "avg(read_number(ifnull(a, 0))) OVER w"),
+            ("max(trim(a))", "max(trim(a) COLLATE numbers)"),
+            (
+                "ORDER BY a->>'b' DESC, c, (d), substr(e, 1) LIMIT 1",
+                "ORDER BY a->>'b' COLLATE numbers DESC, c, (d), substr(e, 1) COLLATE numbers LIMIT 1",
+            ),
+            (
+                "SELECT trim(a) AS n FROM t ORDER BY t.n DESC",
+                "SELECT trim(a) AS n FROM t ORDER BY t.n COLLATE numbers DESC",
+            ),
+            (
+                "rank() OVER (PARTITION BY x ORDER BY trim(a) DESC)",
+                "rank() OVER (PARTITION BY x ORDER BY trim(a) COLLATE numbers DESC)",
+            ),
+        ] {
+            assert_eq!(rewrite(sql).as_deref(), Some(expect), "{sql}");
+        }
+        for sql in [
+            "count(*)",
+            "sum(*)",
+            "max(a)",
+            "ORDER BY a DESC",
+            "ORDER BY trim(a) || 'x'",
+            "ORDER BY trim(a) COLLATE nocase",
+        ] {
+            assert_eq!(rewrite(sql), None, "{sql}");
         }
     }
 

@@ -15,7 +15,7 @@ const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceilin
     percent_rank pi pow power printf quote radians rank regexp replace round row_number rtrim sign sin sqrt strftime \
     string_agg substr substring sum tan time timediff total trim trunc typeof unicode unistr unixepoch \
     unlikely upper \
-    any_value approx_percentile arg_max arg_min as_number bool_and bool_or booland_agg boolor_agg corr count_if countif covar_pop \
+    any_value approx_percentile arg_max arg_min as_number read_number bool_and bool_or booland_agg boolor_agg corr count_if countif covar_pop \
     covar_samp every first last logical_and logical_or max_by median min_by mode most_common percentile \
     percentile_cont percentile_disc product quantile quantile_cont quantile_disc std stddev stddev_pop stddev_samp stdev \
     stdevp var_pop var_samp variance \

@@ -13,7 +13,7 @@ use super::authorizer;
 use crate::catalogue::Catalogue;
 use crate::column::{NUMBERS_COLLATION, REDACTED_COLLATION};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
-use crate::usage::{RedactionUsage, RoundingUsage};
+use crate::usage::{RedactionUsage, RoundingUsage, UnreadNumbers};
 use crate::{functions, vtab};
 
 /// Steps of the SQLite machine between two checks of deadline and memory: few, because one step may take
@@ -54,6 +54,8 @@ pub(super) struct QueryConnection {
     pub(super) usage: Arc<RedactionUsage>,
     /// Columns with rounded numbers that it uses.
     pub(super) rounding: Arc<RoundingUsage>,
+    /// Texts that it read as numbers although they are none.
+    pub(super) unread: Arc<UnreadNumbers>,
     value_count: Arc<AtomicUsize>,
 }
 
@@ -86,21 +88,15 @@ pub(super) fn open(
     for (switch, to) in DB_CONFIG {
         connection.set_db_config(switch, to)?;
     }
-    functions::register(&connection, deadline, limits)?;
+    let unread = Arc::new(UnreadNumbers::default());
+    functions::register(&connection, deadline, limits, &unread)?;
     let usage = Arc::new(RedactionUsage::default());
     let compared = Arc::clone(&usage);
     connection.create_collation(REDACTED_COLLATION, move |a, b| {
         compared.mark_compared();
         a.cmp(b)
     })?;
-    connection.create_collation(NUMBERS_COLLATION, |a, b| {
-        let number = |text: &str| text.parse::<f64>().ok();
-        // Different spellings of a number stay distinct.
-        number(a)
-            .zip(number(b))
-            .map_or(std::cmp::Ordering::Equal, |(a, b)| a.total_cmp(&b))
-            .then_with(|| a.cmp(b))
-    })?;
+    connection.create_collation(NUMBERS_COLLATION, compare_numbers)?;
     let mut names: HashSet<String> = ["json_each", "json_tree"].map(str::to_owned).into();
     let own = catalogue.tables.iter().map(|table| (&table.name, table));
     let mut tables = Vec::new();
@@ -127,7 +123,7 @@ pub(super) fn open(
         rounded.record_action(&context.action, &tables);
         authorizer::authorize(&context.action, &names)
     }))?;
-    Ok(QueryConnection { connection, usage, rounding, value_count: values })
+    Ok(QueryConnection { connection, usage, rounding, unread, value_count: values })
 }
 
 /// Stops the connection at the deadline or when it allocates too much. SQLite counts the memory of the
@@ -147,4 +143,14 @@ fn install_progress_handler(
             deadline.is_over()
         }),
     )
+}
+
+/// Compares texts: numbers by their value and before others. Different spellings of a number stay distinct.
+fn compare_numbers(a: &str, b: &str) -> std::cmp::Ordering {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let by_number = match (number(a), number(b)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    };
+    by_number.then_with(|| a.cmp(b))
 }

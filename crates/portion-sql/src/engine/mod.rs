@@ -104,6 +104,7 @@ impl QueryRun<'_> {
                 let mut type_hints: Vec<String> =
                     renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
                 type_hints.extend(type_hints::type_hints(self, &renamed));
+                type_hints.extend(opened.unread.hint().filter(|_| type_hints.is_empty()));
                 type_hints.extend(dialect::impossible_conditions(self.query.sql));
                 type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
                 type_hints.extend(hints::quoted_items(self.query.sql, shown_records, self.catalogue));
@@ -212,7 +213,8 @@ impl QueryRun<'_> {
         Ok(statement)
     }
 
-    /// Returns the first text of the column of that name, if it is a date or a time.
+    /// Returns the first text of the column of that name, if it is a date or a time; of times, the first one with an offset, if
+    /// there are any.
     fn first_date(&self, name: &str) -> Option<String> {
         let short = name.rsplit_once('.').map_or(name, |(_, short)| short);
         let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
@@ -220,11 +222,16 @@ impl QueryRun<'_> {
             let is_named =
                 |column: &str| [name, tail, short].iter().any(|wanted| column.eq_ignore_ascii_case(wanted));
             let at = rows.columns().iter().position(|column| is_named(&column.name))?;
-            let text = |cell: Cell<'_>| match cell {
-                Cell::Text(text) => Some(text.into_owned()),
-                _ => None,
-            };
-            find_in_column(rows.as_ref(), at, 1_000, text).filter(|text| functions::is_date(text))
+            let mut first = None;
+            let offset_time = find_in_column(rows.as_ref(), at, 1_000, |cell| {
+                let Cell::Text(text) = cell else { return None };
+                first.get_or_insert_with(|| text.to_string());
+                let sign = text.len().checked_sub(6).and_then(|at| text.as_bytes().get(at));
+                let has_offset = text.len() > 19 && matches!(sign, Some(b'+' | b'-'));
+                has_offset.then(|| text.into_owned())
+            });
+            let is_date = |text: &String| functions::is_date(text);
+            first.filter(is_date).map(|first| offset_time.filter(is_date).unwrap_or(first))
         })
     }
 

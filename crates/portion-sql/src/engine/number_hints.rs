@@ -31,7 +31,7 @@ pub(super) fn number_hint(
     }
     let is_container = column.kinds.intersects(ValueKinds::CONTAINER)
         && !column.kinds.intersects(ValueKinds::NUMERIC)
-        && number_use == NumberUse::Number;
+        && matches!(number_use, NumberUse::Number | NumberUse::Sum);
     is_container.then(|| container_hint(catalogue, column))
 }
 
@@ -108,7 +108,8 @@ fn text_hint(name: &str, counts: &CellCounts, number_use: NumberUse) -> Option<S
     let number_count = counts.numbers + counts.numbers_in_texts;
     let (commas, others) = (counts.decimal_commas, counts.other_texts);
     let example = counts.example.as_deref().map(|example| example.replace('\'', "''"));
-    if number_use != NumberUse::Number && others > number_count + commas {
+    let is_computed = matches!(number_use, NumberUse::Number | NumberUse::Sum);
+    if !is_computed && others > number_count + commas {
         return None;
     }
     if commas > others {
@@ -120,7 +121,7 @@ fn text_hint(name: &str, counts: &CellCounts, number_use: NumberUse) -> Option<S
         ));
     }
     if number_count == 0 {
-        let is_used = number_use == NumberUse::Number && others > 0;
+        let is_used = is_computed && others > 0;
         let example = example?;
         let is_plain = example.contains(|c: char| c.is_ascii_digit()) && !example.contains(',');
         let advice = if is_plain {
@@ -135,6 +136,10 @@ fn text_hint(name: &str, counts: &CellCounts, number_use: NumberUse) -> Option<S
             "{name} is text ('{pointed}'): use {name}::numeric, or replace({name}, '.', '')::numeric if the point \
              stands between thousands"
         ));
+    }
+    // Sums read amounts, and say themselves what they could not read.
+    if number_use == NumberUse::Sum {
+        return None;
     }
     let others = example.map_or(String::new(), |example| {
         let count = others + commas;

@@ -59,12 +59,22 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
 /// Reads a date. A text that is no date is NULL, as for `date()`.
 pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Timestamp> {
     let moment = match context.get_raw(at) {
-        ValueRef::Integer(n) => Timestamp::from_epoch(n as f64),
+        ValueRef::Integer(n) => compact_date(&n.to_string()).or_else(|| Timestamp::from_epoch(n as f64)),
         ValueRef::Real(n) => Timestamp::from_epoch(n),
-        ValueRef::Text(bytes) => Timestamp::parse(std::str::from_utf8(bytes).ok()?.trim()),
+        ValueRef::Text(bytes) => {
+            let text = std::str::from_utf8(bytes).ok()?.trim();
+            Timestamp::parse(text).or_else(|| compact_date(text))
+        }
         ValueRef::Null | ValueRef::Blob(_) => None,
     };
     moment.filter(|moment| moment.is_in_range())
+}
+
+/// Reads a date of digits from 1900 to 2100: `20240131`. As seconds since 1970, it would be a day of August 1970.
+fn compact_date(text: &str) -> Option<Timestamp> {
+    let is_compact =
+        text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) && ("1900".."2101").contains(&&text[..4]);
+    is_compact.then(|| Timestamp::parse(&format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]))).flatten()
 }
 
 /// A date plus or minus another one, a number of days or an interval; of numbers, their sum or difference.

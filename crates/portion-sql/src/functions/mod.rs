@@ -23,6 +23,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use crate::limits::{QueryDeadline, QueryLimits};
+use crate::usage::UnreadNumbers;
 pub(crate) use conversions::is_number;
 use values::{
     PURE, function_error, interrupted_error, number_argument, owned_value, text_value, too_big_error,
@@ -71,13 +72,14 @@ pub(crate) fn register(
     connection: &Connection,
     deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
+    unread: &Arc<UnreadNumbers>,
 ) -> Result<()> {
     pattern::register(connection, deadline)?;
     regexp::register(connection, deadline, limits.max_value_bytes)?;
     strings::register(connection, limits.max_value_bytes)?;
     text::register(connection, limits.max_value_bytes)?;
     dates::register(connection)?;
-    conversions::register(connection)?;
+    conversions::register(connection, unread)?;
     formats::register(connection)?;
     aggregates::register(connection)?;
     samples::register(connection, deadline, limits)?;

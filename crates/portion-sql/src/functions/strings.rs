@@ -1,12 +1,15 @@
-//! Implements `instr`, `replace` and the trim functions in linear time.
+//! Implements `instr`, `replace` and the trim functions in linear time, and `length` of arrays.
 
 use memchr::memmem;
+use portion_json::scan::JsonReader;
 use rusqlite::functions::Context;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 
 use super::{PURE, text_value, too_big_error};
 
 pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
+    connection.create_scalar_function("length", 1, PURE, |context| Ok(length(context.get_raw(0))))?;
     connection.create_scalar_function("instr", 2, PURE, |context| Ok(instr(context)))?;
     connection.create_scalar_function("replace", 3, PURE, move |context| replace(context, most))?;
     for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
@@ -16,6 +19,34 @@ pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the number of items of an array, the characters of another text, or the bytes of a blob.
+fn length(value: ValueRef<'_>) -> Option<i64> {
+    let count = match value {
+        ValueRef::Null => return None,
+        ValueRef::Integer(n) => n.to_string().len(),
+        ValueRef::Real(n) => format!("{n:?}").len(),
+        ValueRef::Blob(bytes) => bytes.len(),
+        ValueRef::Text(_) => {
+            let text = text_value(value)?;
+            count_items(&text).unwrap_or_else(|| text.chars().count())
+        }
+    };
+    i64::try_from(count).ok()
+}
+
+/// Returns the number of items of a text that is a JSON array.
+fn count_items(text: &str) -> Option<usize> {
+    let mut reader = JsonReader::new(text.starts_with('[').then_some(text)?);
+    let mut count = 0;
+    reader.enter_array().ok()?;
+    while reader.next_item().ok()? {
+        reader.skip().ok()?;
+        count += 1;
+    }
+    reader.expect_end().ok()?;
+    Some(count)
 }
 
 /// Returns the position of a part, in characters from 1; 0 if it is not found.

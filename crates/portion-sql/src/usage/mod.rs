@@ -2,6 +2,8 @@
 
 mod redaction;
 mod rounding;
+mod unread_numbers;
 
 pub(crate) use redaction::RedactionUsage;
 pub(crate) use rounding::RoundingUsage;
+pub(crate) use unread_numbers::UnreadNumbers;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
 use crate::render::portion::PortionKind;
+use crate::render::query_tables::QueryTables;
 use crate::render::record_lists::MAX_PATH_BYTES;
 use crate::snapshot::STRUCTURED_CONTENT;
 
@@ -54,10 +55,15 @@ impl Notice<'_> {
         self.rendering.meta.total_chunks.is_some_and(|chunks| chunks.count > MAX_SHORT_CHUNKS)
     }
 
+    /// Returns the tables that a query can read. Those of all blocks come before those of the one that the notice is about.
+    pub(super) fn query_tables(&self) -> Option<&QueryTables> {
+        self.block_tables.as_ref().or(self.rendering.query_tables.as_ref())
+    }
+
     /// Returns further calls: a query, and the next page of a resource.
     pub(super) fn further_calls(&self, audience: Audience) -> Vec<(&'static str, String)> {
         let is_new = audience == Audience::Programs || self.is_first_reply;
-        let query = self.query_tool.zip(self.rendering.query_tables.as_ref()).filter(|_| is_new);
+        let query = self.query_tool.zip(self.query_tables()).filter(|_| is_new);
         // Where the upstream counts more records, a query does not read those.
         let rows = self.rendering.total_count.filter(|_| self.rendering.meta.upstream_total.is_some());
         let query =

@@ -84,9 +84,16 @@ impl Notice<'_> {
         members
     }
 
-    pub(super) fn parts_not_shown(&self, detail: Detail) -> Map<String, Value> {
+    /// Returns the sizes of the parts that are not shown. Of those that a walk or a query reaches anyway, a model learns a few.
+    pub(super) fn parts_not_shown(&self, detail: Detail, audience: Audience) -> Map<String, Value> {
         let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
-        let most = if detail == Detail::Minimal { 0 } else { 12 };
+        let is_reached =
+            audience == Audience::Model && self.block_tables.is_some() && self.next_cursor.is_some();
+        let most = match detail {
+            Detail::Minimal => 0,
+            _ if is_reached => 2,
+            _ => 12,
+        };
         let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
         if self.missing_parts.len() > most {
             parts.insert("more".into(), (self.missing_parts.len() - most).into());

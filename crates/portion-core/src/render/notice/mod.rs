@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use super::follow_up_call::FollowUpCall;
 use super::portion::PortionKind;
+use super::query_tables::QueryTables;
 use super::rendering::Rendering;
 use crate::cursor::CursorToken;
 use crate::paging::UnshownRange;
@@ -40,6 +41,8 @@ pub(super) struct Notice<'a> {
     pub read_call: FollowUpCall<'a>,
     /// Name of the tool that answers queries, if there is one.
     pub query_tool: Option<&'a str>,
+    /// Tables of blocks that are records.
+    pub block_tables: Option<QueryTables>,
     /// Address and bytes of each part that is not in the reply.
     pub missing_parts: &'a [(String, usize)],
     /// Address of the first image or audio among them.

@@ -119,7 +119,7 @@ impl Notice<'_> {
         // Later replies do not repeat to a model what the first reply reported of the result.
         let is_new = for_programs || self.is_first_reply;
         if !self.missing_parts.is_empty() {
-            meta.add("partsNotShown", self.parts_not_shown(detail));
+            meta.add("partsNotShown", self.parts_not_shown(detail, audience));
         }
         if let Some(read_as) = self.read_as.filter(|_| is_new) {
             meta.add("readAs", if detail == Detail::Minimal { "JSON in text" } else { read_as });
@@ -163,7 +163,7 @@ impl Notice<'_> {
             meta.add("budgetRemaining", self.budget.saturating_sub(tokens));
         }
         // A query, if one is named, is the better call.
-        let is_helpful = for_programs || self.is_first_reply && self.rendering.query_tables.is_none();
+        let is_helpful = for_programs || self.is_first_reply && self.query_tables().is_none();
         if detail == Detail::Full
             && is_helpful
             && self.warning_threshold.is_some_and(|share| used >= share)
@@ -183,7 +183,7 @@ impl Notice<'_> {
         }
         if detail < Detail::Minimal {
             meta.extend(self.further_calls(audience));
-            let tables = self.rendering.query_tables.as_ref().filter(|_| audience == Audience::Programs);
+            let tables = self.query_tables().filter(|_| audience == Audience::Programs);
             meta.extend(self.query_tool.and(tables).map(|tables| ("tables", tables.columns())));
         }
     }

@@ -118,7 +118,7 @@ fn sections_have_their_configured_names() {
         OBJECT,
         &manner,
         &[("section", "\"monye\"")],
-        "section_unknown: there is no section monye; did you mean Money?; choose from: Money, ids, id, price, fees, notes, deposit; path selects any value",
+        "section_unknown: there is no section monye; did you mean Money?; choose from: Money, ids, id, price, fees, notes, deposit, status, result; path selects any value",
     );
     let meta = shown(OBJECT, &manner, &[]).1;
     let listed: Vec<&String> =

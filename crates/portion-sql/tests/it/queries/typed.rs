@@ -34,15 +34,16 @@ fn texts_that_are_used_as_numbers_are_told() {
     for sql in [
         "SELECT count(*) FROM items WHERE price > 20",
         "SELECT max(price) FROM items",
-        "SELECT avg(items.price) FROM items",
         "SELECT id FROM items ORDER BY price",
         "SELECT id FROM items WHERE 20 < \"price\" AND price BETWEEN 1 AND 40",
     ] {
         assert_eq!(hints(&csv, sql), [mixed], "{sql}");
     }
-    for sql in
-        ["SELECT max(price::numeric) FROM items", "SELECT max(id) FROM items", "SELECT price FROM items"]
-    {
+    let unread = "1 text is no number ('N/A'): a sum or cast counts it as 0, by its first digits, or as NULL";
+    for sql in ["SELECT avg(items.price) FROM items", "SELECT max(price::numeric) FROM items"] {
+        assert_eq!(hints(&csv, sql), [unread], "{sql}");
+    }
+    for sql in ["SELECT max(id) FROM items", "SELECT price FROM items"] {
         assert!(hints(&csv, sql).is_empty(), "{sql}");
     }
     let json = r#"[{"price":"9"},{"price":"120"},{"price":"$1,400.50"}]"#;
@@ -56,7 +57,7 @@ fn texts_that_are_used_as_numbers_are_told() {
         ("SELECT sum(p.value) FROM items('/city') c JOIN items('/pop') p ON c._index = p._index", ""),
         (
             "SELECT sum(c.value) FROM items('/city') c JOIN items('/pop') p ON c._index = p._index",
-            "value is text; 2 values are no number ('a'): use value::numeric",
+            "2 texts are no numbers ('a'): a sum or cast counts it as 0, by its first digits, or as NULL",
         ),
         ("SELECT count(*) FROM items('/tags') AS i, json_each(i.t) AS city WHERE city.value > 1", ""),
     ] {
@@ -438,4 +439,89 @@ fn rows_of_a_text_are_sorted_with_numbers_first_and_a_hint() {
     };
     assert_eq!(first_and_last("price desc"), r#"{"id":30} {"id":1} {"id":100} {"id":101}"#);
     assert_eq!(first_and_last("price"), r#"{"id":1} {"id":30} {"id":100} {"id":101}"#);
+}
+
+#[test]
+fn amounts_are_added_up_as_people_write_them() {
+    let csv = "id,kind,debit\n1,a,\"1,234.50\"\n2,b,20\n3,a,(4.50)\n4,b,\n";
+    for sum in [
+        "SUM(debit)",
+        "SUM(COALESCE(debit, 0))",
+        "SUM(CAST(debit AS REAL))",
+        "SUM(debit::numeric)",
+        "SUM(TRIM(debit))",
+        "SUM(item->>'debit')",
+        "SUM(CASE WHEN id > 0 THEN debit END)",
+        "AVG(NULLIF(debit, '')) * 3",
+    ] {
+        let sql = format!("SELECT {sum} AS n FROM items");
+        let answer = answer(csv, &sql, &[]).expect(&sql);
+        assert_eq!(answer.json, r#"[{"n":1250.0}]"#, "{sum}");
+        assert!(answer.type_hints.is_empty(), "{sum}: {:?}", answer.type_hints);
+    }
+    check(csv, "SELECT sum(d) AS n FROM (SELECT debit AS d FROM items)", r#"[{"n":1250.0}]"#);
+    check(csv, "SELECT count(*) AS n FROM items WHERE CAST(debit AS REAL) > 1000", r#"[{"n":1}]"#);
+    let weights = "id,w\n1,5 kg\n2,7 kg\n3,x\n";
+    let hints = |sql: &str| answer(weights, sql, &[]).expect(sql).type_hints.join("; ");
+    let told =
+        "3 texts are no numbers ('5 kg'): a sum or cast counts it as 0, by its first digits, or as NULL";
+    assert_eq!(hints("SELECT sum(coalesce(w, 0)) FROM items"), told);
+    assert_eq!(hints("SELECT sum(w::numeric) FROM items"), told);
+}
+
+#[test]
+fn texts_of_functions_are_sorted_as_numbers() {
+    let rows = r#"[{"t":"took 99ms"},{"t":"took 899ms"},{"t":"took 2ms"}]"#;
+    let ms = "regexp_extract(t, 'took (\\d+)ms', 1)";
+    check(
+        rows,
+        &format!("SELECT max({ms}) AS most, min({ms}) AS least FROM items"),
+        r#"[{"most":"899","least":"2"}]"#,
+    );
+    let sorted = r#"[{"ms":"899"},{"ms":"99"},{"ms":"2"}]"#;
+    check(rows, &format!("SELECT {ms} AS ms FROM items ORDER BY ms DESC"), sorted);
+    check(rows, &format!("SELECT {ms} AS ms FROM items ORDER BY {ms} DESC"), sorted);
+    check(
+        rows,
+        &format!("WITH x AS (SELECT {ms} AS ms FROM items) SELECT ms FROM x ORDER BY x.ms DESC"),
+        sorted,
+    );
+}
+
+#[test]
+fn lengths_of_arrays_count_their_items() {
+    let rows = r#"[{"tags":["a","b"],"t":"[x"},{"tags":[],"t":"é"}]"#;
+    check(rows, "SELECT len(tags) AS n, length(t) AS c FROM items", r#"[{"n":2,"c":2},{"n":0,"c":1}]"#);
+    check(rows, "SELECT count(*) AS n FROM items WHERE length(tags) = 0", r#"[{"n":1}]"#);
+    check(
+        "[{\"n\":12.5,\"i\":-7}]",
+        "SELECT length(n) AS a, length(i) AS b FROM items",
+        r#"[{"a":4,"b":2}]"#,
+    );
+}
+
+#[test]
+fn times_with_offsets_among_others_are_compared_as_times() {
+    let rows = r#"[{"ts":"2024-05-01T11:00:00Z"},{"ts":"2024-05-01T13:00:00+02:00"},{"ts":"2024-05-01T12:30:00+02:00"}]"#;
+    check(rows, "SELECT count(*) AS n FROM items WHERE ts <= '2024-05-01T11:00:00Z'", r#"[{"n":3}]"#);
+    check(rows, "SELECT count(*) AS n FROM items WHERE ts < '2024-05-01T11:00:00Z'", r#"[{"n":1}]"#);
+}
+
+#[test]
+fn dates_of_digits_are_dates() {
+    let rows = r#"[{"d":20240131,"t":"20240229","n":20241301}]"#;
+    check(
+        rows,
+        "SELECT year(d) AS y, month(t) AS m, d::date AS d FROM items",
+        r#"[{"y":2024,"m":2,"d":"2024-01-31"}]"#,
+    );
+    check(rows, "SELECT year(n) AS y FROM items", r#"[{"y":1970}]"#);
+}
+
+#[test]
+fn numbers_among_texts_of_numbers_are_found_by_both() {
+    let rows = r#"[{"age":40},{"age":"40"},{"age":"9"},{"age":41}]"#;
+    check(rows, "SELECT count(*) AS n FROM items WHERE age IN (40, 41)", r#"[{"n":3}]"#);
+    check(rows, "SELECT count(*) AS n FROM items WHERE age = '40'", r#"[{"n":2}]"#);
+    check(rows, "SELECT count(*) AS n FROM items WHERE age > 10", r#"[{"n":3}]"#);
 }
