@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use hyper::http::response::Parts;
 use hyper::{Method, Response, StatusCode};
 
 use super::internal_request::{run_internal_requests, send_internal_request};
@@ -22,9 +23,13 @@ use crate::front::http::batch::join_responses;
 use crate::front::http::http_error::{self, HttpError};
 use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
+use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
+
+/// Longest body of an error that is read, in bytes, and the characters of a large one that are shown.
+const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+const MAX_SHOWN_ERROR_CHARS: usize = 1000;
 
 /// A post in progress.
 pub(super) struct PostExchange {
@@ -117,10 +122,11 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
         stream::relay_post_stream(post, response, &answers)
     } else if is_json(&response) && (summary.must_read_response || !answers.is_empty()) {
         post.read_json_response(response, answers).await
-    } else {
-        // The response contains no message, so no pending request will be answered.
+    } else if is_json(&response) && response.status().is_success() {
         post.processor.discard_all_pending(response.body().size_hint().lower() as usize);
         upstream_client::pass_through(response)
+    } else {
+        post.read_other_response(response, answers).await
     }
 }
 
@@ -193,8 +199,7 @@ impl PostExchange {
         };
         let frame = match result {
             Ok(bytes) if !head.status.is_success() && !is_message(&bytes) => {
-                self.processor.discard_all_pending(bytes.len());
-                return response_with_body(head, bytes);
+                return self.error_response(head, &bytes);
             }
             Ok(bytes) => {
                 size = bytes.len();
@@ -212,6 +217,55 @@ impl PostExchange {
             head.status = StatusCode::ACCEPTED;
         }
         response_with_body(head, join_for_client(&answers, self.is_batch))
+    }
+
+    /// Reads a response that contains no message, so that no pending request will be answered.
+    async fn read_other_response(
+        self,
+        response: Response<Incoming>,
+        mut answers: Vec<Vec<u8>>,
+    ) -> Response<Body> {
+        let (head, body) = match upstream_client::decode_response(response) {
+            Ok(parts) => parts,
+            Err(error) => return self.failure_response(&error, answers),
+        };
+        if head.status.is_success() && self.processor.pending_count() > 0 {
+            let kind =
+                head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("an empty body");
+            return self.failure_response(
+                &format!("the server answered with {kind}, which is no response of MCP"),
+                answers,
+            );
+        }
+        let Some(read) = self.wait_or_timeout(body::read_all(body, MAX_ERROR_BODY_BYTES), &mut answers).await
+        else {
+            return local_response(&answers, self.is_batch);
+        };
+        match read {
+            Ok(bytes) => self.error_response(head, &bytes),
+            Err(ReadBodyError::TooLarge(_)) => self.error_response(head, b"(a body over 64 KiB)"),
+            Err(error @ ReadBodyError::Truncated(_)) => self.failure_response(&error, answers),
+        }
+    }
+
+    /// Returns a response without messages, with a body that is small and has no hidden values. Of a larger one, an error
+    /// contains the beginning.
+    fn error_response(&self, mut head: Parts, bytes: &[u8]) -> Response<Body> {
+        self.processor.discard_all_pending(bytes.len());
+        let text = String::from_utf8_lossy(bytes);
+        let redacted = self.processor.redacted(&text);
+        if bytes.len() <= stream::MAX_NON_MESSAGE_BYTES {
+            return if redacted == text {
+                response_with_body(head, bytes.to_vec())
+            } else {
+                response_with_body(head, redacted)
+            };
+        }
+        let begin: String = redacted.chars().take(MAX_SHOWN_ERROR_CHARS).collect();
+        let message = format!("the server answered {}: {begin} … ({} bytes)", head.status, bytes.len());
+        head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let id = self.first_request_id.as_deref().unwrap_or("null");
+        response_with_body(head, json_rpc_error(id, INTERNAL_ERROR, &message))
     }
 
     /// Waits for a result of the server. Returns `None` if all pending requests have timed out; `answers` then contains

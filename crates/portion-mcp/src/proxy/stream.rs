@@ -24,8 +24,8 @@ use crate::frame::Frame;
 use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event};
-use crate::mcp::ParsedBatch;
 use crate::mcp::error_code::INTERNAL_ERROR;
+use crate::mcp::{McpProcessor, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
 /// Longest silence on a stream. Listening streams are silent for long; a client that has disconnected is noticed by
@@ -33,7 +33,7 @@ use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 const IDLE_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// Largest data, in bytes, of an event that is not a message and is forwarded.
-const MAX_NON_MESSAGE_BYTES: usize = 4096;
+pub(super) const MAX_NON_MESSAGE_BYTES: usize = 4096;
 
 /// Returns true if the data of an event is a message or a batch.
 fn is_json_rpc(data: &[u8]) -> bool {
@@ -164,8 +164,13 @@ impl RelayedStream {
         let is_message = event.event_type() == b"message" && !event.data().is_empty();
         // Small events that are not messages are forwarded: they may be meant for the client.
         if !is_message || !is_json_rpc(event.data()) {
-            let is_small = event.data().len() <= MAX_NON_MESSAGE_BYTES;
-            out.extend(if is_small { event.into_raw() } else { event.without_data() });
+            let data = String::from_utf8_lossy(event.data());
+            let redacted = self.recipient.processor().redacted(&data);
+            out.extend(match redacted == data {
+                _ if event.data().len() > MAX_NON_MESSAGE_BYTES => event.without_data(),
+                true => event.into_raw(),
+                false => event.with_data(redacted.as_bytes()),
+            });
             return;
         }
         let mut messages =
@@ -196,17 +201,16 @@ impl RelayedStream {
             .for_each(|message| out.extend(encode_event(None, message)));
     }
 
-    /// Handles the regular end of the stream. Requests get an error unless the client can resume the stream.
+    /// Handles the regular end of the stream. Requests get an error unless the client can resume the stream. An event without
+    /// the empty line at its end is dropped, as clients do.
     fn finish(&mut self) -> Option<Bytes> {
-        let rest = std::mem::replace(&mut self.parser, SseParser::new(0)).into_remainder();
         let errors = match &self.recipient {
             StreamRecipient::Post { post, is_resumable: false } => {
                 post.missing_response_errors(&"the server ended its stream")
             }
             _ => Vec::new(),
         };
-        let all: Vec<u8> =
-            rest.into_iter().chain(errors.iter().flat_map(|message| encode_event(None, message))).collect();
+        let all: Vec<u8> = errors.iter().flat_map(|message| encode_event(None, message)).collect();
         (!all.is_empty()).then(|| all.into())
     }
 
@@ -240,6 +244,13 @@ impl RelayedStream {
 }
 
 impl StreamRecipient {
+    fn processor(&self) -> &McpProcessor {
+        match self {
+            Self::Post { post, .. } => &post.processor,
+            Self::Session { session, .. } => &session.processor,
+        }
+    }
+
     /// Waits for the shutdown if this is a listening stream.
     async fn wait_for_shutdown(&self) {
         match self {

@@ -19,7 +19,7 @@ impl McpProcessor {
     /// JSON-RPC error, because the transport failed and not a tool.
     pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
         let requests = self.pending_requests().take_all_of_client();
-        let reason = responses::server_gone_fault(cause);
+        let reason = responses::server_gone_fault(&self.redacted(&cause.to_string()));
         let error = |pending: &PendingRequest| {
             if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
                 self.gateway.report_upstream_failure(caller, endpoint, 0);
@@ -27,6 +27,15 @@ impl McpProcessor {
             OutgoingMessage::ToClient(responses::fault_response(&pending.id, &reason).into_bytes())
         };
         requests.iter().map(error).collect()
+    }
+
+    /// Returns a text from outside of messages without hidden values, such as the output of a server that has ended.
+    pub fn redacted(&self, text: &str) -> String {
+        let caller = self.general_caller();
+        let redact = caller.effective_policy.redact.as_deref();
+        redact
+            .and_then(|redact| redact.redact(text))
+            .map_or_else(|| text.to_owned(), |(redacted, _)| redacted)
     }
 
     /// Removes all pending requests after the server sent an invalid response that is passed on. `bytes`: its

@@ -359,11 +359,11 @@ impl MessageProcessor for McpProcessor {
 
     fn on_server_gone(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
         self.internal_calls.close();
-        self.refuse_all_pending(&responses::server_gone_fault(cause))
+        self.refuse_all_pending(&responses::server_gone_fault(&self.redacted(&cause.to_string())))
     }
 
     fn on_server_unreachable(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
-        self.refuse_all_pending(&responses::server_unreachable_fault(cause))
+        self.refuse_all_pending(&responses::server_unreachable_fault(&self.redacted(&cause.to_string())))
     }
 
     fn pending_count(&self) -> usize {
