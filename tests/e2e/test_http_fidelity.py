@@ -4,6 +4,7 @@ import gzip
 import http.client
 import json
 import threading
+import time
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -47,6 +48,8 @@ class Api(BaseHTTPRequestHandler):
         kind, _, name = urlsplit(self.path).path.strip("/").partition("/")
         if kind == "watch":
             return self.watch()
+        if kind == "late":
+            return self.late(int(name))
         body, fields = UTF8, {"Content-Type": "application/json"}
         if kind == "coded":
             fields["Content-Encoding"], body = CODED[name]
@@ -76,6 +79,18 @@ class Api(BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
         self.wfile.flush()
         self.server.ended.wait(60)
+
+    def late(self, count):
+        """Sends a document of `count` rows, and its end two seconds later."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        rows = json.dumps([{"id": number, "password": "hunter2xyz", "note": "late " * 20} for number in range(count)]).encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(rows), rows))
+        self.wfile.flush()
+        time.sleep(2)
+        self.wfile.write(b"0\r\n\r\n")
 
     do_GET = do_HEAD = do_POST = do_TRACE = do_TRACK = answer
 
@@ -203,3 +218,14 @@ def test_a_stream_of_json_values_is_not_held_back(proxy):
     connection.request("GET", "/watch", headers=ADA)
     assert json.loads(connection.getresponse().readline()) == {"type": "ADDED"}
     connection.close()
+
+
+def test_a_document_whose_end_comes_late_is_no_stream(api, proxy):
+    reply = ask(proxy, "/late/400")
+    assert len(reply.body) < 20_000 and reply.headers["X-Total-Count"] == "400", reply.headers
+    upstream = f"http://127.0.0.1:{api.server_port}"
+    command = [PORTION, "http", "--upstream", upstream, "--listen", "127.0.0.1:0", "--admin", "off", "--redact", "secrets"]
+    with Listening(command) as redacting:
+        for count in (2, 400):
+            reply = ask(redacting, f"/late/{count}")
+            assert b"hunter2xyz" not in reply.body and reply.json[0]["password"] == "[redacted]", reply.body[:200]

@@ -219,3 +219,36 @@ def test_a_closed_pipe_is_no_failure(home):
     done = subprocess.run(["sh", "-c", f"'{PORTION}' completions bash | head -n 1; exit 0"], capture_output=True, text=True,
                           env=environment(home), timeout=60)
     assert done.stderr == "" and done.stdout
+
+
+@pytest.mark.parametrize("line", [
+    ("shape", "nothing.json"),
+    ("wrap", "--", "/nonexistent/server"),
+    ("wrap", "--", "sh", "-c", "exit 7"),
+    ("try", "--", "false"),
+    ("fetch", "nosuch"),
+    ("stats", "--since", "x"),
+    ("config", "check", "nothing.yaml"),
+    ("config", "rollback"),
+    ("serve", "--listen", "no address", "--", "cat"),
+])
+def test_a_full_disk_behind_stderr_changes_no_exit_code(home, line):
+    usual = piped(home, *line).returncode
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run([PORTION, *line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=full, timeout=60,
+                               cwd=home, env=environment(home))
+    assert ended.returncode == usual != 101
+
+
+def test_a_server_is_relayed_although_nothing_can_be_logged(home):
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                                       "clientInfo": {"name": "full", "version": "1"}}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    text = "".join(json.dumps(message) + "\n" for message in messages)
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run([PORTION, "wrap", "--", *FIXTURE], input=text, stdout=subprocess.PIPE, stderr=full, text=True,
+                               timeout=60, cwd=home, env=environment(home, PORTION_LOG="debug"))
+    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]

@@ -23,6 +23,9 @@ const STREAM_PAUSE: Duration = Duration::from_secs(1);
 /// Time after a JSON value from which a body without a length that has not ended is a stream.
 const STREAM_DETECTION: Duration = Duration::from_secs(10);
 
+/// Longest first JSON value of a stream, in bytes. A longer one is a document whose end comes late.
+const MAX_EVENT_BYTES: usize = 32 << 10;
+
 /// Decoded bytes from which the length of a body is counted before it is decoded as a whole.
 const COUNTED_FROM: u64 = 8 << 20;
 
@@ -111,9 +114,10 @@ pub(crate) async fn read(body: &mut Body, limits: ReadLimits) -> Result<Bytes, R
         if read.is_empty() && body.is_end_stream() {
             return Ok(data);
         }
-        if limits.finds_streams && stream_deadline.is_none() {
+        if limits.finds_streams && stream_deadline.is_none() && !end.has_ended() {
             end.read(&data);
-            stream_deadline = end.has_ended().then(|| Instant::now() + STREAM_DETECTION);
+            let is_event = read.len() + data.len() <= MAX_EVENT_BYTES;
+            stream_deadline = end.has_ended().then(|| Instant::now() + STREAM_DETECTION).filter(|_| is_event);
         }
         read.extend_from_slice(&data);
     }

@@ -326,7 +326,10 @@ impl<'a> Exchange<'a> {
         let limits = ReadLimits {
             bytes: limit,
             silence: self.caller.rule.config().request_timeout,
-            finds_streams: coding == Ok(None) && body.size_hint().exact().is_none(),
+            // A stream passes as it comes, so nothing would be redacted in it.
+            finds_streams: coding == Ok(None)
+                && body.size_hint().exact().is_none()
+                && self.caller.effective_policy.redact.is_none(),
         };
         let wire = match body::read(&mut body, limits).await {
             Ok(wire) => wire,

@@ -64,7 +64,7 @@ fn end_with(error: &clap::Error) -> ! {
         && failure.kind() != io::ErrorKind::BrokenPipe
         && !error.use_stderr()
     {
-        anstream::eprintln!("portion: {failure}");
+        crate::terminal::print_stderr!("portion: {failure}");
         std::process::exit(1);
     }
     std::process::exit(error.exit_code())

@@ -14,6 +14,8 @@ pub(crate) fn open(url: &str) {
     command.args(first).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
         Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
-        Err(error) => anstream::eprintln!("portion: no browser could be opened ({program}: {error})"),
+        Err(error) => {
+            crate::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})")
+        }
     }
 }

@@ -32,7 +32,7 @@ impl Listener {
             return Ok(());
         }
         if insecure {
-            anstream::eprintln!(
+            crate::terminal::print_stderr!(
                 "portion: warning: every machine that reaches {at} can use {subject}: callers are not authenticated \
                  (--insecure)"
             );

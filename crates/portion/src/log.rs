@@ -20,7 +20,7 @@ pub(crate) fn init_stderr(written: Option<&str>, json: bool) {
         Some(level) => Targets::new().with_default(level),
         None => Targets::new().with_default(LevelFilter::WARN).with_target(CONFIG_TARGET, LevelFilter::INFO),
     };
-    let plain = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let plain = fmt::layer().with_writer(std::io::stderr).with_target(false).log_internal_errors(false);
     let layer = if json { plain.json().flatten_event(true).boxed() } else { plain.boxed() };
     tracing_subscriber::registry().with(layer.with_filter(filter)).init();
     if by_variable.is_none() && !named.is_empty() {

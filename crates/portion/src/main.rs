@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("portion: {error}");
+            crate::terminal::print_stderr!("portion: {error}");
             if usage_error::is_wrong_usage(error.as_ref()) {
                 ExitCode::from(WRONG_USAGE)
             } else {

@@ -96,7 +96,9 @@ impl LoginArgs {
         let opens_browser = !self.no_browser && !is_set("PORTION_NO_BROWSER");
         let server = server.to_string();
         Arc::new(move |url| {
-            anstream::eprintln!("portion: {server} requires a login. Log in at this address:\n{url}");
+            crate::terminal::print_stderr!(
+                "portion: {server} requires a login. Log in at this address:\n{url}"
+            );
             if opens_browser {
                 browser::open(url);
             }

@@ -301,7 +301,7 @@ fn in_document(file: &str, error: &dyn std::fmt::Display) -> String {
 pub(crate) fn advise_on_large_list(is_lazy: bool) {
     let style =
         if is_lazy { "they are listed in one line each (catalog lazy)" } else { "they are listed in full" };
-    anstream::eprintln!(
+    crate::terminal::print_stderr!(
         "portion: the OpenAPI document gives more than {MAX_FULL_TOOLS} tools; {style}. Choose some with --include \
          or --exclude, or set --catalog"
     );

@@ -1,6 +1,18 @@
 //! The terminal of a person: its width, and lines that say what takes long.
 
-use std::io::{self, IsTerminal as _};
+use std::fmt::Arguments;
+use std::io::{self, IsTerminal as _, Write as _};
+
+/// Prints a line to stderr.
+macro_rules! print_stderr {
+    ($($argument:tt)*) => { $crate::terminal::write_stderr(format_args!($($argument)*)) };
+}
+pub(crate) use print_stderr;
+
+/// Writes a line to stderr. That it cannot be written, for example to a full disk, is no reason to stop.
+pub(crate) fn write_stderr(line: Arguments<'_>) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
 
 /// Returns the columns of the terminal on stdout; `most` at the most, and where stdout is no terminal.
 pub(crate) fn columns(most: usize) -> usize {
@@ -11,7 +23,7 @@ pub(crate) fn columns(most: usize) -> usize {
 /// Prints what a command waits for, if a person can read it.
 pub(crate) fn show_progress(message: &str) {
     if io::stderr().is_terminal() {
-        anstream::eprintln!("portion: {message}");
+        print_stderr!("portion: {message}");
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
         }
     };
     let Ok(address) = listener.local_addr() else { return };
-    anstream::eprintln!("portion: dashboard at http://{address}/");
+    crate::terminal::print_stderr!("portion: dashboard at http://{address}/");
     let page = |path: &str, kind, write| {
         let page: Arc<dyn Backend> =
             Arc::new(AdminPage { setup: Arc::clone(setup), content_type: kind, render: write });

@@ -78,7 +78,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     let limits = HttpLimits::default().with_max_body_bytes(MAX_REQUEST_BYTES);
     let server = Arc::new(HttpServer::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
     let serving = tokio::spawn(server.serve(listener, Arc::new(OneShotFlag::default())));
-    anstream::eprintln!("portion: the dashboard is listening on http://{address}/");
+    crate::terminal::print_stderr!("portion: the dashboard is listening on http://{address}/");
     if options.open {
         browser::open(&format!("http://{address}/"));
     }

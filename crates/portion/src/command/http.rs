@@ -111,7 +111,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     // The query may contain a secret.
     let upstream = target.url().to_string();
     let upstream = upstream.split('?').next().unwrap_or_default();
-    anstream::eprintln!("portion: listening on http://{address} in front of {upstream}");
+    crate::terminal::print_stderr!("portion: listening on http://{address} in front of {upstream}");
     admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());

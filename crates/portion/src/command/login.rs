@@ -78,7 +78,7 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
         let stored = store.list()?.into_iter().find(|login| login.server == server.to_string());
         print_line(&format!("{:#}", stored.as_ref().map_or(Value::Null, login_json)))?;
     }
-    anstream::eprintln!("portion: logged in at {server}");
+    crate::terminal::print_stderr!("portion: logged in at {server}");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
     if options.json {
         print_line(&format!("{:#}", logout_json(&server, &outcome)))?;
     } else {
-        anstream::eprintln!("portion: {}", describe_logout(&server, &outcome));
+        crate::terminal::print_stderr!("portion: {}", describe_logout(&server, &outcome));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -145,7 +145,7 @@ fn print_line(text: &str) -> io::Result<()> {
 
 fn print_table(logins: &[StoredLogin]) -> io::Result<()> {
     if logins.is_empty() {
-        anstream::eprintln!("portion: there are no logins; portion login URL adds one");
+        crate::terminal::print_stderr!("portion: there are no logins; portion login URL adds one");
     }
     for login in logins {
         let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();

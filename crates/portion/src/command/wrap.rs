@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let admin_callers = access::admin_authenticator(&loaded.config, at, options.insecure)?;
     let ids = ServerIds::new([(name.as_deref().unwrap_or_default(), &server)]).with_own_calls()?;
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        anstream::eprintln!("{}", on_terminal(name.as_deref(), &options.command));
+        crate::terminal::print_stderr!("{}", on_terminal(name.as_deref(), &options.command));
     }
     let setup = loaded.start(&ids, SNAPSHOT_TTL)?;
     admin::export_metrics(&setup);
@@ -144,7 +144,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
                         Ok(report_exit(relay(processor, child, front).await))
                     }
                     Err(error) => {
-                        anstream::eprintln!("portion: {error}");
+                        crate::terminal::print_stderr!("portion: {error}");
                         Ok(report_exit(serve_unavailable(processor, error.to_string(), front).await))
                     }
                 }
@@ -195,7 +195,7 @@ fn on_terminal(name: Option<&str>, command: &[OsString]) -> String {
 /// Reports how the server ended if the user should know.
 fn report_exit(exit: RelayOutcome) -> ExitCode {
     if let Some(failure) = &exit.failure {
-        anstream::eprintln!("portion: {failure}");
+        crate::terminal::print_stderr!("portion: {failure}");
     }
     exit.into()
 }

@@ -26,7 +26,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
         }
         Ok((config, Warnings(warnings))) => {
             for warning in &warnings {
-                anstream::eprintln!("portion: {warning}");
+                crate::terminal::print_stderr!("portion: {warning}");
             }
             let about = match config.file() {
                 Some(file) => file.display().to_string(),
@@ -39,7 +39,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
             Ok(ExitCode::from(WRONG_USAGE))
         }
         Err(errors) => {
-            anstream::eprintln!("portion: {errors}\n{}", count(errors.0.len(), "error"));
+            crate::terminal::print_stderr!("portion: {errors}\n{}", count(errors.0.len(), "error"));
             Ok(ExitCode::from(WRONG_USAGE))
         }
     }

@@ -122,7 +122,7 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
         Answer::Yes => {}
         Answer::No => return Err("nothing was written".into()),
         Answer::NoTerminal => {
-            anstream::eprintln!(
+            crate::terminal::print_stderr!(
                 "portion: nothing was written: add --yes to write, or --dry-run to see the changes only"
             );
             return Ok(ExitCode::from(WRONG_USAGE));

@@ -106,7 +106,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let listener = listening::bind(listen).await?;
     let address = listener.local_addr()?;
     for (path, _) in &backends {
-        anstream::eprintln!("portion: listening on http://{address}{path}");
+        crate::terminal::print_stderr!("portion: listening on http://{address}{path}");
     }
     admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();

@@ -155,7 +155,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let sources = find(options.config_keys.file(), options.config_keys.values())?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
     for warning in warnings {
-        anstream::eprintln!("portion: {warning}");
+        crate::terminal::print_stderr!("portion: {warning}");
     }
     let limit = config.upstream_message_limit();
     let rules = EndpointRules::new(Arc::new(config), limits_from_environment());
@@ -176,7 +176,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     });
     if let Some(path) = list_path.filter(|_| snapshot.has_missing_list_path()) {
         let file = options.file.display();
-        anstream::eprintln!("portion: no list is at `{path}` (items) in {file}; Portion detects one instead");
+        crate::terminal::print_stderr!(
+            "portion: no list is at `{path}` (items) in {file}; Portion detects one instead"
+        );
     }
     let mut request =
         options.controls.to_request(policy).map_err(|error| UsageError::from(error.to_string()))?;
@@ -230,12 +232,12 @@ fn read_text(options: &Options, limit: usize) -> Result<Option<(String, usize)>,
     Ok(match decode(&bytes) {
         Decoded::Utf8(text, invalid_count) => Some((text.into_owned(), invalid_count)),
         Decoded::Other(text, encoding, invalid_count) => {
-            anstream::eprintln!("portion: {file} is {encoding}; it is shown as UTF-8");
+            crate::terminal::print_stderr!("portion: {file} is {encoding}; it is shown as UTF-8");
             Some((text, invalid_count))
         }
         Decoded::Binary(format) => {
             let (size, format) = (bytes.len(), format.unwrap_or("of an unknown format"));
-            anstream::eprintln!("portion: {file} is not text: {size} bytes, {format}");
+            crate::terminal::print_stderr!("portion: {file} is not text: {size} bytes, {format}");
             None
         }
     })
@@ -275,7 +277,9 @@ impl SlowReadHint {
         thread::spawn(move || {
             if ended.recv_timeout(SLOW_READ) == Err(RecvTimeoutError::Timeout) {
                 let name = if file == "-" { "stdin" } else { file.as_str() };
-                anstream::eprintln!("portion: waiting for the end of {name}, which is not a regular file");
+                crate::terminal::print_stderr!(
+                    "portion: waiting for the end of {name}, which is not a regular file"
+                );
             }
         });
         Self { _done: done }
@@ -291,7 +295,7 @@ fn print_refusal(
     cursor: Option<CursorToken>,
 ) -> CommandResult {
     if options.explain {
-        anstream::eprintln!("shown       an error, because of oversized: refuse");
+        crate::terminal::print_stderr!("shown       an error, because of oversized: refuse");
     }
     let endpoint = options.endpoint.as_ref().map(|name| Endpoint {
         name: name.clone(),

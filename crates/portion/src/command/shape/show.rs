@@ -40,11 +40,15 @@ impl ShapedFile<'_> {
     /// Prints on stderr how the file was detected and shown.
     pub(super) fn explain(self, policy: &Policy) {
         let (text, size) = (self.text(), self.size());
-        anstream::eprintln!("detected    {}", describe_form(self.snapshot));
-        anstream::eprintln!("size        {} bytes, {size} tokens by {}", text.len(), self.counter.name());
+        crate::terminal::print_stderr!("detected    {}", describe_form(self.snapshot));
+        crate::terminal::print_stderr!(
+            "size        {} bytes, {size} tokens by {}",
+            text.len(),
+            self.counter.name()
+        );
         match self.reply {
             FirstReply::Untouched { .. } => {
-                anstream::eprintln!("shown       unchanged: below all thresholds of its kind");
+                crate::terminal::print_stderr!("shown       unchanged: below all thresholds of its kind");
             }
             FirstReply::Portion(portion) => explain_portion(portion, policy, self.budget),
         }
@@ -88,15 +92,15 @@ impl ShapedFile<'_> {
 }
 
 fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
-    anstream::eprintln!(
+    crate::terminal::print_stderr!(
         "shown       a {} of {} tokens, budget {budget}",
         portion.kind().name(),
         portion.tokens()
     );
     if !portion.stages().is_empty() {
-        anstream::eprintln!("to fit      {}", portion.stage_names().join(", then "));
+        crate::terminal::print_stderr!("to fit      {}", portion.stage_names().join(", then "));
     }
-    anstream::eprintln!(
+    crate::terminal::print_stderr!(
         "thresholds  lists {} items or {} tokens, objects {}, text {}, anything {}",
         policy.default_page_size,
         policy.token_budget_threshold,

@@ -110,7 +110,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         &retention,
         StatsResult { requested: &filter, effective: &of, uses_records: single, is_empty: empty },
     ) {
-        anstream::eprintln!("portion: {note}");
+        crate::terminal::print_stderr!("portion: {note}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -152,7 +152,7 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
         walks.add(&record);
     })?;
     if read == MAX_ADVICE_REQUESTS {
-        anstream::eprintln!(
+        crate::terminal::print_stderr!(
             "portion: the advice uses the newest {} requests, since {}",
             grouped(read as u64),
             timestamp::readable(oldest)

@@ -73,7 +73,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let replies: Vec<Reply> =
         selection.calls.iter().map(|call| reply(&mut direct, call, "directly")).collect();
     if let Some(line) = direct.noise() {
-        anstream::eprintln!("portion: the server's stdout has lines that are no messages, such as `{line}`");
+        crate::terminal::print_stderr!(
+            "portion: the server's stdout has lines that are no messages, such as `{line}`"
+        );
     }
     drop(direct);
     show_progress("starting the server behind Portion");
