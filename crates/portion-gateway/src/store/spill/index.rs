@@ -38,6 +38,13 @@ pub(super) struct SpilledSnapshot {
     pub(super) expires_at: Option<Instant>,
 }
 
+impl SpilledSnapshot {
+    /// Returns true if the file has a view of the snapshot.
+    pub(super) fn has_view(&self, view: ViewId) -> bool {
+        self.view_ids.contains(&view) || self.later_views.iter().any(|(id, _)| *id == view)
+    }
+}
+
 /// Facts about a snapshot that stay in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Source {

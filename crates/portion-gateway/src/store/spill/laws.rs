@@ -129,6 +129,10 @@ fn check(disk_bytes: u64, acts: &[Act]) {
                 match (found, known.get_mut(&id).filter(|known| known.owner == *principal)) {
                     (Ok(found), Some(known)) => {
                         assert_eq!(found.snapshot.parts()[0].text(), known.text);
+                        // For the cursor to its next page.
+                        let view = (&found.snapshot, View::root());
+                        let kept = runtime.block_on(store.put_view(&scope(*principal), id, view, now));
+                        kept.expect("the view is stored already");
                         known.expires = now + TTL;
                     }
                     (Err(StoreLookupError::SnapshotGone { .. } | StoreLookupError::Unknown), None) => {}

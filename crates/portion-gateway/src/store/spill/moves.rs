@@ -67,9 +67,11 @@ impl SpillingStore {
         {
             self.displace(&mut file, &displaced);
         }
-        if outcome.is_err() && self.index().touch(&key, view.id(), now).is_some() {
-            let is_written = self.write_view(&mut file, key, snapshot, view);
-            outcome = if is_written { Ok(()) } else { outcome };
+        let spilled = if outcome.is_err() { self.index().touch(&key, view.id(), now) } else { None };
+        if let Some(spilled) = spilled {
+            // Without room for its new pagination, a view that the file has stays as it is.
+            let is_kept = self.write_view(&mut file, key, snapshot, view) || spilled.has_view(view.id());
+            outcome = if is_kept { Ok(()) } else { outcome };
         }
         if matches!(outcome, Err(StoreWriteError::NoCapacity { .. })) {
             self.memory.count_refused();
