@@ -292,6 +292,20 @@ def test_a_cursor_of_another_instance_reads_store_unavailable_while_the_store_is
         assert items(lawful(b.call("portion_read", cursor=first.next)))
 
 
+@pytest.mark.parametrize("loss", [out_of_memory, read_only])
+def test_a_cursor_of_another_instance_reads_store_unavailable_while_the_store_refuses_writes(redis, keys, loss):
+    with Instance(redis.url(), keys) as one, Instance(redis.url(), keys) as other:
+        a, b = Caller(one), Caller(other)
+        lawful(a.call("list_bookings"))
+        stored(redis)
+        ends = loss(redis)
+        until(lambda: not one.is_connected() and not other.is_connected(), "health tells", seconds=30)
+        first = lawful(a.call("list_bookings"))
+        assert first.next, "what a process has, it serves"
+        assert code(b.call("portion_read", cursor=first.next)) == "store_unavailable"
+        ends()
+
+
 def test_without_memory_and_store_a_reply_is_shortened_and_says_so(redis, keys):
     with Instance(redis.url(), keys, "--snapshot-memory", "0") as one:
         caller = Caller(one)

@@ -165,8 +165,14 @@ impl CachedStore {
                     found = self.load(behind, key, (view, extent), now).await;
                 }
                 match found {
-                    // The memory may remember more than the store.
-                    Err(StoreLookupError::Unknown) => Err(lost),
+                    // The memory may remember more than the store. A store that refuses writes may lack what another process
+                    // has in memory.
+                    Err(StoreLookupError::Unknown) => match (lost, behind.store.status()) {
+                        (StoreLookupError::Unknown, BackendStatus { is_available: false, .. }) => {
+                            Err(StoreLookupError::Unreachable("it refuses writes".to_owned()))
+                        }
+                        (lost, _) => Err(lost),
+                    },
                     found => found,
                 }
             }
