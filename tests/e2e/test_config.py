@@ -304,3 +304,18 @@ def test_v8_secrets_are_never_said(tmp_path):
     said = run(PORTION, "config", "check", "--config", str(path))
     assert said.returncode != 0, "a secret is written by ${NAME} or a file"
     assert "hunter2" not in said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("text, told", [
+    ("admin: 0.0.0.0:9999\n", "0.0.0.0:9999"),
+    ("cursorKeys: ./missing.keys\n", "missing.keys"),
+])
+def test_what_would_not_start_is_not_valid(tmp_path, text, told):
+    path = tmp_path / "portion.yaml"
+    path.write_text(text)
+    for options in ([], ["--json"]):
+        ended = subprocess.run([PORTION, "config", "check", *options, str(path)], capture_output=True, text=True, cwd=tmp_path)
+        assert ended.returncode == 2 and told in ended.stdout + ended.stderr, ended
+    started = subprocess.run([PORTION, "serve", "--config", str(path), "--listen", "127.0.0.1:0", "--", *FIXTURE],
+                             capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert started.returncode == 2 and told in started.stderr, started

@@ -17,6 +17,7 @@ use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 use crate::cursor_keys::CursorKeys;
 use crate::server::ServerIds;
 use crate::temporary_files;
+use crate::usage_error::UsageError;
 
 /// Longest wait for a shared store that is checked, and the pause between two looks at its state.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -44,7 +45,8 @@ impl Storage {
         let ttl = config.snapshot_ttl().unwrap_or(default_ttl);
         let limits = StoreLimits { memory_bytes: config.snapshot_memory(), ttl };
         let disk_bytes = config.snapshot_disk() as u64;
-        let keys = config.cursor_keys().map(CursorKeys::read).transpose()?;
+        let keys = config.cursor_keys().map(CursorKeys::read).transpose();
+        let keys = keys.map_err(|error| UsageError::from(error.to_string()))?;
         let opened = match (config.shared_store(), &keys) {
             (Some(url), Some(keys)) => open_shared(url, keys, servers, limits)?,
             _ if config.has_file_store() => {

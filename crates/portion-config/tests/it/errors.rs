@@ -86,7 +86,9 @@ fn unknown_presets_are_errors_in_every_form() {
     check_all(&yaml("redact: secret"), &[named("portion.yaml:1:9")]);
     check_all(&yaml("redact: [phone, secret]"), &[message("portion.yaml:1:9", "secret", "secrets")]);
     check_all(&yaml("endpoints: {list_*: {redact: secret}}"), &[named("portion.yaml:1:30")]);
-    check_all(&yaml("redact: [none]"), &[message("portion.yaml:1:9", "none", "none")]);
+    let alone = "portion.yaml:1:9: redact is invalid: `none` hides nothing, so it stands alone: leave it out of the list, or \
+                 write none without others; list field names, such as [password, guest.phone, '*Code'], or write none";
+    check_all(&yaml("redact: [secrets, none]"), &[alone.to_owned()]);
     check_all(&with_options(yaml("{}"), &[("redact", "secret")]), &[named("--redact")]);
     check_all(&with_variables(yaml("{}"), &[("PORTION_REDACT", "secret")]), &[named("PORTION_REDACT")]);
     // The keywords of other keys are checked for misspellings in the same way.

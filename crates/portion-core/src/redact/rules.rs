@@ -7,6 +7,8 @@ use thiserror::Error;
 use super::pattern::FieldPattern;
 use super::secret;
 
+/// The word for no rules at all.
+const NO_RULES: &str = "none";
 /// Name of the preset for common secrets.
 const SECRETS_PRESET: &str = "secrets";
 /// Words that probably mean the preset rather than the name of a field.
@@ -66,6 +68,11 @@ pub enum RedactError {
     /// A name matches every member.
     #[error("`{0}` matches everything: name the members, such as password,guest.phone,*Code")]
     MatchesEverything(String),
+    /// `none` beside other names.
+    #[error(
+        "`{0}` hides nothing, so it stands alone: leave it out of the list, or write none without others"
+    )]
+    NoneAmongOthers(String),
     /// A name looks like a preset that does not exist, so it would hide nothing.
     #[error(
         "`{given}` is not a preset; did you mean `{meant}`? To redact a field of that name, write `{given}*`"
@@ -101,6 +108,8 @@ impl RedactionRules {
         for name in patterns.split(',').map(str::trim) {
             if name == SECRETS_PRESET {
                 redact.hides_secrets = true;
+            } else if name == NO_RULES {
+                return Err(RedactError::NoneAmongOthers(name.to_owned()));
             } else if let Some(meant) = suggest_preset(name) {
                 return Err(RedactError::UnknownPreset { given: name.to_owned(), meant });
             } else {
@@ -174,7 +183,7 @@ fn suggest_preset(name: &str) -> Option<&'static str> {
     }
     let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(name));
     if is(DISABLE_WORDS) {
-        return Some("none");
+        return Some(NO_RULES);
     }
     (is(ENABLE_WORDS) || find_misspelled(name, [SECRETS_PRESET]).is_some()).then_some(SECRETS_PRESET)
 }

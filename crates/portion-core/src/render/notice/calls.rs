@@ -63,7 +63,8 @@ impl Notice<'_> {
     /// Returns further calls: a query, and the next page of a resource.
     pub(super) fn further_calls(&self, audience: Audience) -> Vec<(&'static str, String)> {
         let is_new = audience == Audience::Programs || self.is_first_reply;
-        let query = self.query_tool.zip(self.query_tables()).filter(|_| is_new && self.start_cursor.is_some());
+        let query =
+            self.query_tool.zip(self.query_tables()).filter(|_| is_new && self.start_cursor.is_some());
         // Where the upstream counts more records, a query does not read those.
         let rows = self.rendering.total_count.filter(|_| self.rendering.meta.upstream_total.is_some());
         let query =

@@ -8,7 +8,9 @@ use portion_config::{Config, Errors, Problem, Warnings};
 use serde_json::{Value, json};
 
 use super::sources::{print, print_json, sources};
+use crate::access::admin_authenticator;
 use crate::command::{CommandResult, WRONG_USAGE};
+use crate::cursor_keys::CursorKeys;
 
 /// Options of `portion config check`.
 #[derive(Debug, Args)]
@@ -20,6 +22,20 @@ pub(super) struct Options {
 pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
     let sources = sources(options.file.as_deref().or(named))?;
     match Config::load(&sources, 0) {
+        Ok((config, _)) if !start_errors(&config).is_empty() => {
+            let errors = start_errors(&config);
+            if as_json {
+                let errors: Vec<Value> = errors.iter().map(|error| json!({ "message": error })).collect();
+                print_json(&json!({ "errors": errors, "warnings": [] }))?;
+            } else {
+                let errors = errors.join("\n");
+                crate::terminal::print_stderr!(
+                    "portion: {errors}\n{}",
+                    count(errors.lines().count(), "error")
+                );
+            }
+            Ok(ExitCode::from(WRONG_USAGE))
+        }
         Ok((config, Warnings(warnings))) if as_json => {
             let file = config.file().map(|file| file.display().to_string());
             print_json(&json!({ "file": file, "errors": [], "warnings": list(&warnings) }))
@@ -43,6 +59,16 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
             Ok(ExitCode::from(WRONG_USAGE))
         }
     }
+}
+
+/// Returns the reasons for which a command that listens or signs cursors would not start, although the configuration is valid.
+fn start_errors(config: &Config) -> Vec<String> {
+    let admin =
+        admin_authenticator(config, config.explicit_admin(), false).err().map(|error| error.to_string());
+    let keys =
+        config.cursor_keys().and_then(|keys| CursorKeys::read(keys).err()).map(|error| error.to_string());
+    let access = config.access().err().map(|error| error.to_string());
+    [admin, keys, access].into_iter().flatten().collect()
 }
 
 fn count(number: usize, noun: &str) -> String {
