@@ -29,7 +29,7 @@ pub(crate) enum Redaction {
     Unredacted,
     /// The values were redacted.
     Whole,
-    /// Fields of the objects in it were redacted.
+    /// Fields of the objects in it, or values inside its texts, were redacted.
     Nested,
     /// Some values were redacted; names beside them say which.
     ByName,

@@ -35,6 +35,11 @@ pub(crate) fn mark_redacted(
         {
             // The elements of an array have no names.
             column.redaction = Redaction::Whole;
+        } else if !fields.is_empty()
+            && column.kinds.intersects(ValueKinds::TEXT)
+            && has_placeholder_inside(&*rows, at, deadline)?
+        {
+            column.redaction = Redaction::Nested;
         }
         any |= column.redaction != Redaction::Unredacted;
     }
@@ -43,6 +48,21 @@ pub(crate) fn mark_redacted(
         any = true;
     }
     Some(if any { AdjustedRows::with_columns(rows, columns) } else { rows })
+}
+
+/// Returns true if values inside a text of a column were redacted, as in a line of a log; `None` if the deadline was reached.
+fn has_placeholder_inside(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<bool> {
+    let mut row = rows.new_row(ColumnSet::of(column));
+    for at in 0..rows.len() {
+        if should_stop_at(at, deadline) {
+            return None;
+        }
+        rows.read_row(at, &mut row);
+        if matches!(rows.cell(&row, column), Cell::Text(text) if text.contains(REDACTED)) {
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// Returns the column with the values of the table of leaves, if these are its columns, and not all values are redacted.
@@ -79,7 +99,7 @@ struct RedactionSigns {
 impl RedactionSigns {
     /// Reads a column up to the first placeholder; `None` if the deadline was reached.
     fn scan(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<Self> {
-        let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
+        let mut row = rows.new_row(ColumnSet::of(column));
         let mut signs = Self { has_placeholder: false, lacks_values: false, has_values: false };
         for at in 0..rows.len() {
             if should_stop_at(at, deadline) {

@@ -68,7 +68,7 @@ impl Default for ColumnSet {
 
 impl ColumnSet {
     /// Returns the set of one column.
-    fn of(column: usize) -> Self {
+    pub(crate) fn of(column: usize) -> Self {
         Self(1 << column.min(63))
     }
 

@@ -191,3 +191,20 @@ fn values_with_redacted_names_are_not_computed_with() {
         assert_eq!(answer, expect, "{sql}");
     }
 }
+
+#[test]
+fn texts_with_redacted_values_inside_are_reported() {
+    let log =
+        (0..20).map(|n| format!("2024-05-01 10:00:{n:02} INFO login doorCode=pw{n}\n")).collect::<String>();
+    let rows = r#"[{"id":1,"cfg":"{\"doorCode\":\"1\"}"},{"id":2,"cfg":"{\"doorCode\":\"2\"}"}]"#;
+    let fields = |text: &str, sql: &str| {
+        let answer = asked(&redacted(text), sql, &[], &QueryLimits::default());
+        answer.map_or_else(|error| error.to_string(), |answer| answer.redacted_fields.join(","))
+    };
+    assert_eq!(fields(&log, "SELECT count(*) FROM lines WHERE text LIKE '%doorCode=pw5%'"), "doorCode");
+    assert_eq!(fields(&log, "SELECT text FROM entries LIMIT 1"), "doorCode");
+    assert_eq!(fields(&log, "SELECT count(*) FROM lines"), "");
+    assert_eq!(fields(rows, "SELECT cfg FROM items"), "doorCode");
+    let refused = fields(rows, "SELECT cfg->>'doorCode' AS p, count(*) FROM items GROUP BY 1");
+    assert!(refused.contains("doorCode") && refused.contains("redacted"), "{refused}");
+}
