@@ -72,7 +72,12 @@ pub(super) fn collect_edits(
         let Some((start, end)) = container.or_else(|| value_after(text, from, extent)) else {
             continue;
         };
-        if !matches!(&text[start..end], REDACTED | "[]" | "{}" | "true" | "false" | "null" | "None" | "nil") {
+        // An earlier pass hid it, perhaps together with a bracket.
+        if begins_redacted(&text[start..]) {
+            done = start + REDACTED.len();
+            continue;
+        }
+        if !matches!(&text[start..end], "[]" | "{}" | "true" | "false" | "null" | "None" | "nil") {
             names.add(name.to_owned());
             let replacement = if container.is_some() {
                 format!("{quote}{REDACTED}{quote}").into()
@@ -120,6 +125,11 @@ impl<'t> SettingNames<'_, 't> {
         }
         verdict
     }
+}
+
+/// Returns true if a value begins with the mark of a hidden value.
+fn begins_redacted(value: &str) -> bool {
+    value.strip_prefix(REDACTED).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
 /// Returns true if a name of several words before a colon may be that of a setting: at the beginning of its line, or with a

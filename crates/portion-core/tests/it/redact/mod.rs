@@ -14,7 +14,12 @@ mod strings;
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
     let redact = RedactionRules::parse(patterns).expect("patterns");
     match redact.redact(text) {
-        Some((shown, hidden)) => assert_eq!((shown.as_str(), hidden), (expect, owned(named)), "{text}"),
+        Some((shown, hidden)) => {
+            assert_eq!((shown.as_str(), hidden), (expect, owned(named)), "{text}");
+            // A second pass finds nothing.
+            let again = redact.redact(&shown).map_or_else(|| shown.clone(), |(again, _)| again);
+            assert_eq!(again, shown, "{text}");
+        }
         None => assert_eq!(expect, "-", "{text}"),
     }
     // A string of JSON hides what a text hides.
