@@ -193,8 +193,11 @@ impl Table {
             let verdict = match_column_name(redact, &name);
             verdict.is_hidden().then_some((name, verdict))
         };
+        let below_heading =
+            |cell: &Cell| self.hidden.iter().any(|(columns, ..)| columns.contains(&cell.columns.start));
         if let [name, value] = &*row
             && !value.is_heading
+            && !below_heading(name)
             && let Some((name, verdict)) = hidden_name(name)
         {
             hide(value, &name, verdict);
@@ -206,11 +209,12 @@ impl Table {
         for cell in &row {
             let is_beside =
                 |columns: &Range<usize>| columns.start < cell.columns.end && cell.columns.start < columns.end;
-            if let Some((name, verdict)) = hidden_name(cell).filter(|_| is_header) {
+            let above = self.hidden.iter().find(|(columns, ..)| is_beside(columns));
+            // Outside of the header of the table, a row of headings may have values.
+            let may_be_name = is_header && (self.is_in_head || above.is_none());
+            if let Some((name, verdict)) = hidden_name(cell).filter(|_| may_be_name) {
                 found.push((cell.columns.clone(), name, verdict));
-            } else if let Some((_, name, verdict)) =
-                self.hidden.iter().find(|(columns, ..)| is_beside(columns))
-            {
+            } else if let Some((_, name, verdict)) = above {
                 hide(cell, name, *verdict);
             }
         }

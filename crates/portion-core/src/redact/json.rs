@@ -1,7 +1,7 @@
 //! Redacts JSON, member by member, without recursion.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
@@ -135,6 +135,8 @@ pub(super) struct JsonRedactor<'a, 'r> {
     /// Number of arrays open outside of any object.
     root_array_depth: u32,
     member_state: MemberState,
+    /// Starts of the rows of tables whose columns are known.
+    table_rows: BTreeSet<usize>,
     /// True if the text contains the beginning of a token.
     may_contain_tokens: bool,
     edits: Vec<TextEdit>,
@@ -153,6 +155,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             flag: None,
             root_array_depth: 0,
             member_state: MemberState::default(),
+            table_rows: BTreeSet::new(),
             may_contain_tokens: redact.hides_secrets && token::may_contain(text),
             edits: Vec::new(),
             names: RedactedNames::default(),
@@ -340,13 +343,15 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     /// Redacts the cells of a columnar table, if its columns or rows begin here.
     fn redact_table(&mut self, name: &str, reader: &JsonReader<'a>) {
         if let Some(columns) = TableColumns::detect(name, reader, self.text) {
+            self.table_rows.insert(columns.rows_start);
             self.redact_cells(&columns, true);
         }
     }
 
     /// Redacts the cells of rows below a row of names.
     fn redact_table_with_header_row(&mut self, reader: &JsonReader<'a>) {
-        if let Some(columns) = TableColumns::detect_header_row(reader, self.text) {
+        let columns = TableColumns::detect_header_row(reader, self.text);
+        if let Some(columns) = columns.filter(|columns| !self.table_rows.contains(&columns.rows_start)) {
             self.redact_cells(&columns, false);
         }
     }

@@ -188,21 +188,22 @@ impl RedactionRules {
     /// Matches the name in a pair: `DB_PASSWORD`, `Door code`, `spring.datasource.password`, `/prod/db/password`.
     pub(super) fn match_pair_name(&self, name: &str) -> NameMatch {
         let name = name.trim().trim_matches(['*', '`', '?', ':']);
-        let words = || name.split_whitespace();
-        let is_action = || {
-            let first = words().next().unwrap_or_default().to_lowercase();
-            words().count() > 1 && ACTION_WORDS.contains(&first.as_str())
-        };
-        if name.len() > MAX_NAME_BYTES || words().count() > MAX_NAME_WORDS {
+        if name.len() > MAX_NAME_BYTES || name.split_whitespace().count() > MAX_NAME_WORDS {
             return NameMatch::default();
         }
         let last = name.rsplit(['.', '/', ':']).next().unwrap_or_default();
         let mut verdict = self.match_name(&last.replace(' ', "_"));
         verdict.is_secret |= last_two_names(name).is_some_and(|names| self.match_name(names).is_secret);
-        verdict.is_secret &= !is_action();
+        verdict.is_secret &= !is_action(name);
         verdict.is_named |= self.matches_written_path(name);
         verdict
     }
+}
+
+/// Returns true for a label that names an action or a question: `Reset password`.
+pub(super) fn is_action(name: &str) -> bool {
+    let first = name.split_whitespace().next().unwrap_or_default().to_lowercase();
+    name.split_whitespace().nth(1).is_some() && ACTION_WORDS.contains(&first.as_str())
 }
 
 /// Returns true if a value can be the secret of a pair with this name, given the roles of both.

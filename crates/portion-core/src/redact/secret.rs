@@ -267,6 +267,21 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         || words.windows(2).any(pair)
 }
 
+/// Returns true if all words of a name belong to the names of secrets: `password`, `access_token`, not `secret_x`.
+pub(super) fn is_plain_secret_name(name: &str) -> bool {
+    let is_known = |word: &String| {
+        let is = |among: &[&str]| among.contains(&word.as_str());
+        let is_of_pair = |(firsts, second): &(&[&str], &str)| is(firsts) || word == second;
+        is(SECRET_WORDS)
+            || is(SECRET_SUFFIXES)
+            || is(ENTRY_NOUNS)
+            || is(ENTRY_SECRETS)
+            || matches!(word.as_str(), "token" | "tokens" | "wifi")
+            || SECRET_PAIRS.iter().any(is_of_pair)
+    };
+    normalized_words(name).iter().all(is_known)
+}
+
 /// Returns true if words name an access to a building or its network.
 fn is_entry_secret(words: &[String]) -> bool {
     let is = |word: &str, among: &[&str]| among.contains(&word);

@@ -12,7 +12,7 @@ use crate::snapshot::{COLUMN_KEYS, ROW_KEYS, column_names};
 /// The columns of a table, and the offset of its rows.
 pub(super) struct TableColumns {
     pub(super) names: Vec<String>,
-    rows_start: usize,
+    pub(super) rows_start: usize,
     /// True if the first row has the names.
     has_header_row: bool,
 }

@@ -51,7 +51,7 @@ impl JsonRedactor<'_, '_> {
 /// Returns true if a string, as written in JSON, may hold the name of a hidden value: JSON, markup, a table or a setting.
 fn may_hide(quoted: &str) -> bool {
     // A character that is written as `\u003d` may be any.
-    quoted.contains(['{', '<', '|'])
+    quoted.contains(['{', '<', '|', '│', '┃', '║'])
         || quoted.contains('[') && quoted.contains("\\\"")
         || quoted.contains("--")
         || quoted.contains(" '")

@@ -9,6 +9,7 @@ mod markup;
 mod pairs;
 mod paths;
 mod strings;
+mod tables;
 
 /// Checks the redacted text and the named fields; `-` if there is nothing to redact.
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {

@@ -1,0 +1,124 @@
+//! Tests redaction in tables whose cells look like the names of secrets.
+
+use super::check;
+
+fn check_secrets(text: &str, expect: &str, named: &[&str]) {
+    check("secrets", text, expect, named);
+}
+
+#[test]
+fn rows_that_look_like_headers_are_rows() {
+    for delimiter in [",", "\t", ";", "|", " | "] {
+        let text = "user,password\nann,Password1\nbob,secret_9Gl\ncyd,token-x\n".replace(',', delimiter);
+        let expect =
+            "user,password\nann,[redacted]\nbob,[redacted]\ncyd,[redacted]\n".replace(',', delimiter);
+        check_secrets(&text, &expect, &["password"]);
+    }
+    check_secrets(
+        "| user | password |\n|---|---|\n| ann | Password1 |\n| bob | secretFoo |\n",
+        "| user | password |\n|---|---|\n| ann | [redacted] |\n| bob | [redacted] |\n",
+        &["password"],
+    );
+    check_secrets(
+        "user,password\nann,Password1\n\nbob,secretFoo\n\ncyd,token-x\n",
+        "user,password\nann,[redacted]\n\nbob,[redacted]\n\ncyd,[redacted]\n",
+        &["password"],
+    );
+    // A grid has a rule below each row.
+    check_secrets(
+        "+---+---+\n| user | password |\n+---+---+\n| ann | Password1 |\n+---+---+\n| bob | secretFoo |\n+---+---+\n",
+        "+---+---+\n| user | password |\n+---+---+\n| ann | [redacted] |\n+---+---+\n| bob | [redacted] |\n+---+---+\n",
+        &["password"],
+    );
+    check_secrets(
+        "<table><tr><th>user<th>password</tr><tr><th>ann<th>Password1</tr><tr><th>bob<th>secretFoo</table>",
+        "<table><tr><th>user<th>password</tr><tr><th>ann<th>[redacted]</tr><tr><th>bob<th>[redacted]</table>",
+        &["password"],
+    );
+}
+
+#[test]
+fn values_are_no_reported_names() {
+    check_secrets(
+        "password,id\nHunter2password,1\nsecretFoo9,2\nxx,3",
+        "password,id\n[redacted],1\n[redacted],2\n[redacted],3",
+        &["password"],
+    );
+    check_secrets(
+        r#"{"columns":["integration","token"],"rows":[["prod","secret_8Fk1"],["staging","secret_9Gl2"]]}"#,
+        r#"{"columns":["integration","token"],"rows":[["prod","[redacted]"],["staging","[redacted]"]]}"#,
+        &["token"],
+    );
+    check_secrets(
+        r#"{"rows":[["prod","secret_8Fk1"],["staging","x"]],"columns":["integration","token"]}"#,
+        r#"{"rows":[["prod","[redacted]"],["staging","[redacted]"]],"columns":["integration","token"]}"#,
+        &["token"],
+    );
+    check_secrets(
+        "<table><tr><th>password<th>id</tr><tr><td>Hunter2password<td>1</tr></table>",
+        "<table><tr><th>password<th>id</tr><tr><td>[redacted]<td>1</tr></table>",
+        &["password"],
+    );
+}
+
+#[test]
+fn cells_with_the_words_of_secrets_hide_no_columns() {
+    for text in [
+        "name,comment\nann,reset password\nbob,Zebra wants 3 towels\ncyd,Late arrival",
+        "name,comment\nann,my password\nbob,Zebra wants 3 towels\n\ncyd,Late arrival\n",
+        "name;comment\nann;x\nbob;lost secret\ncyd;Late arrival\n",
+        "| name | comment |\n|---|---|\n| ann | api key |\n| bob | Late arrival |\n",
+        "action,count of it\nReset password,some\nForgot password,many\n",
+        r#"{"columns":["name","note"],"rows":[["ann","my password"],["bob","Zebra"]]}"#,
+    ] {
+        check_secrets(text, "-", &[]);
+    }
+}
+
+#[test]
+fn later_headers_are_headers() {
+    // Below a title.
+    check_secrets(
+        "Report,,\nuser,db_password,city\nann,hunter2,Rome\n",
+        "Report,,\nuser,db_password,city\nann,[redacted],Rome\n",
+        &["db_password"],
+    );
+    check_secrets(
+        "Passwords, as of 2024\nuser,password\nann,hunter2\n",
+        "Passwords, as of 2024\nuser,password\nann,[redacted]\n",
+        &["password"],
+    );
+    // With a rule below it.
+    check_secrets(
+        "| a | pin |\n|---|---|\n| 1 | 2 |\n\n| my_token | b |\n|---|---|\n| 3 | 4 |\n",
+        "| a | pin |\n|---|---|\n| 1 | [redacted] |\n\n| my_token | b |\n|---|---|\n| [redacted] | 4 |\n",
+        &["pin", "my_token"],
+    );
+    // With another number of columns.
+    check_secrets(
+        "a,pin\n1,2\n\nmy_token,b,c\n3,4,5\n",
+        "a,pin\n1,[redacted]\n\nmy_token,b,c\n[redacted],4,5\n",
+        &["pin", "my_token"],
+    );
+    // After a gap it may be a row, so the columns of both are hidden.
+    check_secrets(
+        "password,id\nx,1\n\nid,token\n2,y\n",
+        "password,id\n[redacted],1\n\n[redacted],token\n[redacted],[redacted]\n",
+        &["password", "token"],
+    );
+    // The same header again.
+    check_secrets(
+        "id,token\n1,x\n\nid,token\n2,y\nid,token\n3,z\n",
+        "id,token\n1,[redacted]\n\nid,token\n2,[redacted]\nid,token\n3,[redacted]\n",
+        &["token"],
+    );
+}
+
+#[test]
+fn tables_of_box_characters() {
+    check_secrets(
+        "┌──────┬──────────┐\n│ user │ password │\n├──────┼──────────┤\n│ ann  │ hunter2  │\n└──────┴──────────┘\n",
+        "┌──────┬──────────┐\n│ user │ password │\n├──────┼──────────┤\n│ ann  │ [redacted]  │\n└──────┴──────────┘\n",
+        &["password"],
+    );
+}
