@@ -30,7 +30,8 @@ pub(super) fn next_start(text: &str, from: usize) -> Option<usize> {
     memchr::memchr2_iter(b'{', b'[', &bytes[from..]).map(|at| from + at).find(|at| {
         let next = bytes[at + 1..].iter().find(|b| !b.is_ascii_whitespace());
         match bytes[*at] {
-            b'{' => next == Some(&b'"'),
+            // Comments may come before the first key.
+            b'{' => matches!(next, Some(b'"' | b'/')),
             _ => next.is_some_and(|b| matches!(b, b'{' | b'[' | b'"' | b'-') || b.is_ascii_alphanumeric()),
         }
     })
@@ -50,8 +51,8 @@ pub(super) fn contains_offset(text: &str, offset: usize) -> bool {
 
 /// Completes the JSON value at the start of a text, as far as it can be read.
 ///
-/// Trailing commas, unknown words, control characters in strings and invalid escapes are mended. A string
-/// ends at a line break at the latest.
+/// Trailing commas, comments, unknown words, control characters in strings and invalid escapes are mended. A string
+/// continues after a line break if its next quote closes a string; else it ends there.
 pub(super) fn complete(text: &str) -> CompletedJson {
     let mut completer = Completer {
         text,
@@ -163,9 +164,16 @@ impl Completer<'_> {
         self.expected = expected;
     }
 
+    /// Skips white space and comments, which become white space.
     fn skip_whitespace(&mut self) {
-        while matches!(self.bytes.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.at += 1;
+        loop {
+            let rest = &self.bytes[self.at..];
+            self.at += rest.iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t')).count();
+            let Some(len) = comment_len(&self.bytes[self.at..]).filter(|_| !self.open.is_empty()) else {
+                return;
+            };
+            self.mends.push((self.at..self.at + len, b' ', b' '));
+            self.at += len;
         }
     }
 
@@ -178,7 +186,7 @@ impl Completer<'_> {
                     self.at += 1;
                     return true;
                 }
-                b'\n' | b'\r' => return false,
+                b'\n' | b'\r' if !closes_string(&self.bytes[self.at..]) => return false,
                 b'\\' => self.read_escape(),
                 0..0x20 => {
                     self.mends.push((self.at..self.at + 1, b' ', b' '));
@@ -222,6 +230,31 @@ impl Completer<'_> {
     }
 }
 
+/// Returns the bytes of the comment at the start of a text.
+fn comment_len(bytes: &[u8]) -> Option<usize> {
+    if bytes.starts_with(b"//") {
+        return Some(memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()));
+    }
+    let inside = bytes.strip_prefix(b"/*")?;
+    memchr::memmem::find(inside, b"*/").map(|len| len + 4)
+}
+
+/// Returns true if the next quote closes a string: what can follow one stands after it.
+fn closes_string(bytes: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(len) = memchr::memchr2(b'"', b'\\', &bytes[at..]) {
+        at += len;
+        if bytes[at] == b'"' {
+            let after = bytes[at + 1..].trim_ascii_start();
+            return after.is_empty()
+                || matches!(after[0], b',' | b'}' | b']' | b':')
+                || comment_len(after).is_some();
+        }
+        at = (at + 2).min(bytes.len());
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::complete;
@@ -250,5 +283,8 @@ mod tests {
         check("[\"a\tb\\x\"]", "[\"a b x\"]", 9);
         check("[1, # no\n2]", "[1, null]", 4);
         check("[\"a\n... [truncated]", "[\"a\"]", 3);
+        check("[\"a\nb\",1]", "[\"a b\",1]", 9);
+        check("[\"a\n{\"b\":1}", "[\"a\"]", 3);
+        check("[1, // b\n/* c */ 2]", "[1,     \n        2]", 19);
     }
 }

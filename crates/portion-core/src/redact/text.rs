@@ -72,6 +72,9 @@ pub(super) fn collect_edits(
         let Some((start, end)) = container.or_else(|| value_after(text, from, extent)) else {
             continue;
         };
+        if is_json && text[start..end].starts_with("//") {
+            continue;
+        }
         // An earlier pass hid it, perhaps together with a bracket.
         if begins_redacted(&text[start..]) {
             done = start + REDACTED.len();

@@ -16,6 +16,8 @@ const MAX_CONTINUED_LINES: usize = 64;
 const MAX_PREFIX_BYTES: usize = 2;
 /// Maximum bytes of a name before the parenthesis around a string: `Some("…")`.
 const MAX_CALLEE_BYTES: usize = 32;
+/// Maximum bytes of a comment between a name and its value.
+const MAX_COMMENT_BYTES: usize = 64;
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
 /// The end of a value without quotes.
@@ -58,7 +60,7 @@ impl ValueExtent {
 /// Returns the value after a separator: the text between quotes, or up to the end of its extent.
 pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Option<(usize, usize)> {
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
-    let content = skip_closing_marks(rest).trim_start_matches([' ', '\t']);
+    let content = skip_comment(skip_closing_marks(rest).trim_start_matches([' ', '\t']));
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
     let unescaped = if extent == ValueExtent::Word { without_call(unescaped) } else { unescaped };
     let unescaped = without_literal_prefix(unescaped);
@@ -225,6 +227,14 @@ fn without_call(value: &str) -> &str {
 fn begins_string(quoted: &str, quote: u8) -> bool {
     let inside = &quoted[1..];
     !inside.starts_with([' ', ',', ';', ')', ']', '}', '&', ':']) && quoted_len(inside, quote, false).1
+}
+
+/// Skips a comment before a value: `/* … */ "x"`.
+fn skip_comment(rest: &str) -> &str {
+    let inside =
+        rest.strip_prefix("/*").map(|inside| &inside[..inside.floor_char_boundary(MAX_COMMENT_BYTES)]);
+    let len = inside.and_then(|inside| inside.find("*/")).map(|len| len + 4);
+    rest[len.unwrap_or_default()..].trim_start_matches([' ', '\t'])
 }
 
 /// Skips the marks that close a name after its separator: `**Password:** x`, `<b>Password:</b> x`.
