@@ -95,6 +95,8 @@ struct OpenObject {
     is_pair_searched: bool,
     /// True if it is a Kubernetes secret, as far as the members before tell.
     is_secret: bool,
+    /// True if it is a list of Kubernetes secrets.
+    is_secret_list: bool,
     /// True if it is the data of such a secret: all its values are hidden.
     is_secret_data: bool,
 }

@@ -4,10 +4,14 @@
 
 use memchr::memmem;
 
+use super::text_value::closing_end;
 use super::{REDACTED, RedactedNames, TextEdit};
 
 pub(super) const KIND_KEY: &str = "kind";
 pub(super) const SECRET_KIND: &str = "Secret";
+/// A list whose items have no kind of their own.
+pub(super) const SECRET_LIST_KIND: &str = "SecretList";
+pub(super) const ITEMS_KEY: &str = "items";
 
 /// Returns true for a member of a secret whose values are secret.
 pub(super) fn is_data_key(key: &str) -> bool {
@@ -23,9 +27,11 @@ pub(super) fn collect_edits(text: &str, edits: &mut Vec<TextEdit>, names: &mut R
             continue;
         }
         let line = Line::read(text, line_start);
-        if line.key == KIND_KEY && line.value.trim_matches(['"', '\'']) == SECRET_KIND {
+        let kind = line.value.trim_matches(['"', '\'']);
+        if line.key == KIND_KEY && (kind == SECRET_KIND || kind == SECRET_LIST_KIND) {
             let start = manifest_start(text, done, &line);
-            done = redact_manifest(text, start, line.indent, edits, names);
+            let mapping = Mapping { start, indent: line.indent, is_list: kind == SECRET_LIST_KIND };
+            done = redact_manifest(text, mapping, edits, names);
         }
     }
 }
@@ -81,26 +87,50 @@ fn manifest_start(text: &str, from: usize, line: &Line<'_>) -> usize {
     start
 }
 
-/// Redacts the mapping that begins at `start` and returns its end.
-fn redact_manifest(
-    text: &str,
+/// The mapping of a secret, or of a list of secrets.
+struct Mapping {
     start: usize,
     indent: usize,
+    is_list: bool,
+}
+
+/// Redacts a mapping and returns its end.
+fn redact_manifest(
+    text: &str,
+    mapping: Mapping,
     edits: &mut Vec<TextEdit>,
     names: &mut RedactedNames,
 ) -> usize {
+    let Mapping { start, mut indent, is_list } = mapping;
     let (mut at, mut is_in_data, mut member_indent) = (start, false, None);
+    // The items of a list are at the margin of the list, or further in. Their keys have one indentation.
+    let (margin, mut is_in_items) = (indent, !is_list);
     while at < text.len() {
         let line = Line::read(text, at);
-        if at > start && (line.ends_mapping(text, indent) || line.indent == indent && line.is_item) {
+        let is_item_of_list = is_list && is_in_items && line.is_item;
+        let is_next = line.indent == margin && line.is_item;
+        if at > start && (line.ends_mapping(text, margin) || is_next) {
             break;
         }
         at = line.end + 1;
         if line.is_empty(text) {
             continue;
         }
+        if is_list && line.indent <= margin && !line.is_item {
+            (is_in_items, is_in_data, indent) = (line.key == ITEMS_KEY, false, usize::MAX);
+            continue;
+        }
+        if !is_in_items {
+            continue;
+        }
+        if is_item_of_list && (indent == usize::MAX || line.indent <= indent) {
+            indent = line.indent;
+        }
         if line.indent <= indent {
             (is_in_data, member_indent) = (is_data_key(line.key), None);
+        }
+        if is_in_data && line.indent <= indent {
+            at = at.max(redact_flow_mapping(text, &line, edits, names));
         }
         if !is_in_data || line.indent <= indent {
             continue;
@@ -117,4 +147,35 @@ fn redact_manifest(
         }
     }
     at.min(text.len())
+}
+
+/// Redacts the values of a mapping in braces, and returns its end: `data: {db: aHVudGVyMg==}`.
+fn redact_flow_mapping(
+    text: &str,
+    line: &Line<'_>,
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) -> usize {
+    let Some(inside) = line.value.strip_prefix('{') else { return line.end };
+    let value_start = line.start + text[line.start..line.end].trim_end().len() - inside.len();
+    let end = closing_end(text, value_start, 1);
+    let end = if text[..end].ends_with('}') { end - 1 } else { end };
+    let mut at = value_start;
+    while let Some(len) = text[at..end].find(':') {
+        let key = text[at..at + len].trim_matches([' ', ',', '\n', '\r', '"', '\'']);
+        let value = text[at + len + 1..end].trim_start();
+        let start = end - value.len();
+        let quoted = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let value_len = match quoted.and_then(|quote| value[1..].find(quote)) {
+            Some(len) => len + 2,
+            None => value.find([',', '\n']).unwrap_or(value.len()),
+        };
+        let value_len = value[..value_len].trim_end().len();
+        if value_len > 0 {
+            names.add(key.to_owned());
+            edits.push(TextEdit { start, end: start + value_len, replacement: REDACTED.into() });
+        }
+        at = start + value_len;
+    }
+    text[end..].find('\n').map_or(text.len(), |len| end + len + 1)
 }

@@ -44,3 +44,37 @@ fn secrets_in_yaml() {
     check("secrets", "subjects:\n- kind: Secret\n  name: a\ndata:\n  db: x\n", "-", &[]);
     check("phone", "kind: Secret\ndata:\n  db: x\n", "-", &[]);
 }
+
+#[test]
+fn lists_of_secrets_whose_items_have_no_kind() {
+    check_hidden(
+        r#"{"kind":"SecretList","items":[{"metadata":{},"data":{"db":"aHVudGVyMg=="},"type":"Opaque"},{"stringData":{"b":"aHVudGVyMg=="}}]}"#,
+        &["items.data.db", "items.stringData.b"],
+    );
+    check_hidden(
+        r#"{"items":[{"data":{"db":"aHVudGVyMg=="}}],"apiVersion":"v1","kind":"SecretList"}"#,
+        &["items.data.db"],
+    );
+    check_hidden(
+        "apiVersion: v1\nitems:\n- data:\n    db: aHVudGVyMg==\n  metadata:\n    name: a\n- metadata:\n    name: b\n  data:\n    b: aHVudGVyMg==\nkind: SecretList\nmetadata:\n  data: x\n",
+        &["db", "b"],
+    );
+    check_hidden(
+        "kind: SecretList\nitems:\n  - metadata:\n      name: a\n    stringData:\n      db: aHVudGVyMg==\n    type: Opaque\nmetadata: {}\n",
+        &["db"],
+    );
+    check("secrets", r#"{"kind":"ConfigMapList","items":[{"data":{"db":"x"}}]}"#, "-", &[]);
+    check(
+        "secrets",
+        r#"{"kind":"SecretList","other":[{"data":{"db":"x"}}],"items":[{"a":{"data":{"db":"x"}}}]}"#,
+        "-",
+        &[],
+    );
+}
+
+#[test]
+fn data_in_braces() {
+    check_hidden("kind: Secret\ndata: {db: aHVudGVyMg==, \"x\":aHVudGVyMg==}\ntype: Opaque\n", &["db", "x"]);
+    check_hidden("data: {\n  db: aHVudGVyMg==,\n  x: aHVudGVyMg==\n}\nkind: Secret\n", &["db", "x"]);
+    check("secrets", "kind: ConfigMap\ndata: {db: x}\n", "-", &[]);
+}
