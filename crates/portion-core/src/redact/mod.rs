@@ -33,6 +33,7 @@ mod text;
 mod text_name;
 mod text_pair;
 mod text_value;
+mod text_value_rest;
 mod token;
 
 use crate::payload::Redact;

@@ -15,6 +15,7 @@ use super::text_value::{
     ValueExtent, container_after, is_line_lead, is_whole_line_field, line_before, typed_value_start,
     value_after,
 };
+use super::text_value_rest::extended_end;
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, manifest, markup, token};
 
 /// Maximum names whose result is cached.
@@ -69,9 +70,12 @@ pub(super) fn collect_edits(
         if container.is_some() && is_json {
             continue;
         }
-        let Some((start, end)) = container.or_else(|| value_after(text, from, extent)) else {
-            continue;
+        let value = || {
+            let (start, end) = value_after(text, from, extent)?;
+            let end = if is_json { end } else { extended_end(text, from - 1, (start, end), extent) };
+            Some((start, end))
         };
+        let Some((start, end)) = container.or_else(value) else { continue };
         if is_json && text[start..end].starts_with("//") {
             continue;
         }

@@ -18,6 +18,11 @@ const MAX_PREFIX_BYTES: usize = 2;
 const MAX_CALLEE_BYTES: usize = 32;
 /// Maximum bytes of a comment between a name and its value.
 const MAX_COMMENT_BYTES: usize = 64;
+/// Commands that often follow a setting of their environment: `TOKEN=… npm publish`.
+const COMMANDS: [&str; 16] = [
+    "bash", "cargo", "curl", "docker", "env", "git", "go", "java", "make", "node", "npm", "npx", "pip",
+    "python", "python3", "sh",
+];
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
 /// The end of a value without quotes.
@@ -43,11 +48,18 @@ impl ValueExtent {
         if is_whole_line_field(name) {
             return Self::HeaderField;
         }
-        let begins_line = lead.is_some_and(|lead| is_line_lead(lead) && !lead.contains(['"', '\'', '`']));
-        if text.as_bytes()[at] != b':' || !begins_line {
+        let begins_line = |lead: &str| is_line_lead(lead) && !lead.contains(['"', '\'', '`']);
+        let rest = text[at + 1..].lines().next().unwrap_or_default();
+        if text.as_bytes()[at] != b':' {
+            // `spring.datasource.password=…`
+            let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let lead = lead.map(|lead| lead.trim_end_matches(is_path));
+            let is_line = lead.is_some_and(begins_line) && is_only_value(before, rest);
+            return if is_line { Self::Line } else { Self::Word };
+        }
+        if !lead.is_some_and(begins_line) {
             return Self::Word;
         }
-        let rest = text[at + 1..].lines().next().unwrap_or_default();
         let is_one_value = || {
             rest.split_whitespace().nth(MAX_VALUE_WORDS).is_none()
                 && !rest.contains('=')
@@ -55,6 +67,19 @@ impl ValueExtent {
         };
         if is_phrase_name(name) || is_one_value() { Self::Line } else { Self::Word }
     }
+}
+
+/// Returns true if the line after an equals sign contains nothing but a value: a few words, no other setting, no command.
+fn is_only_value(before: &str, rest: &str) -> bool {
+    let mut words = rest.split_whitespace();
+    let is_command = words.clone().nth(1).is_some_and(|word| {
+        COMMANDS.contains(&word) || word.starts_with(['/', '.', '-', '&', '|', '#', '<', '>'])
+    });
+    // Code has spaces around the sign, and marks that a value without quotes hardly has.
+    let is_spaced = before.ends_with([' ', '\t']) || rest.starts_with([' ', '\t']);
+    let is_code = is_spaced && rest.contains(|c: char| "()[]{};\"'`<>&|,:?".contains(c));
+    let holds_setting = rest.trim_end_matches('=').contains('=');
+    words.nth(MAX_VALUE_WORDS).is_none() && !is_command && !is_code && !holds_setting && !rest.contains('<')
 }
 
 /// Returns the value after a separator: the text between quotes, or up to the end of its extent.
@@ -224,7 +249,7 @@ fn without_call(value: &str) -> &str {
 }
 
 /// Returns true if a quote begins a string on its line. After a short word, it may close a string around that.
-fn begins_string(quoted: &str, quote: u8) -> bool {
+pub(super) fn begins_string(quoted: &str, quote: u8) -> bool {
     let inside = &quoted[1..];
     !inside.starts_with([' ', ',', ';', ')', ']', '}', '&', ':']) && quoted_len(inside, quote, false).1
 }

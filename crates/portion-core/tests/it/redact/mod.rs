@@ -11,6 +11,7 @@ mod pairs;
 mod paths;
 mod strings;
 mod tables;
+mod values;
 
 /// Checks the redacted text and the named fields; `-` if there is nothing to redact.
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
@@ -321,7 +322,7 @@ fn lines_of_json_among_other_lines() {
     check(
         "secrets",
         "begin\n{\"pin\":\"1\"}\n{\"pin\":\npassword=abc end\n",
-        "begin\n{\"pin\":\"[redacted]\"}\n{\"pin\":\npassword=[redacted] end\n",
+        "begin\n{\"pin\":\"[redacted]\"}\n{\"pin\":\npassword=[redacted]\n",
         &["pin", "password"],
     );
 }

@@ -1,0 +1,120 @@
+//! Finds what continues a value in text: further lines in its quotes or below it, strings that are joined to it, and further
+//! groups of a telephone number.
+
+use super::text_value::{ValueExtent, begins_string, line_before};
+
+/// Maximum bytes of a string of several lines.
+const MAX_STRING_BYTES: usize = 64 << 10;
+/// Maximum lines that continue a value without quotes, and maximum words of one.
+const MAX_LINES: usize = 8;
+const MAX_LINE_WORDS: usize = 8;
+
+/// Returns the end of the value at `start..end` with what continues it. `at`: its separator.
+pub(super) fn extended_end(
+    text: &str,
+    at: usize,
+    (start, end): (usize, usize),
+    extent: ValueExtent,
+) -> usize {
+    let before = &text[at + 1..start];
+    let quote = before.bytes().next_back().filter(|byte| matches!(byte, b'"' | b'\''));
+    let Some(quote) = quote else {
+        return match extent {
+            ValueExtent::Word => phone_end(text, start, joined_end(text, start, end)),
+            ValueExtent::Line if text.as_bytes()[at] == b':' => indented_end(text, at, end),
+            _ => end,
+        };
+    };
+    let rest = text[end..].trim_start_matches([' ', '\t', '\r']);
+    if rest.starts_with('\n') && !before.contains('\\') {
+        return string_end(text, end, quote).unwrap_or(end);
+    }
+    let is_closed = text.as_bytes().get(end) == Some(&quote);
+    if is_closed && before.len() == 1 && text.as_bytes()[at] == b'=' {
+        let joined = joined_end(text, start, end + 1);
+        let is_joined = joined > end + 1;
+        return if is_joined { joined - usize::from(text[..joined].ends_with(quote as char)) } else { end };
+    }
+    end
+}
+
+/// Returns the end of a string that is open at the end of its line, if the next quote closes it.
+fn string_end(text: &str, from: usize, quote: u8) -> Option<usize> {
+    let bytes = &text.as_bytes()[from..];
+    let bytes = &bytes[..bytes.len().min(MAX_STRING_BYTES)];
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(quote, b'\\', &bytes[at..])?;
+        if bytes[at] == quote {
+            break;
+        }
+        at = (at + 2).min(bytes.len());
+    }
+    let after = text[from + at + 1..].trim_start_matches([' ', '\t', '\r']);
+    (after.is_empty() || after.starts_with(['\n', ',', ';', ')', ']', '}', '/', '>', '#']))
+        .then_some(from + at)
+}
+
+/// Returns the end of a word with the strings that are joined to it, as a shell does: `'a'"'"'b'`, `?"x"`.
+fn joined_end(text: &str, start: usize, end: usize) -> usize {
+    let mut at = end;
+    let line = line_before(text, start);
+    // A quote around the setting closes a string here.
+    let is_open = |quote: char| line.trim_end_matches(quote).matches(quote).count() % 2 == 1;
+    loop {
+        let rest = &text[at..];
+        let is_joined = at > start && !text[..at].ends_with([' ', '\t', '\n']);
+        match rest.chars().next() {
+            Some(quote @ ('"' | '\''))
+                if is_joined && !is_open(quote) && begins_string(rest, quote as u8) =>
+            {
+                let len = rest[1..].find(quote).unwrap_or_default();
+                at += len + 2;
+            }
+            Some(c) if at > end && (c.is_alphanumeric() || "$_-.".contains(c)) => at += c.len_utf8(),
+            Some(c) if at == end && text[..end].ends_with(['"', '\'']) && c.is_alphanumeric() => {
+                at += c.len_utf8();
+            }
+            _ => return at,
+        }
+    }
+}
+
+/// Returns the end of a telephone number with the groups after its first one: `+49 123 456`.
+fn phone_end(text: &str, start: usize, end: usize) -> usize {
+    let is_phone =
+        text[start..end].strip_prefix('+').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let mut at = end;
+    while is_phone && let Some(rest) = text[at..].strip_prefix([' ', ')']) {
+        let is_group = |c: char| c.is_ascii_digit() || "()/-.".contains(c);
+        let len = rest.find(|c| !is_group(c)).unwrap_or(rest.len());
+        if len == 0 || rest[len..].starts_with(char::is_alphanumeric) {
+            break;
+        }
+        at += 1 + len;
+    }
+    at
+}
+
+/// Returns the end of a value with the lines below it that are indented deeper than its name: a plain text in YAML.
+fn indented_end(text: &str, at: usize, mut end: usize) -> usize {
+    let line = line_before(text, at);
+    let indent = line.len() - line.trim_start_matches([' ', '-']).len();
+    for _ in 0..MAX_LINES {
+        let Some(below) = text[end..].trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') else { break };
+        let line = below.lines().next().unwrap_or_default();
+        let content = line.trim();
+        let is_text = !content.is_empty()
+            && !content.starts_with(['-', '#', '*', '|', '<', '{', '[', '"', '\'', '@'])
+            && !content.starts_with("at ")
+            && !content.contains(": ")
+            && !content.contains('=')
+            && !content.ends_with(':')
+            && content.split_whitespace().nth(MAX_LINE_WORDS).is_none();
+        if !is_text || line.len() - line.trim_start_matches(' ').len() <= indent {
+            break;
+        }
+        end = text.len() - below.len() + line.trim_end().len();
+    }
+    end
+}

@@ -1,0 +1,86 @@
+//! Tests where values in text end: at the end of their line, of their quotes, or below.
+
+use super::check;
+
+fn check_secrets(text: &str, expect: &str, named: &[&str]) {
+    check("secrets,phone", text, expect, named);
+}
+
+#[test]
+fn a_value_that_is_alone_on_its_line_is_hidden_whole() {
+    for (text, expect, named) in [
+        ("password=abc def", "password=[redacted]", "password"),
+        ("a=1\nDB_PASSWORD=abc (def, \"ghi\nb=2\n", "a=1\nDB_PASSWORD=[redacted]\nb=2\n", "DB_PASSWORD"),
+        ("DB_PASSWORD=abc,def\n", "DB_PASSWORD=[redacted]\n", "DB_PASSWORD"),
+        ("spring.datasource.password=abc def==\n", "spring.datasource.password=[redacted]\n", "password"),
+        ("[db]\npassword = abc def\n", "[db]\npassword = [redacted]\n", "password"),
+        ("phone=+49 123 456\n", "phone=[redacted]\n", "phone"),
+        ("name=ann phone=+49 (30) 123-456, mail=x", "name=ann phone=[redacted], mail=x", "phone"),
+        ("phone: +49 123 456\n", "phone: [redacted]\n", "phone"),
+    ] {
+        check_secrets(text, expect, &[named]);
+    }
+}
+
+#[test]
+fn a_value_among_others_ends_with_its_word() {
+    for (text, expect, named) in [
+        ("at 10:00 password=abc accepted\n", "at 10:00 password=[redacted] accepted\n", "password"),
+        ("password=abc user=bob\n", "password=[redacted] user=bob\n", "password"),
+        ("TOKEN=abc npm publish --tag x\n", "TOKEN=[redacted] npm publish --tag x\n", "TOKEN"),
+        ("TOKEN=abc ./run.sh fast\n", "TOKEN=[redacted] ./run.sh fast\n", "TOKEN"),
+        ("password=abc&x=1\n", "password=[redacted]&x=1\n", "password"),
+        ("<a href=\"?token=abc\">x \"y\"</a>\n", "<a href=\"?token=[redacted]\">x \"y\"</a>\n", "token"),
+        ("say(\"password=abc\" + x, \"y\")\n", "say(\"password=[redacted]\" + x, \"y\")\n", "password"),
+        ("phone=+49123 at 10 o'clock, room=4\n", "phone=[redacted] at 10 o'clock, room=4\n", "phone"),
+    ] {
+        check_secrets(text, expect, &[named]);
+    }
+}
+
+#[test]
+fn strings_of_several_lines_are_hidden_up_to_their_quote() {
+    for (text, expect, named) in [
+        ("API_KEY=\"l1\nl2\"\nB=1\n", "API_KEY=\"[redacted]\"\nB=1\n", "API_KEY"),
+        ("password: \"a\n  b\n\n  c\"\nn: \"x\"\n", "password: \"[redacted]\"\nn: \"x\"\n", "password"),
+        ("f(password='a\\'\r\nb', n='x')\n", "f(password='[redacted]', n='x')\n", "password"),
+        ("<add key=\"pin\" value=\"a\nb\"/>\n", "<add key=\"pin\" value=\"[redacted]\"/>\n", "pin"),
+        // The next quote opens another string.
+        ("password: \"a\nn: \"x\"\n", "password: \"[redacted]\nn: \"x\"\n", "password"),
+        ("password: 'tis\nIt's x\n", "password: '[redacted]\nIt's x\n", "password"),
+    ] {
+        check_secrets(text, expect, &[named]);
+    }
+}
+
+#[test]
+fn strings_that_are_joined_are_hidden() {
+    for (text, expect, named) in [
+        ("SECRET='a'\"'\"'b'\n", "SECRET='[redacted]'\n", "SECRET"),
+        ("export SECRET='a'\"'\"'b' C='d'\n", "export SECRET='[redacted]' C='d'\n", "SECRET"),
+        ("x password=?\"x\" y\n", "x password=[redacted] y\n", "password"),
+        ("run SECRET=\"a\"b x\n", "run SECRET=\"[redacted] x\n", "SECRET"),
+        ("echo \"password='a'\" \"b\"\n", "echo \"password='[redacted]'\" \"b\"\n", "password"),
+    ] {
+        check_secrets(text, expect, &[named]);
+    }
+}
+
+#[test]
+fn plain_texts_of_several_lines_in_yaml_are_hidden() {
+    check_secrets(
+        "db:\n  password: abc\n    def\n    ghi\n  port: 1\n",
+        "db:\n  password: [redacted]\n  port: 1\n",
+        &["password"],
+    );
+    check_secrets("- password: a\n  user: b\n", "- password: [redacted]\n  user: b\n", &["password"]);
+    for text in [
+        "token: abc\n    at f (x.js:1:2)\n    at g (y.js:3)\n",
+        "password: abc\n  - note\n",
+        "password: abc\n  user: ann\n",
+        "password: abc\nThe next line\n",
+    ] {
+        let expect = text.replacen("abc", "[redacted]", 1);
+        check_secrets(text, &expect, &[text.split(':').next().unwrap_or_default()]);
+    }
+}
