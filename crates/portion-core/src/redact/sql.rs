@@ -15,6 +15,10 @@ const MAX_COLUMNS: usize = 1_024;
 /// Maximum bytes of a value, and maximum values without an end that are searched for it.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 const MAX_OPEN_VALUES: usize = 256;
+/// Maximum bytes of a comment before a row.
+const MAX_COMMENT_BYTES: usize = 1 << 10;
+/// Maximum comments between the columns and the rows.
+const MAX_COMMENTS: usize = 8;
 const CREATE_TABLE: [&str; 2] = ["CREATE TABLE", "create table"];
 const VALUES: [&str; 3] = ["VALUES", "values", "Values"];
 const COPY: [&str; 2] = ["FROM stdin", "FROM STDIN"];
@@ -142,12 +146,12 @@ impl<'t> Statements<'t, '_> {
     /// `None` if none of them is hidden.
     fn columns_before(&self, at: usize) -> Option<Columns<'t>> {
         let from = self.text.ceil_char_boundary(at.saturating_sub(MAX_COLUMNS_BYTES)).min(at);
-        let near = self.text[from..at].trim_end();
+        let near = without_comments_at_end(&self.text[from..at]);
         let Some(list) = near.strip_suffix(')') else {
             return self.tables.get(&table_name(near)).cloned();
         };
         let list = &list[list.rfind('(')? + 1..];
-        let names: Vec<&str> = list.split(',').map(|column| column.trim().trim_matches(QUOTES)).collect();
+        let names: Vec<&str> = list.split(',').map(column_name).collect();
         self.match_columns(names)
     }
 
@@ -161,6 +165,11 @@ impl<'t> Statements<'t, '_> {
     fn redact_row(&mut self, from: usize, columns: &Columns<'t>) -> Option<(usize, bool)> {
         let lead = self.text[from..].find(|c: char| !c.is_whitespace() && c != ',')?;
         let mut at = from + lead;
+        let comment = self.text[at..].strip_prefix("/*").and_then(|inside| near_start(inside).find("*/"));
+        if let Some(len) = comment {
+            at += len + 4;
+            at += self.text[at..].find(|c: char| !c.is_whitespace())?;
+        }
         if !self.text[at..].starts_with('(') {
             return None;
         }
@@ -200,6 +209,37 @@ impl<'t> Statements<'t, '_> {
         self.names.add(name.to_owned());
         self.edits.push(TextEdit { start, end: start + value.len(), replacement: replacement.into() });
     }
+}
+
+/// Returns a text without the comments at its end: `(id, password) /* … */`.
+fn without_comments_at_end(text: &str) -> &str {
+    let mut text = text.trim_end_matches([' ', '\t']);
+    for _ in 0..MAX_COMMENTS {
+        let is_on_next_line = text.ends_with('\n');
+        let before = text.trim_end();
+        let line = before.rfind('\n').map_or(0, |feed| feed + 1);
+        let start = match before.strip_suffix("*/") {
+            Some(inside) => inside.rfind("/*"),
+            None if is_on_next_line => before[line..].find("--").map(|at| line + at),
+            None => None,
+        };
+        text = match start {
+            Some(start) => &text[..start],
+            None => return before,
+        };
+    }
+    text.trim_end()
+}
+
+/// Returns the name of a column in a list, without quotes and comments.
+fn column_name(column: &str) -> &str {
+    let name = column.rsplit_once("*/").map_or(column, |(_, name)| name);
+    let name = name.split("/*").next().unwrap_or_default();
+    name.trim().trim_matches(QUOTES)
+}
+
+fn near_start(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_COMMENT_BYTES)]
 }
 
 /// Returns the name of the table at the end of a text, in lower case, without its schema.

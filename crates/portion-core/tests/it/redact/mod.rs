@@ -7,6 +7,7 @@ mod faulty_json;
 mod laws;
 mod manifest;
 mod markup;
+mod names;
 mod pairs;
 mod paths;
 mod strings;
