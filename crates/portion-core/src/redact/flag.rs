@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::pair::{PairRole, may_be_pair_secret};
-use super::text_value::{ValueExtent, value_after};
+use super::text_value::{ValueExtent, line_before, value_after};
 use super::{REDACTED, RedactedNames, RedactionRules, TextEdit};
 
 /// Maximum bytes of a flag.
@@ -22,10 +22,17 @@ pub(super) fn collect_edits(
             continue;
         }
         let near = &text[at..text.floor_char_boundary(at + MAX_FLAG_BYTES)];
-        let Some(len) = near.find([' ', '\t']).filter(|len| is_hidden_flag(redact, &near[..*len])) else {
-            continue;
-        };
+        let len = near.find(|c: char| c.is_whitespace() || "\"'".contains(c));
+        let Some(len) = len.filter(|len| is_hidden_flag(redact, &near[..*len])) else { continue };
         let flag = &near[..len];
+        if let Some((start, end)) = item_below(text, at, at + len) {
+            names.add(flag.to_owned());
+            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+            continue;
+        }
+        if !near[len..].starts_with([' ', '\t']) {
+            continue;
+        }
         let Some((start, end)) = value_after(text, at + len, ValueExtent::Word) else { continue };
         let value = &text[start..end];
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
@@ -37,6 +44,16 @@ pub(super) fn collect_edits(
             edits.push(TextEdit { start, end, replacement: REDACTED.into() });
         }
     }
+}
+
+/// Returns the item below an item of YAML that is a flag.
+fn item_below(text: &str, at: usize, end: usize) -> Option<(usize, usize)> {
+    let lead = line_before(text, at).trim_end_matches(['"', '\'']);
+    let indent = lead.strip_suffix("- ")?;
+    let rest = text[end..].trim_start_matches(['"', '\'']).trim_start_matches([' ', '\t', '\r']);
+    let item = rest.strip_prefix('\n')?.strip_prefix(indent)?.strip_prefix("- ")?;
+    let is_value = !item.trim_start_matches(['"', '\'']).starts_with(MARK) && !item.starts_with(REDACTED);
+    value_after(text, text.len() - item.len(), ValueExtent::Line).filter(|_| is_value)
 }
 
 /// Returns true for a flag whose value is hidden.

@@ -7,6 +7,17 @@ fn check_secrets(text: &str, expect: &str, named: &[&str]) {
 }
 
 #[test]
+fn flags_in_yaml() {
+    check_secrets(
+        "args:\n- --user\n- ann\n- --password\n- two words\n- \"--token\"\n- \"x\"\n- --verbose\n",
+        "args:\n- --user\n- ann\n- --password\n- [redacted]\n- \"--token\"\n- \"[redacted]\"\n- --verbose\n",
+        &["--password", "--token"],
+    );
+    check_secrets("args:\n- --password\n- --verbose\n", "-", &[]);
+    check_secrets("- --password\n  - x\nSee --password\nand more\n", "-", &[]);
+}
+
+#[test]
 fn comments_in_sql() {
     for between in [" /* c */ ", " -- (c)\n", "\n/* a */ /* b */\n"] {
         let text =
