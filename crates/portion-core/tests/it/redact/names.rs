@@ -7,6 +7,20 @@ fn check_secrets(text: &str, expect: &str, named: &[&str]) {
 }
 
 #[test]
+fn more_keys_of_pairs() {
+    check_secrets(
+        r#"{"Parameters":[{"ParameterKey":"DBPassword","ParameterValue":"x"},{"ParameterKey":"Size","ParameterValue":"y"}]}"#,
+        r#"{"Parameters":[{"ParameterKey":"DBPassword","ParameterValue":"[redacted]"},{"ParameterKey":"Size","ParameterValue":"y"}]}"#,
+        &["Parameters.ParameterValue"],
+    );
+    check_secrets(
+        r#"[{"envVar":"API_KEY","value":"x"},{"OptionName":"DBPassword","OptionValue":"x"}]"#,
+        r#"[{"envVar":"API_KEY","value":"[redacted]"},{"OptionName":"DBPassword","OptionValue":"[redacted]"}]"#,
+        &["value", "OptionValue"],
+    );
+}
+
+#[test]
 fn flags_in_yaml() {
     check_secrets(
         "args:\n- --user\n- ann\n- --password\n- two words\n- \"--token\"\n- \"x\"\n- --verbose\n",
