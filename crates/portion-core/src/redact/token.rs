@@ -28,32 +28,39 @@ const TOKEN_PREFIXES: &[(&str, usize)] = &[
     ("Bearer ", 8),
     ("bearer ", 8),
 ];
-const PRIVATE_KEY: &str = "PRIVATE KEY-----";
+const PRIVATE_KEYS: [&str; 2] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"];
+/// Start of a JSON object in base64: the header and the claims of a JSON Web Token.
+const JWT_START: &str = "eyJ";
+/// Minimum bytes of the header and of the claims of a JSON Web Token.
+const MIN_JWT_PART_BYTES: usize = 12;
 const AUTHORITY_START: &str = "://";
 /// Maximum bytes of user and password in a URL.
 const MAX_USERINFO_BYTES: usize = 256;
 
 /// Adds the edits for the secrets in a text.
 pub(super) fn collect_edits(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
-    redact_private_keys(text, edits, names);
+    PRIVATE_KEYS.iter().for_each(|mark| redact_private_keys(text, mark, edits, names));
     redact_tokens(text, edits, names);
+    redact_web_tokens(text, edits, names);
     redact_url_passwords(text, edits, names);
 }
 
 /// Returns true if a text may contain such a secret.
 pub(super) fn may_contain(text: &str) -> bool {
     let contains = |mark: &str| memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
-    TOKEN_PREFIXES.iter().any(|(beginning, _)| contains(beginning)) || contains(PRIVATE_KEY)
+    TOKEN_PREFIXES.iter().any(|(beginning, _)| contains(beginning))
+        || contains(JWT_START)
+        || PRIVATE_KEYS.iter().any(|mark| contains(mark))
 }
 
 /// Redacts `-----BEGIN … PRIVATE KEY-----` up to its end.
-fn redact_private_keys(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
+fn redact_private_keys(text: &str, mark: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
     let mut from = 0;
-    while let Some(at) = memmem::find(&text.as_bytes()[from..], PRIVATE_KEY.as_bytes()) {
+    while let Some(at) = memmem::find(&text.as_bytes()[from..], mark.as_bytes()) {
         let head = from + at;
         let near = text.ceil_char_boundary(head.saturating_sub(32)).min(head);
         let line = text[near..head].rfind("-----").map_or(head, |begin| near + begin);
-        let start = head + PRIVATE_KEY.len();
+        let start = head + mark.len();
         let begins = text[line..head].starts_with("-----BEGIN");
         from = start;
         if begins {
@@ -84,6 +91,26 @@ fn redact_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedName
                 let start = if beginning.ends_with(' ') { start } else { at };
                 edits.push(TextEdit { start, end, replacement: REDACTED.into() });
             }
+        }
+    }
+}
+
+/// Redacts JSON Web Tokens: `eyJ….eyJ….…`.
+fn redact_web_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
+    let mut done = 0;
+    for start in memmem::find_iter(text.as_bytes(), JWT_START) {
+        if start < done || text[..start].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+            continue;
+        }
+        let is_token = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let end = text[start..].find(|c| !is_token(c)).map_or(text.len(), |len| start + len);
+        done = end;
+        let token = text[start..end].trim_end_matches('.');
+        let mut parts = token.split('.');
+        let is_long = |part: Option<&str>| part.is_some_and(|part| part.len() >= MIN_JWT_PART_BYTES);
+        if is_long(parts.next()) && is_long(parts.next()) {
+            names.add("JSON Web Token".to_owned());
+            edits.push(TextEdit { start, end: start + token.len(), replacement: REDACTED.into() });
         }
     }
 }

@@ -7,6 +7,25 @@ fn check_secrets(text: &str, expect: &str, named: &[&str]) {
 }
 
 #[test]
+fn secrets_without_names() {
+    let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4";
+    check_secrets(
+        &format!("The answer was {token}. Next\n"),
+        "The answer was [redacted]. Next\n",
+        &["JSON Web Token"],
+    );
+    check_secrets(&format!(r#"{{"a":["{token}"]}}"#), r#"{"a":["[redacted]"]}"#, &["JSON Web Token"]);
+    check_secrets(
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nabc\n-----END PGP PRIVATE KEY BLOCK-----\n",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----[redacted]-----END PGP PRIVATE KEY BLOCK-----\n",
+        &["private key"],
+    );
+    for text in ["eyJhbGciOiJIUzI1NiJ9", "eyJ.eyJ.x", "-----BEGIN PGP PUBLIC KEY BLOCK-----\nabc\n"] {
+        check_secrets(text, "-", &[]);
+    }
+}
+
+#[test]
 fn more_keys_of_pairs() {
     check_secrets(
         r#"{"Parameters":[{"ParameterKey":"DBPassword","ParameterValue":"x"},{"ParameterKey":"Size","ParameterValue":"y"}]}"#,
