@@ -9,6 +9,7 @@ use portion_json::span::Span;
 
 use super::edit::REDACTED_STRING;
 use super::pair::PairRole;
+use super::short_password::password_column;
 use super::table::TableColumns;
 use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text_value, token};
 use pairs::PairName;
@@ -16,6 +17,7 @@ use pairs::PairName;
 mod nested;
 mod pairs;
 mod secret_data;
+mod short_names;
 
 /// Maximum steps of a reported path, the innermost ones.
 const MAX_PATH_STEPS: usize = 12;
@@ -93,6 +95,10 @@ struct OpenObject {
     pair: Option<PairName>,
     /// True if the members after the first value were searched for a name.
     is_pair_searched: bool,
+    /// True if one of its members is the name of a user.
+    has_login: bool,
+    /// True if the members after a short name were searched for the name of a user.
+    is_login_searched: bool,
     /// True if it is a Kubernetes secret, as far as the members before tell.
     is_secret: bool,
     /// True if it is a list of Kubernetes secrets.
@@ -287,6 +293,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let may_be_secret = may_be_secret(kind, reader) || self.hides_containers && kind.is_container();
         let hidden = self.is_member_hidden(key, &name, may_be_secret)
             || self.is_value_hidden(key, kind, reader)
+            || self.is_short_password(&name, kind, reader)
             || self.open_objects.last().is_some_and(|open| open.is_secret_data);
         let omitted = hidden && !matches!(kind, JsonKind::String | JsonKind::Null);
         if omitted {
@@ -360,13 +367,18 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     /// Redacts the cells of a table. Its columns are named beside the current member, or in it.
     fn redact_cells(&mut self, columns: &TableColumns, are_named_beside: bool) {
-        let hidden: Vec<_> = columns
+        let short =
+            password_column(columns.names.iter().map(String::as_str)).filter(|_| self.rules.hides_secrets);
+        let mut hidden: Vec<(bool, bool)> = columns
             .names
             .iter()
             .map(|column| {
                 [true, false].map(|may| self.is_column_hidden(column, are_named_beside, may)).into()
             })
             .collect();
+        if let Some(flags) = short.and_then(|index| hidden.get_mut(index)) {
+            flags.0 = true;
+        }
         let match_name = |name: &str| {
             let mut verdict = self.rules.match_pair_name(name);
             verdict.is_named |= verdict.may_end_path && self.matches_path(name, are_named_beside);

@@ -27,6 +27,7 @@ mod pattern;
 mod rules;
 mod secret;
 mod setting_path;
+mod short_password;
 mod sql;
 mod table;
 mod text;

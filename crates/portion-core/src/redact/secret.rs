@@ -72,6 +72,53 @@ const SECRET_PAIRS: &[(&[&str], &str)] = &[
     (&["connection", "conn"], "string"),
     (&["access", "refresh", "auth", "api", "device"], "tokens"),
 ];
+/// Words before `pass` and `pw` that make a secret. Other passes are results of tests, steps or tickets.
+const PASSWORD_OWNERS: &[&str] = &[
+    "account",
+    "admin",
+    "amqp",
+    "auth",
+    "database",
+    "db",
+    "email",
+    "ftp",
+    "http",
+    "imap",
+    "jdbc",
+    "keystore",
+    "ldap",
+    "login",
+    "mail",
+    "mongo",
+    "mongodb",
+    "mqtt",
+    "mssql",
+    "mysql",
+    "oracle",
+    "pg",
+    "pgsql",
+    "pop",
+    "postgres",
+    "postgresql",
+    "proxy",
+    "rabbitmq",
+    "redis",
+    "root",
+    "samba",
+    "sftp",
+    "smb",
+    "smtp",
+    "sql",
+    "ssh",
+    "ssl",
+    "sudo",
+    "svc",
+    "truststore",
+    "user",
+    "usr",
+    "vnc",
+    "vpn",
+];
 /// Ends of names that are written as one word.
 const SECRET_SUFFIXES: &[&str] = &[
     "password",
@@ -239,7 +286,7 @@ const NON_SECRET_TOKEN_WORDS: &[&str] = &[
 /// Returns true if a member of this name is treated as a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     // No name of a secret is longer. Keys that are not names, like paths of URLs, are skipped.
-    if name.len() > 128 || name.len() < 3 || name.contains('/') {
+    if name.len() > 128 || name.len() < 3 || name.contains('/') && !is_pair_with_slash(name) {
         return false;
     }
     let words = normalized_words(name);
@@ -265,6 +312,24 @@ pub(super) fn is_secret_name(name: &str) -> bool {
             .iter()
             .any(|word| is(word, SECRET_WORDS) || SECRET_SUFFIXES.iter().any(|end| word.ends_with(end)))
         || words.windows(2).any(pair)
+        || is_password_of_owner(&words)
+}
+
+/// Returns true for two words of a name with a slash between them: `api/key`.
+fn is_pair_with_slash(name: &str) -> bool {
+    let is_pair = |(first, second): (&str, &str)| {
+        SECRET_PAIRS.iter().any(|(firsts, last)| *last == second && firsts.contains(&first))
+    };
+    name.to_lowercase().split_once('/').is_some_and(is_pair)
+}
+
+/// Returns true for words such as `db pass`, `adminpw`.
+fn is_password_of_owner(words: &[String]) -> bool {
+    let is_owner = |word: &str| PASSWORD_OWNERS.contains(&word);
+    words.windows(2).any(|pair| is_owner(&pair[0]) && matches!(pair[1].as_str(), "pass" | "pw"))
+        || words
+            .iter()
+            .any(|word| ["pass", "pw"].iter().any(|end| word.strip_suffix(end).is_some_and(is_owner)))
 }
 
 /// Returns true if all words of a name belong to the names of secrets: `password`, `access_token`, not `secret_x`.
@@ -356,7 +421,8 @@ mod tests {
              access_token X-Auth-Token apiKey api_key APIKey apikey accessKey AWSSecretAccessKey privateKey doorCode \
              doorSecurityCode door_code wifiPassword wifipassword pin pinCode pin_code authorization Proxy-Authorization \
              credential credentials cookie Set-Cookie session_token ssn cvv cvv2 cardNumber card_number connectionString \
-             password2 api_keys privateKeys refreshTokens idToken csrfToken passphrase",
+             password2 api_keys privateKeys refreshTokens idToken csrfToken passphrase DB_PASS MYSQL_PASS smtp_pass dbPass \
+             adminPw rootpw userpass api/key API/Key",
         );
     }
 
@@ -390,7 +456,8 @@ mod tests {
              nextPageToken page_token pageToken continuation_token NextToken syncToken passwordUpdatedAt password_updated_at \
              hasPassword has_password isSecret keyboard key keys statusCode status_code code secretary tokenizer tokenType \
              token_type expires_in accessKeyId cookieConsent cookie_policy pinned spinning promoCode eos_token passwordPolicy \
-             passwordResetUrl number string connection card lockTime id a",
+             passwordResetUrl number string connection card lockTime id a pass tests_pass first_pass bypass compass \
+             boardingPass render_pass db_pass_count pw /api/key v1/api/key text/token /oauth2/token",
         );
     }
 }

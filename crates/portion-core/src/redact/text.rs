@@ -9,7 +9,8 @@ use memchr::memchr2_iter;
 
 use super::pair::{is_phrase_name, last_two_names};
 use super::setting_path::path_before;
-use super::text_name::{name_before, quote_before, words_before};
+use super::short_password::{is_password_setting, is_short_name};
+use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{
     ValueExtent, container_after, is_line_lead, is_whole_line_field, line_before, typed_value_start,
@@ -50,7 +51,13 @@ pub(super) fn collect_edits(
         } else {
             TextPair::detect(text, at, word, |name| redact.match_pair_name(name))
         };
-        let Some(name) = name.or(pair.as_ref().map(|pair| pair.name)) else { continue };
+        let short = || {
+            let is_short = redact.hides_secrets && is_short_name(word) && !is_json;
+            let (start, end) = is_short.then(|| value_after(text, at + 1, ValueExtent::Word))??;
+            is_password_setting(text, at, &text[start..end]).then_some(word)
+        };
+        let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(short);
+        let Some(name) = name else { continue };
         if text.as_bytes()[at] == b':'
             && let Some(end) = add_block_edits(text, at, &mut edits)
         {
@@ -126,7 +133,7 @@ impl<'t> SettingNames<'_, 't> {
         if let Some(verdict) = self.verdicts.get(name) {
             return *verdict;
         }
-        let verdict = self.redact.match_name(&name.replace(' ', "_"));
+        let verdict = self.redact.match_name(&decoded_name(name).replace(' ', "_"));
         if self.verdicts.len() < MAX_CACHED_NAMES {
             self.verdicts.insert(name, verdict);
         }

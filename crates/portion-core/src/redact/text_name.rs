@@ -1,5 +1,7 @@
 //! Finds the name before a separator in text.
 
+use std::borrow::Cow;
+
 /// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
 
@@ -13,7 +15,13 @@ pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
     let near = near[..tag.unwrap_or(near.len())].trim_end_matches(['"', '\'', '`', '\\', ']', '*']);
     // Brackets in forms: `user%5Bpassword%5D=…`.
     let near = near.trim_end_matches("%5D").trim_end_matches("%5d");
-    let begin = near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
+    let start_of_word =
+        |near: &str| near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
+    let mut begin = start_of_word(near);
+    // Characters of names in URLs: `api%5Fkey=…`.
+    while near[..begin].ends_with('%') && decoded_char(&near[begin..]).is_some_and(is_name_char) {
+        begin = start_of_word(&near[..begin - 1]);
+    }
     let name = near[begin..].rsplit('.').next().unwrap_or_default();
     let is_encoded =
         near[..begin].ends_with('%') && name.get(..2).is_some_and(|hex| hex.eq_ignore_ascii_case("5b"));
@@ -44,6 +52,31 @@ pub(super) fn words_before(text: &str, at: usize, count: usize) -> Option<&str> 
 pub(super) fn quote_before(text: &str, at: usize) -> &'static str {
     let name = text[..at].trim_end_matches([' ', '\t']);
     ["\\\"", "\"", "'"].into_iter().find(|quote| name.ends_with(quote)).unwrap_or_default()
+}
+
+/// Returns a name of a URL without its percent signs: `api_key` of `api%5Fkey`.
+pub(super) fn decoded_name(name: &str) -> Cow<'_, str> {
+    if !name.contains('%') {
+        return name.into();
+    }
+    let mut pieces = name.split('%');
+    let mut decoded = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match decoded_char(piece) {
+            Some(c) => {
+                decoded.push(c);
+                decoded.push_str(&piece[2..]);
+            }
+            None => decoded.push_str(piece),
+        }
+    }
+    decoded.into()
+}
+
+/// Returns the character whose two hexadecimal digits begin a text.
+fn decoded_char(text: &str) -> Option<char> {
+    let byte = u8::from_str_radix(text.get(..2)?, 16).ok()?;
+    byte.is_ascii().then_some(byte as char)
 }
 
 fn is_name_char(c: char) -> bool {

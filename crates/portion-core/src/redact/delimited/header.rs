@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::super::pair::{PairColumns, is_action, may_be_pair_secret};
 use super::super::secret::is_plain_secret_name;
+use super::super::short_password::password_column;
 use super::super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 use super::row::{RowReader, cell_count, cells_of, is_rule};
 
@@ -79,7 +80,12 @@ impl<'a> Header<'a> {
                 let verdict = match_column_name(redact, name);
                 verdict.is_hidden().then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
-            let hidden: Vec<_> = hidden.collect();
+            let mut hidden: Vec<_> = hidden.collect();
+            let short = password_column(names.iter().copied()).filter(|_| redact.hides_secrets);
+            hidden.extend(short.map(|index| {
+                let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
+                HiddenColumn { index, name: names[index].to_owned(), verdict }
+            }));
             let is_only_first_hidden = names.len() == 2 && matches!(&*hidden, [only] if only.index == 0);
             let is_value =
                 |name: &str| VALUE_HEADINGS.iter().any(|heading| name.eq_ignore_ascii_case(heading));

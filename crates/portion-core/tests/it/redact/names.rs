@@ -63,3 +63,62 @@ fn comments_in_sql() {
         &["password"],
     );
 }
+
+#[test]
+fn short_names_of_passwords() {
+    for (text, expect, named) in [
+        (
+            "DB_PASS=x\nMYSQL_PASS: y\n",
+            "DB_PASS=[redacted]\nMYSQL_PASS: [redacted]\n",
+            &["DB_PASS", "MYSQL_PASS"][..],
+        ),
+        (r#"{"pass":"hunter2"}"#, r#"{"pass":"[redacted]"}"#, &["pass"]),
+        (r#"{"user":"ann","pass":"horse","n":1}"#, r#"{"user":"ann","pass":"[redacted]","n":1}"#, &["pass"]),
+        (
+            r#"{"pw":"horse","a":[1],"userName":"ann"}"#,
+            r#"{"pw":"[redacted]","a":[1],"userName":"ann"}"#,
+            &["pw"],
+        ),
+        (
+            r#"{"dbPass":"x","adminPw":"y"}"#,
+            r#"{"dbPass":"[redacted]","adminPw":"[redacted]"}"#,
+            &["dbPass", "adminPw"],
+        ),
+        (r#"{"api/key":"x"}"#, r#"{"api/key":"[redacted]"}"#, &["api/key"]),
+        ("login user=ann pass=horse ok", "login user=ann pass=[redacted] ok", &["pass"]),
+        ("smtp:\n  user: ann\n  pass: horse\n", "smtp:\n  user: ann\n  pass: [redacted]\n", &["pass"]),
+        ("run pass=hunter2 ok", "run pass=[redacted] ok", &["pass"]),
+        ("user,pass\nann,horse\n", "user,pass\nann,[redacted]\n", &["pass"]),
+        (
+            r#"{"columns":["user","pass"],"rows":[["ann","horse"]]}"#,
+            r#"{"columns":["user","pass"],"rows":[["ann","[redacted]"]]}"#,
+            &["pass"],
+        ),
+    ] {
+        check_secrets(text, expect, named);
+    }
+    for text in [
+        r#"{"test":"a","pass":true,"fail":false}"#,
+        r#"{"pass":12,"fail":3,"user":"ann"}"#,
+        r#"{"pass":"inline","ms":3}"#,
+        r#"{"pass":"yes","user":"ann"}"#,
+        "pass: 12 of 13\nfail: 1\n",
+        "PASS: test_abc1 (3 ms)\n",
+        "pass=12 fail=3\n",
+        "user,pass,fail\nann,12,3\n",
+        "test,pass\na,true\n",
+        "A pass: the tests pass, pass=true.\n",
+    ] {
+        check_secrets(text, "-", &[]);
+    }
+}
+
+#[test]
+fn names_in_urls() {
+    check_secrets(
+        "GET /a?x=1&api%5Fkey=X&y=2&%70assword=Z",
+        "GET /a?x=1&api%5Fkey=[redacted]&y=2&%70assword=[redacted]",
+        &["api%5Fkey", "%70assword"],
+    );
+    check_secrets("user%5Bpassword%5D=x&b=1", "user%5Bpassword%5D=[redacted]&b=1", &["password"]);
+}
