@@ -15,7 +15,7 @@ pub(crate) fn open(url: &str) {
     match command.spawn() {
         Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
         Err(error) => {
-            crate::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})")
+            crate::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})");
         }
     }
 }

@@ -1,6 +1,9 @@
 //! `portion`: stands in front of an MCP server and keeps its results within a token budget.
 //!
 //! Parses the command line, runs the command and sets the exit code. Everything else is in `command`.
+// `eprintln!` panics where stderr cannot be written; `terminal::print_stderr` does not.
+#![warn(clippy::print_stderr)]
+
 mod access;
 mod admin;
 mod alerts;

@@ -48,10 +48,8 @@ pub fn rank(
     let Some((order, ranked_budget)) = score_order(snapshot, &asked, policy, counter) else { return asked };
     // A small payload passes as received, unless the policy always ranks.
     let plain = asked.is_plain && policy.strategy != OrderStrategy::Ranked;
-    let token_budget = match asked.is_plain_except_budget && !plain_call_passes(snapshot, policy, counter) {
-        true => asked.token_budget.min(ranked_budget),
-        false => asked.token_budget,
-    };
+    let is_first = asked.is_plain_except_budget && !plain_call_passes(snapshot, policy, counter);
+    let token_budget = if is_first { asked.token_budget.min(ranked_budget) } else { asked.token_budget };
     ResolvedRequest {
         view: asked.view.with_order(order),
         token_budget,

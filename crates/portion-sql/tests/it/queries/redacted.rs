@@ -194,8 +194,8 @@ fn values_with_redacted_names_are_not_computed_with() {
 
 #[test]
 fn texts_with_redacted_values_inside_are_reported() {
-    let log =
-        (0..20).map(|n| format!("2024-05-01 10:00:{n:02} INFO login doorCode=pw{n}\n")).collect::<String>();
+    let line = |n: usize| format!("2024-05-01 10:00:{n:02} INFO login doorCode=pw{n}\n");
+    let log = (0..20).map(line).collect::<Vec<_>>().concat();
     let rows = r#"[{"id":1,"cfg":"{\"doorCode\":\"1\"}"},{"id":2,"cfg":"{\"doorCode\":\"2\"}"}]"#;
     let fields = |text: &str, sql: &str| {
         let answer = asked(&redacted(text), sql, &[], &QueryLimits::default());

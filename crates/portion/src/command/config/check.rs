@@ -67,7 +67,7 @@ fn start_errors(config: &Config) -> Vec<String> {
         admin_authenticator(config, config.explicit_admin(), false).err().map(|error| error.to_string());
     let keys =
         config.cursor_keys().and_then(|keys| CursorKeys::read(keys).err()).map(|error| error.to_string());
-    let access = config.access().err().map(|error| error.to_string());
+    let access = config.access().err();
     [admin, keys, access].into_iter().flatten().collect()
 }
 
