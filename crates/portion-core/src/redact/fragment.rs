@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use portion_json::scan::is_json;
 
+use super::REDACTED;
+
 /// The beginning of a text, completed to one JSON value.
 pub(super) struct CompletedJson {
     /// The bytes of the text, mended, and what closes them. Every value has the offset that it has in the text.
@@ -113,6 +115,10 @@ impl Completer<'_> {
             self.skip_whitespace();
             let next = self.bytes.get(self.at).copied().unwrap_or_default();
             match (self.expected, next) {
+                (Value | Item | FirstItemOrEnd, b'[') if self.text[self.at..].starts_with(REDACTED) => {
+                    self.read_mark();
+                    self.expected = CommaOrEnd;
+                }
                 (Value | Item | FirstItemOrEnd, b'{') => self.enter(b'}', FirstKeyOrEnd),
                 (Value | Item | FirstItemOrEnd, b'[') => self.enter(b']', FirstItemOrEnd),
                 (Value | Item | FirstItemOrEnd, b'"') => {
@@ -156,6 +162,17 @@ impl Completer<'_> {
                 return None;
             }
         }
+    }
+
+    /// Reads the mark of a hidden value without quotes. It becomes `null`, so that it stays.
+    fn read_mark(&mut self) {
+        for byte in *b"null" {
+            self.mends.push((self.at..self.at + 1, byte, byte));
+            self.at += 1;
+        }
+        let rest = REDACTED.len() - 4;
+        self.mends.push((self.at..self.at + rest, b' ', b' '));
+        self.at += rest;
     }
 
     fn enter(&mut self, closer: u8, expected: Expected) {
@@ -281,6 +298,7 @@ mod tests {
     fn mends_what_is_faulty() {
         check(r#"{"a":NaN,"b":[1,],}x"#, r#"{"a":100,"b":[1 ] }"#, 19);
         check("[\"a\tb\\x\"]", "[\"a b x\"]", 9);
+        check("{\"a\":[redacted],\"b\":1}", "{\"a\":null      ,\"b\":1}", 22);
         check("[1, # no\n2]", "[1, null]", 4);
         check("[\"a\n... [truncated]", "[\"a\"]", 3);
         check("[\"a\nb\",1]", "[\"a b\",1]", 9);

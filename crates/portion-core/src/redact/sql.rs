@@ -176,7 +176,7 @@ impl<'t> Statements<'t, '_> {
         for index in 0.. {
             let start = at + 1;
             let rest = &self.text[start..];
-            let len = self.value_len(start);
+            let len = self.value_len(start).filter(|_| !is_open_mark(rest));
             // A value that does not end is hidden up to the end of its line.
             at = start + len.unwrap_or_else(|| rest.find('\n').unwrap_or(rest.len()));
             let value = self.text[start..at].trim_start();
@@ -240,6 +240,13 @@ fn column_name(column: &str) -> &str {
 
 fn near_start(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_COMMENT_BYTES)]
+}
+
+/// Returns true if a value is hidden and did not end.
+fn is_open_mark(value: &str) -> bool {
+    let mark = value.trim_start().strip_prefix('\'').and_then(|value| value.strip_prefix(REDACTED));
+    let after = mark.and_then(|rest| rest.strip_prefix('\''));
+    after.is_some_and(|after| !after.trim_start().starts_with([',', ')']))
 }
 
 /// Returns the name of the table at the end of a text, in lower case, without its schema.

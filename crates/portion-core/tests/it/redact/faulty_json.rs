@@ -63,3 +63,15 @@ fn comments_in_json_are_skipped() {
         &["token"],
     );
 }
+
+#[test]
+fn marks_of_an_earlier_pass_stay() {
+    for text in ["f({\"password\": [redacted]), \"x\": 1", "{\"a\": {\"pin\": [redacted]\"b\": 1}"] {
+        check_secrets(text, "-", &[]);
+    }
+    check_secrets(
+        "INSERT INTO u (password) VALUES ('cut\nb, ('c', 'd')",
+        "INSERT INTO u (password) VALUES ('[redacted]'\nb, ('c', 'd')",
+        &["password"],
+    );
+}
