@@ -18,6 +18,7 @@ mod impossible;
 mod laws;
 mod limits;
 mod names;
+mod number_order;
 mod number_uses;
 mod operators;
 mod statement_form;
@@ -26,6 +27,7 @@ mod tables;
 mod temporal;
 mod text_numbers;
 mod token;
+mod untyped_values;
 mod where_clause;
 mod within_group;
 
@@ -54,6 +56,7 @@ pub(crate) fn rewrite<'a>(sql: &'a str, columns: &DateColumns<'_>) -> Result<Cow
     let mut sql = Cow::Borrowed(sql);
     for pass in [
         text_numbers::rewrite,
+        number_order::rewrite,
         elements::rewrite,
         clauses::distinct_on,
         clauses::qualify,
