@@ -6,6 +6,9 @@ use portion_json::scan::is_json;
 
 use super::REDACTED;
 
+/// Maximum bytes of a comment.
+const MAX_COMMENT_BYTES: usize = 4 << 10;
+
 /// The beginning of a text, completed to one JSON value.
 pub(super) struct CompletedJson {
     /// The bytes of the text, mended, and what closes them. Every value has the offset that it has in the text.
@@ -250,10 +253,12 @@ impl Completer<'_> {
 /// Returns the bytes of the comment at the start of a text.
 fn comment_len(bytes: &[u8]) -> Option<usize> {
     if bytes.starts_with(b"//") {
-        return Some(memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()));
+        let near = &bytes[..bytes.len().min(MAX_COMMENT_BYTES)];
+        return memchr::memchr(b'\n', near).or((near.len() == bytes.len()).then_some(near.len()));
     }
     let inside = bytes.strip_prefix(b"/*")?;
-    memchr::memmem::find(inside, b"*/").map(|len| len + 4)
+    let near = &inside[..inside.len().min(MAX_COMMENT_BYTES)];
+    memchr::memmem::find(near, b"*/").map(|len| len + 4)
 }
 
 /// Returns true if the next quote closes a string: what can follow one stands after it.

@@ -100,7 +100,6 @@ const PASSWORD_OWNERS: &[&str] = &[
     "pop",
     "postgres",
     "postgresql",
-    "proxy",
     "rabbitmq",
     "redis",
     "root",
@@ -326,10 +325,13 @@ fn is_pair_with_slash(name: &str) -> bool {
 /// Returns true for words such as `db pass`, `adminpw`.
 fn is_password_of_owner(words: &[String]) -> bool {
     let is_owner = |word: &str| PASSWORD_OWNERS.contains(&word);
-    words.windows(2).any(|pair| is_owner(&pair[0]) && matches!(pair[1].as_str(), "pass" | "pw"))
-        || words
-            .iter()
-            .any(|word| ["pass", "pw"].iter().any(|end| word.strip_suffix(end).is_some_and(is_owner)))
+    let is_pair = match words {
+        [.., owner, last] => is_owner(owner) && matches!(last.as_str(), "pass" | "pw"),
+        _ => false,
+    };
+    let is_joined =
+        |word: &String| ["pass", "pw"].iter().any(|end| word.strip_suffix(end).is_some_and(is_owner));
+    is_pair || words.last().is_some_and(is_joined)
 }
 
 /// Returns true if all words of a name belong to the names of secrets: `password`, `access_token`, not `secret_x`.
@@ -457,7 +459,7 @@ mod tests {
              hasPassword has_password isSecret keyboard key keys statusCode status_code code secretary tokenizer tokenType \
              token_type expires_in accessKeyId cookieConsent cookie_policy pinned spinning promoCode eos_token passwordPolicy \
              passwordResetUrl number string connection card lockTime id a pass tests_pass first_pass bypass compass \
-             boardingPass render_pass db_pass_count pw /api/key v1/api/key text/token /oauth2/token",
+             proxy_pass user_pass_regex boardingPass render_pass db_pass_count pw /api/key v1/api/key text/token /oauth2/token",
         );
     }
 }

@@ -2,8 +2,8 @@
 
 use super::text_value::line_before;
 
-/// Maximum bytes of the line below a setting that are read.
-const MAX_LINE_BYTES: usize = 64;
+/// Maximum bytes of a setting and the line below it that are read.
+const MAX_LINE_BYTES: usize = 256;
 /// Names that are those of passwords beside the name of a user, or with a value that looks like one.
 const SHORT_NAMES: [&str; 2] = ["pass", "pw"];
 /// Names of a user, in lower case, letters only.
@@ -54,8 +54,8 @@ pub(super) fn is_password_setting(text: &str, at: usize, value: &str) -> bool {
     let line = line_before(text, at);
     let words = |line: &str| line.split(|c: char| !c.is_alphanumeric()).any(is_login_name);
     let above = text[..at - line.len()].strip_suffix('\n').map(|above| line_before(text, above.len()));
-    let below = text[at..].split('\n').nth(1).unwrap_or_default();
-    let below = &below[..below.floor_char_boundary(MAX_LINE_BYTES)];
+    let near = &text[at..text.floor_char_boundary(at + MAX_LINE_BYTES)];
+    let below = near.split_once('\n').map_or("", |(_, below)| below);
     let begins_with_login = |line: &str| {
         let content = line.trim_start_matches([' ', '\t', '-', '"', '\'']);
         content.split([' ', '\t', '=', ':', '"', '\'']).next().is_some_and(is_login_name)

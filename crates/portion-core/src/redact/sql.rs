@@ -17,6 +17,8 @@ const MAX_VALUE_BYTES: usize = 64 << 10;
 const MAX_OPEN_VALUES: usize = 256;
 /// Maximum bytes of a comment before a row.
 const MAX_COMMENT_BYTES: usize = 1 << 10;
+/// Maximum bytes of the name of a table.
+const MAX_TABLE_NAME_BYTES: usize = 256;
 /// Maximum comments between the columns and the rows.
 const MAX_COMMENTS: usize = 8;
 const CREATE_TABLE: [&str; 2] = ["CREATE TABLE", "create table"];
@@ -217,9 +219,10 @@ fn without_comments_at_end(text: &str) -> &str {
     for _ in 0..MAX_COMMENTS {
         let is_on_next_line = text.ends_with('\n');
         let before = text.trim_end();
-        let line = before.rfind('\n').map_or(0, |feed| feed + 1);
+        let near = before.ceil_char_boundary(before.len().saturating_sub(MAX_COMMENT_BYTES));
+        let line = before[near..].rfind('\n').map_or(near, |feed| near + feed + 1);
         let start = match before.strip_suffix("*/") {
-            Some(inside) => inside.rfind("/*"),
+            Some(inside) => inside.get(near..).and_then(|inside| inside.rfind("/*")).map(|at| near + at),
             None if is_on_next_line => before[line..].find("--").map(|at| line + at),
             None => None,
         };
@@ -251,7 +254,8 @@ fn is_open_mark(value: &str) -> bool {
 
 /// Returns the name of the table at the end of a text, in lower case, without its schema.
 fn table_name(text: &str) -> String {
-    let name = text.split_whitespace().next_back().unwrap_or_default();
+    let near = text.ceil_char_boundary(text.len().saturating_sub(MAX_TABLE_NAME_BYTES));
+    let name = text[near..].split_whitespace().next_back().unwrap_or_default();
     name.rsplit('.').next().unwrap_or_default().trim_matches(QUOTES).to_lowercase()
 }
 

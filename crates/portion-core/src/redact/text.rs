@@ -42,7 +42,10 @@ pub(super) fn collect_edits(
         if at < done {
             continue;
         }
-        let Some(word) = name_before(text, at) else { continue };
+        // `HeaderValue::from_static` is a path of source code.
+        let is_path =
+            text[at..].strip_prefix("::").is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+        let Some(word) = name_before(text, at).filter(|_| !is_path) else { continue };
         let is_json =
             json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
         let name = names_of_settings.name_at(text, at, word, is_json);

@@ -23,6 +23,10 @@ const COMMANDS: [&str; 16] = [
     "bash", "cargo", "curl", "docker", "env", "git", "go", "java", "make", "node", "npm", "npx", "pip",
     "python", "python3", "sh",
 ];
+/// Words of expressions in source code.
+const CODE_WORDS: [&str; 6] = ["await", "else", "if", "new", "not", "return"];
+/// Values that are no secrets.
+const LITERALS: [&str; 7] = ["False", "None", "True", "false", "nil", "null", "true"];
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
 /// The end of a value without quotes.
@@ -49,17 +53,18 @@ impl ValueExtent {
             return Self::HeaderField;
         }
         let begins_line = |lead: &str| is_line_lead(lead) && !lead.contains(['"', '\'', '`']);
-        let rest = text[at + 1..].lines().next().unwrap_or_default();
+        let rest = || text[at + 1..].lines().next().unwrap_or_default();
         if text.as_bytes()[at] != b':' {
             // `spring.datasource.password=…`
             let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
             let lead = lead.map(|lead| lead.trim_end_matches(is_path));
-            let is_line = lead.is_some_and(begins_line) && is_only_value(before, rest);
+            let is_line = lead.is_some_and(begins_line) && is_only_value(before, rest());
             return if is_line { Self::Line } else { Self::Word };
         }
         if !lead.is_some_and(begins_line) {
             return Self::Word;
         }
+        let rest = rest();
         let is_one_value = || {
             rest.split_whitespace().nth(MAX_VALUE_WORDS).is_none()
                 && !rest.contains('=')
@@ -77,9 +82,23 @@ fn is_only_value(before: &str, rest: &str) -> bool {
     });
     // Code has spaces around the sign, and marks that a value without quotes hardly has.
     let is_spaced = before.ends_with([' ', '\t']) || rest.starts_with([' ', '\t']);
-    let is_code = is_spaced && rest.contains(|c: char| "()[]{};\"'`<>&|,:?".contains(c));
+    let is_code = is_spaced
+        && (rest.contains(|c: char| "()[]{};\"'`<>&|,:?+*".contains(c))
+            || words.clone().any(|word| CODE_WORDS.contains(&word)));
+    // `password=None,` and `token=None, n=1):` are arguments.
+    let content = rest.trim();
+    let argument = content.trim_end_matches([',', ';', ')']);
+    let is_argument =
+        argument.len() < content.len() && !argument.contains(|c: char| " ,;&\"'<>)}]".contains(c));
     let holds_setting = rest.trim_end_matches('=').contains('=');
-    words.nth(MAX_VALUE_WORDS).is_none() && !is_command && !is_code && !holds_setting && !rest.contains('<')
+    let first = rest.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let is_argument = is_argument || LITERALS.contains(&first);
+    words.nth(MAX_VALUE_WORDS).is_none()
+        && !is_command
+        && !is_code
+        && !is_argument
+        && !holds_setting
+        && !rest.contains('<')
 }
 
 /// Returns the value after a separator: the text between quotes, or up to the end of its extent.

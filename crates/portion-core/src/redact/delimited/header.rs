@@ -23,6 +23,9 @@ const FUNCTION_WORDS: [&str; 22] = [
     "a", "already", "an", "any", "are", "be", "begins", "between", "her", "his", "is", "it", "its", "may",
     "must", "out", "shall", "should", "that", "the", "this", "was",
 ];
+/// First words of statements in source code.
+const STATEMENT_WORDS: [&str; 11] =
+    ["assert", "await", "const", "def", "del", "import", "let", "raise", "return", "var", "yield"];
 /// Names of the second of two columns that make the first one a column of names.
 const VALUE_HEADINGS: [&str; 6] = ["value", "values", "val", "setting", "content", "data"];
 
@@ -66,11 +69,13 @@ impl<'a> Header<'a> {
             let (cells, _) = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter)?;
             let names: Vec<&str> =
                 cells.iter().map(|cell| line[cell.clone()].trim_start_matches(BYTE_ORDER_MARK)).collect();
-            // A line of pretty-printed JSON ends with a comma.
-            let is_line_of_list = names.len() == 2 && names[1].is_empty();
+            // A line of pretty-printed JSON, or of a list in source code, ends with a comma.
+            let is_line_of_list = names.last().is_some_and(|last| last.is_empty())
+                && (names.len() == 2 || line.starts_with([' ', '\t']));
             // A sentence is no header.
             let may_be_heading = |name: &&str| {
-                is_column_name(name) || is_first_line && (line.contains('"') || !name.ends_with('.'))
+                is_column_name(name)
+                    || is_first_line && (line.contains('"') || !name.ends_with('.') && !is_code(name))
             };
             if names.len() < 2 || is_line_of_list || !names.iter().all(may_be_heading) {
                 return None;
@@ -228,9 +233,20 @@ fn is_part_of_sentence(name: &str) -> bool {
 fn is_column_name(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES
         && !name.ends_with('.')
+        && !is_code(name)
         && name.split(' ').count() <= MAX_NAME_WORDS
         && name.chars().all(|c| c.is_alphanumeric() || " _-./()[]#%*&'’?@+$€£°`".contains(c))
         && (matches!(name, "" | "#") || is_year(name) || name.contains(|c: char| c.is_alphabetic()))
+}
+
+/// Returns true for a part of a line of source code: with an open bracket, or a word of a statement.
+fn is_code(name: &str) -> bool {
+    let has_open = |open: char, close: char| name.matches(open).count() != name.matches(close).count();
+    let is_statement = || {
+        let first_word = name.split_once(' ').map(|(first, _)| first);
+        first_word.is_some_and(|word| STATEMENT_WORDS.contains(&word)) || name.contains(" import ")
+    };
+    has_open('(', ')') || has_open('[', ']') || is_statement()
 }
 
 fn is_year(name: &str) -> bool {

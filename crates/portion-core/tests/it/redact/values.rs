@@ -32,6 +32,8 @@ fn a_value_among_others_ends_with_its_word() {
         ("password=abc&x=1\n", "password=[redacted]&x=1\n", "password"),
         ("<a href=\"?token=abc\">x \"y\"</a>\n", "<a href=\"?token=[redacted]\">x \"y\"</a>\n", "token"),
         ("say(\"password=abc\" + x, \"y\")\n", "say(\"password=[redacted]\" + x, \"y\")\n", "password"),
+        ("f(\n    password=abc,\n    n=1)\n", "f(\n    password=[redacted],\n    n=1)\n", "password"),
+        ("token = abc if x else d\n", "token = [redacted] if x else d\n", "token"),
         ("phone=+49123 at 10 o'clock, room=4\n", "phone=[redacted] at 10 o'clock, room=4\n", "phone"),
     ] {
         check_secrets(text, expect, &[named]);
@@ -82,5 +84,19 @@ fn plain_texts_of_several_lines_in_yaml_are_hidden() {
     ] {
         let expect = text.replacen("abc", "[redacted]", 1);
         check_secrets(text, &expect, &[text.split(':').next().unwrap_or_default()]);
+    }
+}
+
+#[test]
+fn source_code_without_values_stays() {
+    for text in [
+        "def f(\n    password=None,\n    token=None, x)\n    secret=None):\n",
+        "from a import (\n    AccessToken, Verifier,\n    Other, More,\n)\n",
+        "name: x\nHeaderValue::from_static(y)\nkey: token\nvalue::read(z)\n",
+        "yield index, token, value\nyield index, Token.Error, x\n",
+        "extract(self.cookies, request, x)\nextract(self.cookies, request, y)\n",
+        "from a import AccessToken, Verifier\nfrom b import Other, More\n",
+    ] {
+        check_secrets(text, "-", &[]);
     }
 }
