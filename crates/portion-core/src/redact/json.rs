@@ -367,8 +367,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     /// Redacts the cells of a table. Its columns are named beside the current member, or in it.
     fn redact_cells(&mut self, columns: &TableColumns, are_named_beside: bool) {
-        let short =
-            password_column(columns.names.iter().map(String::as_str)).filter(|_| self.rules.hides_secrets);
+        let short = password_column(&columns.names).filter(|_| self.rules.hides_secrets);
         let mut hidden: Vec<(bool, bool)> = columns
             .names
             .iter()

@@ -88,6 +88,7 @@ fn manifest_start(text: &str, from: usize, line: &Line<'_>) -> usize {
 }
 
 /// The mapping of a secret, or of a list of secrets.
+#[derive(Clone, Copy)]
 struct Mapping {
     start: usize,
     indent: usize,

@@ -43,10 +43,11 @@ pub(super) fn may_be_password(value: &str, has_login: bool) -> bool {
 }
 
 /// Returns the column of passwords under a short name, if another column has the names of users and none has results.
-pub(super) fn password_column<'h>(names: impl Iterator<Item = &'h str> + Clone) -> Option<usize> {
+pub(super) fn password_column(names: &[impl AsRef<str>]) -> Option<usize> {
     let is_result = |name: &str| RESULT_NAMES.iter().any(|result| name.eq_ignore_ascii_case(result));
-    let column = names.clone().position(is_short_name)?;
-    (names.clone().any(is_login_name) && !names.clone().any(is_result)).then_some(column)
+    let any = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name.as_ref()));
+    let column = names.iter().position(|name| is_short_name(name.as_ref()))?;
+    (any(&is_login_name) && !any(&is_result)).then_some(column)
 }
 
 /// Returns true if the setting under a short name whose separator is at `at` is a password, given its value.

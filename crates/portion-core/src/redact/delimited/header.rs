@@ -86,7 +86,7 @@ impl<'a> Header<'a> {
                 verdict.is_hidden().then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
             let mut hidden: Vec<_> = hidden.collect();
-            let short = password_column(names.iter().copied()).filter(|_| redact.hides_secrets);
+            let short = password_column(&names).filter(|_| redact.hides_secrets);
             hidden.extend(short.map(|index| {
                 let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
                 HiddenColumn { index, name: names[index].to_owned(), verdict }
@@ -114,7 +114,7 @@ impl<'a> Header<'a> {
     pub(super) fn begins_table(&self, around: &LinesAround<'_>) -> bool {
         let is_row = |line: &&str| cell_count(line, self.delimiter) == self.width();
         let Some(previous) = around.previous.filter(is_row) else { return true };
-        let is_second = around.before_previous.filter(is_row).is_none();
+        let is_second = around.before_previous.is_none_or(|line| !is_row(&line));
         around.has_gap && is_rule(around.next) || is_second && self.is_below_title(previous)
     }
 
