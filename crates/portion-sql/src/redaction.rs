@@ -52,13 +52,24 @@ pub(crate) fn mark_redacted(
 
 /// Returns true if values inside a text of a column were redacted, as in a line of a log; `None` if the deadline was reached.
 fn has_placeholder_inside(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<bool> {
+    any_cell(rows, column, deadline, |cell| matches!(cell, Cell::Text(text) if text.contains(REDACTED)))
+}
+
+/// Returns true if a condition holds for a cell of a column, up to which the cells are read; `None` if the deadline was
+/// reached.
+fn any_cell(
+    rows: &dyn TableRows,
+    column: usize,
+    deadline: &QueryDeadline,
+    mut is_wanted: impl FnMut(Cell<'_>) -> bool,
+) -> Option<bool> {
     let mut row = rows.new_row(ColumnSet::of(column));
     for at in 0..rows.len() {
         if should_stop_at(at, deadline) {
             return None;
         }
         rows.read_row(at, &mut row);
-        if matches!(rows.cell(&row, column), Cell::Text(text) if text.contains(REDACTED)) {
+        if is_wanted(rows.cell(&row, column)) {
             return Some(true);
         }
     }
@@ -99,23 +110,16 @@ struct RedactionSigns {
 impl RedactionSigns {
     /// Reads a column up to the first placeholder; `None` if the deadline was reached.
     fn scan(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<Self> {
-        let mut row = rows.new_row(ColumnSet::of(column));
         let mut signs = Self { has_placeholder: false, lacks_values: false, has_values: false };
-        for at in 0..rows.len() {
-            if should_stop_at(at, deadline) {
-                return None;
-            }
-            rows.read_row(at, &mut row);
-            match rows.cell(&row, column) {
-                Cell::Text(text) if text == REDACTED => {
-                    signs.has_placeholder = true;
-                    break;
-                }
+        signs.has_placeholder = any_cell(rows, column, deadline, |cell| {
+            match cell {
+                Cell::Text(text) if text == REDACTED => return true,
                 Cell::Null => signs.lacks_values = true,
                 Cell::Text(text) if text.is_empty() => {}
                 _ => signs.has_values = true,
             }
-        }
+            false
+        })?;
         Some(signs)
     }
 

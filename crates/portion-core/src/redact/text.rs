@@ -29,6 +29,12 @@ struct SettingNames<'r, 't> {
     verdicts: BTreeMap<&'t str, NameMatch>,
 }
 
+/// Returns true for a short name such as `pass` whose value is a password.
+fn is_short_password(text: &str, at: usize, word: &str) -> bool {
+    let value = if is_short_name(word) { value_after(text, at + 1, ValueExtent::Word) } else { None };
+    value.is_some_and(|(start, end)| is_password_setting(text, at, &text[start..end]))
+}
+
 /// Returns the edits for a text. In the ranges `json`, containers are left to the rules for JSON.
 pub(super) fn collect_edits(
     redact: &RedactionRules,
@@ -54,12 +60,8 @@ pub(super) fn collect_edits(
         } else {
             TextPair::detect(text, at, word, |name| redact.match_pair_name(name))
         };
-        let short = || {
-            let is_short = redact.hides_secrets && is_short_name(word) && !is_json;
-            let (start, end) = is_short.then(|| value_after(text, at + 1, ValueExtent::Word))??;
-            is_password_setting(text, at, &text[start..end]).then_some(word)
-        };
-        let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(short);
+        let is_short = || redact.hides_secrets && !is_json && is_short_password(text, at, word);
+        let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word));
         let Some(name) = name else { continue };
         if text.as_bytes()[at] == b':'
             && let Some(end) = add_block_edits(text, at, &mut edits)

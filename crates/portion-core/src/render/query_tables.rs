@@ -4,7 +4,10 @@ use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
 use super::record_lists::{MAX_PATH_BYTES, sibling_lists};
-use crate::snapshot::{ColumnArrays, Layout, LineIndex, List, RecordBlock, column_list, header_row};
+use crate::snapshot::{
+    ColumnArrays, Layout, LineIndex, List, Snapshot, column_list, header_row, record_blocks,
+};
+use crate::view::ResolvedRequest;
 
 /// Tables of a result, the most useful first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,14 +119,20 @@ impl QueryTables {
         Self { tables: tables.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
     }
 
-    /// Returns the tables of blocks that are records.
-    pub(super) fn of_blocks(blocks: &[RecordBlock<'_>]) -> Option<Self> {
-        let first = blocks.first()?;
-        let columns = column_list(&first.names(), MAX_COLUMN_CHARS);
-        let items = QueryTable {
-            note: Some(format!("= {} blocks", blocks.len())),
-            ..QueryTable::new("items", columns)
-        };
+    /// Returns the tables of a first reply to blocks that are records.
+    pub(super) fn of_blocks_in(
+        snapshot: &Snapshot,
+        asked: &ResolvedRequest,
+        is_first_reply: bool,
+    ) -> Option<Self> {
+        if !is_first_reply || snapshot.parts().len() < 2 {
+            return None;
+        }
+        let subjects = asked.view.subjects(snapshot);
+        let blocks = record_blocks(subjects.iter().map(|(_, subject)| *subject));
+        let columns = column_list(&blocks.first()?.names(), MAX_COLUMN_CHARS);
+        let note = Some(format!("= {} blocks", blocks.len()));
+        let items = QueryTable { note, ..QueryTable::new("items", columns) };
         Some(Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false })
     }
 

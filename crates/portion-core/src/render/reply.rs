@@ -8,6 +8,7 @@ use super::fitting::Attempts;
 use super::notice::Detail;
 use super::pass_through;
 use super::portion::Portion;
+use super::query_tables::QueryTables;
 use super::reply_limits::{NoticeSize, ReplyLimits};
 use super::walk::PartWalk;
 use crate::paging::UnshownRange;
@@ -31,7 +32,9 @@ pub(super) fn render(
     let tokens = cx.policy.description_tokens(limits.tokens.saturating_sub(media));
     let description = Description::for_request(snapshot, asked, cx, tokens, fresh);
     let description = description.as_ref();
+    let tables = QueryTables::of_blocks_in(snapshot, asked, fresh);
     let walk = PartWalk::new(snapshot, asked, cx, fresh, description).with_unshown(unshown);
+    let walk = PartWalk { block_tables: tables.as_ref(), ..walk };
     let mut all = Attempts::new(&walk, limits);
     let size = NoticeSize::for_reply(asked, cx, fresh);
     for (detail, attempts) in ATTEMPTS {
@@ -67,7 +70,8 @@ pub(super) fn render_whole(
         tokens: pass_through::max_pass_through_tokens(snapshot, cx.policy),
         ..ReplyLimits::for_reply(snapshot, asked, cx.policy, true)
     };
-    let walk = PartWalk::for_whole(snapshot, asked, cx);
+    let tables = QueryTables::of_blocks_in(snapshot, asked, true);
+    let walk = PartWalk { block_tables: tables.as_ref(), ..PartWalk::for_whole(snapshot, asked, cx) };
     let room = RemainingBudget { counter: cx.counter, tokens: limits.tokens, bytes: limits.bytes };
     let mut drafts = ATTEMPTS.iter().map(|(detail, _)| Candidate::render(&walk, room, limits, *detail));
     drafts.find(|draft| draft.fits(limits)).map(|draft| draft.portion)

@@ -31,14 +31,15 @@ pub fn record_blocks<'a>(subjects: impl Iterator<Item = &'a IndexedText>) -> Vec
             }
             continue;
         };
-        let keys = names(&subject.text, members);
+        let block = RecordBlock { text: &subject.text, members };
+        let keys: BTreeSet<String> = block.names().into_iter().collect();
         if blocks.is_empty() {
             first_keys.clone_from(&keys);
         }
         if 2 * keys.intersection(&first_keys).count() <= keys.len().max(first_keys.len()) {
             return Vec::new();
         }
-        blocks.push(RecordBlock { text: &subject.text, members });
+        blocks.push(block);
     }
     let is_few = blocks.len() < MANY_BLOCKS && blocks.first().is_some_and(RecordBlock::has_records);
     if blocks.len() < 2 || is_few { Vec::new() } else { blocks }
@@ -55,10 +56,6 @@ impl RecordBlock<'_> {
         let arrays = self.members.listed.iter().filter(|member| member.kind == JsonKind::Array);
         arrays.into_iter().any(|member| first_kind(member.value.start) == Some(JsonKind::Object))
     }
-}
-
-fn names(text: &str, members: &ObjectIndex) -> BTreeSet<String> {
-    members.listed.iter().map(|member| unescape(member.key.slice(text))).collect()
 }
 
 #[cfg(test)]

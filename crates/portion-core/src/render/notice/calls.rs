@@ -57,7 +57,7 @@ impl Notice<'_> {
 
     /// Returns the tables that a query can read. Those of all blocks come before those of the one that the notice is about.
     pub(super) fn query_tables(&self) -> Option<&QueryTables> {
-        self.block_tables.as_ref().or(self.rendering.query_tables.as_ref())
+        self.block_tables.or(self.rendering.query_tables.as_ref())
     }
 
     /// Returns further calls: a query, and the next page of a resource.

@@ -42,7 +42,7 @@ pub(super) struct Notice<'a> {
     /// Name of the tool that answers queries, if there is one.
     pub query_tool: Option<&'a str>,
     /// Tables of blocks that are records.
-    pub block_tables: Option<QueryTables>,
+    pub block_tables: Option<&'a QueryTables>,
     /// Address and bytes of each part that is not in the reply.
     pub missing_parts: &'a [(String, usize)],
     /// Address of the first image or audio among them.

@@ -11,6 +11,7 @@ pub(super) use content::{RenderedPart, ReplyContent};
 use super::budget::RemainingBudget;
 use super::context::Context;
 use super::description::Description;
+use super::query_tables::QueryTables;
 use super::rendering::RenderTarget;
 use super::upstream_paging;
 use crate::cursor::{PartOffset, Position};
@@ -29,6 +30,8 @@ pub(super) struct PartWalk<'a> {
     pub is_first_reply: bool,
     /// Facts about the whole.
     pub description: Option<&'a Description>,
+    /// Tables of blocks that are records.
+    pub block_tables: Option<&'a QueryTables>,
     /// True if every part is shown as received.
     pub is_whole: bool,
     /// Items or bytes that the previous page did not show.
@@ -63,6 +66,7 @@ impl<'a> PartWalk<'a> {
             cx,
             is_first_reply: fresh,
             description,
+            block_tables: None,
             is_whole: false,
             unshown: None,
             main_part: main,

@@ -5,9 +5,7 @@ use std::sync::LazyLock;
 use super::{PartWalk, ReplyContent};
 use crate::render::notice::{self, Notice};
 use crate::render::portion::PortionKind;
-use crate::render::query_tables::QueryTables;
 use crate::render::rendering::Rendering;
-use crate::snapshot::record_blocks;
 use crate::view::media;
 
 impl<'a> PartWalk<'a> {
@@ -29,7 +27,7 @@ impl<'a> PartWalk<'a> {
             next_cursor: channel.next_position.and_then(issue_cursor),
             read_call: self.cx.read_call,
             query_tool: self.cx.query_tool,
-            block_tables: self.block_tables(),
+            block_tables: self.block_tables,
             missing_parts: &channel.missing_parts,
             missing_media: self.first_missing_media(channel),
             replaced_count: self.snapshot.replacement_count(),
@@ -49,15 +47,6 @@ impl<'a> PartWalk<'a> {
             describes_whole: self.is_first_reply && self.request.view.is_whole(),
             is_full_in_text: notice::is_full_in_text(self.cx.policy, self.cx.read_call),
         }
-    }
-
-    /// Returns the tables of a first reply to blocks that are records.
-    fn block_tables(&self) -> Option<QueryTables> {
-        if !self.is_first_reply || self.snapshot.parts().len() < 2 {
-            return None;
-        }
-        let subjects = self.request.view.subjects(self.snapshot);
-        QueryTables::of_blocks(&record_blocks(subjects.iter().map(|(_, subject)| *subject)))
     }
 
     /// Returns the address of the first image or audio that the reply does not show.

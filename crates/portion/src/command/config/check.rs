@@ -21,14 +21,16 @@ pub(super) struct Options {
 
 pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
     let sources = sources(options.file.as_deref().or(named))?;
-    match Config::load(&sources, 0) {
-        Ok((config, _)) if !start_errors(&config).is_empty() => {
-            let errors = start_errors(&config);
+    let loaded = Config::load(&sources, 0);
+    let start_errors = loaded.as_ref().map_or_else(|_| Vec::new(), |(config, _)| start_errors(config));
+    match loaded {
+        Ok(_) if !start_errors.is_empty() => {
             if as_json {
-                let errors: Vec<Value> = errors.iter().map(|error| json!({ "message": error })).collect();
+                let errors: Vec<Value> =
+                    start_errors.iter().map(|error| json!({ "message": error })).collect();
                 print_json(&json!({ "errors": errors, "warnings": [] }))?;
             } else {
-                let errors = errors.join("\n");
+                let errors = start_errors.join("\n");
                 crate::terminal::print_stderr!(
                     "portion: {errors}\n{}",
                     count(errors.lines().count(), "error")
