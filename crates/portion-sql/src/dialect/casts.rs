@@ -2,6 +2,7 @@
 //!
 //! SQLite casts to any unknown type as to a number: `CAST('2024-05-01' AS DATE)` is 2024.
 
+use super::division::is_divided;
 use super::edits::Edits;
 use super::error::DialectError;
 use super::token::TokenKind;
@@ -47,6 +48,9 @@ pub(super) fn double_colon(edits: &mut Edits<'_>, at: usize) -> Result<(), Diale
     };
     let Some(start) = at.checked_sub(1).and_then(|last| edits.operand_start(last)) else { return Ok(()) };
     let (before, after) = match &cast_type {
+        CastType::Function(name @ "to_number") if is_divided(edits, start, end) => {
+            (format!("({name}("), ") * 1.0)".to_owned())
+        }
         CastType::Function(name) => (format!("{name}("), ")".to_owned()),
         CastType::Rounded(digits) => ("round(to_real(".to_owned(), format!("), {digits})")),
         CastType::Text => ("CAST(".to_owned(), " AS TEXT)".to_owned()),
@@ -82,9 +86,11 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
             return;
         }
         // SQLite reads the first digits of a text.
-        CastType::Function("to_integer" | "to_real" | "to_number") if is_cast => {
+        CastType::Function(function @ ("to_integer" | "to_real" | "to_number")) if is_cast => {
+            let factor =
+                if function == "to_number" && is_divided(edits, name, end) { ") * 1.0" } else { ")" };
             edits.insert_before(name + 2, "read_number(");
-            edits.insert_after(keyword - 1, ")");
+            edits.insert_after(keyword - 1, factor);
             return;
         }
         CastType::Text => {
@@ -93,8 +99,13 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
             edits.replace(keyword + 1, "TEXT");
         }
         CastType::Function(function) => {
+            let is_divided = function == "to_number" && is_divided(edits, name, end);
             edits.replace(name, function);
             edits.remove(keyword, last);
+            if is_divided {
+                edits.insert_before(name, "(");
+                edits.insert_after(end, " * 1.0)");
+            }
         }
         CastType::Rounded(ref digits) => {
             edits.replace(name, "round");

@@ -9,6 +9,7 @@ mod casts;
 mod catalog_statement;
 mod clauses;
 mod dates;
+mod division;
 mod edits;
 mod elements;
 mod error;

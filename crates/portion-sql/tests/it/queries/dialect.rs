@@ -215,6 +215,29 @@ fn texts_and_casts() {
 }
 
 #[test]
+fn divided_casts_keep_the_fraction() {
+    for (expression, expect) in [
+        ("7::numeric / 2", "3.5"),
+        ("7 / 2::numeric", "3.5"),
+        ("1 * 7::decimal / 2", "3.5"),
+        ("7::numeric * 100 / 8", "87.5"),
+        ("(7::numeric) / 2", "3.5"),
+        ("sum(7::numeric) * 1 / count(*)", "7.0"),
+        ("round(sum(7)::numeric / (1 + 1), 2)", "3.5"),
+        ("CAST(7 AS NUMERIC) / 2", "3.5"),
+        ("CAST('7' AS DECIMAL) / 2", "3.5"),
+        ("7 / TRY_CAST('2' AS NUMERIC)", "3.5"),
+        ("CAST(7 AS DECIMAL(10,2)) / 2", "3.5"),
+        ("9007199254740993::numeric + 0 / 1", "9007199254740993"),
+        ("7::numeric * 2 + 1 / 2", "14"),
+        ("7::int / 2", "3"),
+        ("'x'::numeric / 2", "null"),
+    ] {
+        one(expression, expect);
+    }
+}
+
+#[test]
 fn limits_and_catalog_statements() {
     check(TRIPS, "SELECT TOP 2 id FROM items ORDER BY id DESC;", r#"[{"id":4},{"id":3}]"#);
     check(TRIPS, "SELECT id FROM items ORDER BY id FETCH FIRST 1 ROW ONLY", r#"[{"id":1}]"#);
