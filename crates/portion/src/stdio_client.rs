@@ -3,7 +3,6 @@
 //! It reads the wire itself, because its callers measure what a client receives.
 
 mod exit_report;
-mod stderr_tail;
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -11,13 +10,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use portion_mcp::upstream::stderr::StderrTail;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use self::exit_report::ExitReport;
-use self::stderr_tail::StderrTail;
 
 /// The revision asked for: the newest that begins with `initialize`.
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -25,6 +24,8 @@ const PROTOCOL_VERSION: &str = "2025-11-25";
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time that a server may take to exit after it closed its stdout.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
+/// Longest wait for the end of stderr: descendants of the server may hold the pipe open.
+const STDERR_GRACE: Duration = Duration::from_millis(500);
 /// Characters of a line on stdout that is no message, in errors.
 const NOISE_CHARS: usize = 60;
 
@@ -117,7 +118,7 @@ impl Client {
             .spawn()
             .map_err(|source| ClientError::Start { program, source })?;
         let stdin = child.stdin.take();
-        let stderr = child.stderr.take().map(StderrTail::follow);
+        let stderr = child.stderr.take().and_then(|pipe| StderrTail::follow(pipe, io::sink()).ok());
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout.take() {
             // A thread of its own, so that waiting for a line can end.
@@ -221,7 +222,11 @@ impl Client {
             thread::sleep(Duration::from_millis(10));
             status = self.child.try_wait().ok().flatten();
         }
-        let stderr = self.stderr.as_ref().map(StderrTail::text).unwrap_or_default();
+        let until = Instant::now() + STDERR_GRACE;
+        while self.stderr.as_ref().is_some_and(|stderr| !stderr.is_read()) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let stderr = self.stderr.as_ref().map(StderrTail::lines).unwrap_or_default();
         ExitReport { status, noise: self.noise.clone(), stderr }
     }
 

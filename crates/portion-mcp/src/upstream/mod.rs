@@ -5,5 +5,5 @@ pub mod http;
 pub mod link;
 mod process_group;
 mod program;
-mod stderr;
+pub mod stderr;
 pub mod stdio;

@@ -1,8 +1,7 @@
-//! Copies the server's stderr to ours and keeps its last lines for error messages.
+//! Reads the stderr of a server, copies it, and keeps its last lines for error messages.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::process::ChildStderr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -18,10 +17,10 @@ const MAX_TAIL_LINES: usize = 20;
 const STACK_BYTES: usize = 128 << 10;
 
 /// Last bytes that a server has written to its stderr.
-#[derive(Clone, Default)]
-pub(super) struct StderrTail(Arc<TailShared>);
+#[derive(Clone, Debug, Default)]
+pub struct StderrTail(Arc<TailShared>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct TailShared {
     buffer: Mutex<VecDeque<u8>>,
     /// Set at the end of the pipe: no process can write to it any more.
@@ -29,18 +28,23 @@ struct TailShared {
 }
 
 impl StderrTail {
-    /// Copies a server's stderr to ours, on a thread of its own.
+    /// Copies a server's stderr to `to`, on a thread of its own.
     ///
     /// # Errors
     /// Returns an error if the thread cannot be started.
-    pub(super) fn follow(stderr: ChildStderr) -> io::Result<Self> {
+    pub fn follow(stderr: impl Read + Send + 'static, to: impl Write + Send + 'static) -> io::Result<Self> {
         let tail = Self::default();
         let copied = tail.clone();
         thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-            copied.copy(stderr, io::stderr());
+            copied.copy(stderr, to);
             copied.0.ended.set();
         })?;
         Ok(tail)
+    }
+
+    /// Returns true if stderr has been read to its end.
+    pub fn is_read(&self) -> bool {
+        self.0.ended.is_set()
     }
 
     /// Waits until stderr has been read to its end, at most `limit`: other processes may hold it open.
@@ -49,7 +53,7 @@ impl StderrTail {
     }
 
     /// Returns the last lines, without control characters; empty if nothing was written.
-    pub(super) fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         let kept: Vec<u8> = {
             let kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
             kept.iter().copied().collect()

@@ -93,8 +93,9 @@ impl Child {
         #[cfg(unix)]
         let exit_watcher =
             process_group::ExitWatcher::watch(&process).map_err(|error| abort(&mut process, error))?;
-        let stderr = process.stderr.take().map_or_else(|| Ok(StderrTail::default()), StderrTail::follow);
-        let stderr = stderr.map_err(|error| abort(&mut process, error))?;
+        let stderr = process.stderr.take().map(|pipe| StderrTail::follow(pipe, std::io::stderr()));
+        let stderr =
+            stderr.transpose().map(Option::unwrap_or_default).map_err(|error| abort(&mut process, error))?;
         let is_reaped = Arc::new(AtomicBool::new(false));
         let stdin = process.stdin.take().inspect(|pipe| process_group::set_pipe_capacity(pipe, PIPE_BYTES));
         let stdout = process.stdout.take().inspect(|pipe| process_group::set_pipe_capacity(pipe, PIPE_BYTES));
