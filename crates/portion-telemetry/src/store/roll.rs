@@ -202,7 +202,7 @@ mod tests {
         fn what_is_added_up_answers_as_requests_do(
             requests in prop::collection::vec(any_request(), 1_000..2_600),
             more in prop::collection::vec(any_request(), 0..30),
-            filters in prop::collection::vec(any_filter(), 20),
+            filters in prop::collection::vec(any_filter(), 8),
             hours in 0..4_u64,
         ) {
             let (one, other) = (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));
