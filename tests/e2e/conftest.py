@@ -1,13 +1,29 @@
 """Processes that the suites share, and where they record."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from mcp.client import stdio
 
-from harness.command import FIXTURE, wrapped
+from harness.command import CLIENT_BIN, E2E, FIXTURE, FORK_SERVER, wrapped
 from harness.peer import Peer
+
+
+LONG = (
+    "scenarios_rentals stopping published_same pushdown request_timeout sdk_clients catalogue conformance scenarios_config "
+    "v5_telemetry scenarios_education slow_clients auth shared_store canaries clocks"
+).split()
+"""Files that take longest. They begin first, so that none of them runs alone at the end."""
+
+
+def pytest_collection_modifyitems(items):
+    def place(item):
+        name = item.path.stem.removeprefix("test_")
+        return LONG.index(name) if name in LONG else len(LONG)
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,6 +46,15 @@ def records_of_its_own(tmp_path_factory):
 def users_records(data=Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")):
     """The user's telemetry files with their sizes and times."""
     return {file.name: (file.stat().st_size, file.stat().st_mtime_ns) for file in (data / "portion").glob("telemetry.db*")}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fork_server(records_of_its_own):
+    """Forks servers that import the SDK, as long as the tests run. Until it listens, they start alone."""
+    command = [str(CLIENT_BIN / "python"), str(E2E / "harness/fork_server.py"), FORK_SERVER]
+    with subprocess.Popen(command, stdin=subprocess.PIPE):
+        yield
+    Path(FORK_SERVER).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from harness.command import CLIENT_BIN, E2E, NODE_SERVERS, PORTION
+from harness.command import CLIENT_BIN, E2E, NODE_SERVERS, PORTION, with_sdk
 from harness.education_data import EducationData
 from harness.education_data import OPENAPI as EDUCATION_OPENAPI
 from harness.hostaway import OPENAPI as HOSTAWAY_OPENAPI
@@ -14,7 +14,7 @@ from harness.peer import Peer
 from harness.reply import HARD_CAP, items, lawful, walk
 
 PYTHON = str(CLIENT_BIN / "python")
-PAGED = [PYTHON, str(E2E / "fixture/paged.py")]
+PAGED = with_sdk("fixture/paged.py")
 CUT = [PYTHON, str(E2E / "fixture/cut.py")]
 EVERYTHING = ["node", str(NODE_SERVERS / "server-everything/dist/index.js")]
 FILESYSTEM = ["node", str(NODE_SERVERS / "server-filesystem/dist/index.js")]

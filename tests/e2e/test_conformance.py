@@ -11,10 +11,10 @@ from contextlib import ExitStack
 import pytest
 
 from conformance.suites import SUITES, count, worse
-from harness.command import CLIENT_BIN, E2E
+from harness.command import with_sdk
 from harness.listening import Listening, served
 
-FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "conformance/server.py")]
+FIXTURE = with_sdk("conformance/server.py")
 
 ROUTES = {
     "direct": lambda start: start([*FIXTURE, "--port", "0"]),

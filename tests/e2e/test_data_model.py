@@ -6,14 +6,14 @@ import jsonschema
 import pytest
 import requests
 
-from harness.command import CLIENT_BIN, E2E, FIXTURE, PORTION, wrapped
+from harness.command import FIXTURE, PORTION, with_sdk, wrapped
 from harness.hostaway import full_listing, full_reservation
 from harness.listening import Listening
 from harness.peer import Peer
 from harness.reply import Reply
 from harness.rest_stub import RestStub
 
-RENTALS = [str(CLIENT_BIN / "python"), str(E2E / "fixture/rentals.py")]
+RENTALS = with_sdk("fixture/rentals.py")
 OPTIONS = ["--profile", "hostaway", "--envelope", "wrap"]
 CURSOR = {"type": ["string", "null"]}
 COUNT = {"type": "integer", "minimum": 0}

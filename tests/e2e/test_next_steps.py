@@ -6,13 +6,13 @@ import json
 import pytest
 import requests
 
-from harness.command import CLIENT_BIN, E2E, FILES_FIXTURE, PORTION
+from harness.command import FILES_FIXTURE, PORTION, with_sdk
 from harness.listening import Listening
 from harness.peer import Peer
 from harness.reply import Reply, lawful
 from harness.rest_stub import RestStub
 
-PAGED_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/paged.py")]
+PAGED_FIXTURE = with_sdk("fixture/paged.py")
 
 
 def test_an_image_that_no_budget_shows_is_read_as_the_notice_says(tmp_path):

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from mcp.client.stdio import get_default_environment
 
-from harness.command import CLIENT_BIN, E2E, PORTION
+from harness.command import CLIENT_BIN, PORTION, with_sdk
 from harness.listening import Listening, served
 from harness.waiting import until
 from harness.wire import Wire, request
@@ -122,7 +122,7 @@ def guarded(tmp_path):
 def authorization(era, path="/mcp"):
     @contextmanager
     def running():
-        command = [str(CLIENT_BIN / "python"), str(E2E / "fixture/authorization.py"), "--era", era, "--path", path]
+        command = with_sdk("fixture/authorization.py", "--era", era, "--path", path)
         with Listening(command) as server:
             yield server.url
 

@@ -5,13 +5,13 @@ from contextlib import ExitStack
 
 import pytest
 from fixture import paged
-from harness.command import CLIENT_BIN, E2E, FILES_FIXTURE, PORTION, wrapped
+from harness.command import FILES_FIXTURE, PORTION, with_sdk, wrapped
 from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.reply import HARD_CAP, Reply, items, lawful
 from harness.rest_stub import RestStub, operation
 
-FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/paged.py")]
+FIXTURE = with_sdk("fixture/paged.py")
 
 
 @pytest.fixture(scope="module", params=["wrap", "serve"])

@@ -5,13 +5,13 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from harness.command import CLIENT_BIN, E2E, PORTION
+from harness.command import PORTION, with_sdk
 from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.reply import HARD_CAP, Reply, items, lawful, walk
 from harness.waiting import until
 
-PAGED_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/paged.py")]
+PAGED_FIXTURE = with_sdk("fixture/paged.py")
 CONFIG = """
 endpoints:
   by_offset:

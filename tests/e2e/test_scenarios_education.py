@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from harness import tokens
-from harness.command import CLIENT_BIN, E2E, PORTION, wrapped
+from harness.command import PORTION, with_sdk, wrapped
 from harness.dense import records
 from harness.education_data import EducationData
 from harness.fronts import HttpShown, McpShown, get, proxy
@@ -17,7 +17,7 @@ from harness.peer import Peer
 from harness.reply import HARD_CAP
 
 FRONTS = ["wrapped", "REST over stdio", "REST through serve", "portion http"]
-EDUCATION = [str(CLIENT_BIN / "python"), str(E2E / "fixture/education.py")]
+EDUCATION = with_sdk("fixture/education.py")
 SCHOOLS = {"level": "schools", "source": "ccd", "topic": "directory"}
 CALIFORNIA = SCHOOLS | {"filters": {"year": 2020}}
 PROFILE = ["--profile", "education-data"]

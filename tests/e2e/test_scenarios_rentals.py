@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import requests
 
-from harness.command import CLIENT_BIN, E2E, PORTION, wrapped
+from harness.command import PORTION, with_sdk, wrapped
 from harness.dense import records
 from harness.fronts import ADA, HttpShown, McpShown, get, lawful, proxy, walk
 from harness.hostaway import CLIENT_ID, CLIENT_SECRET, Hostaway
@@ -18,7 +18,7 @@ from harness.peer import Peer
 from harness.reply import HARD_CAP
 from harness.waiting import until
 
-RENTALS = [str(CLIENT_BIN / "python"), str(E2E / "fixture/rentals.py")]
+RENTALS = with_sdk("fixture/rentals.py")
 PROFILE = ["--profile", "hostaway"]
 CREDENTIALS = {"HOSTAWAY_CLIENT_ID": CLIENT_ID, "HOSTAWAY_CLIENT_SECRET": CLIENT_SECRET}
 FRONTS = ["wrapped", "wrapped with prefix", "REST over stdio", "REST through serve", "portion http"]
