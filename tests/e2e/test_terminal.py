@@ -202,8 +202,30 @@ def test_versions_of_a_configuration_are_listed_and_restored_as_json(home):
     assert listed[0]["changes"] == changes and listed[1]["changes"] is None
     restored = as_json(home, "config", "rollback", "--config", "versions.yaml")
     back = [{"key": "hardCap", "old": 8000, "new": 9000}]
-    assert restored == {"file": "versions.yaml", "version": 1, "changes": back}
+    assert restored == {"file": "versions.yaml", "version": 1, "kept": None, "changes": back}
     assert file.read_text() == "hardCap: 9000\n"
+
+
+def test_content_that_was_never_in_force_is_kept_by_a_rollback(home):
+    file = home / "edited.yaml"
+    named = ("--config", "edited.yaml")
+    file.write_text("hardCap: 9000\n")
+    piped(home, "wrap", *named, "--", "true")
+    file.write_text("hardCap: 7000\n")
+    done = piped(home, "config", "rollback", *named)
+    assert done.stdout.startswith("edited.yaml is restored to version 1\nwhat it contained is kept as version 2\n"), done
+    assert file.read_text() == "hardCap: 9000\n"
+    assert as_json(home, "config", "rollback", *named)["version"] == 2 and file.read_text() == "hardCap: 7000\n"
+    # What is not valid is kept, too, and is not restored unless it is named.
+    file.write_text("hardCap: [\n")
+    restored = as_json(home, "config", "rollback", *named, "1")
+    assert (restored["kept"], restored["changes"]) == (3, None)
+    assert as_json(home, "config", "rollback", *named)["version"] == 2
+    file.write_text("hardCap: 6000\n")
+    file.chmod(0o444)
+    refused = piped(home, "config", "rollback", *named)
+    assert refused.returncode == 1 and "read-only: make it writable" in refused.stderr
+    assert file.read_text() == "hardCap: 6000\n" and len(as_json(home, "config", "history", *named)) == 3
 
 
 def test_verbose_gives_reasons(home):

@@ -1,4 +1,5 @@
-//! Keeps the versions of a configuration file that were in force, so that one can be restored.
+//! Keeps the versions of a configuration file that were in force or were replaced by one of them, so that one can be
+//! restored.
 //!
 //! There is one directory per configuration file, with one file per version: `00000012.yaml`, a header
 //! line and then the text, byte for byte. The header line is a YAML comment, so that a version can be
@@ -32,6 +33,7 @@ use sha2::{Digest, Sha256};
 use tempfile::Builder;
 use thiserror::Error;
 
+pub use restore::StagedVersion;
 pub use version_file::Version;
 
 /// Maximum number of versions.
@@ -103,6 +105,14 @@ pub enum HistoryError {
         version: PathBuf,
         /// Cause of the error.
         source: io::Error,
+    },
+    /// The configuration file may not be written.
+    #[error("`{}` is read-only: make it writable, then restore version {number} again", target.display())]
+    ReadOnly {
+        /// Configuration file, with links resolved.
+        target: PathBuf,
+        /// Version that was to be restored.
+        number: u64,
     },
     /// The owner of the configuration file could no longer read it.
     #[error("`{}` belongs to another user: restore version {number} as its owner", target.display())]

@@ -20,7 +20,7 @@ pub struct Version {
     /// Number, rising from 1.
     #[serde(rename = "version")]
     pub number: u64,
-    /// Time since when it was in force, in microseconds since 1970.
+    /// Time since when it was in force, or when another version replaced it, in microseconds since 1970.
     pub at: u64,
     /// Path of the configuration file.
     #[serde(with = "path")]

@@ -204,6 +204,49 @@ fn a_version_is_restored() {
 }
 
 #[test]
+fn a_text_that_no_version_has_is_kept() {
+    let place = Place::new();
+    let mut history = place.history();
+    record(&mut history, "a: 1\n");
+    record(&mut history, "a: 2\n");
+    let file = place.file("a: [\n");
+    let mut keep = |text: &str| history.keep(&file, text, 7).expect("there is room");
+    assert_eq!(["a: 1\n", "a: [\n", "a: [\n", "a: 2\n"].map(&mut keep), [None, Some(3), None, None]);
+    assert_eq!(history.text(3).expect("it is kept"), "a: [\n");
+}
+
+#[test]
+fn the_oldest_version_is_restored_although_it_is_removed() {
+    let place = Place::new();
+    let mut history = place.history();
+    (1..=MAX_VERSIONS).for_each(|n| {
+        record(&mut history, &format!("a: {n}\n"));
+    });
+    let file = place.file("a: 0\n");
+    let staged = history.stage(&file, 1).expect("it can be replaced");
+    assert_eq!(history.keep(&file, "a: 0\n", 7).expect("there is room"), Some(MAX_VERSIONS as u64 + 1));
+    assert!(history.text(1).is_err(), "the new version is in its place");
+    staged.apply().expect("it can be replaced");
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "a: 1\n");
+}
+
+#[test]
+fn a_read_only_file_is_left_alone() {
+    let place = Place::new();
+    let mut history = place.history();
+    record(&mut history, "a: 1\n");
+    let file = place.file("a: 2\n");
+    let mut permissions = fs::metadata(&file).expect("metadata").permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&file, permissions).expect("it is ours");
+    let error = history.restore(&file, 1).expect_err("it is read-only").to_string();
+    assert!(error.contains("portion.yaml` is read-only: make it writable"), "{error}");
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "a: 2\n");
+    let beside = fs::read_dir(file.parent().expect("a directory")).expect("it can be read").count();
+    assert_eq!(beside, 1, "nothing is left beside it");
+}
+
+#[test]
 #[cfg(unix)]
 fn a_version_is_restored_through_a_link_with_its_permissions() {
     use std::os::unix::fs::{PermissionsExt, symlink};

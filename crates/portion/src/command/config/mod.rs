@@ -57,11 +57,11 @@ enum ConfigCommand {
     Schema,
     /// Show what another file would change
     Diff(diff::Options),
-    /// List the versions of the file that were in force and what each changed, newest first
+    /// List the versions of the file that were in force or replaced and what each changed, newest first
     History,
     /// Restore a version of the file; running processes apply it at once
     Rollback {
-        /// Version to restore (default: the previous one)
+        /// Version to restore (default: the newest valid one that differs)
         version: Option<u64>,
     },
 }

@@ -1,10 +1,12 @@
 //! `portion config history` and `rollback`: earlier versions of a file, and how to restore one.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use portion_config::history::{History, Version};
+use portion_config::history::{History, HistoryError, Version};
+use portion_config::live::now_micros;
 use portion_config::{Config, Sources, diff, find, user_dirs};
 use portion_core::event::ConfigChange;
 use serde_json::{Value, json};
@@ -43,31 +45,64 @@ pub(super) fn list(named: Option<&Path>, as_json: bool) -> CommandResult {
     print(&listed.map(|listed| listed.to_text()).collect::<String>())
 }
 
+/// Restores a version, after what it replaces is a version as well.
 pub(super) fn run(named: Option<&Path>, version: Option<u64>, as_json: bool) -> CommandResult {
     let file = require_file(named)?;
-    let history = open_history(&file)?;
-    let present = find::read_file(&file).unwrap_or_default();
+    let mut history = open_history(&file)?;
+    let present = read_present(&file)?;
+    let others = sources(None).unwrap_or_default();
+    let with_text = |text| Sources { file: Some((file.clone(), text)), ..others.clone() };
     let number = match version {
         Some(number) => number,
-        None => match history.previous(&present)? {
-            Some(version) => version.number,
-            None => return Err(format!("{} has no earlier version", file.display()).into()),
-        },
+        None => choose_version(&history, present.as_deref().unwrap_or_default(), |text| {
+            Config::load(&with_text(text), 0).is_ok()
+        })?
+        .ok_or_else(|| format!("{} has no earlier version", file.display()))?,
     };
-    let text = history.text(number)?;
     // A version that is no longer valid is not restored.
-    let sources = Sources { file: Some((file.clone(), text)), ..sources(None).unwrap_or_default() };
-    let (next, _) = Config::load(&sources, number)?;
-    history.restore(&file, number)?;
+    let (next, _) = Config::load(&with_text(history.text(number)?), number)?;
+    let staged = history.stage(&file, number)?;
+    let kept = match &present {
+        Some(text) => history.keep(&file, text, now_micros())?,
+        None => None,
+    };
+    staged.apply()?;
     let name = file.display().to_string();
-    let before = Sources { file: Some((file, present)), ..sources };
-    let changes = Config::load(&before, 0).ok().map(|(before, _)| diff(&before, &next));
+    let before = Config::load(&with_text(present.unwrap_or_default()), 0);
+    let changes = before.ok().map(|(before, _)| diff(&before, &next));
     if as_json {
         let changes = changes.as_deref().map(changes_json);
-        return print_json(&json!({ "file": name, "version": number, "changes": changes }));
+        return print_json(&json!({ "file": name, "version": number, "kept": kept, "changes": changes }));
     }
     let changes = changes.as_deref().map(format_changes).unwrap_or_default();
-    print(&format!("{name} is restored to version {number}\n{changes}"))
+    let kept = kept.map_or_else(String::new, |kept| format!("what it contained is kept as version {kept}\n"));
+    print(&format!("{name} is restored to version {number}\n{kept}{changes}"))
+}
+
+/// Returns the content that is to be replaced; `None` if there is no file.
+fn read_present(file: &Path) -> Result<Option<String>, String> {
+    match find::read_file(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(unreadable) if unreadable.source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(find::UnreadableFile { path, source }) => Err(format!(
+            "cannot keep the content of {}: {source}; move the file away, then restore a version again",
+            path.display()
+        )),
+    }
+}
+
+/// Returns the newest version with another text that is valid; if none is, the newest, whose problems can be listed.
+fn choose_version(
+    history: &History,
+    present: &str,
+    is_valid: impl Fn(String) -> bool,
+) -> Result<Option<u64>, HistoryError> {
+    let is_restorable =
+        |version: &&Version| history.text(version.number).is_ok_and(|text| text != present && is_valid(text));
+    if let Some(version) = history.list()?.iter().rev().find(is_restorable) {
+        return Ok(Some(version.number));
+    }
+    Ok(history.previous(present)?.map(|version| version.number))
 }
 
 impl ListedVersion<'_> {
