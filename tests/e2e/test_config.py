@@ -297,6 +297,27 @@ def test_v8_init_writes_a_valid_file_and_never_replaces_one(tmp_path):
     assert run(PORTION, "config", "init", str(path)).returncode != 0 and "hardCapp" in path.read_text()
 
 
+def test_v8_init_replaces_no_schema_of_others(tmp_path):
+    path, schema = tmp_path / "orders.yaml", tmp_path / "orders.schema.json"
+    schema.write_text('{"title": "Orders"}')
+    said = run(PORTION, "config", "init", str(path))
+    assert said.returncode == 1 and str(schema) in said.stderr and "not a schema of Portion" in said.stderr
+    assert not path.exists() and schema.read_text() == '{"title": "Orders"}'
+    schema.write_text('{"title": "Configuration of Portion"}')
+    assert run(PORTION, "config", "init", str(path)).returncode == 0
+    assert "properties" in json.loads(schema.read_text())
+
+
+@pytest.mark.parametrize("line, told", [
+    (("--config", "mine.yaml"), "portion config init mine.yaml\n"),
+    (("mine.toml",), "a configuration is YAML or JSON"),
+])
+def test_v8_init_writes_nothing_for_a_wrong_line(tmp_path, line, told):
+    said = subprocess.run([PORTION, "config", "init", *line], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert said.returncode == 2 and told in said.stderr, said.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_v8_secrets_are_never_said(tmp_path):
     path = tmp_path / "portion.yaml"
     server = "    url: http://127.0.0.1:9/mcp\n    headers:\n      Authorization: Bearer hunter2\n"

@@ -45,7 +45,7 @@ pub(crate) struct Options {
 enum ConfigCommand {
     /// Write a file with all keys as comments, and its JSON Schema for editors
     Init {
-        /// File to write
+        /// File to write, .yaml or .json
         #[arg(default_value = "portion.yaml")]
         file: PathBuf,
     },
@@ -70,7 +70,7 @@ enum ConfigCommand {
 pub(crate) fn run(options: &Options) -> CommandResult {
     let (named, as_json) = (options.config.as_deref(), options.json);
     match &options.command {
-        ConfigCommand::Init { file } => init::run(file, as_json),
+        ConfigCommand::Init { file } => init::run(file, named, as_json),
         ConfigCommand::Check(check) => check::run(named, check, as_json),
         ConfigCommand::Show(show) => show::run(named, show, as_json),
         ConfigCommand::Schema => print_json(&schema()),
