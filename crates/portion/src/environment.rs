@@ -6,7 +6,7 @@ use portion_policy::client::ResultLimit;
 /// Variable with Claude Code's limit for results, in tokens. It passes its environment to the servers that it starts.
 ///
 /// Source: <https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings>.
-const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
+pub(crate) const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
 
 /// Returns the limits in the environment. An invalid value is logged and ignored.
 pub(crate) fn limits_from_environment() -> ClientLimits {

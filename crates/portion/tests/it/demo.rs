@@ -36,6 +36,29 @@ fn shows_less_and_loses_nothing() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
+fn the_demo_has_the_defaults_whatever_is_configured() -> Result<(), Box<dyn Error>> {
+    for text in ["pagination: false\n", "colour: [\n"] {
+        let home = tempfile::tempdir()?;
+        let user = home.path().join("config/portion");
+        fs::create_dir_all(&user)?;
+        let configured = [home.path().join("portion.yaml"), user.join("portion.yaml")];
+        configured.iter().try_for_each(|file| fs::write(file, text))?;
+        let variables =
+            [("PORTION_QUERY", "false"), ("PORTION_HARD_CAP", "x"), ("MAX_MCP_OUTPUT_TOKENS", "900")];
+        let output = at_home(&home).args(["demo", "--json"]).envs(variables).output()?;
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        assert!(report["list"]["first"]["tokens"].as_u64().is_some_and(|tokens| tokens <= 4_000), "{text}");
+        let mut left = files(home.path())?;
+        left.sort();
+        let mut expect = configured.to_vec();
+        expect.sort();
+        assert_eq!(left, expect, "no version of the file is recorded");
+    }
+    Ok(())
+}
+
+#[test]
 fn commands_that_serve_nobody_record_nothing() -> Result<(), Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let lines =

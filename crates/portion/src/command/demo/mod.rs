@@ -1,8 +1,9 @@
 //! `portion demo`: compares calls with and without Portion on real data that the binary contains.
 //!
-//! `demo_data` unpacks the data, `bookings` and `rules` generate theirs, `server` is an MCP server with all of them, which `serve` runs. `tour` calls the server with
-//! [`stdio_client`](crate::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show`
-//! prints them. The Cargo feature `demo` includes all this.
+//! `demo_data` unpacks the data, `bookings` and `rules` generate theirs, `server` is an MCP server with all of them, which
+//! `serve` runs, and `wrapped` is Portion in front of it. `tour` calls both with [`stdio_client`](crate::stdio_client),
+//! `proof` follows every cursor to the end, `report` has the results, and `show` prints them. The Cargo feature `demo`
+//! includes all this.
 mod bookings;
 mod demo_data;
 mod figures;
@@ -14,6 +15,7 @@ mod serve;
 mod server;
 mod show;
 mod tour;
+mod wrapped;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 //! The tour: the calls that the demo makes, in order, and their figures.
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use std::{env, io};
@@ -13,7 +12,8 @@ use thiserror::Error;
 use super::proof;
 use super::report::{Comparison, Cost, Report, Step, milliseconds};
 use super::retrieval::retrieve;
-use crate::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
+use super::wrapped;
+use crate::stdio_client::{Client, ClientError, ToolResponse};
 
 /// Name of the client in `initialize`.
 const CLIENT_NAME: &str = "portion-demo";
@@ -38,6 +38,8 @@ const DEADLOCK: &str = "ERROR:  deadlock detected";
 pub(crate) enum TourError {
     #[error("cannot find this program to start it again: {0}")]
     CurrentExe(io::Error),
+    #[error("cannot make a temporary directory: {0}; name a writable one by TMPDIR")]
+    TemporaryDir(io::Error),
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error(transparent)]
@@ -64,9 +66,14 @@ pub(super) struct RecordsPage<'a> {
 /// Runs all of it.
 pub(crate) fn run() -> Result<Report, TourError> {
     let myself = env::current_exe().map_err(TourError::CurrentExe)?;
+    let empty = tempfile::tempdir().map_err(TourError::TemporaryDir)?;
     let mut ways = Clients {
         direct: Client::start_as(CLIENT_NAME, Command::new(&myself).arg("demo-server"), RESPONSE_TIMEOUT)?,
-        proxied: Client::start_as(CLIENT_NAME, &mut through_portion(&myself), RESPONSE_TIMEOUT)?,
+        proxied: Client::start_as(
+            CLIENT_NAME,
+            &mut wrapped::command(&myself, empty.path()),
+            RESPONSE_TIMEOUT,
+        )?,
     };
     Ok(Report {
         tokenizer: "o200k",
@@ -75,13 +82,6 @@ pub(crate) fn run() -> Result<Report, TourError> {
         bookings: compare_list(&mut ways, &BOOKINGS)?,
         rules: retrieve(&mut ways.direct)?,
     })
-}
-
-/// The same server with `portion wrap` in front, which records nothing: these calls are nobody's work.
-fn through_portion(myself: &Path) -> Command {
-    let mut command = Command::new(myself);
-    command.arg("wrap").args(NO_TELEMETRY_ARGS).arg("--").arg(myself).arg("demo-server");
-    command
 }
 
 /// The calls of a list, and the names of its parts.
