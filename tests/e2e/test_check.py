@@ -88,6 +88,31 @@ def test_an_invalid_file_is_not_replaced(tmp_path):
     assert file.read_text() == "colour: red\n" and [each.name for each in tmp_path.iterdir()] == ["portion.yaml"]
 
 
+def test_an_invalid_file_is_reported_before_the_server_is_called(tmp_path):
+    file, called = tmp_path / "portion.yaml", tmp_path / "called"
+    file.write_text("colour: red\n")
+    line = [PORTION, "check", "--write", str(file), "--", "sh", "-c", f"touch '{called}'"]
+    finished = subprocess.run(line, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert finished.returncode == 2 and f"{file}:1:1" in finished.stderr and not called.exists(), finished.stderr
+
+
+def test_a_file_is_made_although_nothing_is_proposed(tmp_path):
+    file = tmp_path / "new.yaml"
+    said = run("--tool", "read_log", "--write", str(file), "--", *CUT)
+    assert said.endswith(f"Nothing to configure: the defaults fit these results.\nMade {file} without settings.\n")
+    checked = subprocess.run([PORTION, "config", "check", str(file)], capture_output=True, text=True, timeout=60)
+    assert checked.stdout.endswith("valid, 0 warnings\n"), checked
+    with Peer([PORTION, "wrap", "--config", str(file), "--", *CUT]) as peer:
+        lawful(peer.call("read_log"))
+    again = run("--tool", "read_log", "--write", str(file), "--", *CUT)
+    assert again.endswith(f"{file} stays as it is.\n")
+    found = report("--tool", "get_settings", "--write", str(file), "--", *CUT)
+    assert found["written"]["added"] == ["get_settings"] and not found["written"]["new"]
+    other = tmp_path / "other.yaml"
+    said = run("--tool", "delete_rows", "--write", str(other), "--", *CUT, code=1)
+    assert "no tool was checked" in said and not other.exists()
+
+
 def test_cut_results_and_secrets_are_named():
     found = report("--", *CUT)
     tools = by_name(found)

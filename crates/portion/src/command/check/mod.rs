@@ -41,7 +41,7 @@ others is skipped, and named. Up to four calls per tool show how it pages its re
 
 It reports each tool's list, envelope, paging, secrets by their names, results that the server has cut, and the tokens \
 of a result (o200k) as it is and through Portion. The proposals are YAML for `endpoints`. With --write they are added to \
-a file; endpoints that it has stay as they are.
+a file; endpoints that it has stay as they are. A file that does not exist is made, even if nothing is proposed.
 
 Exit codes: 0 if a tool was checked, 1 if none was, 2 for wrong usage.";
 
@@ -86,6 +86,9 @@ pub(crate) struct Options {
 /// Checks, prints, and writes the proposals.
 pub(crate) fn run(options: &Options) -> CommandResult {
     log::init_stderr(None, options.json);
+    if let Some(file) = &options.write {
+        write::check_target(file)?;
+    }
     let connector = options.connector()?;
     let plan = session::Plan {
         tools: options.tools.clone(),

@@ -58,9 +58,9 @@ fn write_proposals(
         .map(|finding| (&finding.proposal, comment(finding)))
         .collect();
     if proposals.is_empty() {
-        return writeln!(out, "Nothing to configure: the defaults fit these results.");
+        return write_no_proposal(out, report, written);
     }
-    let Some(WrittenFile { file, written }) = written else {
+    let Some(WrittenFile { file, written, .. }) = written else {
         writeln!(out, "Proposed configuration (add it with --write portion.yaml):\n\nendpoints:")?;
         for (proposal, comment) in proposals {
             writeln!(out, "  # {comment}")?;
@@ -77,6 +77,31 @@ fn write_proposals(
         writeln!(out, "Kept as they are in {}: {}", file.display(), written.kept.join(", "))?;
     }
     Ok(())
+}
+
+/// Says that nothing is proposed, and what became of the file.
+fn write_no_proposal(
+    out: &mut impl io::Write,
+    report: &Report,
+    written: Option<&WrittenFile>,
+) -> io::Result<()> {
+    let is_checked = findings(report).next().is_some();
+    let message = if is_checked {
+        "Nothing to configure: the defaults fit these results."
+    } else {
+        "Nothing to propose: no tool was checked."
+    };
+    writeln!(out, "{message}")?;
+    match written {
+        Some(WrittenFile { file, is_new: true, .. }) => {
+            writeln!(out, "Made {} without settings.", file.display())
+        }
+        Some(WrittenFile { file, .. }) if file.exists() => {
+            writeln!(out, "{} stays as it is.", file.display())
+        }
+        Some(WrittenFile { file, .. }) => writeln!(out, "{} was not made.", file.display()),
+        None => Ok(()),
+    }
 }
 
 fn findings(report: &Report) -> impl Iterator<Item = &Finding> {
@@ -190,8 +215,8 @@ fn to_json(report: &Report, written: Option<&WrittenFile>) -> Value {
     let mut all = json!({
         "tokenizer": "o200k", "calls": report.calls, "tools": tools, "skipped": skipped, "endpoints": endpoints,
     });
-    if let Some(WrittenFile { file, written }) = written {
-        all["written"] = json!({"file": file, "added": written.added, "kept": written.kept});
+    if let Some(WrittenFile { file, is_new, written }) = written {
+        all["written"] = json!({"file": file, "new": is_new, "added": written.added, "kept": written.kept});
     }
     all
 }

@@ -12,30 +12,55 @@ use portion_config::{Config, Errors, Sources, find};
 
 use super::session::Report;
 use super::show::comment;
+use crate::usage_error::UsageError;
 
-/// A changed file.
+/// Content of a new file if there are no proposals. A file with comments only would be reported as empty.
+const NOTHING_PROPOSED: &str =
+    "# Portion proposed no settings: the defaults fit these results.\nprofile: default\n";
+
+/// A file to which proposals were added.
 #[derive(Debug)]
 pub(super) struct WrittenFile {
     pub(super) file: PathBuf,
+    pub(super) is_new: bool,
     pub(super) written: Written,
 }
 
-/// Adds the proposals to a file. The file is replaced only if the new text is a valid configuration.
+/// Checks that proposals can be added to a file, before a server is called for them.
+///
+/// # Errors
+/// Returns an error if the file is no YAML, is no valid configuration, or is written in a way that cannot be changed.
+pub(super) fn check_target(file: &Path) -> Result<(), Box<dyn Error>> {
+    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        let message = format!("{}: --write adds YAML; name a file that ends with .yaml", file.display());
+        return Err(UsageError::from(message).into());
+    }
+    if file.exists() {
+        let text = find::read_file(file)?;
+        check(file, &text)?;
+        add_to_yaml(&text, &[]).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Adds the proposals to a file, which is made even if there are none, unless no tool was checked. The file is replaced
+/// only if the new text is a valid configuration.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, changed or written.
 pub(super) fn add(file: &Path, report: &Report) -> Result<WrittenFile, Box<dyn Error>> {
-    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-        return Err(format!("{}: --write adds YAML; name a file that ends with .yaml", file.display()).into());
-    }
     // A link stays a link.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let before = if file.exists() { find::read_file(&file)? } else { String::new() };
+    let exists = file.exists();
+    let before = if exists { find::read_file(&file)? } else { String::new() };
     let findings = report.checked.iter().filter_map(|checked| checked.outcome.as_ref().ok());
     let proposals: Vec<_> = findings.map(|finding| (finding.proposal.clone(), comment(finding))).collect();
-    let written = add_to_yaml(&before, &proposals).map_err(|error| named(&error))?;
-    if !written.added.is_empty() {
+    let mut written = add_to_yaml(&before, &proposals).map_err(|error| named(&error))?;
+    if !exists && written.added.is_empty() && !proposals.is_empty() {
+        NOTHING_PROPOSED.clone_into(&mut written.text);
+    }
+    if written.text != before {
         check(&file, &written.text)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let draft = file.with_file_name(format!(".{name}.{}", std::process::id()));
@@ -46,7 +71,8 @@ pub(super) fn add(file: &Path, report: &Report) -> Result<WrittenFile, Box<dyn E
         }
         replaced.map_err(|error| named(&error))?;
     }
-    Ok(WrittenFile { file, written })
+    let is_new = !exists && !written.text.is_empty();
+    Ok(WrittenFile { file, is_new, written })
 }
 
 /// Checks a text as the content of a configuration file, without variables.
