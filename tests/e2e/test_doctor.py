@@ -235,6 +235,19 @@ def test_the_configuration_is_checked(machine):
     assert ("configuration", "configuration") in findings(machine)
 
 
+def test_oversized_results_name_their_server(machine):
+    telemetry = machine.env["PORTION_TELEMETRY"]
+    for server in (["--server", "a"], ["--server", "b"], []):
+        with Peer([PORTION, "wrap", *server, "--", *FIXTURE], env={"PORTION_TELEMETRY": telemetry}) as peer:
+            lawful(peer.call("list_bookings"))
+    found = findings(machine, "--no-start")
+    for subject, server in {"a/list_bookings": "a", "b/list_bookings": "b", "list_bookings": None}.items():
+        oversized = found[("oversized", subject)]
+        assert "1 of 1 results" in oversized["message"]
+        rows = json.loads(machine.run(PORTION, *shlex.split(oversized["fix"])[1:], "--json"))
+        assert [row["upstream"] for row in rows] == [server], subject
+
+
 def test_oversized_results_are_listed(machine):
     telemetry = machine.env["PORTION_TELEMETRY"]
     assert findings(machine, "--no-start")[("records", telemetry)]["level"] == "info"

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_config::origin::Origin;
 use portion_config::{Config, user_dirs};
-use portion_telemetry::read::{Filter, ReadError, Reader};
+use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Traffic};
 
 use super::configuration::origin_command;
 use super::finding::{Finding, Level, shell_path, shell_word};
@@ -49,9 +49,10 @@ pub(super) fn check(config: &Config, findings: &mut Vec<Finding>) -> Vec<String>
     for traffic in recent.iter().take(MAX_ENDPOINTS) {
         let (oversized, sized) = (traffic.stats.oversized, traffic.stats.sized);
         let message = format!("{oversized} of {sized} results in 7 days exceeded the budget");
-        let name = &traffic.endpoint.name;
-        let fix = format!("portion stats --requests --since 7d --endpoint {}", shell_word(name));
-        findings.push(Finding::new(Level::Info, "oversized", name.clone(), message).with_fix(fix));
+        let name = unambiguous_name(&traffic.endpoint, &all);
+        let fix = format!("portion stats --requests --since 7d --endpoint {}", shell_word(&name));
+        let subject = traffic.endpoint.to_string();
+        findings.push(Finding::new(Level::Info, "oversized", subject, message).with_fix(fix));
     }
     let names = all.into_iter().map(|traffic| traffic.endpoint);
     names
@@ -60,6 +61,15 @@ pub(super) fn check(config: &Config, findings: &mut Vec<Finding>) -> Vec<String>
             full.into_iter().chain([endpoint.name])
         })
         .collect()
+}
+
+/// Returns the name by which `portion stats --endpoint` finds this endpoint, and none of the same name at another server.
+fn unambiguous_name(endpoint: &Endpoint, all: &[Traffic]) -> String {
+    let is_other = |other: &Endpoint| other.name == endpoint.name && other.upstream.is_some();
+    if endpoint.upstream.is_none() && all.iter().any(|traffic| is_other(&traffic.endpoint)) {
+        return format!("/{endpoint}");
+    }
+    endpoint.to_string()
 }
 
 /// Returns the command after which records can be written and read again, if there is one.

@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// End of the time range, exclusive
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<u64>,
-    /// Endpoints by name: * for any characters, SERVER/NAME for one server
+    /// Endpoints by name: * for any characters, SERVER/NAME for one server, /NAME for one without a name
     #[arg(long, value_name = "NAME")]
     endpoint: Option<String>,
     /// Outcome of the request: untouched, unshaped, paginated, summarized, chunked, queried, projected, raw,
