@@ -327,6 +327,16 @@ def test_v8_secrets_are_never_said(tmp_path):
     assert "hunter2" not in said.stdout + said.stderr
 
 
+@pytest.mark.parametrize("variable, told", [
+    ("PORTION_LEAN=1", "did you mean PORTION_PROFILE=lean?"),
+    ("PORTION_LOG=loud", "write off, error, warn, info, debug or trace"),
+])
+def test_variables_without_an_effect_are_warned_of(tmp_path, variable, told):
+    line = ["env", variable, PORTION, "config", "check"]
+    said = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert said.returncode == 0 and told in said.stderr and said.stdout.endswith("valid, 1 warning\n"), said
+
+
 @pytest.mark.parametrize("text, told", [
     ("admin: 0.0.0.0:9999\n", "0.0.0.0:9999"),
     ("cursorKeys: ./missing.keys\n", "missing.keys"),

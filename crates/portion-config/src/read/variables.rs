@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_text::spelling::closest_name;
+use tracing::level_filters::LevelFilter;
 
 use super::{ConfigReader, DocumentSource, Layer};
 use crate::document::{MapKey, TextPosition};
@@ -12,9 +13,11 @@ use crate::problem::Problem;
 
 /// Prefix of all variables of Portion.
 const VARIABLE_PREFIX: &str = "PORTION_";
+/// Variable with the level of the log, for all commands.
+const LEVEL_VARIABLE: &str = "PORTION_LOG";
 /// Variables that are not keys: the path of the file, and those used only by the program or its tests.
 const NON_KEY_VARIABLES: &[&str] =
-    &["PORTION_CONFIG", "PORTION_LOG", "PORTION_BIN", "PORTION_NO_BROWSER", "PORTION_NO_LOGIN"];
+    &["PORTION_CONFIG", LEVEL_VARIABLE, "PORTION_BIN", "PORTION_NO_BROWSER", "PORTION_NO_LOGIN"];
 
 impl ConfigReader {
     pub(super) fn read_variables(&mut self, variables: &[(String, String)]) -> Layer {
@@ -26,6 +29,11 @@ impl ConfigReader {
         for (name, text) in variables {
             let at = Origin::Variable(name.as_str().into());
             if NON_KEY_VARIABLES.contains(&name.as_str()) {
+                if name == LEVEL_VARIABLE && !text.is_empty() && text.parse::<LevelFilter>().is_err() {
+                    let message = format!("{name} is `{text}`, which is not a level, and is ignored");
+                    let fix = "write off, error, warn, info, debug or trace";
+                    self.warnings.push(Problem::new(at, message, fix));
+                }
                 continue;
             }
             let Some(key) = Key::from_variable(name) else {
@@ -97,9 +105,17 @@ impl ConfigReader {
 
 fn unknown_variable(at: Origin, name: &str) -> Problem {
     let names: Vec<String> = Key::all().filter_map(Key::variable).collect();
-    let fix = match closest_name(name, names.iter().map(String::as_str)) {
+    let closest = || closest_name(name, names.iter().map(String::as_str));
+    let fix = match shorthand_assignment(name).or_else(closest) {
         Some(meant) => format!("did you mean {meant}?"),
         None => "unset it, or see `portion config schema` for the keys".into(),
     };
     Problem::new(at, format!("{name} is not a variable of Portion and is ignored"), fix)
+}
+
+/// Returns the assignment that has the effect of an option without a variable of its own: `PORTION_PROFILE=lean`.
+fn shorthand_assignment(name: &str) -> Option<String> {
+    let option = name.strip_prefix(VARIABLE_PREFIX)?;
+    let short = SHORTHANDS.iter().find(|short| short.option.eq_ignore_ascii_case(option))?;
+    Some(format!("{}={}", Key::by_name(short.key)?.variable()?, short.value))
 }

@@ -224,8 +224,14 @@ fn variables_and_options_are_named() {
 
 #[test]
 fn unknown_variables_are_reported() {
-    let variables =
-        [("PORTION_HARDCAP", "5000"), ("PORTION_CHUNK_SIZE", ""), ("PORTION_LOG", "x"), ("PORTION_BIN", "x")];
+    let variables = [
+        ("PORTION_HARDCAP", "5000"),
+        ("PORTION_CHUNK_SIZE", ""),
+        ("PORTION_LOG", "x"),
+        ("PORTION_BIN", "x"),
+        ("PORTION_LEAN", "1"),
+        ("PORTION_VERBOSE", "1"),
+    ];
     let (_, warnings) = Config::load(&with_variables(yaml("{}"), &variables), 1).expect("strange, not wrong");
     let messages: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -233,6 +239,9 @@ fn unknown_variables_are_reported() {
         [
             "PORTION_CHUNK_SIZE: PORTION_CHUNK_SIZE is empty and ignored; set a value, or unset it",
             "PORTION_HARDCAP: PORTION_HARDCAP is not a variable of Portion and is ignored; did you mean PORTION_HARD_CAP?",
+            "PORTION_LEAN: PORTION_LEAN is not a variable of Portion and is ignored; did you mean PORTION_PROFILE=lean?",
+            "PORTION_LOG: PORTION_LOG is `x`, which is not a level, and is ignored; write off, error, warn, info, debug or trace",
+            "PORTION_VERBOSE: PORTION_VERBOSE is not a variable of Portion and is ignored; did you mean PORTION_LOG_LEVEL=info?",
         ]
     );
 }

@@ -87,7 +87,7 @@ pub(crate) struct Options {
 
 /// Calls the tool, prints what is kept, and warns if anything is left out.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    log::init_stderr(None, true);
+    log::init_without_config(true);
     let server = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
     let server = server.ok_or("give the command of a server after `--`, or its URL with --url")?;
     server.check_program()?;

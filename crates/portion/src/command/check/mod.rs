@@ -85,7 +85,7 @@ pub(crate) struct Options {
 
 /// Checks, prints, and writes the proposals.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    log::init_stderr(None, options.json);
+    log::init_without_config(options.json);
     if let Some(file) = &options.write {
         write::check_target(file)?;
     }
