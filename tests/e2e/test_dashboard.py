@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -111,21 +112,21 @@ def test_the_admin_listener_shows_it_to_this_machine_alone(path, recorded):
 
 
 def test_what_is_missing_foreign_or_off_is_told(tmp_path):
-    foreign = tmp_path / "foreign.db"
-    foreign.write_text("this is no database, and stays as it is")
-    cases = [
-        (["--telemetry", str(tmp_path / "none.db")], 200, "Nothing recorded yet"),
-        (["--telemetry", str(foreign)], 503, "cannot be read"),
-    ]
-    for options, status, title in cases:
-        with Listening([PORTION, "dashboard", "--listen", "127.0.0.1:0", *options]) as shown:
+    file = tmp_path / "telemetry.db"
+    with Listening([PORTION, "dashboard", "--listen", "127.0.0.1:0", "--telemetry", str(file)]) as shown:
+        for status, title in ((200, "Nothing recorded yet"), (503, "cannot be read")):
             found, _, body = asked(shown.url)
-            assert found == status and title in body, options
+            assert found == status and title in body, title
             assert asked(f"{shown.url}api/series")[0] == 503
             assert asked(f"{shown.url}nowhere")[0] == 404
+            file.write_text("this is no database, and stays as it is")
+    ends = [subprocess.run([PORTION, command, "--telemetry", str(file)], capture_output=True, text=True, timeout=60)
+            for command in ("stats", "dashboard")]
+    assert ends[0].returncode == ends[1].returncode == 1 and "name another file" in ends[0].stderr
+    assert ends[0].stderr == ends[1].stderr
     off = {"PORTION_TELEMETRY": "off"}
     with Listening([PORTION, "dashboard", "--listen", "127.0.0.1:0"], env=off) as shown:
         status, _, body = asked(shown.url)
         assert status == 200 and "Telemetry is off" in body
         assert json.loads(asked(f"{shown.url}api/overview")[2])["error"]["code"] == "telemetry_off"
-    assert foreign.read_text().startswith("this is no database")
+    assert file.read_text() == "this is no database, and stays as it is"

@@ -1,7 +1,7 @@
 //! `portion dashboard`: serves the records as pages for a browser, without a running Portion.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use portion_gateway::principal::PrincipalResolver;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::one_shot_flag::OneShotFlag;
+use portion_telemetry::read::{ReadError, Reader};
 use tokio::net::TcpListener;
 
 use super::CommandResult;
@@ -56,10 +57,21 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> CommandResult {
     let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
     let file = options.telemetry.clone().or_else(|| config.telemetry(user_dirs::telemetry_file));
+    if let Some(file) = &file {
+        check_readable(file)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(serve(options, &config, file));
     runtime.shutdown_background();
     served
+}
+
+/// Checks that the file has records, or may have some later.
+fn check_readable(file: &Path) -> Result<(), ReadError> {
+    match Reader::open(file) {
+        Ok(_) | Err(ReadError::Missing(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> CommandResult {
