@@ -170,6 +170,16 @@ def test_shape_prints_the_reply_and_its_figures_as_json(home):
     assert small["reply"] == {"shaped": False, "content": ['{"a":  1}']}
 
 
+@pytest.mark.parametrize("text, detected", [
+    ('[{"a": 1}]', "a list of 1 item at the root"),
+    ('{"a": 1}', "an object of 1 member"),
+    ('{"a": 1, "b": 2}', "an object of 2 members"),
+])
+def test_one_is_no_plural(home, text, detected):
+    (home / "counted.json").write_text(text)
+    assert as_json(home, "shape", "counted.json")["detected"].startswith(detected)
+
+
 def test_each_command_of_configurations_prints_json(home):
     made = as_json(home, "config", "init", "made.yaml")
     assert made == {"file": "made.yaml", "schema": "made.schema.json"}

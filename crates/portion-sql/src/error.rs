@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use portion_core::error_code::ErrorCode;
 use portion_core::path::UnresolvedPath;
+use portion_text::counted::counted;
 use thiserror::Error;
 
 /// The error of a query.
@@ -151,7 +152,11 @@ fn column_list(table: &TableColumns, most: usize) -> String {
         text.push_str(&quote_identifier(name));
     }
     if table.unlisted_field_count > 0 {
-        let _ = write!(text, "; {} more fields only through item ->> '$.name'", table.unlisted_field_count);
+        let _ = write!(
+            text,
+            "; {} only through item ->> '$.name'",
+            counted(table.unlisted_field_count, "more field")
+        );
     }
     text
 }

@@ -2,11 +2,12 @@
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`delimited`] separated values,
 //! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] and [`charset`] decode bytes; [`glob`],
-//! [`spelling`], [`name_words`] and [`unique_names`] compare names. Nothing here does IO, recurses on the depth of its input, or
+//! [`spelling`], [`name_words`] and [`unique_names`] compare names; [`counted`] writes numbers with nouns. Nothing here does IO, recurses on the depth of its input, or
 //! panics on any input.
 
 pub mod charset;
 pub mod chunk;
+pub mod counted;
 pub mod delimited;
 pub mod diff;
 pub mod document_table;

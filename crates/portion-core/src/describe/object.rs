@@ -2,6 +2,7 @@
 
 use portion_json::projection::is_path_within;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_text::counted::counted;
 use portion_tokens::{TokenCounter, estimate_size};
 use serde_json::{Map, Value};
 
@@ -89,7 +90,8 @@ fn outline_members(
         let what = match member.kind {
             JsonKind::Object => {
                 inside = ObjectIndex::parse(&mut reader).ok();
-                format!("object of {} entries", inside.as_ref().map_or(0, ObjectIndex::len))
+                let count = inside.as_ref().map_or(0, ObjectIndex::len);
+                format!("object of {}", counted(count, "entry"))
             }
             JsonKind::Array => describe_array(&mut reader),
             _ => format!("string of {} characters", unescape(value).chars().count()),
@@ -118,11 +120,11 @@ fn describe_array(reader: &mut JsonReader<'_>) -> String {
         }
     }
     let what = match kinds {
-        Some(Ok(JsonKind::Object)) => "objects",
-        Some(Ok(JsonKind::Array)) => "arrays",
-        Some(Ok(JsonKind::String)) => "strings",
-        Some(Ok(JsonKind::Number)) => "numbers",
-        _ => "items",
+        Some(Ok(JsonKind::Object)) => "object",
+        Some(Ok(JsonKind::Array)) => "array",
+        Some(Ok(JsonKind::String)) => "string",
+        Some(Ok(JsonKind::Number)) => "number",
+        _ => "item",
     };
-    format!("array of {items} {what}")
+    format!("array of {}", counted(items, what))
 }

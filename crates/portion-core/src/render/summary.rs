@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within};
 use portion_json::scan::{JsonKind, JsonReader, minify, unescape};
+use portion_text::counted::counted;
 use portion_tokens::estimate_size;
 use serde_json::{Map, Value};
 
@@ -249,7 +250,7 @@ fn size_text(json: &str, room: &RemainingBudget<'_>) -> String {
     let size = estimate_size(room.counter, json);
     let mark = if size.is_exact { "" } else { "≈" };
     let items = match JsonKind::of_value(json) {
-        JsonKind::Array => format!("{} items, ", crate::snapshot::cell_spans(json).len()),
+        JsonKind::Array => counted(crate::snapshot::cell_spans(json).len(), "item") + ", ",
         _ => String::new(),
     };
     format!("{items}{mark}{} tokens", size.tokens)

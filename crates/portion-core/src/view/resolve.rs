@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_json::span::Span;
+use portion_text::counted::counted;
 
 use super::field_names::select_fields;
 use super::media;
@@ -349,7 +350,7 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
     if first > total || first > last {
         let (start, end) = (request.start_line.unwrap_or(1), request.end_line.unwrap_or(-1));
         let why = if first > total {
-            format!("the text has {total} lines")
+            format!("the text has {}", counted(total as usize, "line"))
         } else {
             "the end is before the start".into()
         };

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use portion_text::counted::counted;
+
 use super::DEFAULT_SHARE;
 use super::window::{Counted, Window};
 
@@ -170,9 +172,10 @@ impl AlertState {
         let named: Vec<String> =
             endpoints.iter().map(|(endpoint, count)| format!("{endpoint} ({count})")).collect();
         format!(
-            "{summary} ({oversized} calls; the limit is {} %), most of {}. `portion stats --since {window}` shows \
+            "{summary} ({}; the limit is {} %), most of {}. `portion stats --since {window}` shows \
              details. To reduce them, call these endpoints with limit or fields, or configure a smaller pageSize or a \
              larger tokenBudgetThreshold for them.",
+            counted(*oversized as usize, "call"),
             rule.percent,
             named.join(", ")
         )

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use portion_text::counted::counted;
+
 use super::cell::{Cell, grouped};
 use super::format::Column;
 use super::printable;
@@ -59,7 +61,7 @@ fn words(advice: &Advice) -> Option<String> {
         Verdict::Fits if advice.read_on < MIN_READ_ON_SHARE => return None,
         Verdict::Fits => "no larger page would have saved tokens".to_owned(),
         Verdict::TooFew => {
-            format!("{} calls; advice needs {MIN_CALLS}", advice.calls)
+            format!("{}; advice needs {MIN_CALLS}", counted(advice.calls as usize, "call"))
         }
         Verdict::Larger { page_size, bounded: false } => {
             format!("with a page size of {page_size}, most calls need one reply")

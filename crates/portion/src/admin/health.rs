@@ -14,6 +14,7 @@ use portion_gateway::store::{BackendStatus, StoreStats};
 use portion_telemetry::alert::{AlertState, OVERSIZED};
 use portion_telemetry::meter::Totals;
 use portion_telemetry::recorder::QueueSnapshot as Records;
+use portion_text::counted::counted;
 use portion_tokens::accuracy::{Accuracy, MIN_ACCURATE_SHARE};
 use serde_json::{Map, Value, json};
 
@@ -35,8 +36,8 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
         degraded_reasons(&state, records.as_ref(), watched.as_ref().map(|(alert, _)| alert), totals.accuracy);
     if counts.in_fallback_count > 0 {
         reasons.push(format!(
-            "token counts of {} endpoints are far too low; the byte limit applies: run portion calibrate",
-            counts.in_fallback_count
+            "token counts of {} are far too low; the byte limit applies: run portion calibrate",
+            counted(counts.in_fallback_count, "endpoint")
         ));
     }
     let backend = setup.backend_status();
@@ -162,11 +163,13 @@ fn degraded_reasons(
 /// Returns the problem of telemetry: it cannot be written, or records were lost a short time ago.
 fn telemetry_reasons(records: &Records) -> Vec<String> {
     let Records { dropped, queued: queue, .. } = records;
-    let trouble = |why| format!("telemetry cannot be written, and {queue} records are queued: {why}");
+    let queued = counted(*queue, "record") + if *queue == 1 { " is" } else { " are" };
+    let trouble = |why| format!("telemetry cannot be written, and {queued} queued: {why}");
     let trouble = records.last_error.as_ref().map(trouble);
     let recent = records.last_drop.filter(|ago| *ago < LOSS_REPORT_INTERVAL).map(|ago| {
         let ago = ago.as_secs();
-        format!("{dropped} records were lost, the last {ago} s ago: writing failed or was too slow")
+        let lost = counted(*dropped as usize, "record") + if *dropped == 1 { " was" } else { " were" };
+        format!("{lost} lost, the last {ago} s ago: writing failed or was too slow")
     });
     trouble.into_iter().chain(recent).collect()
 }

@@ -12,6 +12,7 @@ use portion_client::fetch::{FetchRequest, MAX_CONTEXT_TOKENS, fetch};
 use portion_client::read::FieldNames;
 use portion_client::select::Fill;
 use portion_client::{DropReason, DroppedChunk, FetchResult};
+use portion_text::counted::counted;
 use portion_tokens::Tokenizer;
 
 use super::CommandResult;
@@ -182,7 +183,12 @@ fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
     }
     let all = result.chunks.len() + result.dropped.len();
     let (kept, tokens, budget) = (result.chunks.len(), result.tokens, options.max_context_tokens);
-    writeln!(out, "{kept} of {all} chunks, {tokens} of {budget} tokens ({})", options.tokenizer)?;
+    writeln!(
+        out,
+        "{kept} of {}, {tokens} of {budget} tokens ({})",
+        counted(all, "chunk"),
+        options.tokenizer
+    )?;
     out.flush()
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use portion_config::{Config, Errors, Problem, Warnings};
+use portion_text::counted::counted;
 use serde_json::{Value, json};
 
 use super::sources::{print, print_json, sources};
@@ -33,7 +34,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
                 let errors = start_errors.join("\n");
                 crate::terminal::print_stderr!(
                     "portion: {errors}\n{}",
-                    count(errors.lines().count(), "error")
+                    counted(errors.lines().count(), "error")
                 );
             }
             Ok(ExitCode::from(WRONG_USAGE))
@@ -50,14 +51,14 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
                 Some(file) => file.display().to_string(),
                 None => "no file; environment variables only".into(),
             };
-            print(&format!("{about}: valid, {}\n", count(warnings.len(), "warning")))
+            print(&format!("{about}: valid, {}\n", counted(warnings.len(), "warning")))
         }
         Err(Errors(errors)) if as_json => {
             print_json(&json!({ "errors": list(&errors), "warnings": [] }))?;
             Ok(ExitCode::from(WRONG_USAGE))
         }
         Err(errors) => {
-            crate::terminal::print_stderr!("portion: {errors}\n{}", count(errors.0.len(), "error"));
+            crate::terminal::print_stderr!("portion: {errors}\n{}", counted(errors.0.len(), "error"));
             Ok(ExitCode::from(WRONG_USAGE))
         }
     }
@@ -71,10 +72,6 @@ fn start_errors(config: &Config) -> Vec<String> {
         config.cursor_keys().and_then(|keys| CursorKeys::read(keys).err()).map(|error| error.to_string());
     let access = config.access().err();
     [admin, keys, access].into_iter().flatten().collect()
-}
-
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 fn list(problems: &[Problem]) -> Vec<Value> {

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use portion_config::origin::Origin;
 use portion_config::{Config, user_dirs};
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Traffic};
+use portion_text::counted::counted;
 
 use super::configuration::origin_command;
 use super::finding::{Finding, Level, shell_path, shell_word};
@@ -43,7 +44,12 @@ pub(super) fn check(config: &Config, findings: &mut Vec<Finding>) -> Vec<String>
         }
     };
     let requests: u64 = recent.iter().map(|traffic| traffic.stats.requests).sum();
-    findings.push(Finding::new(Level::Ok, "records", subject, format!("{requests} requests in 7 days")));
+    findings.push(Finding::new(
+        Level::Ok,
+        "records",
+        subject,
+        format!("{} in 7 days", counted(requests as usize, "request")),
+    ));
     recent.retain(|traffic| traffic.stats.oversized > 0);
     recent.sort_by_key(|traffic| std::cmp::Reverse(traffic.stats.oversized));
     for traffic in recent.iter().take(MAX_ENDPOINTS) {

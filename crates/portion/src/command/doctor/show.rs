@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
+use portion_text::counted::counted;
 use serde_json::json;
 
 use super::finding::{Finding, Level};
@@ -57,8 +58,4 @@ pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
     }
     writeln!(out, "{}, {}", counted(errors, "error"), counted(warnings, "warning"))?;
     out.flush()
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anstyle::{AnsiColor, Style};
 use portion_install::plan::{Action, FilePlan, Plan};
 use portion_install::{Change, Outcome};
+use portion_text::counted::counted;
 use serde_json::{Value, json};
 
 const BOLD: Style = Style::new().bold();
@@ -160,8 +161,4 @@ fn is_url(change: &Change) -> bool {
 
 fn backup_of<'a>(file: &FilePlan, backups: &'a [(PathBuf, PathBuf)]) -> Option<&'a Path> {
     backups.iter().find(|(path, _)| *path == file.file.path).map(|(_, backup)| backup.as_path())
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use portion_core::policy::Policy;
 use portion_core::render::{FirstReply, Portion};
 use portion_core::snapshot::{Layout, Snapshot, Structure};
+use portion_text::counted::counted;
 use portion_tokens::{TextSize, TokenCounter, estimate_size};
 use serde_json::{Value, json};
 
@@ -121,9 +122,11 @@ fn describe_form(snapshot: &Snapshot) -> String {
                 Layout::Lines => "JSON lines",
             };
             let place = if list.pointer.is_empty() { "the root" } else { &list.pointer };
-            format!("a list of {} items at {place}, written as {layout}", list.len())
+            format!("a list of {} at {place}, written as {layout}", counted(list.len(), "item"))
         }
-        Structure::Object(members) => format!("an object of {} members", members.len()),
-        Structure::Text(text) => format!("{} text of {} lines", text.chunker.name(), text.line_count()),
+        Structure::Object(members) => format!("an object of {}", counted(members.len(), "member")),
+        Structure::Text(text) => {
+            format!("{} text of {}", text.chunker.name(), counted(text.line_count(), "line"))
+        }
     }
 }

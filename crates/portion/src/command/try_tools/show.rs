@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use anstyle::Style;
 use portion_telemetry::show::grouped;
+use portion_text::counted::counted;
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Reply};
@@ -49,7 +50,9 @@ pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: b
         writeln!(out)?;
     }
     if omitted_count > 0 {
-        for line in fold(&format!("{omitted_count} more tools can be tried with --tool NAME."), width) {
+        for line in
+            fold(&format!("{} can be tried with --tool NAME.", counted(omitted_count, "more tool")), width)
+        {
             writeln!(out, "{line}")?;
         }
     }

@@ -27,12 +27,16 @@ pub(super) fn header<'a>(state: &ViewState, found: &TopData) -> Vec<Line<'a>> {
     let above = oversized.is_some_and(|share| share > MARK);
     let paused = if state.is_paused { " · paused" } else { "" };
     let title = format!(" · last {} · {}{paused}", duration_text(state.range), time_of_day(found.queried_at));
+    let counted = |count: u64, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{} {noun}s", short_number(count)),
+    };
     vec![
         Line::from(vec!["portion top".bold(), Span::raw(title)]),
         Line::from(format!(
-            "{} requests · {rate:.1}/s · {} errors · estimates near {}",
-            short_number(*requests),
-            short_number(*errors),
+            "{} · {rate:.1}/s · {} · estimates near {}",
+            counted(*requests, "request"),
+            counted(*errors, "error"),
             percent(accuracy.accurate_share()),
         )),
         Line::from(format!(
