@@ -1,5 +1,6 @@
 //! Formats: the syntax of a configuration file, and where the servers are in it.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Syntax of a file.
@@ -11,6 +12,17 @@ pub enum Syntax {
     Toml,
 }
 
+/// How a client refers to environment variables in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum References {
+    /// `${NAME}`.
+    Braces,
+    /// `${NAME}` and `$NAME`.
+    Dollar,
+    /// `{env:NAME}`.
+    Env,
+}
+
 /// Place of the servers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
@@ -20,27 +32,54 @@ pub struct Format {
     pub roots: &'static [&'static [&'static str]],
     /// Name of the member with the URL of a server.
     pub url_key: &'static str,
+    /// References to variables.
+    pub references: References,
 }
 
 impl Format {
     /// `mcpServers`, as in most clients.
-    pub const MCP_SERVERS: Self = Self { syntax: Syntax::Json, roots: &[&["mcpServers"]], url_key: "url" };
+    pub const MCP_SERVERS: Self = Self {
+        syntax: Syntax::Json,
+        roots: &[&["mcpServers"]],
+        url_key: "url",
+        references: References::Braces,
+    };
     /// Claude Code: `mcpServers` of the user, and those of each project.
     pub const CLAUDE_CODE: Self = Self {
         syntax: Syntax::Json,
         roots: &[&["mcpServers"], &["projects", "*", "mcpServers"]],
         url_key: "url",
+        references: References::Braces,
     };
+    /// Gemini CLI: `mcpServers`, with variables as `$NAME`.
+    pub const GEMINI_CLI: Self = Self { references: References::Dollar, ..Self::MCP_SERVERS };
     /// Windsurf: `mcpServers`, with URLs as `serverUrl`.
-    pub const WINDSURF: Self = Self { syntax: Syntax::Json, roots: &[&["mcpServers"]], url_key: "serverUrl" };
+    pub const WINDSURF: Self = Self {
+        syntax: Syntax::Json,
+        roots: &[&["mcpServers"]],
+        url_key: "serverUrl",
+        references: References::Braces,
+    };
     /// VS Code: `servers` in `mcp.json`.
-    pub const VS_CODE: Self = Self { syntax: Syntax::Json, roots: &[&["servers"]], url_key: "url" };
+    pub const VS_CODE: Self =
+        Self { syntax: Syntax::Json, roots: &[&["servers"]], url_key: "url", references: References::Braces };
     /// Zed: `context_servers` in `settings.json`.
-    pub const ZED: Self = Self { syntax: Syntax::Json, roots: &[&["context_servers"]], url_key: "url" };
+    pub const ZED: Self = Self {
+        syntax: Syntax::Json,
+        roots: &[&["context_servers"]],
+        url_key: "url",
+        references: References::Braces,
+    };
     /// `OpenCode`: `mcp`, with commands as lists.
-    pub const OPEN_CODE: Self = Self { syntax: Syntax::Json, roots: &[&["mcp"]], url_key: "url" };
+    pub const OPEN_CODE: Self =
+        Self { syntax: Syntax::Json, roots: &[&["mcp"]], url_key: "url", references: References::Env };
     /// Codex: tables `mcp_servers.NAME`.
-    pub const CODEX: Self = Self { syntax: Syntax::Toml, roots: &[&["mcp_servers"]], url_key: "url" };
+    pub const CODEX: Self = Self {
+        syntax: Syntax::Toml,
+        roots: &[&["mcp_servers"]],
+        url_key: "url",
+        references: References::Braces,
+    };
     /// JSON of an unknown client.
     const ANY_JSON: Self = Self {
         syntax: Syntax::Json,
@@ -53,11 +92,64 @@ impl Format {
             &["mcp"],
         ],
         url_key: "url",
+        references: References::Braces,
     };
 
     /// Returns the format of a file that no client is named for, by its extension.
     pub fn of_file(path: &Path) -> Self {
         let is_toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
         if is_toml { Self::CODEX } else { Self::ANY_JSON }
+    }
+}
+
+impl References {
+    /// Returns a text with all references as `${NAME}`.
+    pub fn to_braces(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Dollar if text.contains('$') => Cow::Owned(braces_of_dollars(text)),
+            Self::Env if text.contains('{') => Cow::Owned(braces_of_env(text)),
+            Self::Braces | Self::Dollar | Self::Env => Cow::Borrowed(text),
+        }
+    }
+}
+
+fn braces_of_dollars(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        let length = if after.bytes().next().is_some_and(is_first) {
+            after.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
+        } else {
+            0
+        };
+        let (name, left) = after.split_at(length);
+        out.push_str(before);
+        if name.is_empty() {
+            out.push('$');
+        } else {
+            out.extend(["${", name, "}"]);
+        }
+        rest = left;
+    }
+    out + rest
+}
+
+fn braces_of_env(text: &str) -> String {
+    text.replace("{env:", "${").replace("{file:", "${file:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::References;
+
+    #[test]
+    fn references_get_braces() {
+        let check = |references: References, text: &str, expect: &str| {
+            assert_eq!(references.to_braces(text), expect, "{text}");
+        };
+        check(References::Dollar, "a $KEY, $_1b$c ${D} $5 $", "a ${KEY}, ${_1b}${c} ${D} $5 $");
+        check(References::Env, "Bearer {env:KEY} {x} {file:~/k}", "Bearer ${KEY} {x} ${file:~/k}");
+        check(References::Braces, "$KEY {env:KEY}", "$KEY {env:KEY}");
     }
 }

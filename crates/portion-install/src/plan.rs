@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::client::ConfigFile;
 use crate::document::ParseError;
 use crate::edit::{Change, Edited, Outcome};
-use crate::file::{FileError, Replacement, Snapshot, State, write_all};
+use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
 use crate::wrap::Target;
 use crate::{diff, install, uninstall};
 
@@ -94,7 +94,8 @@ impl Plan {
         let mut backups = Vec::new();
         let replacements: Vec<Replacement<'_>> =
             edited.iter().map(|plan| Replacement { old: &plan.old, bytes: &plan.new }).collect();
-        write_all(&replacements, || {
+        let memories: Vec<_> = edited.iter().map(|plan| state.memory(&plan.old.target)).collect();
+        let written = write_all(&replacements, || {
             for plan in &edited {
                 let (target, path) = (&plan.old.target, &plan.file.path);
                 backups.push((path.clone(), state.back_up(target, &plan.old.bytes)?));
@@ -105,7 +106,12 @@ impl Plan {
                 }
             }
             Ok(())
-        })?;
+        });
+        if let Err(error) = written {
+            // Nothing was installed, so nothing must be said to have been.
+            memories.into_iter().for_each(Memory::restore);
+            return Err(error.into());
+        }
         if !self.is_install {
             for plan in &edited {
                 let target = &plan.old.target;

@@ -1,26 +1,37 @@
 //! Entries with a URL: `install --http` makes Portion connect to it, `uninstall` restores the URL.
 
 use crate::document::{Args, CommandLine, Entry, Remote};
-use crate::format::{Format, Syntax};
+use crate::format::{Format, References, Syntax};
 use crate::invocation::wrap_url_args;
 use crate::quote::{list_text, quote};
 use crate::splice::Splice;
+
+const NO_HTTP: &str = "its URL is neither http:// nor https://";
+
+/// Returns why Portion cannot connect to a URL; `None` if it can. A reference to a variable may stand for any URL.
+pub(crate) fn refusal(remote: &Remote, references: References) -> Option<&'static str> {
+    let url = references.to_braces(&remote.url).trim_start().to_ascii_lowercase();
+    let is_http = ["http://", "https://", "${"].iter().any(|start| url.starts_with(start));
+    (!is_http).then_some(NO_HTTP)
+}
 
 /// Returns the edits that put Portion in front of a URL, and the new command line.
 pub(crate) fn wrap(
     entry: &Entry,
     remote: &Remote,
     program: &str,
-    syntax: Syntax,
+    Format { syntax, references, .. }: Format,
 ) -> (Vec<Splice>, Vec<String>) {
     let kind = entry.kind.as_ref();
     let transport = match kind.map(|kind| kind.value.as_str()) {
-        Some("sse") => Some("sse"),
-        Some("ws") | None => (remote.url_key == "httpUrl").then_some("http"),
+        None => (remote.url_key == "httpUrl").then_some("http"),
+        // `uninstall` writes the name that was there.
+        Some(name @ ("sse" | "streamable-http" | "streamableHttp")) => Some(name),
         Some(_) => Some("http"),
     };
+    let headers = remote.headers.iter();
     let mut headers: Vec<String> =
-        remote.headers.iter().map(|(name, value)| format!("{name}: {}", escape(value))).collect();
+        headers.map(|(name, value)| format!("{name}: {}", escape(&references.to_braces(value)))).collect();
     let mut splices = Vec::new();
     if let Some((member, variable)) = &remote.token_variable {
         headers.push(format!("Authorization: Bearer ${{{variable}}}"));

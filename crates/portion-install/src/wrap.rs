@@ -35,7 +35,10 @@ pub fn install(
         _ if entry.name.starts_with('-') => (Outcome::Skipped(HYPHEN), Vec::new(), before.to_vec()),
         Launch::Command(command) => wrap_command(text, entry, command, target, format.syntax),
         Launch::Remote(remote) if target.include_http => {
-            let (splices, after) = remote::wrap(entry, remote, target.program, format.syntax);
+            if let Some(reason) = remote::refusal(remote, format.references) {
+                return (Outcome::Skipped(reason), Vec::new(), before.to_vec());
+            }
+            let (splices, after) = remote::wrap(entry, remote, target.program, format);
             (Outcome::Wrapped, splices, after)
         }
         Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.to_vec()),

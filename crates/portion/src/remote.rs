@@ -28,6 +28,8 @@ pub(crate) struct RemoteArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TransportArg {
     Auto,
+    /// Streamable HTTP; clients have several names for it.
+    #[value(aliases = ["streamable-http", "streamableHttp"])]
     Http,
     Sse,
 }

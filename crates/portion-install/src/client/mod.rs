@@ -114,7 +114,8 @@ impl Client {
             Self::Windsurf => Format::WINDSURF,
             Self::Zed => Format::ZED,
             Self::OpenCode => Format::OPEN_CODE,
-            Self::ClaudeDesktop | Self::Cursor | Self::GeminiCli | Self::CopilotCli => Format::MCP_SERVERS,
+            Self::GeminiCli => Format::GEMINI_CLI,
+            Self::ClaudeDesktop | Self::Cursor | Self::CopilotCli => Format::MCP_SERVERS,
         }
     }
 

@@ -34,6 +34,8 @@ const NO_ROOT: &str = "expected an object with the servers";
 const NO_OBJECT: &str = "it is not an object";
 const NO_COMMAND: &str = "it has neither a command nor a URL";
 const NO_STRINGS: &str = "its arguments are not a list of strings";
+const HEADERS_HELPER: &str = "its headers come from a program of the client (headersHelper)";
+const OWN_OAUTH: &str = "it has settings for the OAuth of its client (oauth)";
 const URL_IN_LIST_FORMAT: &str =
     "a server with a URL cannot be wrapped in this file: use portion serve --url";
 
@@ -51,6 +53,9 @@ pub(super) fn servers(text: &str, format: Format) -> Result<Vec<Entry>, ParseErr
         Some(Value::Object(object)) => {
             for root in format.roots {
                 source.collect(object, root, None, &mut entries);
+            }
+            for (_, entry) in &mut entries {
+                entry.is_enabled &= is_admitted(object, entry);
             }
         }
         Some(other) => return Err(error_at(text, other.start() + mark, NO_ROOT)),
@@ -169,6 +174,11 @@ impl Source<'_> {
         if self.string(object, "type").is_some_and(|kind| kind.value == "remote") {
             return Launch::Unsupported(URL_IN_LIST_FORMAT);
         }
+        for (name, reason) in [("headersHelper", HEADERS_HELPER), ("oauth", OWN_OAUTH)] {
+            if find(object, name).is_some_and(|member| !matches!(member.value, Value::NullKeyword(_))) {
+                return Launch::Unsupported(reason);
+            }
+        }
         let headers = find(object, "headers");
         let lines = headers.and_then(|headers| headers.value.as_object()).map(|headers| {
             let lines = headers.properties.iter();
@@ -279,6 +289,22 @@ fn is_enabled(server: &Object<'_>) -> bool {
         _ => None,
     };
     flag("enabled") != Some(false) && flag("disabled") != Some(true)
+}
+
+/// Returns false for a server that a list of the file leaves out: `mcp.excluded` and `mcp.allowed` of Gemini CLI, and
+/// `disabledMcpServers` of a project of Claude Code.
+fn is_admitted(root: &Object<'_>, entry: &Entry) -> bool {
+    let lists = |path: &[&str]| {
+        let (name, objects) = path.split_last()?;
+        let object = objects.iter().try_fold(root, |object, step| find(object, step)?.value.as_object())?;
+        let list = find(object, name)?.value.as_array()?;
+        let names = list.elements.iter().filter_map(|item| item.as_string_lit());
+        Some(names.into_iter().any(|item| *item.value == *entry.name))
+    };
+    let scope = entry.scope.as_deref();
+    lists(&["mcp", "excluded"]) != Some(true)
+        && lists(&["mcp", "allowed"]) != Some(false)
+        && scope.and_then(|scope| lists(&["projects", scope, "disabledMcpServers"])) != Some(true)
 }
 
 /// Returns the variables of a server.

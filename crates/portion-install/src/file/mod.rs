@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub(crate) use state::Memory;
 pub use state::{Record, State};
 pub use write::{Replacement, write_all};
 

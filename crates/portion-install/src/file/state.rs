@@ -34,6 +34,27 @@ pub struct Record {
     pub servers: Vec<String>,
 }
 
+/// What was remembered of a file at some time.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    folder: PathBuf,
+    /// The record and the original, where there were any.
+    files: [(&'static str, Option<Vec<u8>>); 2],
+}
+
+impl Memory {
+    /// Remembers this again, and nothing else.
+    pub(crate) fn restore(self) {
+        for (name, bytes) in self.files {
+            let path = self.folder.join(name);
+            let _ = match bytes {
+                Some(bytes) => fs::write(path, bytes),
+                None => fs::remove_file(path),
+            };
+        }
+    }
+}
+
 impl State {
     /// Returns all records, sorted by file. Unreadable ones are left out.
     pub fn records(&self) -> Vec<Record> {
@@ -75,6 +96,13 @@ impl State {
         Ok(())
     }
 
+    /// Returns what is remembered of a file.
+    pub(crate) fn memory(&self, file: &Path) -> Memory {
+        let folder = self.folder(file);
+        let files = [RECORD, ORIGINAL].map(|name| (name, fs::read(folder.join(name)).ok()));
+        Memory { folder, files }
+    }
+
     /// Forgets what `uninstall` restores. The bytes before the last edit are kept.
     pub(crate) fn forget(&self, file: &Path) {
         let folder = self.folder(file);
@@ -95,7 +123,7 @@ impl State {
         let path = folder.join(name);
         let write = || -> io::Result<()> {
             create_private_folder(&folder)?;
-            let partial = folder.join(format!("{name}.partial"));
+            let partial = folder.join(format!("{name}.partial-{}", std::process::id()));
             let mut options = fs::OpenOptions::new();
             options.write(true).create(true).truncate(true);
             #[cfg(unix)]
