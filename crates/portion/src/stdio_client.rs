@@ -5,11 +5,12 @@
 mod exit_report;
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use portion_mcp::upstream::group_leader::GroupLeader;
 use portion_mcp::upstream::stderr::StderrTail;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -36,7 +37,7 @@ pub(crate) const NO_TELEMETRY_ARGS: [&str; 6] =
 /// A running server and the connection to it; dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct Client {
-    child: Child,
+    server: GroupLeader,
     stdin: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
     last_id: u64,
@@ -110,17 +111,16 @@ impl Client {
         timeout: Duration,
     ) -> Result<Self, ClientError> {
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command
-            // A measurement must not open a browser.
-            .env("PORTION_NO_LOGIN", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|source| ClientError::Start { program, source })?;
+        // A measurement must not open a browser.
+        command.env("PORTION_NO_LOGIN", "1").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server =
+            GroupLeader::spawn(command).map_err(|source| ClientError::Start { program, source })?;
+        let child = server.child();
         let stdin = child.stdin.take();
         let stderr = child.stderr.take().and_then(|pipe| StderrTail::follow(pipe, io::sink()).ok());
         let (sender, lines) = channel();
-        if let Some(stdout) = child.stdout.take() {
+        let stdout = child.stdout.take();
+        if let Some(stdout) = stdout {
             // A thread of its own, so that waiting for a line can end.
             thread::spawn(move || {
                 for line in BufReader::new(stdout).lines() {
@@ -131,7 +131,7 @@ impl Client {
             });
         }
         let tools = RawValue::NULL.to_owned();
-        let mut client = Self { child, stdin, lines, last_id: 0, timeout, tools, stderr, noise: None };
+        let mut client = Self { server, stdin, lines, last_id: 0, timeout, tools, stderr, noise: None };
         client.request(
             "initialize",
             "initialize",
@@ -217,10 +217,10 @@ impl Client {
     /// Returns what the server left, after a wait for its exit.
     fn exit(&mut self, grace: Duration) -> ExitReport {
         let until = Instant::now() + grace;
-        let mut status = self.child.try_wait().ok().flatten();
+        let mut status = self.server.try_wait();
         while status.is_none() && Instant::now() < until {
             thread::sleep(Duration::from_millis(10));
-            status = self.child.try_wait().ok().flatten();
+            status = self.server.try_wait();
         }
         let until = Instant::now() + STDERR_GRACE;
         while self.stderr.as_ref().is_some_and(|stderr| !stderr.is_read()) && Instant::now() < until {
@@ -254,8 +254,6 @@ impl Drop for Client {
         self.stdin = None;
         let until = Instant::now() + SHUTDOWN_TIMEOUT;
         while self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
-        // Harmless where it has ended; needed where closing its stdin did not end it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // Then the server and its descendants are ended, where closing its stdin did not end them.
     }
 }

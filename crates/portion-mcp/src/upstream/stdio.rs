@@ -93,7 +93,7 @@ impl Child {
         #[cfg(unix)]
         let exit_watcher =
             process_group::ExitWatcher::watch(&process).map_err(|error| abort(&mut process, error))?;
-        let stderr = process.stderr.take().map(|pipe| StderrTail::follow(pipe, std::io::stderr()));
+        let stderr = process.stderr.take().map(|pipe| StderrTail::follow(pipe, io::stderr()));
         let stderr =
             stderr.transpose().map(Option::unwrap_or_default).map_err(|error| abort(&mut process, error))?;
         let is_reaped = Arc::new(AtomicBool::new(false));

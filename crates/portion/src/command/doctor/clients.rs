@@ -1,5 +1,6 @@
 //! Checks the configuration files of clients, and collects the servers in them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use portion_install::client::{Client, ConfigFile, Places};
@@ -7,6 +8,7 @@ use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State};
 use portion_install::format::Format;
 use portion_install::invocation::{Invocation, recognise};
+use serde_json::Value;
 
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 
@@ -16,6 +18,7 @@ pub(super) struct ClientServer {
     /// Name and client, for findings.
     pub(super) title: String,
     pub(super) name: String,
+    /// Command line, with references as `${NAME}`; those of the variables are written so, too.
     pub(super) words: Vec<String>,
     pub(super) env: Vec<(String, String)>,
     /// File with further variables, as written.
@@ -55,6 +58,7 @@ pub(super) fn check(
             Finding::new(Level::Warning, "clients", "clients", message).with_fix("portion install --help"),
         );
     }
+    let disabled = disabled_in_claude_code(places);
     let mut found = Vec::new();
     for file in files {
         let entries = match read(&file) {
@@ -67,7 +71,13 @@ pub(super) fn check(
             }
         };
         for entry in &entries {
-            if let Some(server) = check_entry(&file, entry, &places.project, findings) {
+            let is_disabled = file.client == Some(Client::ClaudeCode)
+                && entry.scope.is_none()
+                && disabled.contains(&entry.name);
+            if is_disabled || !entry.is_enabled {
+                let (title, message) = (title(&file, &entry.name), "is disabled in its client: not checked");
+                findings.push(Finding::new(Level::Info, "disabled", title, message));
+            } else if let Some(server) = check_entry(&file, entry, &places.project, findings) {
                 found.push(server);
             }
         }
@@ -100,6 +110,22 @@ fn title(file: &ConfigFile, name: &str) -> String {
     }
 }
 
+/// Returns the servers that Claude Code leaves out in the working directory. It lists them in the file of the user, also
+/// those of `.mcp.json`.
+fn disabled_in_claude_code(places: &Places) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for file in Client::ClaudeCode.files(places).iter().filter(|file| !file.is_project) {
+        let text = std::fs::read(&file.path).unwrap_or_default();
+        let root: Value = serde_json::from_slice(&text).unwrap_or_default();
+        let project = &root["projects"][&*places.project.to_string_lossy()];
+        for list in ["disabledMcpServers", "disabledMcpjsonServers"] {
+            let listed = project[list].as_array().into_iter().flatten().filter_map(Value::as_str);
+            names.extend(listed.map(str::to_owned));
+        }
+    }
+    names
+}
+
 /// Returns the command that installs a server.
 fn install_command(file: &ConfigFile, name: &str) -> String {
     let name = shell_word(name);
@@ -117,8 +143,9 @@ fn check_entry(
     findings: &mut Vec<Finding>,
 ) -> Option<ClientServer> {
     let title = title(file, &entry.name);
-    if !entry.is_enabled {
-        findings.push(Finding::new(Level::Info, "disabled", title, "is disabled in the file: not checked"));
+    if let Some(scope) = entry.scope.as_deref().filter(|scope| !Path::new(scope).is_dir()) {
+        let message = format!("belongs to {scope}, which does not exist: not checked");
+        findings.push(Finding::new(Level::Info, "disabled", title, message));
         return None;
     }
     let command = match &entry.launch {
@@ -142,7 +169,11 @@ fn check_entry(
     let words = command.words();
     let invocation = recognise(&words[0], &words[1..]);
     let is_wrapped = invocation != Invocation::Direct;
-    if !is_wrapped {
+    if !is_wrapped && entry.name.starts_with('-') {
+        let message = "Portion is not in front of it: its name begins with a hyphen, rename it";
+        let finding = Finding::new(Level::Warning, "wrapped", title.clone(), message);
+        findings.push(finding.with_fix(edit_command(&file.path)));
+    } else if !is_wrapped {
         findings.push(
             Finding::new(Level::Warning, "wrapped", title.clone(), "Portion is not in front of it")
                 .with_fix(install_command(file, &entry.name)),
@@ -151,13 +182,14 @@ fn check_entry(
         findings.push(missing_program(file, entry, title, &words[0], &invocation));
         return None;
     }
+    let with_braces = |text: &String| file.format.references.to_braces(text).into_owned();
     Some(ClientServer {
         title,
         name: entry.name.clone(),
-        words,
-        env: entry.env.clone(),
+        words: words.iter().map(with_braces).collect(),
+        env: entry.env.iter().map(|(name, value)| (name.clone(), with_braces(value))).collect(),
         env_file: entry.env_file.clone(),
-        cwd: entry.cwd.clone(),
+        cwd: entry.cwd.as_ref().map(with_braces),
         project: entry.scope.as_ref().map_or_else(|| project.to_owned(), PathBuf::from),
         has_scope: entry.scope.is_some(),
         is_wrapped,

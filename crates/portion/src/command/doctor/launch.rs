@@ -120,9 +120,9 @@ impl Launch {
                 if is_secret { format!("\"${{{name}:?}}\"") } else { to_shell(value, &server.project) };
             let _ = write!(line, "{name}={value} ");
         }
-        let words = server.words.iter().skip(self.own_index);
-        let words: Vec<String> = words.map(|word| to_shell(word, &server.project)).collect();
-        line + &words.join(" ")
+        let words = server.words.get(self.own_index..).unwrap_or_default();
+        let words = without_secrets(words).into_iter().map(|word| to_shell(&word, &server.project));
+        line + &words.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -138,7 +138,47 @@ fn own_index(words: &[String]) -> usize {
 /// Returns true for a variable whose value must not be shown. A reference reveals nothing.
 fn is_secret(name: &str, value: &str) -> bool {
     let member = json!({ name: value }).to_string();
+    !value.contains("${")
+        && (RedactionRules::default_secrets().redact_json(&member).is_some() || looks_random(value))
+}
+
+/// Returns true for one long word of letters and digits, such as a key.
+fn looks_random(value: &str) -> bool {
+    let has = |is: fn(&char) -> bool| value.chars().any(|c| is(&c));
+    value.len() >= 12
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '='))
+        && has(char::is_ascii_digit)
+        && has(char::is_ascii_alphabetic)
+}
+
+/// Returns the words of a command line with references to variables in the place of secrets: `--api-key ${API_KEY}`.
+fn without_secrets(words: &[String]) -> Vec<String> {
+    let rules = RedactionRules::default_secrets();
+    let mut option = None;
+    let mut shown = Vec::with_capacity(words.len());
+    for word in words {
+        let text = match (word.split_once('='), option.take()) {
+            (Some((name, value)), _) if word.starts_with('-') && is_named_secret(name, value) => {
+                format!("{name}={}", reference_for(name))
+            }
+            (_, Some(name)) if is_named_secret(name, word) => reference_for(name),
+            _ => rules.redact_text(word).map_or_else(|| word.clone(), |(text, _)| text),
+        };
+        shown.push(text);
+        option = (word.starts_with("--") && !word.contains('=')).then_some(word.as_str());
+    }
+    shown
+}
+
+/// Returns true if the value of an option must not be shown, by the name of the option.
+fn is_named_secret(option: &str, value: &str) -> bool {
+    let member = json!({ option.trim_start_matches('-'): value }).to_string();
     !value.contains("${") && RedactionRules::default_secrets().redact_json(&member).is_some()
+}
+
+/// Returns a reference to a variable with the name of an option.
+fn reference_for(option: &str) -> String {
+    format!("${{{}}}", option.trim_start_matches('-').replace(['-', '.'], "_").to_ascii_uppercase())
 }
 
 fn read_env_file(file: &Path) -> Result<Vec<(String, String)>, LaunchError> {
@@ -178,6 +218,18 @@ mod tests {
             "cd '/my dir' && set -a && . /.env && set +a && MODE='x y' API_KEY=\"${API_KEY:?}\" TOKEN=\"${TOKEN}\" \
              node \"${FILE}\" 'a b'"
         );
+    }
+
+    #[test]
+    fn secrets_of_a_command_line_are_not_shown() {
+        let words = ["node", "srv.js", "--api-key", "sk-ant-api03-abc", "--token=ghp_123", "--mode", "fast"];
+        let shown = without_secrets(&words.map(str::to_owned));
+        assert_eq!(shown.join(" "), "node srv.js --api-key ${API_KEY} --token=${TOKEN} --mode fast");
+        let more = ["--header", "Authorization: Bearer xyzabc123456", "postgres://u:hunter2@h/db"];
+        let shown = without_secrets(&more.map(str::to_owned)).join(" ");
+        assert!(!shown.contains("xyzabc") && !shown.contains("hunter2"), "{shown}");
+        assert!(is_secret("TOK", "supersecretvalue123") && !is_secret("MODE", "production"));
+        assert!(!is_secret("DIR", "/srv/data1/files"));
     }
 
     #[test]

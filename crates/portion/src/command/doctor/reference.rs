@@ -26,16 +26,13 @@ pub(super) fn resolve(text: &str, project: &Path) -> Result<String, String> {
         .into_iter()
         .map(|piece| match piece {
             Piece::Text(text) => Ok(text),
-            Piece::Variable { name, default } => {
-                std::env::var(&name).ok().or(default).ok_or_else(|| unknown(&name))
-            }
-            Piece::Unknown(name) => Err(unknown(&name)),
+            Piece::Variable { name, default } => std::env::var(&name)
+                .ok()
+                .or(default)
+                .ok_or_else(|| format!("the variable {name} is not set here")),
+            Piece::Unknown(name) => Err(format!("only its client knows ${{{name}}}")),
         })
         .collect()
-}
-
-fn unknown(name: &str) -> String {
-    format!("only its client knows ${{{name}}}")
 }
 
 /// Returns a text as a word of a shell, which replaces the variables itself: their values are not shown.
@@ -133,7 +130,7 @@ mod tests {
         check("a$b", Ok("a$b"));
         check("${CARGO_PKG_NAME}/${env:CARGO_PKG_NAME}", Ok(&format!("{home}/{home}")));
         check("${NO_SUCH_VARIABLE:-x}y", Ok("xy"));
-        check("${NO_SUCH_VARIABLE}", Err("only its client knows ${NO_SUCH_VARIABLE}"));
+        check("${NO_SUCH_VARIABLE}", Err("the variable NO_SUCH_VARIABLE is not set here"));
         check("${input:key}", Err("only its client knows ${input:key}"));
         check("${open", Ok("${open"));
         check("${workspaceFolder}/x", Ok("/home/me/my notes/x"));

@@ -1,6 +1,6 @@
 //! Starts servers as their clients do, and measures their lists of tools.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
@@ -34,6 +34,18 @@ pub(super) struct Started {
     pub(super) tools: Vec<String>,
 }
 
+/// What became of a server.
+enum Outcome {
+    /// It cannot be started from its entry.
+    NotStarted(LaunchError),
+    Failed(Launch, ClientError),
+    /// Its list of tools, and the beginning of a line on stdout that is no message.
+    Listed {
+        list: String,
+        noise: Option<String>,
+    },
+}
+
 /// Starts all servers, and returns those that answered.
 pub(super) fn check(
     servers: &[ClientServer],
@@ -41,78 +53,98 @@ pub(super) fn check(
     timeout: Duration,
     findings: &mut Vec<Finding>,
 ) -> Vec<Started> {
-    let mut seen = BTreeSet::new();
     // Several clients may start the same server.
-    let distinct: Vec<&ClientServer> = servers
-        .iter()
-        .filter(|server| {
-            seen.insert((&server.words, &server.env, &server.env_file, &server.cwd, &server.project))
-        })
-        .collect();
+    let mut distinct: Vec<&ClientServer> = Vec::new();
+    let mut places = Vec::new();
+    for server in servers {
+        let place = distinct.iter().position(|other| is_same(server, other));
+        places.push(place.unwrap_or(distinct.len()));
+        if place.is_none() {
+            distinct.push(server);
+        }
+    }
     if !distinct.is_empty() {
         let count =
             if distinct.len() == 1 { "1 server".to_owned() } else { format!("{} servers", distinct.len()) };
         show_progress(&format!("starting {count}, at most {} s each", timeout.as_secs()));
     }
     let queue = Mutex::new(distinct.iter().enumerate());
-    let results = Mutex::new(Vec::new());
+    let outcomes = Mutex::new(BTreeMap::new());
     thread::scope(|scope| {
         for _ in 0..WORKERS.min(distinct.len()) {
             scope.spawn(|| {
                 while let Some((at, server)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-                    let result = start(server, config, timeout);
-                    if let Ok(mut results) = results.lock() {
-                        results.push((at, result));
+                    let outcome = start(server, timeout);
+                    if let Ok(mut outcomes) = outcomes.lock() {
+                        outcomes.insert(at, outcome);
                     }
                 }
             });
         }
     });
-    let mut results = results.into_inner().unwrap_or_default();
-    results.sort_by_key(|(at, _)| *at);
+    let outcomes = outcomes.into_inner().unwrap_or_default();
     let mut started = Vec::new();
-    for (_, (finding, server)) in results {
-        findings.push(finding);
-        started.extend(server);
+    for (server, place) in servers.iter().zip(places) {
+        if let Some(outcome) = outcomes.get(&place) {
+            let (finding, server) = report(server, outcome, config);
+            findings.push(finding);
+            started.extend(server);
+        }
     }
     started
 }
 
-fn start(server: &ClientServer, config: &Config, timeout: Duration) -> (Finding, Option<Started>) {
-    let finding = |level, message: String| Finding::new(level, "starts", server.title.clone(), message);
-    let invalid = |why: String| {
-        let message = format!("does not start: {why}");
-        finding(Level::Error, message).with_fix(edit_command(&server.file))
+/// Returns true if two clients start a server in the same way.
+fn is_same(one: &ClientServer, other: &ClientServer) -> bool {
+    let how = |server: &ClientServer| {
+        let ClientServer { words, env, env_file, cwd, project, .. } = server.clone();
+        (words, env, env_file, cwd, project)
     };
+    how(one) == how(other)
+}
+
+fn start(server: &ClientServer, timeout: Duration) -> Outcome {
     let launch = match Launch::new(server) {
         Ok(launch) => launch,
-        Err(LaunchError::Unknown(reason)) => {
-            return (finding(Level::Info, format!("not started: {reason}")), None);
-        }
-        Err(LaunchError::Invalid(reason)) => return (invalid(reason), None),
+        Err(error) => return Outcome::NotStarted(error),
     };
     if let Err(reason) = launch.check_programs() {
-        return (invalid(reason), None);
+        return Outcome::NotStarted(LaunchError::Invalid(reason));
     }
-    let client = match Client::start_as("portion-doctor", &mut launch.command(), timeout) {
-        Ok(client) => client,
-        Err(error) => return (failed(server, &launch, &error), None),
+    match Client::start_as("portion-doctor", &mut launch.command(), timeout) {
+        Ok(client) => {
+            let (list, noise) = (client.tools().get().to_owned(), client.noise().map(str::to_owned));
+            Outcome::Listed { list, noise }
+        }
+        Err(error) => Outcome::Failed(launch, error),
+    }
+}
+
+fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding, Option<Started>) {
+    let finding = |level, message: String| Finding::new(level, "starts", server.title.clone(), message);
+    let (list, noise) = match outcome {
+        Outcome::NotStarted(LaunchError::Unknown(reason)) => {
+            return (finding(Level::Info, format!("not started: {reason}")), None);
+        }
+        Outcome::NotStarted(LaunchError::Invalid(why)) => {
+            let finding = finding(Level::Error, format!("does not start: {why}"));
+            return (finding.with_fix(edit_command(&server.file)), None);
+        }
+        Outcome::Failed(launch, error) => return (failed(server, launch, error), None),
+        Outcome::Listed { list, noise } => (list, noise),
     };
-    let list = client.tools().get().to_owned();
-    let noise =
-        client.noise().map(|line| format!("; its stdout has lines that are no messages, such as `{line}`"));
-    drop(client);
-    let parsed: Value = serde_json::from_str(&list).unwrap_or_default();
+    let noise = noise
+        .as_ref()
+        .map(|line| format!("; its stdout has lines that are no messages, such as `{line}`"))
+        .unwrap_or_default();
+    let parsed: Value = serde_json::from_str(list).unwrap_or_default();
     let tools = parsed.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let names: Vec<String> =
         tools.iter().filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect();
-    let tokens = Tokenizer::O200k.counter().count(&list);
-    let message = format!(
-        "starts; its list of {} tools costs {} tokens (o200k){}",
-        names.len(),
-        grouped(tokens as u64),
-        noise.unwrap_or_default()
-    );
+    let tokens = Tokenizer::O200k.counter().count(list);
+    let count = if names.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", names.len()) };
+    let message =
+        format!("starts; its list of {count} costs {} tokens (o200k){noise}", grouped(tokens as u64));
     let finding = if tokens > COSTLY_LIST {
         let message = format!("{message}; catalog: lazy in the configuration shortens it");
         Finding::new(Level::Warning, "catalogue", server.title.clone(), message)
