@@ -1,9 +1,10 @@
 //! Timers of requests that wait for the server.
 //!
 //! Time is an argument. Progress reported by the server restarts the timer of its request. All timers of a
-//! session pause while the client has yet to answer a server request, because that may involve a person.
+//! session pause while the client has yet to answer a server request, because that may involve a person; but only until
+//! the requests have ended that were pending when the server asked. What it asked for them, nobody waits for then.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,10 @@ pub(super) struct Timeouts(Mutex<TimeoutState>);
 
 #[derive(Debug, Default)]
 struct TimeoutState {
-    /// Server requests that the client has not answered.
-    unanswered_server_requests: RequestIdMap<()>,
+    /// Server requests that the client has not answered, with the time of each.
+    unanswered_server_requests: RequestIdMap<Instant>,
+    /// Number of timers that run, by their start.
+    started: BTreeMap<Instant, usize>,
     /// Time of the client's last answer to one of them.
     resumed_at: Option<Instant>,
     /// Time of the last progress, by the progress tokens of pending requests.
@@ -45,9 +48,12 @@ impl Timeouts {
         now: Instant,
     ) -> RequestTimer {
         let token = token.map(id_key);
+        let mut state = self.state();
+        *state.started.entry(now).or_default() += 1;
         if let Some(token) = &token {
-            self.state().progressed_at.insert(token.clone(), None);
+            state.progressed_at.insert(token.clone(), None);
         }
+        drop(state);
         RequestTimer { timeouts: Arc::clone(self), progress_token: token, started_at: now, timeout: after }
     }
 
@@ -59,10 +65,13 @@ impl Timeouts {
     }
 
     /// Pauses the timers while the client answers a server request.
-    pub(super) fn pause(&self, raw_id: &str) {
+    pub(super) fn pause(&self, raw_id: &str, now: Instant) {
         let mut state = self.state();
+        if let Some(oldest) = state.oldest_start() {
+            state.unanswered_server_requests.retain(|asked| *asked >= oldest);
+        }
         if state.unanswered_server_requests.values().count() < MAX_SERVER_REQUESTS {
-            state.unanswered_server_requests.insert(raw_id, ());
+            state.unanswered_server_requests.insert(raw_id, now);
         }
     }
 
@@ -79,11 +88,24 @@ impl Timeouts {
     }
 }
 
+impl TimeoutState {
+    /// Returns the start of the oldest timer that runs.
+    fn oldest_start(&self) -> Option<Instant> {
+        self.started.first_key_value().map(|(start, _)| *start)
+    }
+
+    /// Returns true while a server request is unanswered that came during a request that is still pending.
+    fn is_paused(&self) -> bool {
+        let Some(oldest) = self.oldest_start() else { return false };
+        self.unanswered_server_requests.values().any(|asked| *asked >= oldest)
+    }
+}
+
 impl RequestTimer {
     /// Returns the deadline of the request, as far as it is known now.
     pub(super) fn deadline(&self, now: Instant) -> Instant {
         let state = self.timeouts.state();
-        if state.unanswered_server_requests.values().next().is_some() {
+        if state.is_paused() {
             return now + self.timeout;
         }
         let progress = self.progress_token.as_ref().and_then(|token| *state.progressed_at.get(token)?);
@@ -99,8 +121,15 @@ impl RequestTimer {
 
 impl Drop for RequestTimer {
     fn drop(&mut self) {
+        let mut state = self.timeouts.state();
+        if let Some(count) = state.started.get_mut(&self.started_at) {
+            *count -= 1;
+            if *count == 0 {
+                state.started.remove(&self.started_at);
+            }
+        }
         if let Some(token) = &self.progress_token {
-            self.timeouts.state().progressed_at.remove(token);
+            state.progressed_at.remove(token);
         }
     }
 }

@@ -91,7 +91,7 @@ impl McpProcessor {
         {
             splice.replace(params, redacted);
         }
-        self.timeouts.pause(envelope.raw_id(text));
+        self.timeouts.pause(envelope.raw_id(text), self.gateway.now());
         MessageOutcome::Forward
     }
 
