@@ -131,6 +131,7 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
     reader.enter_object()?;
     let mut envelope = Envelope::default();
     let mut version = None;
+    let mut is_error = false;
     while let Some(key) = reader.next_key()? {
         let kind = reader.peek()?;
         let value = reader.skip()?;
@@ -167,13 +168,19 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
             "method" => envelope.method = Some(value),
             "params" => envelope.params = Some(value),
             "result" => envelope.result = Some(value),
-            "error" => envelope.error = Some(value),
+            "error" => {
+                is_error = kind != JsonKind::Null;
+                envelope.error = Some(value);
+            }
             _ => envelope.unknown_member_count = envelope.unknown_member_count.saturating_add(1),
         }
     }
     envelope.span = Span::new(start, reader.at());
     if version != Some(true) {
         return Err(InvalidMessage::NotJsonRpc("`jsonrpc` is not \"2.0\""));
+    }
+    if is_error && envelope.result.is_some() && envelope.method.is_none() {
+        return Err(InvalidMessage::NotJsonRpc("both a result and an error"));
     }
     envelope.kind().ok_or(InvalidMessage::NotJsonRpc("not a request, notification or response"))?;
     Ok(envelope)
@@ -252,6 +259,8 @@ mod tests {
             Some((MessageKind::Response, huge)),
         );
         check(r#"{"jsonrpc":"2.0","error":{},"id":null}"#, Some((MessageKind::Response, "null")));
+        // Some servers write it beside every result.
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#, Some((MessageKind::Response, "1")));
     }
 
     #[test]
@@ -273,6 +282,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"x","\u006dethod":"y"}"#,
             r#"{"jsonrpc":"2.0","id":1,"result":1,"result":2}"#,
             r#"{"jsonrpc":"2.0","jsonrpc":"2.0","method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":1}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"x"} {}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":}}"#,
