@@ -73,6 +73,9 @@ impl SseSegment {
     }
 }
 
+/// Bytes of a field besides `data`, and of a comment.
+const MAX_FIELD_BYTES: usize = 1 << 10;
+
 /// Comment that keeps a stream alive; clients ignore it.
 pub const PING: &[u8] = b": ping\n\n";
 
@@ -128,6 +131,12 @@ impl SseEvent {
     /// Returns its original bytes.
     pub fn into_raw(self) -> Vec<u8> {
         self.raw
+    }
+
+    /// Returns the event without what could hide content besides its data; see [`without_content`].
+    #[must_use]
+    pub fn without_other_content(self, is_shown: impl Fn(&str) -> bool) -> Self {
+        Self { raw: without_content(&self.raw, is_shown), ..self }
     }
 
     /// Returns the event without data: clients dispatch no event, but use its id and `retry`.
@@ -271,6 +280,26 @@ impl SseParser {
     }
 }
 
+/// Returns lines without content other than `data`: unknown fields are left out, as clients do, and so are ids, types and
+/// comments that are long or that `is_shown` refuses. The sign of a comment stays, which keeps a stream alive.
+pub fn without_content(raw: &[u8], is_shown: impl Fn(&str) -> bool) -> Vec<u8> {
+    let is_kept = |value: &[u8]| {
+        value.len() <= MAX_FIELD_BYTES && std::str::from_utf8(value).is_ok_and(|text| is_shown(text))
+    };
+    let mut out = Vec::with_capacity(raw.len());
+    for (line, end) in lines(raw) {
+        match parse_field(line) {
+            Some((b"data", _)) => out.extend_from_slice(line),
+            Some((b"id" | b"event" | b"retry", value)) if is_kept(value) => out.extend_from_slice(line),
+            Some(_) => continue,
+            None if is_kept(line) => out.extend_from_slice(line),
+            None => out.push(b':'),
+        }
+        out.extend_from_slice(end);
+    }
+    out
+}
+
 fn parse_event(raw: Vec<u8>) -> SseEvent {
     let mut data = Vec::new();
     let values = lines(&raw).filter_map(|(line, _)| parse_field(line)).filter(|(name, _)| *name == b"data");
@@ -402,6 +431,23 @@ mod tests {
         let SseSegment::Event(event) = &segments[1] else { panic!("{segments:?}") };
         let expect = "id:  1\r\ndata: new line\r\nx: y\r\nretry: 3\r\n\r\n";
         assert_eq!(String::from_utf8_lossy(&event.with_data(b"new\nline")), expect);
+    }
+
+    #[test]
+    fn content_is_in_data_only() {
+        let check = |raw: &str, expect: &str| {
+            let kept = super::without_content(raw.as_bytes(), |text| !text.contains("secret"));
+            assert_eq!(String::from_utf8_lossy(&kept), expect, "{raw:?}");
+        };
+        check(": ping\r\n\r\n", ": ping\r\n\r\n");
+        check(": a secret\n\n", ":\n\n");
+        check(
+            "id: 7\nfoo: x\nbar\nevent: e\nretry: 5\ndata: a secret\n\n",
+            "id: 7\nevent: e\nretry: 5\ndata: a secret\n\n",
+        );
+        check("id: secret\ndata: a\n\n", "data: a\n\n");
+        let long = "x".repeat(2_000);
+        check(&format!("id: {long}\n:{long}\ndata: {long}\n\n"), &format!(":\ndata: {long}\n\n"));
     }
 
     #[test]

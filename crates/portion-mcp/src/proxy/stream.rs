@@ -1,7 +1,7 @@
 //! Relays streams of events from the server to the client.
 //!
-//! Events are forwarded one by one, at once and byte for byte. If the message of an event is changed, the event keeps
-//! its id and all other fields. A broken stream is never presented as complete: it breaks for the client too, or ends
+//! Events are forwarded one by one, at once and byte for byte, without fields that clients ignore. If the message of an event
+//! is changed, the event keeps its id. A broken stream is never presented as complete: it breaks for the client too, or ends
 //! with an error for each request that can no longer be answered.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::upstream_client::{self, ForwardedParts};
 use crate::frame::Frame;
 use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body, TruncatedBody};
-use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event};
+use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event, without_content};
 use crate::mcp::error_code::INTERNAL_ERROR;
 use crate::mcp::{McpProcessor, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
@@ -132,8 +132,13 @@ impl RelayedStream {
             let mut out = Vec::with_capacity(bytes.len());
             for segment in self.parser.push(bytes) {
                 match segment {
-                    SseSegment::NonEvent(raw) => out.extend(raw),
-                    SseSegment::Event(event) => self.relay_event(event, &mut out).await,
+                    SseSegment::NonEvent(raw) => {
+                        out.extend(without_content(&raw, |text| self.recipient.is_shown(text)));
+                    }
+                    SseSegment::Event(event) => {
+                        let event = event.without_other_content(|text| self.recipient.is_shown(text));
+                        self.relay_event(event, &mut out).await;
+                    }
                     SseSegment::TooLarge(bytes) => self.replace_too_large(bytes, &mut out).await,
                 }
             }
@@ -249,6 +254,11 @@ impl StreamRecipient {
             Self::Post { post, .. } => &post.processor,
             Self::Session { session, .. } => &session.processor,
         }
+    }
+
+    /// Returns true if nothing in a text is to be hidden.
+    fn is_shown(&self, text: &str) -> bool {
+        self.processor().redacted(text) == text
     }
 
     /// Waits for the shutdown if this is a listening stream.
