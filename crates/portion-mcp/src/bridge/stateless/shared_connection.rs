@@ -1,5 +1,6 @@
 //! The link shared by all clients without sessions.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,9 +14,9 @@ use tokio::time::timeout;
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
-use crate::frame::Frame;
+use crate::frame::{Frame, scan_id};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
-use crate::mcp::{McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
+use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox, with_missing_id};
@@ -216,14 +217,10 @@ impl SharedConnection {
                 return;
             }
         };
-        let text = String::from_utf8_lossy(&line);
-        let Ok(batch) = ParsedBatch::parse(&text) else {
-            self.processor_factory.gateway.record_drop(
-                DropReason::Invalid,
-                line.len(),
-                "a server line that is not a message",
-            );
-            return;
+        let (text, mark) = decode_marked(&line);
+        let batch = match ParsedBatch::parse(&text) {
+            Ok(batch) => batch,
+            Err(error) => return self.reject_invalid_line(&line, error),
         };
         for message in &batch.messages {
             if message.kind() == MessageKind::Request {
@@ -246,7 +243,7 @@ impl SharedConnection {
                         why,
                     );
                 }
-                self.deliver(delivery);
+                self.deliver(delivery, mark);
             } else {
                 let why = "a response without a pending request";
                 if message.kind() == MessageKind::Response {
@@ -256,11 +253,32 @@ impl SharedConnection {
         }
     }
 
-    fn deliver(&self, delivery: Delivery) {
+    /// Drops a line that is not a message. The request that it may answer gets another one, which is rejected as well.
+    fn reject_invalid_line(&self, line: &[u8], error: InvalidMessage) {
+        self.processor_factory.gateway.record_drop(
+            DropReason::Invalid,
+            line.len(),
+            &format!("a server line that is not a message: {error}"),
+        );
+        let (Some(id), false) = scan_id(line) else { return };
+        let mut table = self.requests();
+        let Some((post, id)) = table.take_request(&id) else { return };
+        if let Some(sender) = table.sender(post) {
+            let invalid = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}");
+            let _ = sender.try_send(Ok(Frame::Message(invalid.into_bytes())));
+        }
+    }
+
+    /// Sends a message to its posts. `mark`: see [`decode_marked`].
+    fn deliver(&self, delivery: Delivery, mark: Option<char>) {
         let Delivery { post_ids, text, end_reason } = delivery;
+        let message = match mark {
+            Some(mark) => unmarked(&text, mark),
+            None => text.into_bytes(),
+        };
         for post_id in post_ids {
             let Some(sender) = self.requests().sender(post_id) else { continue };
-            let sent = sender.try_send(Ok(Frame::Message(text.clone().into_bytes())));
+            let sent = sender.try_send(Ok(Frame::Message(message.clone())));
             let ended = end_reason.map(|why| sender.try_send(Err(why.to_owned())));
             if sent.is_err() || ended.is_some() {
                 // The exchange still reads its queued messages, and then the end of the channel.
@@ -298,5 +316,53 @@ impl SharedConnection {
 
     fn outbox(&self) -> MutexGuard<'_, Option<Outbox>> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Decodes a line. If it has invalid UTF-8, a mark that is nowhere else in it stands for each invalid sequence.
+fn decode_marked(line: &[u8]) -> (Cow<'_, str>, Option<char>) {
+    if let Ok(text) = std::str::from_utf8(line) {
+        return (Cow::Borrowed(text), None);
+    }
+    let is_free = |mark: &char| line.utf8_chunks().all(|chunk| !chunk.valid().contains(*mark));
+    // Noncharacters, which no text needs.
+    let mark = ('\u{fdd0}'..='\u{fdef}').find(is_free).unwrap_or('\u{fffd}');
+    let mut text = String::with_capacity(line.len() + 64);
+    for chunk in line.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(mark);
+        }
+    }
+    (Cow::Owned(text), Some(mark))
+}
+
+/// Returns a text with an invalid byte in the place of each mark, so that whoever reads it counts and reports them.
+fn unmarked(text: &str, mark: char) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    for (number, part) in text.split(mark).enumerate() {
+        if number > 0 {
+            bytes.push(0xff);
+        }
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode_marked, unmarked};
+
+    #[test]
+    fn invalid_sequences_stay_invalid() {
+        let check = |line: &[u8], expect: &[u8]| {
+            let (text, mark) = decode_marked(line);
+            let bytes = mark.map_or_else(|| text.as_bytes().to_vec(), |mark| unmarked(&text, mark));
+            assert_eq!(bytes, expect);
+        };
+        check("a\u{fffd}é".as_bytes(), "a\u{fffd}é".as_bytes());
+        check(b"a\xe9b\xff\xfe", b"a\xffb\xff\xff");
+        check("\u{fdd0}".as_bytes(), "\u{fdd0}".as_bytes());
+        check(b"\xef\xb7\x90\xff", b"\xef\xb7\x90\xff");
     }
 }
