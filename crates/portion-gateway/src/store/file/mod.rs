@@ -21,9 +21,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
+use tokio::time::sleep;
 
 use self::container::Container;
 use self::directory::{create_private_dir, create_private_file, hex, temporary_path, write_file};
@@ -44,6 +45,10 @@ const HEADER_TTL: Duration = Duration::from_hours(24);
 const STALE_AFTER: Duration = Duration::from_hours(1);
 /// Time for which the size of the directory is assumed to change by our own writes only.
 const USAGE_TTL: Duration = Duration::from_secs(30);
+
+/// Time in which another instance that has sent a cursor writes its snapshot, and the interval in which it is looked for.
+const MAX_WRITE_DELAY: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Returns the current time; replaceable in tests.
 pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
@@ -126,8 +131,18 @@ impl SnapshotStore for FileStore {
         key: SnapshotKey,
         names: &'a [FieldName],
     ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
-        let (shared, names) = (Arc::clone(&self.shared), names.to_vec());
-        Box::pin(offload(usize::MAX, move || shared.get(key, &names)))
+        Box::pin(async move {
+            let begun = Instant::now();
+            loop {
+                let (shared, names) = (Arc::clone(&self.shared), names.to_vec());
+                match offload(usize::MAX, move || shared.get(key, &names)).await {
+                    Err(StoreReadError::Unknown) if begun.elapsed() < MAX_WRITE_DELAY => {
+                        sleep(RETRY_INTERVAL).await;
+                    }
+                    answer => return answer,
+                }
+            }
+        })
     }
 
     fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
