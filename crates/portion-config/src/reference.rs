@@ -171,10 +171,9 @@ impl Secret {
     /// Creates the URL of a store. A literal user name and password are allowed, and masked.
     pub(crate) fn in_store(text: &str) -> Result<Self, ExpandError> {
         count_references(text)?;
-        let (place, path) = split_at_path(text);
-        let masked = match (place.split_once("://"), place.rsplit_once('@')) {
-            (Some((scheme, _)), Some((credentials, hosts))) if count_references(credentials)? == 0 => {
-                Some(format!("{scheme}://…@{hosts}{path}"))
+        let masked = match text.split_once("://").map(|(scheme, rest)| (scheme, split_at_credentials(rest))) {
+            Some((scheme, (Some(credentials), rest))) if count_references(credentials)? == 0 => {
+                Some(format!("{scheme}://…@{rest}"))
             }
             _ => None,
         };
@@ -255,6 +254,17 @@ fn is_secret(name: &str, text: &str) -> bool {
 fn is_redacted(name: &str, text: &str) -> bool {
     let redact = RedactionRules::default_secrets();
     ["=", ": "].iter().any(|between| redact.redact_text(&format!("{name}{between}{text}")).is_some())
+}
+
+/// Splits the credentials off a URL without its scheme. They may contain any character: they end at the last `@` before
+/// the parameters of a store.
+fn split_at_credentials(rest: &str) -> (Option<&str>, &str) {
+    let parameters = ["?ca=", "?prefix="].iter().filter_map(|name| rest.rfind(name)).min();
+    let place = parameters.and_then(|at| rest.get(..at)).unwrap_or(rest);
+    match place.rfind('@') {
+        Some(at) => (rest.get(..at), rest.get(at + 1..).unwrap_or_default()),
+        None => (None, rest),
+    }
 }
 
 /// Splits a URL before its path. A slash inside a reference does not begin the path.

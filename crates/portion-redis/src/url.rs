@@ -102,12 +102,9 @@ impl StoreUrl {
         let (scheme, rest) = text.trim().split_once("://").ok_or(UrlError::Scheme)?;
         let (scheme, kind) = scheme.split_once('+').map_or((scheme, ""), |(scheme, kind)| (scheme, kind));
         let (_, scheme) = SCHEMES.into_iter().find(|(name, _)| *name == scheme).ok_or(UrlError::Scheme)?;
+        let (credentials, rest) = split_at_credentials(rest);
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let (credentials, hosts) = match authority.rsplit_once('@') {
-            Some((credentials, hosts)) => (format!("{credentials}@"), hosts),
-            None => (String::new(), authority),
-        };
+        let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
         if hosts.is_empty() || hosts.split(',').any(str::is_empty) {
             return Err(UrlError::NoHost);
         }
@@ -145,6 +142,26 @@ impl StoreUrl {
         let hosts = format!("{}{suffix}://{hosts}", scheme.base);
         Ok(Self { topology, is_secure: scheme.is_secure, nodes, hosts, ca_file, prefix })
     }
+}
+
+/// Splits the credentials off a URL without its scheme, and encodes what would end them. Passwords in base64 have slashes.
+/// They end at the last `@` before the parameters.
+fn split_at_credentials(rest: &str) -> (String, &str) {
+    let parameters = ["?ca=", "?prefix="].iter().filter_map(|name| rest.rfind(name)).min();
+    let place = parameters.and_then(|at| rest.get(..at)).unwrap_or(rest);
+    let Some(at) = place.rfind('@') else { return (String::new(), rest) };
+    let mut credentials = String::with_capacity(at + 8);
+    for char in rest[..at].chars() {
+        match char {
+            '/' => credentials.push_str("%2F"),
+            '?' => credentials.push_str("%3F"),
+            '#' => credentials.push_str("%23"),
+            '@' => credentials.push_str("%40"),
+            char => credentials.push(char),
+        }
+    }
+    credentials.push('@');
+    (credentials, rest.get(at + 1..).unwrap_or_default())
 }
 
 fn check_database(path: &str) -> Result<&str, UrlError> {
@@ -191,7 +208,8 @@ mod tests {
         };
         check("redis://localhost", &["redis://localhost/"], "redis://localhost");
         check("valkey://localhost:1/2", &["redis://localhost:1/2"], "redis://localhost:1");
-        check("rediss://u:p@word@h:1/", &["rediss://u:p@word@h:1/"], "rediss://h:1");
+        check("rediss://u:p@word@h:1/", &["rediss://u:p%40word@h:1/"], "rediss://h:1");
+        check("redis://:p/word?#x@h:1/2?prefix=a@b", &["redis://:p%2Fword%3F%23x@h:1/2"], "redis://h:1");
         check("redis://:word@[::1]:6379/0?prefix=x", &["redis://:word@[::1]:6379/0"], "redis://[::1]:6379");
         check(
             "rediss+cluster://:word@a:1,b:2",

@@ -177,6 +177,16 @@ pub(super) fn parse_store(node: &Node, text: &str) -> Result<Value, InvalidValue
         let fix = "write memory, file, or the URL of a Redis or Valkey: redis://HOST:PORT";
         return Err(InvalidValue::new(node, "is not a store", fix));
     }
+    if text.contains('?')
+        && !["?ca=", "?prefix="].iter().any(|name| text.contains(name))
+        && !text.contains('@')
+    {
+        let fix = "the parameters are ca, a file, and prefix; a password stands before the host: redis://:PASSWORD@HOST";
+        return Err(InvalidValue {
+            raw_value: None,
+            ..InvalidValue::new(node, "has a parameter that is not known", fix)
+        });
+    }
     parse_url(node, Secret::in_store(text))
 }
 
