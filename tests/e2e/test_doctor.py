@@ -15,6 +15,7 @@ from harness.machine import Machine
 from harness.peer import Peer
 from harness.published import node
 from harness.reply import lawful
+from harness.waiting import until
 
 
 COSTLY = """
@@ -134,7 +135,7 @@ def test_a_server_is_started_as_its_client_does(machine):
            lost=entry(*command, cwd="nosuch"), no_file=entry(*command, envFile="nosuch.env"), absent=entry("no-such-program"))
     found = findings(machine, code=1)
     direct = found[("starts", "direct (Cursor)")]
-    assert direct["level"] == "ok" and "its list of 1 tools" in direct["message"] and "`a greeting`" in direct["message"]
+    assert direct["level"] == "ok" and "its list of 1 tool " in direct["message"] and "`a greeting`" in direct["message"]
     assert "its list of 3 tools" in found[("starts", "wrapped (Cursor)")]["message"]
     assert found[("disabled", "off (Cursor)")]["level"] == "info" and ("starts", "off (Cursor)") not in found
     bare = found[("starts", "bare (Cursor)")]
@@ -336,3 +337,49 @@ def test_a_shared_store_that_does_not_answer_is_an_error(machine):
     [store] = [one for (check, _), one in found.items() if check == "store"]
     assert store["level"] == "error" and "cannot be used" in store["message"], store
     assert store["subject"] == "redis://127.0.0.1:9", store
+
+
+def test_servers_start_as_their_clients_start_them(machine):
+    """References of Gemini CLI are followed, each client has a finding, and what a client leaves out is left out."""
+    stops = entry("sh", "-c", "echo stopped: $0 >&2; exit 3", "$WORD")
+    gemini = machine.home / ".gemini/settings.json"
+    gemini.parent.mkdir()
+    gemini.write_text(json.dumps({"mcp": {"excluded": ["off"]}, "mcpServers": {"on": stops, "off": stops}}))
+    same = entry("sh", "-c", "exit 4")
+    cursor(machine, same=same)
+    projects = {str(machine.project): {"disabledMcpServers": ["user"]}, "/gone": {"mcpServers": {"old": same}}}
+    claude = machine.home / ".claude.json"
+    claude.write_text(json.dumps({"mcpServers": {"user": same, "also": same}, "projects": projects}))
+    machine.env["WORD"] = "resolved"
+    found = findings(machine, code=1)
+    assert "stopped: resolved" in found[("starts", "on (Gemini CLI)")]["message"], found
+    for name in ["same (Cursor)", "also (Claude Code)"]:
+        assert "code 4" in found[("starts", name)]["message"].replace("exit status: ", "code "), found
+    for name in ["off (Gemini CLI)", "user (Claude Code)", "old (Claude Code)"]:
+        assert ("starts", name) not in found and found[("disabled", name)]["level"] == "info", found
+
+
+def test_secrets_among_the_arguments_are_not_shown(machine):
+    words = ["--api-key", "sk-ant-api03-k9Xq7Lm2", "--token=ghp_k9Xq7Lm2k9Xq7Lm2", "--header", "Authorization: Bearer k9Xq7Lm2aa"]
+    cursor(machine, keyed=entry("sh", "-c", "exit 3", *words, env={"TOK": "k9Xq7Lm2k9Xq"}))
+    for options in ([], ["--json"]):
+        told = machine.portion("doctor", *options, code=1)
+        assert "k9Xq7Lm2" not in told and "--api-key" in told, told
+
+
+@pytest.mark.parametrize("command", ["doctor", "try"])
+def test_descendants_of_a_server_end(machine, command):
+    marks = machine.folder / "marks"
+    hangs = f"import os, time; open({str(marks)!r}, 'a').write(str(os.getpid()) + '\\n'); time.sleep(600)"
+    words = ["sh", "-c", f"{shlex.quote(sys.executable)} -c {shlex.quote(hangs)}; true"]
+    cursor(machine, hangs=entry(*words))
+    options = ["--timeout", "2"] if command == "doctor" else ["--timeout", "2", "--", *words]
+    machine.portion(command, *options, code=1)
+    numbers = [int(line) for line in marks.read_text().split()]
+    assert numbers
+
+    def running(number):
+        stat = Path(f"/proc/{number}/stat")
+        return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+    until(lambda: not any(map(running, numbers)), "the servers have ended", seconds=20)

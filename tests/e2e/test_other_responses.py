@@ -35,6 +35,13 @@ ANSWERS = {
         b'event: ping\ndata: {"method":"ping","password":"%b"}\n\ndata: %b\n\n' % (SECRET.encode(), result(number)),
         False,
     ),
+    "content beside the data": lambda number: (
+        200,
+        EVENTS,
+        b": %b\n\nid: %b\nretry: 5\n\nfoo: %b\nid: password=%b\ndata: %b\n\n"
+        % (LINES.replace("\n", " ").encode(), LINES.replace("\n", " ").encode(), SECRET.encode(), SECRET.encode(), result(number)),
+        False,
+    ),
 }
 
 

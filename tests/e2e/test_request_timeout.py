@@ -117,3 +117,12 @@ def test_no_time_runs_out_while_the_client_is_asked(name):
                 time.sleep(5)
                 talk.tell('{"jsonrpc":"2.0","id":"q","result":{"action":"decline"}}')
         assert last["result"]["content"][0]["text"] == "done", last
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_a_question_without_an_answer_pauses_only_the_call_that_it_came_with(name):
+    question = '{"jsonrpc":"2.0","id":"q","method":"roots/list"}'
+    with front(name, "2s") as talk:
+        assert answer(talk, saying(1, question, result(1, "done")))["result"]["content"][0]["text"] == "done"
+        held = answer(talk, asks(2, "tools/call", name="hold", arguments={}))
+        assert "upstream_timeout" in held["result"]["content"][0]["text"], held

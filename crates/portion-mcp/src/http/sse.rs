@@ -283,9 +283,8 @@ impl SseParser {
 /// Returns lines without content other than `data`: unknown fields are left out, as clients do, and so are ids, types and
 /// comments that are long or that `is_shown` refuses. The sign of a comment stays, which keeps a stream alive.
 pub fn without_content(raw: &[u8], is_shown: impl Fn(&str) -> bool) -> Vec<u8> {
-    let is_kept = |value: &[u8]| {
-        value.len() <= MAX_FIELD_BYTES && std::str::from_utf8(value).is_ok_and(|text| is_shown(text))
-    };
+    let is_kept =
+        |value: &[u8]| value.len() <= MAX_FIELD_BYTES && std::str::from_utf8(value).is_ok_and(&is_shown);
     let mut out = Vec::with_capacity(raw.len());
     for (line, end) in lines(raw) {
         match parse_field(line) {
