@@ -256,6 +256,14 @@ fn is_redacted(name: &str, text: &str) -> bool {
     ["=", ": "].iter().any(|between| redact.redact_text(&format!("{name}{between}{text}")).is_some())
 }
 
+/// Returns true if the URL of a store has other parameters than `ca` and `prefix`: one of them may be a password.
+pub(crate) fn has_unknown_parameter(text: &str) -> bool {
+    let rest = text.split_once("://").map_or("", |(_, rest)| split_at_credentials(rest).1);
+    let query = rest.split_once('?').map_or("", |(_, query)| query);
+    let is_known = |pair: &str| pair.is_empty() || pair.starts_with("ca=") || pair.starts_with("prefix=");
+    !query.split('&').all(is_known)
+}
+
 /// Splits the credentials off a URL without its scheme. They may contain any character: they end at the last `@` before
 /// the parameters of a store.
 fn split_at_credentials(rest: &str) -> (Option<&str>, &str) {

@@ -64,6 +64,11 @@ fn a_shared_store_has_a_masked_password_and_needs_keys() {
     let (store, keys) = shown("redis://me:hunter2@localhost/0", key, ["redis://…@localhost/0", "(set)"]);
     assert_eq!(store.as_deref(), Some("redis://me:hunter2@localhost/0"));
     assert_eq!(keys.as_deref(), Some(key));
+    for password in ["hunter2/x", "a/hunter2?b#c", "hunter2@1", "?hunter2"] {
+        let url = format!("redis://:{password}@localhost:1/0?prefix=a@b");
+        let (store, _) = shown(&url, key, ["redis://…@localhost:1/0?prefix=a@b", "(set)"]);
+        assert_eq!(store, Some(url));
+    }
     let (store, _) = shown("rediss://:${TOKEN}@localhost", "/run/x.keys", ["://:${TOKEN}@", "/run/x.keys"]);
     assert_eq!(store, Some(format!("rediss://:{SECRET}@localhost")));
     for store in ["memory", "file"] {
@@ -72,6 +77,9 @@ fn a_shared_store_has_a_masked_password_and_needs_keys() {
     check("store: 'redis://:hunter2@localhost'", "openssl rand -base64 32");
     check("store: 'redis://:hunter2@localhost'", "--cursor-keys, PORTION_CURSOR_KEYS or cursorKeys");
     check("store: 'redis://:${NONE}@localhost'\ncursorKeys: x", "variable NONE, which is not set");
+    let parameters = "has a parameter that is not known; the parameters are ca, a file, and prefix";
+    check("store: 'redis://localhost?password=hunter2'", parameters);
+    check("store: 'redis://me:x@localhost/0?prefix=a&password=hunter2'", parameters);
     check("store: fiel", "store is `fiel`, which is not a store; write memory, file, or the URL");
     check("cursorKeys: ''", "cursorKeys is ``, which is empty");
 }

@@ -9,7 +9,7 @@ use portion_tokens::Factor;
 
 use super::{InvalidValue, ValueKind, join_choices};
 use crate::document::{Node, NodeValue};
-use crate::reference::{ExpandError, Secret};
+use crate::reference::{ExpandError, Secret, has_unknown_parameter};
 use crate::value::Value;
 
 /// Maximum characters of a text.
@@ -177,10 +177,7 @@ pub(super) fn parse_store(node: &Node, text: &str) -> Result<Value, InvalidValue
         let fix = "write memory, file, or the URL of a Redis or Valkey: redis://HOST:PORT";
         return Err(InvalidValue::new(node, "is not a store", fix));
     }
-    if text.contains('?')
-        && !["?ca=", "?prefix="].iter().any(|name| text.contains(name))
-        && !text.contains('@')
-    {
+    if has_unknown_parameter(text) {
         let fix = "the parameters are ca, a file, and prefix; a password stands before the host: redis://:PASSWORD@HOST";
         return Err(InvalidValue {
             raw_value: None,
