@@ -183,7 +183,7 @@ def test_a_violation_ends_its_connection(proxy, case):
 @pytest.mark.parametrize("case", ENDS_THE_STREAM)
 def test_an_invalid_request_ends_its_stream(proxy, stub, case):
     stub.told()
-    found = answers(proxy.url, PREFACE + START + headers(ENDS_THE_STREAM[case]) + LAST)
+    found = answers(proxy.url, PREFACE + START + headers(ENDS_THE_STREAM[case]) + LAST, streams=(1, 101))
     of_it = [(kind, content) for kind, _, number, content in found if number == 1]
     ended = any(kind == GOAWAY for kind, *_ in found) or any(kind == RST_STREAM for kind, _ in of_it)
     refused = any(kind == HEADERS and content[0] != 0x88 for kind, content in of_it)
