@@ -18,6 +18,7 @@ use std::fmt;
 use std::path::Path;
 
 use portion_core::redact::RedactionRules;
+use portion_policy::store_url::split_at_credentials;
 use thiserror::Error;
 
 use crate::named_file::read_named_text;
@@ -254,25 +255,6 @@ fn is_secret(name: &str, text: &str) -> bool {
 fn is_redacted(name: &str, text: &str) -> bool {
     let redact = RedactionRules::default_secrets();
     ["=", ": "].iter().any(|between| redact.redact_text(&format!("{name}{between}{text}")).is_some())
-}
-
-/// Returns true if the URL of a store has other parameters than `ca` and `prefix`: one of them may be a password.
-pub(crate) fn has_unknown_parameter(text: &str) -> bool {
-    let rest = text.split_once("://").map_or("", |(_, rest)| split_at_credentials(rest).1);
-    let query = rest.split_once('?').map_or("", |(_, query)| query);
-    let is_known = |pair: &str| pair.is_empty() || pair.starts_with("ca=") || pair.starts_with("prefix=");
-    !query.split('&').all(is_known)
-}
-
-/// Splits the credentials off a URL without its scheme. They may contain any character: they end at the last `@` before
-/// the parameters of a store.
-fn split_at_credentials(rest: &str) -> (Option<&str>, &str) {
-    let parameters = ["?ca=", "?prefix="].iter().filter_map(|name| rest.rfind(name)).min();
-    let place = parameters.and_then(|at| rest.get(..at)).unwrap_or(rest);
-    match place.rfind('@') {
-        Some(at) => (rest.get(..at), rest.get(at + 1..).unwrap_or_default()),
-        None => (None, rest),
-    }
 }
 
 /// Splits a URL before its path. A slash inside a reference does not begin the path.

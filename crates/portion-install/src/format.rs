@@ -54,25 +54,13 @@ impl Format {
     /// Gemini CLI: `mcpServers`, with variables as `$NAME`.
     pub const GEMINI_CLI: Self = Self { references: References::Dollar, ..Self::MCP_SERVERS };
     /// Windsurf: `mcpServers`, with URLs as `serverUrl`.
-    pub const WINDSURF: Self = Self {
-        syntax: Syntax::Json,
-        roots: &[&["mcpServers"]],
-        url_key: "serverUrl",
-        references: References::Braces,
-    };
+    pub const WINDSURF: Self = Self { url_key: "serverUrl", ..Self::MCP_SERVERS };
     /// VS Code: `servers` in `mcp.json`.
-    pub const VS_CODE: Self =
-        Self { syntax: Syntax::Json, roots: &[&["servers"]], url_key: "url", references: References::Braces };
+    pub const VS_CODE: Self = Self { roots: &[&["servers"]], ..Self::MCP_SERVERS };
     /// Zed: `context_servers` in `settings.json`.
-    pub const ZED: Self = Self {
-        syntax: Syntax::Json,
-        roots: &[&["context_servers"]],
-        url_key: "url",
-        references: References::Braces,
-    };
+    pub const ZED: Self = Self { roots: &[&["context_servers"]], ..Self::MCP_SERVERS };
     /// `OpenCode`: `mcp`, with commands as lists.
-    pub const OPEN_CODE: Self =
-        Self { syntax: Syntax::Json, roots: &[&["mcp"]], url_key: "url", references: References::Env };
+    pub const OPEN_CODE: Self = Self { roots: &[&["mcp"]], references: References::Env, ..Self::MCP_SERVERS };
     /// Codex: tables `mcp_servers.NAME`.
     pub const CODEX: Self = Self {
         syntax: Syntax::Toml,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_gateway::call::ReuseKey;
-use portion_gateway::store::{FieldName, SnapshotKey, StoreReadError};
+use portion_gateway::store::{FieldName, MAX_WRITE_DELAY, RETRY_INTERVAL, SnapshotKey, StoreReadError};
 use redis::{Pipeline, Value, pipe};
 use tokio::time::sleep;
 
@@ -21,12 +21,8 @@ const HEADER_TTL: Duration = Duration::from_hours(1);
 const WRITE_BATCH_BYTES: usize = 1 << 20;
 /// Fields that are read in one round trip: 2 MiB of blocks.
 const READ_BATCH_FIELDS: usize = 32;
-/// Wait for a snapshot that another instance is still writing: it writes after its reply.
-const MAX_WRITE_DELAY: Duration = Duration::from_secs(1);
-/// The same for a view of a snapshot that is there. Views that are not used are removed, so this is shorter.
+/// Wait for a view that another instance is still writing, of a snapshot that is there. Views that are not used are removed, so this is shorter.
 const MAX_VIEW_DELAY: Duration = Duration::from_millis(300);
-/// Time between attempts to read what another instance is writing.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Values of fields, in their order.
 type FieldValues = Vec<Option<Vec<u8>>>;

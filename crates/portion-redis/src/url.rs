@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use portion_gateway::store::split_at_credentials;
 use thiserror::Error;
 
 /// Prefix of the names of all keys, unless the URL has another.
@@ -103,6 +104,7 @@ impl StoreUrl {
         let (scheme, kind) = scheme.split_once('+').map_or((scheme, ""), |(scheme, kind)| (scheme, kind));
         let (_, scheme) = SCHEMES.into_iter().find(|(name, _)| *name == scheme).ok_or(UrlError::Scheme)?;
         let (credentials, rest) = split_at_credentials(rest);
+        let credentials = credentials.map(encode_credentials).unwrap_or_default();
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
         if hosts.is_empty() || hosts.split(',').any(str::is_empty) {
@@ -144,24 +146,20 @@ impl StoreUrl {
     }
 }
 
-/// Splits the credentials off a URL without its scheme, and encodes what would end them. Passwords in base64 have slashes.
-/// They end at the last `@` before the parameters.
-fn split_at_credentials(rest: &str) -> (String, &str) {
-    let parameters = ["?ca=", "?prefix="].iter().filter_map(|name| rest.rfind(name)).min();
-    let place = parameters.and_then(|at| rest.get(..at)).unwrap_or(rest);
-    let Some(at) = place.rfind('@') else { return (String::new(), rest) };
-    let mut credentials = String::with_capacity(at + 8);
-    for char in rest[..at].chars() {
+/// Encodes the characters that would end credentials in the URL of the client, and ends them.
+fn encode_credentials(credentials: &str) -> String {
+    let mut encoded = String::with_capacity(credentials.len() + 8);
+    for char in credentials.chars() {
         match char {
-            '/' => credentials.push_str("%2F"),
-            '?' => credentials.push_str("%3F"),
-            '#' => credentials.push_str("%23"),
-            '@' => credentials.push_str("%40"),
-            char => credentials.push(char),
+            '/' => encoded.push_str("%2F"),
+            '?' => encoded.push_str("%3F"),
+            '#' => encoded.push_str("%23"),
+            '@' => encoded.push_str("%40"),
+            char => encoded.push(char),
         }
     }
-    credentials.push('@');
-    (credentials, rest.get(at + 1..).unwrap_or_default())
+    encoded.push('@');
+    encoded
 }
 
 fn check_database(path: &str) -> Result<&str, UrlError> {

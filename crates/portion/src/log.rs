@@ -15,18 +15,21 @@ const LEVEL_VARIABLE: &str = "PORTION_LOG";
 /// Starts the log of a command without a configuration, which would report an invalid `PORTION_LOG`.
 pub(crate) fn init_without_config(json: bool) {
     init_stderr(None, json);
-    let named = std::env::var(LEVEL_VARIABLE).unwrap_or_default();
-    if !named.is_empty() && named.parse::<LevelFilter>().is_err() {
+    if let Err(named) = level_of_variable() {
         tracing::warn!("{LEVEL_VARIABLE} is {named}; it must be off, error, warn, info, debug or trace");
     }
 }
 
-/// Starts the log at the configured level, or at that of `PORTION_LOG`: off, error, warn (the default), info, debug, trace.
-pub(crate) fn init_stderr(written: Option<&str>, json: bool) {
+/// Returns the level of `PORTION_LOG`, or its value if that is none.
+fn level_of_variable() -> Result<Option<LevelFilter>, String> {
     let named = std::env::var(LEVEL_VARIABLE).unwrap_or_default();
     // An empty text would be parsed as `error`.
-    let by_variable: Option<LevelFilter> =
-        Some(&named).filter(|name| !name.is_empty()).and_then(|name| name.parse().ok());
+    if named.is_empty() { Ok(None) } else { named.parse().map(Some).map_err(|_| named) }
+}
+
+/// Starts the log at the configured level, or at that of `PORTION_LOG`: off, error, warn (the default), info, debug, trace.
+pub(crate) fn init_stderr(written: Option<&str>, json: bool) {
+    let by_variable = level_of_variable().unwrap_or_default();
     let level = by_variable.or_else(|| written.and_then(|level| level.parse().ok()));
     let filter = match level {
         Some(level) => Targets::new().with_default(level),

@@ -119,8 +119,7 @@ impl Client {
         let stdin = child.stdin.take();
         let stderr = child.stderr.take().and_then(|pipe| StderrTail::follow(pipe, io::sink()).ok());
         let (sender, lines) = channel();
-        let stdout = child.stdout.take();
-        if let Some(stdout) = stdout {
+        if let Some(stdout) = child.stdout.take() {
             // A thread of its own, so that waiting for a line can end.
             thread::spawn(move || {
                 for line in BufReader::new(stdout).lines() {
@@ -251,9 +250,9 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
+        // Most servers end then. The others end, with their descendants, when `server` is dropped.
         self.stdin = None;
         let until = Instant::now() + SHUTDOWN_TIMEOUT;
         while self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
-        // Then the server and its descendants are ended, where closing its stdin did not end them.
     }
 }

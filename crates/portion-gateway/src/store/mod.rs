@@ -35,13 +35,20 @@ use thiserror::Error;
 
 use crate::reuse_key::ReuseKey;
 use crate::rules::EndpointRule;
+
 pub use cached::CachedStore;
 pub use file::FileStore;
 pub use load::Extent;
 pub use memory::MemoryStore;
+pub use portion_policy::store_url::split_at_credentials;
 pub use record::RedactionId;
 pub(crate) use record::redaction_id;
 pub use spill::SpillingStore;
+
+/// Longest wait of a store for a snapshot that another instance is still writing: it writes after its reply.
+pub const MAX_WRITE_DELAY: Duration = Duration::from_secs(1);
+/// Time between attempts to read what another instance is writing.
+pub const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Future of a store operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

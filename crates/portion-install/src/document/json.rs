@@ -298,8 +298,8 @@ fn is_admitted(root: &Object<'_>, entry: &Entry) -> bool {
         let (name, objects) = path.split_last()?;
         let object = objects.iter().try_fold(root, |object, step| find(object, step)?.value.as_object())?;
         let list = find(object, name)?.value.as_array()?;
-        let names = list.elements.iter().filter_map(|item| item.as_string_lit());
-        Some(names.into_iter().any(|item| *item.value == *entry.name))
+        let mut names = list.elements.iter().filter_map(|item| item.as_string_lit());
+        Some(names.any(|item| *item.value == *entry.name))
     };
     let scope = entry.scope.as_deref();
     lists(&["mcp", "excluded"]) != Some(true)

@@ -34,7 +34,7 @@ pub struct Record {
     pub servers: Vec<String>,
 }
 
-/// What was remembered of a file at some time.
+/// Copy of what is remembered of a file, to be put back.
 #[derive(Debug)]
 pub(crate) struct Memory {
     folder: PathBuf,

@@ -48,8 +48,8 @@ pub(super) fn double_colon(edits: &mut Edits<'_>, at: usize) -> Result<(), Diale
     };
     let Some(start) = at.checked_sub(1).and_then(|last| edits.operand_start(last)) else { return Ok(()) };
     let (before, after) = match &cast_type {
-        CastType::Function(name @ "to_number") if is_divided(edits, start, end) => {
-            (format!("({name}("), ") * 1.0)".to_owned())
+        CastType::Function("to_number") if is_divided(edits, start, end) => {
+            ("to_real(".to_owned(), ")".to_owned())
         }
         CastType::Function(name) => (format!("{name}("), ")".to_owned()),
         CastType::Rounded(digits) => ("round(to_real(".to_owned(), format!("), {digits})")),
@@ -87,10 +87,12 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
         }
         // SQLite reads the first digits of a text.
         CastType::Function(function @ ("to_integer" | "to_real" | "to_number")) if is_cast => {
-            let factor =
-                if function == "to_number" && is_divided(edits, name, end) { ") * 1.0" } else { ")" };
+            if function == "to_number" && is_divided(edits, name, end) {
+                edits.remove(keyword + 1, last);
+                edits.replace(keyword + 1, "REAL");
+            }
             edits.insert_before(name + 2, "read_number(");
-            edits.insert_after(keyword - 1, factor);
+            edits.insert_after(keyword - 1, ")");
             return;
         }
         CastType::Text => {
@@ -100,12 +102,8 @@ pub(super) fn cast_call(edits: &mut Edits<'_>, name: usize) {
         }
         CastType::Function(function) => {
             let is_divided = function == "to_number" && is_divided(edits, name, end);
-            edits.replace(name, function);
+            edits.replace(name, if is_divided { "to_real" } else { function });
             edits.remove(keyword, last);
-            if is_divided {
-                edits.insert_before(name, "(");
-                edits.insert_after(end, " * 1.0)");
-            }
         }
         CastType::Rounded(ref digits) => {
             edits.replace(name, "round");

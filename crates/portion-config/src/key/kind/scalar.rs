@@ -4,12 +4,13 @@ use std::net::{AddrParseError, SocketAddr};
 use std::time::Duration;
 
 use portion_policy::access::TokenHash;
+use portion_policy::store_url::has_unknown_parameter;
 use portion_text::spelling::closest_name;
 use portion_tokens::Factor;
 
 use super::{InvalidValue, ValueKind, join_choices};
 use crate::document::{Node, NodeValue};
-use crate::reference::{ExpandError, Secret, has_unknown_parameter};
+use crate::reference::{ExpandError, Secret};
 use crate::value::Value;
 
 /// Maximum characters of a text.

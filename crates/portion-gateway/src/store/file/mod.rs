@@ -29,7 +29,10 @@ use tokio::time::sleep;
 use self::container::Container;
 use self::directory::{create_private_dir, create_private_file, hex, temporary_path, write_file};
 use self::usage::{Usage, subdirectories};
-use super::{FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError};
+use super::{
+    FieldName, MAX_WRITE_DELAY, RETRY_INTERVAL, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
+    StoreWriteError,
+};
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
 
@@ -45,10 +48,6 @@ const HEADER_TTL: Duration = Duration::from_hours(24);
 const STALE_AFTER: Duration = Duration::from_hours(1);
 /// Time for which the size of the directory is assumed to change by our own writes only.
 const USAGE_TTL: Duration = Duration::from_secs(30);
-
-/// Time in which another instance that has sent a cursor writes its snapshot, and the interval in which it is looked for.
-const MAX_WRITE_DELAY: Duration = Duration::from_secs(1);
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Returns the current time; replaceable in tests.
 pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

@@ -253,17 +253,20 @@ impl SharedConnection {
         }
     }
 
-    /// Drops a line that is not a message. The request that it may answer gets another one, which is rejected as well.
+    /// Drops a line that is not a message. The request that it may answer gets a line that is none either, with its own id:
+    /// its processor rejects and counts that one.
     fn reject_invalid_line(&self, line: &[u8], error: InvalidMessage) {
-        self.processor_factory.gateway.record_drop(
-            DropReason::Invalid,
-            line.len(),
-            &format!("a server line that is not a message: {error}"),
-        );
-        let (Some(id), false) = scan_id(line) else { return };
-        let mut table = self.requests();
-        let Some((post, id)) = table.take_request(&id) else { return };
-        if let Some(sender) = table.sender(post) {
+        let answered = match scan_id(line) {
+            (Some(id), false) => self.requests().take_request(&id),
+            _ => None,
+        };
+        let Some((post, id)) = answered else {
+            let why = format!("a server line that is not a message: {error}");
+            self.processor_factory.gateway.record_drop(DropReason::Invalid, line.len(), &why);
+            return;
+        };
+        tracing::debug!(%error, bytes = line.len(), "a response is not a message");
+        if let Some(sender) = self.requests().sender(post) {
             let invalid = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}");
             let _ = sender.try_send(Ok(Frame::Message(invalid.into_bytes())));
         }

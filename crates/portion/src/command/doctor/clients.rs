@@ -18,7 +18,7 @@ pub(super) struct ClientServer {
     /// Name and client, for findings.
     pub(super) title: String,
     pub(super) name: String,
-    /// Command line, with references as `${NAME}`; those of the variables are written so, too.
+    /// Command line. References are written `${NAME}`, here and in the variables and the working directory.
     pub(super) words: Vec<String>,
     pub(super) env: Vec<(String, String)>,
     /// File with further variables, as written.
@@ -169,15 +169,14 @@ fn check_entry(
     let words = command.words();
     let invocation = recognise(&words[0], &words[1..]);
     let is_wrapped = invocation != Invocation::Direct;
-    if !is_wrapped && entry.name.starts_with('-') {
-        let message = "Portion is not in front of it: its name begins with a hyphen, rename it";
-        let finding = Finding::new(Level::Warning, "wrapped", title.clone(), message);
-        findings.push(finding.with_fix(edit_command(&file.path)));
-    } else if !is_wrapped {
-        findings.push(
-            Finding::new(Level::Warning, "wrapped", title.clone(), "Portion is not in front of it")
-                .with_fix(install_command(file, &entry.name)),
-        );
+    if !is_wrapped {
+        let (message, fix) = if entry.name.starts_with('-') {
+            let message = "Portion is not in front of it: its name begins with a hyphen, rename it";
+            (message, edit_command(&file.path))
+        } else {
+            ("Portion is not in front of it", install_command(file, &entry.name))
+        };
+        findings.push(Finding::new(Level::Warning, "wrapped", title.clone(), message).with_fix(fix));
     } else if Path::new(&words[0]).is_absolute() && !Path::new(&words[0]).is_file() {
         findings.push(missing_program(file, entry, title, &words[0], &invocation));
         return None;

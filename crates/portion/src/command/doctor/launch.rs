@@ -135,11 +135,15 @@ fn own_index(words: &[String]) -> usize {
     }
 }
 
-/// Returns true for a variable whose value must not be shown. A reference reveals nothing.
+/// Returns true for a variable whose value must not be shown.
 fn is_secret(name: &str, value: &str) -> bool {
+    is_named_secret(name, value) || looks_random(value)
+}
+
+/// Returns true if a value is a secret by its name. A reference reveals nothing.
+fn is_named_secret(name: &str, value: &str) -> bool {
     let member = json!({ name: value }).to_string();
-    !value.contains("${")
-        && (RedactionRules::default_secrets().redact_json(&member).is_some() || looks_random(value))
+    !value.contains("${") && RedactionRules::default_secrets().redact_json(&member).is_some()
 }
 
 /// Returns true for one long word of letters and digits, such as a key.
@@ -154,26 +158,21 @@ fn looks_random(value: &str) -> bool {
 /// Returns the words of a command line with references to variables in the place of secrets: `--api-key ${API_KEY}`.
 fn without_secrets(words: &[String]) -> Vec<String> {
     let rules = RedactionRules::default_secrets();
+    let is_hidden = |option: &str, value: &str| is_named_secret(option.trim_start_matches('-'), value);
     let mut option = None;
     let mut shown = Vec::with_capacity(words.len());
     for word in words {
         let text = match (word.split_once('='), option.take()) {
-            (Some((name, value)), _) if word.starts_with('-') && is_named_secret(name, value) => {
+            (Some((name, value)), _) if word.starts_with('-') && is_hidden(name, value) => {
                 format!("{name}={}", reference_for(name))
             }
-            (_, Some(name)) if is_named_secret(name, word) => reference_for(name),
+            (_, Some(name)) if is_hidden(name, word) => reference_for(name),
             _ => rules.redact_text(word).map_or_else(|| word.clone(), |(text, _)| text),
         };
         shown.push(text);
         option = (word.starts_with("--") && !word.contains('=')).then_some(word.as_str());
     }
     shown
-}
-
-/// Returns true if the value of an option must not be shown, by the name of the option.
-fn is_named_secret(option: &str, value: &str) -> bool {
-    let member = json!({ option.trim_start_matches('-'): value }).to_string();
-    !value.contains("${") && RedactionRules::default_secrets().redact_json(&member).is_some()
 }
 
 /// Returns a reference to a variable with the name of an option.

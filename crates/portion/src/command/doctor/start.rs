@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use portion_config::Config;
 use portion_telemetry::show::grouped;
+use portion_text::counted::counted;
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 
@@ -34,7 +35,7 @@ pub(super) struct Started {
     pub(super) tools: Vec<String>,
 }
 
-/// What became of a server.
+/// Outcome of the start of a server.
 enum Outcome {
     /// It cannot be started from its entry.
     NotStarted(LaunchError),
@@ -57,15 +58,14 @@ pub(super) fn check(
     let mut distinct: Vec<&ClientServer> = Vec::new();
     let mut places = Vec::new();
     for server in servers {
-        let place = distinct.iter().position(|other| is_same(server, other));
+        let place = distinct.iter().position(|other| start_of(server) == start_of(other));
         places.push(place.unwrap_or(distinct.len()));
         if place.is_none() {
             distinct.push(server);
         }
     }
     if !distinct.is_empty() {
-        let count =
-            if distinct.len() == 1 { "1 server".to_owned() } else { format!("{} servers", distinct.len()) };
+        let count = counted(distinct.len(), "server");
         show_progress(&format!("starting {count}, at most {} s each", timeout.as_secs()));
     }
     let queue = Mutex::new(distinct.iter().enumerate());
@@ -94,13 +94,9 @@ pub(super) fn check(
     started
 }
 
-/// Returns true if two clients start a server in the same way.
-fn is_same(one: &ClientServer, other: &ClientServer) -> bool {
-    let how = |server: &ClientServer| {
-        let ClientServer { words, env, env_file, cwd, project, .. } = server.clone();
-        (words, env, env_file, cwd, project)
-    };
-    how(one) == how(other)
+/// Returns what the start of a server depends on.
+fn start_of(server: &ClientServer) -> impl PartialEq + '_ {
+    (&server.words, &server.env, &server.env_file, &server.cwd, &server.project)
 }
 
 fn start(server: &ClientServer, timeout: Duration) -> Outcome {
@@ -142,7 +138,7 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
     let names: Vec<String> =
         tools.iter().filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect();
     let tokens = Tokenizer::O200k.counter().count(list);
-    let count = if names.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", names.len()) };
+    let count = counted(names.len(), "tool");
     let message =
         format!("starts; its list of {count} costs {} tokens (o200k){noise}", grouped(tokens as u64));
     let finding = if tokens > COSTLY_LIST {
