@@ -43,7 +43,7 @@ impl Tokenizer {
 
     /// Returns the counter, which the whole process shares.
     ///
-    /// A vocabulary is unpacked at the first count; [`preload`](Self::preload) does so ahead of time.
+    /// The tables of a vocabulary are built at the first count, in some milliseconds.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::Auto => &AUTO,
@@ -84,13 +84,6 @@ impl Tokenizer {
     /// through are counted again before they are sent.
     pub fn is_length_based(self) -> bool {
         matches!(self, Self::Chars4 | Self::Len4)
-    }
-
-    /// Unpacks the vocabularies of the counter and its reference, so that the first request does not wait
-    /// for them.
-    pub fn preload(self) {
-        self.counter().count("warm");
-        self.reference_counter(Factor::ONE).count("warm");
     }
 
     fn names() -> String {

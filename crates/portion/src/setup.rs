@@ -94,10 +94,6 @@ impl LoadedConfig {
         default_ttl: Duration,
     ) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
-        // Loading the vocabulary may take longer than the server's first response.
-        let tokenizer = config.tokenizer();
-        let preload = std::thread::Builder::new().name("tokenizer".to_owned());
-        preload.spawn(move || tokenizer.preload())?;
         let client_limits = limits_from_environment();
         let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret } =
             Storage::open(&config, servers, default_ttl)?;

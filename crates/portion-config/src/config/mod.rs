@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use portion_policy::listing::ListingOptions;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
-use portion_tokens::Tokenizer;
 
 use crate::problem::{Errors, Warnings};
 use crate::read::{ConfigReader, SourceLines};
@@ -181,11 +180,6 @@ impl Config {
             Some(Value::Duration(time)) => *time,
             _ => Duration::from_secs(30),
         }
-    }
-
-    /// Returns the token counter.
-    pub fn tokenizer(&self) -> Tokenizer {
-        self.choice("tokenizer").and_then(|name| name.parse().ok()).unwrap_or_default()
     }
 
     /// Returns the address to listen at, or a default.

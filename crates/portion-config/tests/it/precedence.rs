@@ -5,7 +5,6 @@ use portion_core::policy::{ClientLimits, EnvelopeMode, MetadataStyle, Policy, Po
 use portion_policy::endpoint::EndpointKind;
 use portion_policy::listing::AdvertisePolicy;
 use portion_policy::policy_source::{EndpointTarget, Experiment, PolicySource, Rollout};
-use portion_tokens::Tokenizer;
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};
 
@@ -162,9 +161,8 @@ fn experiments_and_dry_runs() {
 #[test]
 fn settings_for_everything() {
     let config = loaded(&yaml(
-        "{tokenizer: chars4, snapshotTtl: 90s, snapshotMemory: 1MiB, listen: '0.0.0.0:80', admin: off, stripFields: [a, b*]}",
+        "{snapshotTtl: 90s, snapshotMemory: 1MiB, listen: '0.0.0.0:80', admin: off, stripFields: [a, b*]}",
     ));
-    assert_eq!(config.tokenizer(), Tokenizer::Chars4);
     assert_eq!(config.snapshot_ttl(), Some(std::time::Duration::from_secs(90)));
     assert_eq!(config.snapshot_memory(), 1 << 20);
     assert_eq!(config.listen_or(([127, 0, 0, 1], 1).into()).port(), 80);

@@ -26,7 +26,7 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    portion_tokens::Tokenizer::default().preload();
+    portion_tokens::Tokenizer::default().counter().count("build the tables");
     let mut table = Table::default();
     capture::figures(&mut table);
     decide::figures(&mut table);

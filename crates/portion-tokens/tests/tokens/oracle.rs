@@ -1,6 +1,6 @@
 //! Compares two implementations of the same vocabularies.
 
-use portion_tokens::Tokenizer;
+use portion_tokens::{Factor, Tokenizer};
 use proptest::prelude::*;
 
 use crate::texts::text;
@@ -16,5 +16,20 @@ proptest! {
         let text = &text[..text.floor_char_boundary(4_000)];
         prop_assert_eq!(Tokenizer::O200k.counter().count(text), bpe_openai::o200k_base().count(text));
         prop_assert_eq!(Tokenizer::Cl100k.counter().count(text), bpe_openai::cl100k_base().count(text));
+    }
+}
+
+/// Puts characters after a letter, before one, beside themselves and among spaces, 64 of them a text: all of the first
+/// two planes of Unicode, and each sixteenth of the others.
+#[test]
+fn characters_count_as_in_another_implementation() {
+    let characters: Vec<char> = ('\0'..'\u{20000}').chain(('\u{20000}'..=char::MAX).step_by(16)).collect();
+    for some in characters.chunks(64) {
+        let text: String =
+            some.iter().flat_map(|c| ['x', *c, ' ', *c, 'B', *c, *c, '7', *c, '\n', '\'', *c]).collect();
+        for (tokenizer, name) in [(Tokenizer::O200k, "o200k_base"), (Tokenizer::Cl100k, "cl100k_base")] {
+            let expect = tiktoken::get_encoding(name).expect("built in").count(&text);
+            assert_eq!(tokenizer.reference_counter(Factor::ONE).count(&text), expect, "{name}: {some:?}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 use std::{env, io};
 
 use portion_client::read::ReadError;
+use portion_tokens::{Factor, Tokenizer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -232,7 +233,7 @@ pub(super) fn cost(answer: &ToolResponse) -> Cost {
 
 /// Tokens of a text by o200k.
 fn tokens(text: &str) -> usize {
-    tiktoken::get_encoding("o200k_base").map_or(0, |encoding| encoding.count(text))
+    Tokenizer::O200k.reference_counter(Factor::ONE).count(text)
 }
 
 /// A call as one would write it down, with the cursor by its name.

@@ -1,10 +1,17 @@
-//! Exact vocabularies, unpacked on first use and then shared for the life of the process.
+//! Published vocabularies. A text is split into words, and a word that is no token is merged from its bytes.
 //!
 //! Text is always ordinary text: `<|endoftext|>` in a payload is counted by its characters.
 
+mod class;
+mod merge;
+mod ranks;
+mod recent;
+mod words;
+
 use std::sync::LazyLock;
 
-use tiktoken::CoreBpe;
+use ranks::RankTable;
+use words::WordPattern;
 
 /// A published byte-pair vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,19 +20,52 @@ pub(super) enum Bpe {
     Cl100k,
 }
 
-static O200K: LazyLock<Option<&CoreBpe>> = LazyLock::new(|| tiktoken::get_encoding("o200k_base"));
-static CL100K: LazyLock<Option<&CoreBpe>> = LazyLock::new(|| tiktoken::get_encoding("cl100k_base"));
+/// A vocabulary, built on first use and then shared for the life of the process.
+struct Vocabulary {
+    pattern: WordPattern,
+    ranks: RankTable,
+}
+
+static O200K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
+    pattern: WordPattern::O200k,
+    ranks: RankTable::new(
+        include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.lengths")),
+        include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.tokens")),
+    ),
+});
+
+static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
+    pattern: WordPattern::Cl100k,
+    ranks: RankTable::new(
+        include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.lengths")),
+        include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.tokens")),
+    ),
+});
 
 impl Bpe {
     /// Counts the tokens of one piece of text.
-    ///
-    /// A build without the vocabulary counts bytes, which is an upper bound for byte-level vocabularies.
     pub(super) fn count(self, piece: &str) -> usize {
-        let encoding = match self {
-            Self::O200k => *O200K,
-            Self::Cl100k => *CL100K,
-        };
-        encoding.map_or(piece.len(), |bpe| bpe.count(piece))
+        let Vocabulary { pattern, ranks } = self.vocabulary();
+        let (mut start, mut tokens) = (0, 0);
+        while let Some(end) = pattern.word_end(piece, start) {
+            let word = &piece.as_bytes()[start..end];
+            tokens += match word.len() {
+                1 => 1,
+                _ => recent::recall(self as u8, word, || match ranks.get(word) {
+                    Some(_) => 1,
+                    None => merge::count_merged(word, ranks),
+                }),
+            };
+            start = end;
+        }
+        tokens
+    }
+
+    fn vocabulary(self) -> &'static Vocabulary {
+        match self {
+            Self::O200k => &O200K,
+            Self::Cl100k => &CL100K,
+        }
     }
 }
 
@@ -55,6 +95,7 @@ mod tests {
         check("2024-11-21T09:54:03.120Z ERROR [db-7] timeout=30s", 25, 25);
         check("\u{a0}\u{a0}x \u{3000}y", 6, 6);
         check("\0\u{7}\u{1b}[31m", 6, 5);
+        check("a'ſ'LLa\n", 6, 7);
         check("e\u{301}cole \u{645}\u{631}\u{62d}\u{628}\u{627}", 5, 8);
     }
 

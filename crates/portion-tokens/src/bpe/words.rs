@@ -1,0 +1,179 @@
+//! Splits text into words, which no token spans, by the published patterns.
+//!
+//! A pattern is a list of alternatives, of which the first that matches counts. The functions below find what an engine
+//! with backtracking finds, but look at each character a bounded number of times.
+
+use super::class::CharSet;
+
+/// `\p{L}`
+const LETTER: CharSet = CharSet::UPPER.or(CharSet::LOWER).or(CharSet::CASELESS);
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
+const CAPITAL: CharSet = CharSet::UPPER.or(CharSet::CASELESS).or(CharSet::MARK);
+/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
+const SMALL: CharSet = CharSet::LOWER.or(CharSet::CASELESS).or(CharSet::MARK);
+/// `[^\r\n\p{L}\p{N}]`
+const PREFIX: CharSet = CharSet::MARK.or(CharSet::BLANK).or(CharSet::OTHER);
+/// `[^\s\p{L}\p{N}]`
+const SYMBOL: CharSet = CharSet::MARK.or(CharSet::OTHER);
+/// `\s`
+const SPACE: CharSet = CharSet::NEWLINE.or(CharSet::BLANK);
+
+/// The pattern of a vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WordPattern {
+    /// ```text
+    /// [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+    /// [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+    /// \p{N}{1,3}
+    ///  ?[^\s\p{L}\p{N}]+[\r\n/]*
+    /// \s*[\r\n]+
+    /// \s+(?!\S)
+    /// \s+
+    /// ```
+    O200k,
+    /// ```text
+    /// (?i:'s|'t|'re|'ve|'m|'ll|'d)
+    /// [^\r\n\p{L}\p{N}]?\p{L}+
+    /// \p{N}{1,3}
+    ///  ?[^\s\p{L}\p{N}]+[\r\n]*
+    /// \s*[\r\n]+
+    /// \s+(?!\S)
+    /// \s+
+    /// ```
+    Cl100k,
+}
+
+impl WordPattern {
+    /// Returns the end of the word that starts at an offset of a text, unless the text ends there.
+    pub(super) fn word_end(self, text: &str, start: usize) -> Option<usize> {
+        let (first, after_first) = CharSet::at(text, start)?;
+        let letters = if PREFIX.has(first) { after_first } else { start };
+        let letters_end = match self {
+            Self::O200k => cased_word_end(text, letters, first),
+            Self::Cl100k => contraction_end(text, start)
+                .or_else(|| Some(LETTER.run_end(text, letters)).filter(|end| *end > letters)),
+        };
+        Some(letters_end.unwrap_or_else(|| match first {
+            CharSet::NUMBER => number_end(text, after_first),
+            _ => self.symbols_end(text, start).unwrap_or_else(|| spaces_end(text, start, after_first)),
+        }))
+    }
+
+    /// Returns the end of ` ?[^\s\p{L}\p{N}]+` and of the line breaks after it.
+    fn symbols_end(self, text: &str, start: usize) -> Option<usize> {
+        let bytes = text.as_bytes();
+        let symbols = start + usize::from(bytes[start] == b' ');
+        let end = SYMBOL.run_end(text, symbols);
+        let trails = |byte: &u8| matches!(byte, b'\r' | b'\n') || (self == Self::O200k && *byte == b'/');
+        (end > symbols).then(|| end + bytes[end..].iter().take_while(|byte| trails(byte)).count())
+    }
+}
+
+/// Returns the end of the first two alternatives of o200k. `letters`: where they start, after the prefix.
+fn cased_word_end(text: &str, letters: usize, first: CharSet) -> Option<usize> {
+    let capitals_end = CAPITAL.run_end(text, letters);
+    let small_end = SMALL.run_end(text, capitals_end);
+    let end = if small_end > capitals_end {
+        small_end
+    } else if let Some(end) = last_small_end(text, letters, capitals_end) {
+        end
+    } else if first == CharSet::MARK {
+        // The mark is no prefix, but the small letter that the first alternative needs.
+        letters
+    } else if capitals_end > letters {
+        capitals_end
+    } else {
+        return None;
+    };
+    Some(contraction_end(text, end).unwrap_or(end))
+}
+
+/// Returns the end of the last character among capitals that is also a small one: an engine turns back to it.
+fn last_small_end(text: &str, start: usize, end: usize) -> Option<usize> {
+    let capitals = &text[start..end];
+    if capitals.is_ascii() {
+        return None;
+    }
+    capitals.char_indices().rev().find_map(|(at, _)| {
+        let (kind, after) = CharSet::at(capitals, at)?;
+        (kind != CharSet::UPPER).then_some(start + after)
+    })
+}
+
+/// Returns the end of `(?i:'s|'t|'re|'ve|'m|'ll|'d)`. In this, `ſ` is an `s`.
+fn contraction_end(text: &str, start: usize) -> Option<usize> {
+    let length = match text.as_bytes().get(start..)? {
+        [b'\'', b's' | b'S' | b't' | b'T' | b'm' | b'M' | b'd' | b'D', ..] => 2,
+        [b'\'', b'r' | b'R' | b'v' | b'V', b'e' | b'E', ..] | [b'\'', b'l' | b'L', b'l' | b'L', ..] => 3,
+        [b'\'', rest @ ..] if rest.starts_with("ſ".as_bytes()) => 3,
+        _ => return None,
+    };
+    Some(start + length)
+}
+
+fn number_end(text: &str, after_first: usize) -> usize {
+    let mut end = after_first;
+    for _ in 1..3 {
+        match CharSet::at(text, end) {
+            Some((CharSet::NUMBER, after)) => end = after,
+            _ => break,
+        }
+    }
+    end
+}
+
+/// Returns the end of the last three alternatives, for a space at the start.
+fn spaces_end(text: &str, start: usize, after_first: usize) -> usize {
+    let end = SPACE.run_end(text, start);
+    let spaces = &text[start..end];
+    if let Some(newline) = spaces.rfind(['\r', '\n']) {
+        return start + newline + 1;
+    }
+    if end == text.len() {
+        return end;
+    }
+    // The last space belongs to the next word, unless it is the only one.
+    let last = spaces.char_indices().next_back().map_or(0, |(at, _)| at);
+    after_first.max(start + last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WordPattern;
+
+    /// `|` marks the end of each word.
+    fn check(pattern: WordPattern, marked: &str) {
+        let text = marked.replace('|', "");
+        let (mut start, mut found) = (0, Vec::new());
+        while let Some(end) = pattern.word_end(&text, start) {
+            found.push(&text[start..end]);
+            start = end;
+        }
+        assert_eq!(found.join("|"), marked, "{pattern:?}");
+    }
+
+    #[test]
+    fn o200k() {
+        let check = |marked| check(WordPattern::O200k, marked);
+        check("");
+        check("it's| John'LL| we're| x'ſ|'q");
+        check("Camel|Case| HTTPServer| ABC");
+        check("ABC\u{301}|DE| f");
+        check("漢|A|!| 漢b");
+        check("123|45| |6");
+        check("a|  | b|\t|\tc| \n| | d|  ");
+        check("!!\n/\n| //|x|.\u{301}|A|-Ab");
+        check("\u{301}|ABC");
+    }
+
+    #[test]
+    fn cl100k() {
+        let check = |marked| check(WordPattern::Cl100k, marked);
+        check("it|'s| John|'LL| we|'re| x|'ſ|'q");
+        check("CamelCase| HTTPServer");
+        check("ABC|\u{301}DEf");
+        check("123|45| |6");
+        check("a|  | b|\t|\tc| \n| | d|  ");
+        check("!!\n|/\n| //|x|.\u{301}|A|-Ab");
+    }
+}
