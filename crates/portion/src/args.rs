@@ -8,6 +8,8 @@ use crate::command::{
     calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, serve,
     shape, stats, token, top, try_tools, wrap,
 };
+use crate::failure::Failure;
+use crate::json_option;
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, without loss.
@@ -18,6 +20,9 @@ pub(crate) struct Args {
     /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Stdout gets one JSON document, also if the command fails.
+    #[arg(skip)]
+    pub(crate) is_json: bool,
 }
 
 #[cfg(feature = "demo")]
@@ -47,11 +52,19 @@ impl Args {
         }
         let parsed = command.try_get_matches_from_mut(std::env::args_os());
         let parsed = parsed.and_then(|mut matches| {
-            Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+            let is_json = json_option::is_set(&matches);
+            let args =
+                Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
+            Ok(Self { is_json, ..args })
         });
         parsed.unwrap_or_else(|error| {
             let line: Vec<_> = std::env::args_os().collect();
-            end_with(&with_tips(error, &line, &command))
+            let error = with_tips(error, &line, &command);
+            // A help is no failure.
+            if error.use_stderr() && json_option::is_in_line(&line, &command) {
+                Failure::from_parser(&error).print();
+            }
+            end_with(&error)
         })
     }
 }

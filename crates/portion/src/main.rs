@@ -16,6 +16,8 @@ mod cursor_keys;
 mod dashboard;
 mod environment;
 mod exposure;
+mod failure;
+mod json_option;
 mod listening;
 mod log;
 mod oauth;
@@ -42,9 +44,10 @@ use clap::CommandFactory as _;
 
 use crate::args::{Args, Command};
 use crate::command::WRONG_USAGE;
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let command = Args::read().command;
+    let Args { command, is_json } = Args::read();
     if matches!(command, Command::Wrap(_) | Command::Serve(_) | Command::Http(_)) {
         allocator::apply_settings();
     }
@@ -79,6 +82,9 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
             crate::terminal::print_stderr!("portion: {error}");
+            if is_json {
+                Failure::from_error(error.as_ref()).print();
+            }
             if usage_error::is_wrong_usage(error.as_ref()) {
                 ExitCode::from(WRONG_USAGE)
             } else {

@@ -19,6 +19,7 @@ use portion_tokens::{Factor, Tokenizer};
 use self::entry::{LogEntry, UnusableReason};
 use self::family::tokenizer_for_model;
 use super::CommandResult;
+use crate::failure::Failure;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -29,6 +30,10 @@ Examples:
 An entry is an object with a request and the usage of its response, side by side or under `request` and `response`:
 Anthropic messages and count_tokens, OpenAI chat completions and responses, or {\"text\": …, \"tokens\": …}.
 Nothing is sent or stored.";
+
+/// Why nothing can be fitted.
+const NOTHING_USABLE: &str =
+    "no entry has a request with the usage of its response: see portion calibrate --help";
 
 /// Options of `portion calibrate`.
 #[derive(Debug, Args)]
@@ -71,15 +76,24 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         let read = open_log(path).and_then(|log| found.read_log(log, &name, options.tokenizer));
         read.map_err(|error| format!("cannot read {name}: {error}"))?;
     }
-    let as_json = options.json || options.format == "json";
-    let text = if as_json { report::to_json(&found) } else { report::to_text(&found) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    if found.by_tokenizer.is_empty() {
-        return Err(
-            "no entry has a request with the usage of its response: see portion calibrate --help".into()
-        );
+    let mut out = io::stdout().lock();
+    if options.json || options.format == "json" {
+        return print_json(&found, &mut out);
     }
-    Ok(ExitCode::SUCCESS)
+    out.write_all(report::to_text(&found).as_bytes())?;
+    if found.by_tokenizer.is_empty() { Err(NOTHING_USABLE.into()) } else { Ok(ExitCode::SUCCESS) }
+}
+
+/// Prints the report as JSON. If no entry can be used, the failure is a member of it: stdout has one document.
+fn print_json(found: &LogScan, out: &mut impl io::Write) -> CommandResult {
+    let mut report = report::to_json(found);
+    let is_empty = found.by_tokenizer.is_empty();
+    if is_empty {
+        report["error"] = Failure::from_message(NOTHING_USABLE).to_json();
+        crate::terminal::print_stderr!("portion: {NOTHING_USABLE}");
+    }
+    writeln!(out, "{report:#}")?;
+    Ok(if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn tokenizer_parser() -> impl clap::builder::TypedValueParser<Value = Tokenizer> {

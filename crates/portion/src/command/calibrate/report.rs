@@ -56,15 +56,14 @@ pub(super) fn to_text(found: &LogScan) -> String {
     out
 }
 
-/// Formats the report as JSON.
-pub(super) fn to_json(found: &LogScan) -> String {
+/// Returns the report as JSON.
+pub(super) fn to_json(found: &LogScan) -> Value {
     let families: Vec<Value> =
         found.by_tokenizer.iter().map(|(name, observations)| family_json(name, observations)).collect();
     let unusable = found.unusable.iter().map(
         |(why, passed)| json!({ "reason": why.to_string(), "entries": passed.count, "first": passed.first_location }),
     );
-    let report = json!({ "families": families, "unusable": unusable.collect::<Vec<_>>() });
-    format!("{report:#}\n")
+    json!({ "families": families, "unusable": unusable.collect::<Vec<_>>() })
 }
 
 /// Returns the lines for the configuration.

@@ -20,7 +20,7 @@ use self::confirm::{Answer, confirm};
 use self::report::Report;
 use self::selection::{check_servers, files_to_edit};
 use super::CommandResult;
-use crate::command::WRONG_USAGE;
+use crate::usage_error::UsageError;
 
 const INSTALL_HELP: &str = "\
 Examples:
@@ -122,10 +122,8 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
         Answer::Yes => {}
         Answer::No => return Err("nothing was written".into()),
         Answer::NoTerminal => {
-            crate::terminal::print_stderr!(
-                "portion: nothing was written: add --yes to write, or --dry-run to see the changes only"
-            );
-            return Ok(ExitCode::from(WRONG_USAGE));
+            let message = "nothing was written: add --yes to write, or --dry-run to see the changes only";
+            return Err(UsageError::from(message).into());
         }
     }
     let backups = plan.apply(&state)?;

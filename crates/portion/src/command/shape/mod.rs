@@ -138,6 +138,8 @@ enum ShapeError {
          head -c 10M {file} | portion shape -, or set upstreamMessageLimit"
     )]
     TooLarge { file: String, limit: usize },
+    #[error("{file} is not text: {size} bytes, {format}")]
+    Binary { file: String, size: usize, format: &'static str },
     #[error("{}: {source}; {}", .source.code(), .source.advice())]
     Request { source: ViewError },
     #[error("{}: {}; {}", .0.code, .0.message, .0.advice)]
@@ -165,7 +167,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let effective_policy = rule.policy_for_client(rules.resolve_client(None));
     let EffectivePolicy { policy, counter, redact, .. } = &**effective_policy;
-    let Some((text, invalid_utf8_count)) = read_text(options, limit)? else { return Ok(ExitCode::FAILURE) };
+    let (text, invalid_utf8_count) = read_text(options, limit)?;
     let list_path = policy.render_options.list_path.clone();
     let snapshot = capture(Payload {
         blocks: vec![Block::new("/content/0/text", Content::Text(text))],
@@ -225,22 +227,21 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the file as text, and counts its bytes that are not UTF-8. Says why and returns `None` if it is not text.
-fn read_text(options: &Options, limit: usize) -> Result<Option<(String, usize)>, ShapeError> {
+/// Reads the file as text, and counts its bytes that are not UTF-8.
+fn read_text(options: &Options, limit: usize) -> Result<(String, usize), ShapeError> {
     let bytes = read(options, limit)?;
     let file = options.file.display();
-    Ok(match decode(&bytes) {
-        Decoded::Utf8(text, invalid_count) => Some((text.into_owned(), invalid_count)),
+    match decode(&bytes) {
+        Decoded::Utf8(text, invalid_count) => Ok((text.into_owned(), invalid_count)),
         Decoded::Other(text, encoding, invalid_count) => {
             crate::terminal::print_stderr!("portion: {file} is {encoding}; it is shown as UTF-8");
-            Some((text, invalid_count))
+            Ok((text, invalid_count))
         }
         Decoded::Binary(format) => {
             let (size, format) = (bytes.len(), format.unwrap_or("of an unknown format"));
-            crate::terminal::print_stderr!("portion: {file} is not text: {size} bytes, {format}");
-            None
+            Err(ShapeError::Binary { file: file.to_string(), size, format })
         }
-    })
+    }
 }
 
 /// Reads at most the size of a server's message, because a device or a pipe may have no end.

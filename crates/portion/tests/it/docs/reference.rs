@@ -12,6 +12,16 @@ The `--help` of each command, written by a test: see `CONTRIBUTING.md`.
 Colours are used on a terminal only, and never with `NO_COLOR` set. Lines are folded at the width of the terminal. Results go to stdout,
 everything else to stderr.
 
+With `--json`, stdout has one JSON document also if the command fails, and stderr has the message as without it:
+
+```json
+{\"error\":{\"code\":\"invalid_usage\",\"message\":\"unrecognized subcommand 'chek'\",\"hint\":\"some similar subcommands exist: 'schema', 'check'\"}}
+```
+
+`code` is `invalid_usage` or `invalid_configuration` (exit code 2) or `failed` (1). `hint` is null if the message says what to do. Reports have
+no `error` for what they found: `config check` lists `errors`, `doctor` has `findings`, and `try` and `check` have an `error` at each call or
+tool that failed. `calibrate` adds it to its report. The exit code is the same as without `--json`.
+
 | exit code | meaning |
 | --- | --- |
 | 0 | done; also if the reader of stdout has gone |

@@ -1,0 +1,105 @@
+//! The JSON document that a command with `--json` prints if it fails: `{"error":{"code":…,"message":…,"hint":…}}`.
+
+use std::error::Error;
+use std::io::{self, Write as _};
+
+use portion_config::{Errors, find};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::usage_error::is_wrong_usage;
+
+/// A failure for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Failure {
+    code: FailureCode,
+    message: String,
+    /// What to write instead, if the message does not say it.
+    hint: Option<String>,
+}
+
+/// Kind of a failure. The first two have the exit code 2, the third has 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum FailureCode {
+    InvalidUsage,
+    InvalidConfiguration,
+    Failed,
+}
+
+impl Failure {
+    /// Creates the failure of a command whose command line and configuration are valid.
+    pub(crate) fn from_message(message: impl Into<String>) -> Self {
+        Self { code: FailureCode::Failed, message: message.into(), hint: None }
+    }
+
+    /// Creates the failure of a command that ended with an error.
+    pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Self {
+        let code = if error.is::<Errors>() || error.is::<find::UnreadableFile>() {
+            FailureCode::InvalidConfiguration
+        } else if is_wrong_usage(error) {
+            FailureCode::InvalidUsage
+        } else {
+            FailureCode::Failed
+        };
+        Self { code, ..Self::from_message(error.to_string()) }
+    }
+
+    /// Creates the failure of a command line that cannot be parsed.
+    pub(crate) fn from_parser(error: &clap::Error) -> Self {
+        Self::from_parser_text(&error.render().to_string())
+    }
+
+    /// Reads the message and the suggestion from the text of the parser, which are paragraphs of it.
+    fn from_parser_text(text: &str) -> Self {
+        let mut paragraphs = text.split("\n\n");
+        let message = joined(paragraphs.next().unwrap_or_default());
+        let message = message.strip_prefix("error: ").unwrap_or(&message);
+        let hint = paragraphs.map(joined).find_map(|text| text.strip_prefix("tip: ").map(str::to_owned));
+        Self { code: FailureCode::InvalidUsage, message: message.to_owned(), hint }
+    }
+
+    /// Returns the value of the member `error` of a document.
+    pub(crate) fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    /// Prints the document on stdout. A stdout that cannot be written changes no exit code.
+    pub(crate) fn print(&self) {
+        let _ = writeln!(io::stdout().lock(), "{}", json!({ "error": self }));
+    }
+}
+
+/// Returns a text on one line.
+fn joined(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage_error::UsageError;
+
+    #[test]
+    fn the_code_is_that_of_the_error() {
+        let check = |error: Box<dyn Error>, code: &str| {
+            let expect = json!({ "code": code, "message": error.to_string(), "hint": null });
+            assert_eq!(Failure::from_error(error.as_ref()).to_json(), expect);
+        };
+        check("no route".into(), "failed");
+        check(UsageError::from("no name").into(), "invalid_usage");
+        check(Errors(Vec::new()).into(), "invalid_configuration");
+    }
+
+    #[test]
+    fn texts_of_the_parser_are_a_message_and_a_hint() {
+        let check = |text: &str, message: &str, hint: Option<&str>| {
+            let failure = Failure::from_parser_text(text);
+            assert_eq!((failure.message.as_str(), failure.hint.as_deref()), (message, hint), "{text}");
+        };
+        let usage = "\n\nUsage: portion shape <FILE>\n\nFor more information, try '--help'.\n";
+        check(&format!("error: '--x' is unknown{usage}"), "'--x' is unknown", None);
+        check(&format!("error: missing:\n  <FILE>{usage}"), "missing: <FILE>", None);
+        check(&format!("error: no 'a'\n\n  tip: there is 'b'{usage}"), "no 'a'", Some("there is 'b'"));
+    }
+}
