@@ -14,10 +14,15 @@ pub(crate) fn write_stderr(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 
+/// Returns the columns of the terminal on stdout; `None` if stdout is no terminal.
+pub(crate) fn width() -> Option<usize> {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
+}
+
 /// Returns the columns of the terminal on stdout; `most` at the most, and where stdout is no terminal.
 pub(crate) fn columns(most: usize) -> usize {
-    let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-    width.filter(|width| *width > 0).unwrap_or(most).min(most)
+    width().unwrap_or(most).min(most)
 }
 
 /// Prints what a command waits for, if a person can read it.
@@ -27,7 +32,21 @@ pub(crate) fn show_progress(message: &str) {
     }
 }
 
-/// Breaks lines that are longer than `width` columns between words. Colours have no width.
+/// Returns the lines of a text as they are printed on stdout: broken at the width of a terminal. Comments of a
+/// configuration stay on their lines, so that they can be copied.
+pub(crate) fn folded(text: &str) -> String {
+    fold_with_comments(text, columns(usize::MAX))
+}
+
+fn fold_with_comments(text: &str, width: usize) -> String {
+    let is_kept = |line: &str| line.is_empty() || line.trim_start().starts_with('#');
+    let lines =
+        text.lines().flat_map(|line| if is_kept(line) { vec![line.to_owned()] } else { fold(line, width) });
+    lines.map(|line| line + "\n").collect()
+}
+
+/// Breaks lines that are longer than `width` columns between words. Each part keeps the indentation of its line. Colours
+/// have no width.
 pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in text.lines() {
@@ -35,14 +54,13 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
             lines.push(part.to_owned());
             continue;
         }
+        let indentation = &part[..part.len() - part.trim_start().len()];
         let mut line = String::new();
         for word in part.split_whitespace() {
             if !line.is_empty() && visible_width(&line) + 1 + visible_width(word) > width {
                 lines.push(std::mem::take(&mut line));
             }
-            if !line.is_empty() {
-                line.push(' ');
-            }
+            line.push_str(if line.is_empty() { indentation } else { " " });
             line.push_str(word);
         }
         lines.push(line);
@@ -56,7 +74,7 @@ fn visible_width(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::fold;
+    use super::{fold, fold_with_comments};
 
     #[test]
     fn lines_are_broken_between_words() {
@@ -66,6 +84,15 @@ mod tests {
         check("one\n\ntwo", &["one", "", "two"]);
         check("a-very-long-word is whole", &["a-very-long-word", "is whole"]);
         check("a   b", &["a   b"]);
+        check("  one two three", &["  one two", "  three"]);
         check("\u{1b}[1mone\u{1b}[0m two three", &["\u{1b}[1mone\u{1b}[0m two", "three"]);
+    }
+
+    #[test]
+    fn comments_and_empty_lines_stay() {
+        let check = |text: &str, expect: &str| assert_eq!(fold_with_comments(text, 10), expect, "{text}");
+        check("", "");
+        check("one two three\n\nfour", "one two\nthree\n\nfour\n");
+        check("  # one two three\n", "  # one two three\n");
     }
 }

@@ -48,9 +48,10 @@ pub(super) fn explanation(advice: &[Advice]) -> String {
     }
     text.push_str(&configuration(advice));
     text.push_str(
-        "\nEstimates. \"needed\" is the number of items that covers four calls in five. A follow-up is taken to cost 160\n\
-         tokens besides its items; items that nobody reads count against the tokens saved. Among the sizes that save\n\
-         tokens, \"better\" saves the most, each avoided call counted as 500 more tokens.\n",
+        "\nEstimates. \"needed\" is the number of items that covers four calls in five. A\n\
+         follow-up is taken to cost 160 tokens besides its items; items that nobody reads\n\
+         count against the tokens saved. Among the sizes that save tokens, \"better\" saves\n\
+         the most, each avoided call counted as 500 more tokens.\n",
     );
     text
 }

@@ -63,11 +63,12 @@ pub fn endpoints(endpoints: &[Traffic], output: impl Into<Output>) -> String {
 }
 
 /// Formats forecasts under other limits, one endpoint per row.
-pub fn forecasts(forecasts: &[Forecast], format: Format) -> String {
-    let mut text = format::write(forecasts, columns::FORECASTS, format);
-    if format == Format::Table && !forecasts.is_empty() {
+pub fn forecasts(forecasts: &[Forecast], output: impl Into<Output>) -> String {
+    let output = output.into();
+    let mut text = format::write(forecasts, columns::FORECASTS, output);
+    if output.format == Format::Table && !forecasts.is_empty() {
         text.push_str(
-            "\nEstimates from recorded sizes; \"as served\" is how often they agree with what was served.\n",
+            "\nEstimates from recorded sizes; \"as served\" is how often they agree with what\nwas served.\n",
         );
     }
     text
@@ -92,8 +93,9 @@ pub fn comparisons(comparisons: &[Comparison], output: impl Into<Output>) -> Str
     if output.format == Format::Table && !rows.is_empty() {
         let _ = writeln!(
             text,
-            "\nMeans over sessions, with 95 % confidence intervals; verdicts from {} sessions an arm. \"Finished\" is a\n\
-             proxy: the last request of the session was not an error, and no snapshot was gone.",
+            "\nMeans over sessions, with 95 % confidence intervals; verdicts from {} sessions\n\
+             an arm. \"Finished\" is a proxy: the last request of the session was not an\n\
+             error, and no snapshot was gone.",
             crate::experiment::MIN_SESSIONS
         );
     }

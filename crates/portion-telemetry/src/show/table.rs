@@ -66,7 +66,7 @@ impl fmt::Display for Table {
         }
         writeln!(
             f,
-            "\nNot shown, because the terminal is too narrow: {}; --format csv has all.",
+            "\nNot shown, because the terminal is too narrow: {}; --json has all.",
             omitted.join(", ")
         )
     }
@@ -107,7 +107,7 @@ mod tests {
         };
         let narrow = "\nNot shown, because the terminal is too narrow:";
         check(16, "name  size  time\nabc      1    20\n");
-        check(15, &format!("name  size\nabc      1\n{narrow} time; --format csv has all.\n"));
-        check(1, &format!("name\nabc\n{narrow} size, time; --format csv has all.\n"));
+        check(15, &format!("name  size\nabc      1\n{narrow} time; --json has all.\n"));
+        check(1, &format!("name\nabc\n{narrow} size, time; --json has all.\n"));
     }
 }

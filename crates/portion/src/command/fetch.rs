@@ -183,12 +183,9 @@ fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
     }
     let all = result.chunks.len() + result.dropped.len();
     let (kept, tokens, budget) = (result.chunks.len(), result.tokens, options.max_context_tokens);
-    writeln!(
-        out,
-        "{kept} of {}, {tokens} of {budget} tokens ({})",
-        counted(all, "chunk"),
-        options.tokenizer
-    )?;
+    let total = counted(all, "chunk");
+    let line = format!("{kept} of {total}, {tokens} of {budget} tokens ({})", options.tokenizer);
+    write!(out, "{}", crate::terminal::folded(&line))?;
     out.flush()
 }
 

@@ -149,7 +149,8 @@ fn print_table(logins: &[StoredLogin]) -> io::Result<()> {
     }
     for login in logins {
         let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();
-        print_line(&format!("{}  {}{scope}", login.server, validity(login)))?;
+        let line = format!("{}  {}{scope}", login.server, validity(login));
+        write!(io::stdout(), "{}", crate::terminal::folded(&line))?;
     }
     Ok(())
 }

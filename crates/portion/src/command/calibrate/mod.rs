@@ -20,6 +20,7 @@ use self::entry::{LogEntry, UnusableReason};
 use self::family::tokenizer_for_model;
 use super::CommandResult;
 use crate::failure::Failure;
+use crate::terminal::folded;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -80,7 +81,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     if options.json || options.format == "json" {
         return print_json(&found, &mut out);
     }
-    out.write_all(report::to_text(&found).as_bytes())?;
+    out.write_all(folded(&report::to_text(&found)).as_bytes())?;
     if found.by_tokenizer.is_empty() { Err(NOTHING_USABLE.into()) } else { Ok(ExitCode::SUCCESS) }
 }
 

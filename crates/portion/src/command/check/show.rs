@@ -1,4 +1,4 @@
-//! Prints the report, for people in 80 columns and as JSON.
+//! Prints the report, for people in at most 80 columns and as JSON.
 
 use std::io::{self, Write as _};
 
@@ -9,12 +9,17 @@ use serde_json::{Map, Value, json};
 
 use super::session::{CheckedTool, Report};
 use super::write::WrittenFile;
+use crate::terminal::{columns, fold, folded};
 
 const BOLD: Style = Style::new().bold();
 /// Columns of the report.
-const WIDTH: usize = 80;
+const MAX_WIDTH: usize = 80;
+/// Columns that are used even of a narrower terminal.
+const MIN_WIDTH: usize = 30;
 /// Column at which texts begin.
 const TEXT_COLUMN: usize = 14;
+/// Columns of the name of a text, after two spaces.
+const NAME_WIDTH: usize = TEXT_COLUMN - 2;
 const INDENT: usize = 2;
 
 pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: bool) -> io::Result<()> {
@@ -22,6 +27,7 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
         return writeln!(io::stdout().lock(), "{:#}", to_json(report, written));
     }
     let mut out = anstream::stdout().lock();
+    let width = columns(MAX_WIDTH).max(MIN_WIDTH);
     for checked in &report.checked {
         writeln!(out, "{BOLD}{}{BOLD:#}", checked.tool.name)?;
         let facts = match &checked.outcome {
@@ -29,15 +35,12 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
             Err(error) => vec![("failed", error.clone())],
         };
         for (name, text) in facts {
-            for (at, line) in wrapped(&text, WIDTH - TEXT_COLUMN).iter().enumerate() {
-                let name = if at == 0 { name } else { "" };
-                writeln!(out, "  {name:<width$}{line}", width = TEXT_COLUMN - 2)?;
-            }
+            write_fact(&mut out, name, &text, width)?;
         }
         writeln!(out)?;
     }
     for skipped in &report.skipped {
-        for line in wrapped(&format!("{}: not called; {}", skipped.name, skipped.reason), WIDTH) {
+        for line in fold(&format!("{}: not called; {}", skipped.name, skipped.reason), width) {
             writeln!(out, "{line}")?;
         }
     }
@@ -46,6 +49,14 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
     }
     write_proposals(&mut out, report, written)?;
     out.flush()
+}
+
+/// Writes a fact with its name beside its first line.
+fn write_fact(out: &mut impl io::Write, name: &str, text: &str, width: usize) -> io::Result<()> {
+    let mut lines = fold(text, width - TEXT_COLUMN).into_iter();
+    let first = lines.next().unwrap_or_default();
+    writeln!(out, "  {name:<NAME_WIDTH$}{first}")?;
+    lines.try_for_each(|line| writeln!(out, "{:TEXT_COLUMN$}{line}", ""))
 }
 
 fn write_proposals(
@@ -61,7 +72,8 @@ fn write_proposals(
         return write_no_proposal(out, report, written);
     }
     let Some(WrittenFile { file, written, .. }) = written else {
-        writeln!(out, "Proposed configuration (add it with --write portion.yaml):\n\nendpoints:")?;
+        let title = folded("Proposed configuration (add it with --write portion.yaml):");
+        writeln!(out, "{title}\nendpoints:")?;
         for (proposal, comment) in proposals {
             writeln!(out, "  # {comment}")?;
             for line in proposal.to_yaml(INDENT) {
@@ -71,10 +83,12 @@ fn write_proposals(
         return Ok(());
     };
     if !written.added.is_empty() {
-        writeln!(out, "Added to {}: {}", file.display(), written.added.join(", "))?;
+        let added = format!("Added to {}: {}", file.display(), written.added.join(", "));
+        write!(out, "{}", folded(&added))?;
     }
     if !written.kept.is_empty() {
-        writeln!(out, "Kept as they are in {}: {}", file.display(), written.kept.join(", "))?;
+        let kept = format!("Kept as they are in {}: {}", file.display(), written.kept.join(", "));
+        write!(out, "{}", folded(&kept))?;
     }
     Ok(())
 }
@@ -91,7 +105,7 @@ fn write_no_proposal(
     } else {
         "Nothing to propose: no tool was checked."
     };
-    writeln!(out, "{message}")?;
+    write!(out, "{}", folded(message))?;
     match written {
         Some(WrittenFile { file, is_new: true, .. }) => {
             writeln!(out, "Made {} without settings.", file.display())
@@ -174,34 +188,6 @@ fn describe(finding: &Finding) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Breaks a text into lines of at most `width` characters, at spaces where possible.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut word = word;
-        let length = |line: &str| line.chars().count();
-        let line = lines.last().map_or(0, |line| length(line));
-        if line > 0 && line + 1 + length(word) > width {
-            lines.push(String::new());
-        }
-        while let Some((end, _)) = word.char_indices().nth(width) {
-            let (head, rest) = word.split_at(end);
-            if let Some(line) = lines.last_mut() {
-                line.push_str(head);
-            }
-            lines.push(String::new());
-            word = rest;
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
 fn to_json(report: &Report, written: Option<&WrittenFile>) -> Value {
     let tools: Vec<Value> = report.checked.iter().map(tool_to_json).collect();
     let skipped: Vec<Value> = report
@@ -272,16 +258,4 @@ fn proposal_to_json(proposal: &Proposal) -> Value {
         settings.insert("summaryFields".into(), proposal.summary_fields.clone().into());
     }
     settings.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn lines_are_within_the_width() {
-        assert_eq!(wrapped("a bc def", 4), ["a bc", "def"]);
-        assert_eq!(wrapped("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
-        assert_eq!(wrapped("", 4), [""]);
-    }
 }

@@ -8,7 +8,7 @@ use portion_config::{Config, diff, user_dirs};
 use portion_core::policy::Policy;
 use portion_gateway::rules::EndpointRule;
 use portion_telemetry::read::{Endpoint, Filter, Reader};
-use portion_telemetry::show::{self, Format, values};
+use portion_telemetry::show::{self, Format, Output, values};
 use portion_telemetry::what_if::{Forecast, Limits, forecast};
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use super::changes::{changes_json, format_changes};
 use super::sources::{print, print_json, sources};
 use crate::command::CommandResult;
 use crate::command::rule_lookup::EndpointRuleLookup;
+use crate::terminal::{folded, width};
 use crate::usage_error::UsageError;
 
 /// Largest number of recorded requests that are considered, the newest first.
@@ -59,7 +60,8 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
     let mut out = if changes.is_empty() { "no differences\n".into() } else { format_changes(&changes) };
     if let Some(forecasts) = forecasts {
         out.push('\n');
-        out.push_str(&show::forecasts(&forecasts, Format::Table));
+        let output = Output { format: Format::Table, max_width: width() };
+        out.push_str(&folded(&show::forecasts(&forecasts, output)));
     }
     print(&out)
 }

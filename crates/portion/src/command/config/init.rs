@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::sources::{print, print_json};
 use crate::command::CommandResult;
+use crate::terminal::folded;
 use crate::usage_error::UsageError;
 
 /// Suffix of the file with the JSON Schema, in place of that of the configuration.
@@ -54,11 +55,10 @@ pub(super) fn run(file: &Path, named: Option<&Path>, as_json: bool) -> CommandRe
         }));
     }
     let content = if is_json { "which names its schema" } else { "with all keys as comments" };
-    print(&format!(
-        "wrote {}, {content}, and {} for editors\nset keys in it, then run: portion config check {0}\n",
-        file.display(),
-        schema_file.display()
-    ))
+    let (file, schema_file) = (file.display(), schema_file.display());
+    let written = folded(&format!("wrote {file}, {content}, and {schema_file} for editors"));
+    // A command is not folded, so that it can be copied.
+    print(&format!("{written}set keys in it, then run: portion config check {file}\n"))
 }
 
 fn has_extension(file: &Path, name: &str) -> bool {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::changes::{changes_json, format_changes};
 use super::sources::{print, print_json, require_file, sources};
 use crate::command::CommandResult;
+use crate::terminal::folded;
 
 /// A version with the changes that it made, where they are known.
 struct ListedVersion<'a> {
@@ -109,7 +110,7 @@ impl ListedVersion<'_> {
     fn to_text(&self) -> String {
         let Version { number, sha256, bytes, .. } = self.version;
         let hash = &sha256[..sha256.len().min(12)];
-        let mut out = format!("{number:>5}  {}  {bytes:>7} bytes  {hash}\n", self.time());
+        let mut out = folded(&format!("{number:>5}  {}  {bytes:>7} bytes  {hash}", self.time()));
         for line in self.changes.as_deref().map(format_changes).unwrap_or_default().lines() {
             let _ = writeln!(out, "       {line}");
         }

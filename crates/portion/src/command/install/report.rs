@@ -9,6 +9,8 @@ use portion_install::{Change, Outcome};
 use portion_text::counted::counted;
 use serde_json::{Value, json};
 
+use crate::terminal::folded;
+
 const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
 const RED: Style = AnsiColor::Red.on_default();
@@ -40,7 +42,7 @@ impl Report<'_> {
                 writeln!(out, "{style}{line}{style:#}")?;
             }
             for note in self.notes(file) {
-                writeln!(out, "note: {note}")?;
+                write!(out, "{}", folded(&format!("note: {note}")))?;
             }
             writeln!(out)?;
         }
@@ -70,7 +72,7 @@ impl Report<'_> {
                 writeln!(out, "  backup: {}", backup.display())?;
             }
         }
-        writeln!(out, "{}", self.conclusion(is_plan))?;
+        write!(out, "{}", folded(&self.conclusion(is_plan)))?;
         out.flush()
     }
 
@@ -126,7 +128,8 @@ impl Report<'_> {
         let style = if change.outcome.is_edit() { GREEN } else { Style::new() };
         let (status, reason) = self.status(change);
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        writeln!(out, "  {}{scope}: {style}{status}{style:#}{reason}", change.name)
+        let line = format!("  {}{scope}: {style}{status}{style:#}{reason}", change.name);
+        write!(out, "{}", folded(&line))
     }
 
     /// Returns the name of an outcome, and a reason.

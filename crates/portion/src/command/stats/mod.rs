@@ -20,6 +20,7 @@ use self::notes::{StatsResult, notes};
 use super::CommandResult;
 use super::rule_lookup::EndpointRuleLookup;
 use crate::options::FILE_HELP;
+use crate::terminal::{folded, width};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -77,10 +78,8 @@ pub(crate) struct Options {
 /// Prints the statistics.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let Options { since, until, endpoint, outcome, limit, .. } = options;
-    let output = Output {
-        format: if options.json { Format::Json } else { options.format },
-        max_width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)),
-    };
+    let output =
+        Output { format: if options.json { Format::Json } else { options.format }, max_width: width() };
     let limit = limit.or(options.requests.then_some(100));
     let (endpoint, outcome) = (endpoint.as_deref().map(star_glob), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
@@ -92,17 +91,17 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let empty = if options.advise {
         let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
         let advice = advice(&reader, &of, config)?;
-        out.write_all(show::advice(&advice, output).as_bytes())?;
+        out.write_all(printed(show::advice(&advice, output), output).as_bytes())?;
         false
     } else if options.experiment {
         let comparisons = reader.experiment(&of)?;
-        out.write_all(show::comparisons(&comparisons, output).as_bytes())?;
+        out.write_all(printed(show::comparisons(&comparisons, output), output).as_bytes())?;
         comparisons.is_empty()
     } else if options.requests {
         write_requests(&reader, &of, output, &mut out)?
     } else {
         let endpoints = reader.endpoints(&of)?;
-        out.write_all(show::endpoints(&endpoints, output).as_bytes())?;
+        out.write_all(printed(show::endpoints(&endpoints, output), output).as_bytes())?;
         endpoints.is_empty()
     };
     out.flush()?;
@@ -113,6 +112,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         crate::terminal::print_stderr!("portion: {note}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Folds the notes below a table. Its rows fit the terminal.
+fn printed(text: String, output: Output) -> String {
+    if output.format == Format::Table { folded(&text) } else { text }
 }
 
 /// Writes requests while they are read; returns true if there are none.
@@ -131,7 +135,7 @@ fn write_requests(
         }
     })?;
     written?;
-    out.write_all(rows.end().as_bytes())?;
+    out.write_all(printed(rows.end(), output).as_bytes())?;
     Ok(empty)
 }
 

@@ -9,8 +9,8 @@ const HEAD: &str = "\
 
 The `--help` of each command, written by a test: see `CONTRIBUTING.md`.
 
-Colours are used on a terminal only, and never with `NO_COLOR` set. Lines are folded at the width of the terminal. Results go to stdout,
-everything else to stderr.
+Colours are used on a terminal only, and never with `NO_COLOR` set. Lines are folded at the width of the terminal, except commands, paths,
+differences, configurations and results, which can be copied. Results go to stdout, everything else to stderr.
 
 With `--json`, stdout has one JSON document also if the command fails, and stderr has the message as without it:
 
