@@ -131,6 +131,17 @@ def test_what_takes_long_is_said_on_a_terminal_only(home):
     assert "starting" not in piped(home, "doctor").stderr
 
 
+def test_what_a_server_sends_does_not_control_the_terminal(tmp_path):
+    noise = "printf 'a\\033[2Jb\\342\\200\\256c\\n'; exit 3"
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": {"noisy": {"command": "sh", "args": ["-c", noise]}}}))
+    for line in (["try", "--", "sh", "-c", noise], ["doctor"]):
+        done = piped(tmp_path, *line)
+        shown = done.stdout + done.stderr
+        assert done.returncode == 1 and "a\ufffd[2Jb\ufffdc" in " ".join(shown.split()), shown
+        assert not any(character in shown for character in "\x1b\u202e"), shown
+
+
 def test_manual_pages_have_the_usual_sections(home):
     piped(home, "man", "--dir", "man")
     pages = {page.name: page.read_text() for page in (home / "man").iterdir()}

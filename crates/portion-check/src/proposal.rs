@@ -1,5 +1,9 @@
 //! Proposed settings of an endpoint, as YAML.
 
+use std::fmt::Write as _;
+
+use portion_text::printable::is_printable;
+
 /// Words that YAML reads as other values than texts.
 const YAML_WORDS: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
@@ -55,8 +59,20 @@ fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '/')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'))
         && !YAML_WORDS.contains(&text.to_ascii_lowercase().as_str());
-    // A JSON string is a YAML string.
-    if is_plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+    if is_plain { text.to_owned() } else { quoted(text) }
+}
+
+/// Writes a text as a JSON string, which is a YAML string, with escapes for all that is not printable.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    for c in serde_json::Value::from(text).to_string().chars() {
+        if is_printable(c) {
+            quoted.push(c);
+        } else {
+            let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+        }
+    }
+    quoted
 }
 
 #[cfg(test)]
@@ -77,5 +93,6 @@ mod tests {
         assert_eq!(proposal.to_yaml(2).join("\n"), expect);
         assert_eq!(scalar("9x"), "\"9x\"");
         assert_eq!(scalar("/result"), "/result");
+        assert_eq!(scalar("a\u{202e}\u{7f}b"), "\"a\\u202e\\u007fb\"");
     }
 }

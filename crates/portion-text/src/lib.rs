@@ -2,7 +2,7 @@
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`delimited`] separated values,
 //! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] and [`charset`] decode bytes; [`glob`],
-//! [`spelling`], [`name_words`] and [`unique_names`] compare names; [`counted`] writes numbers with nouns. Nothing here does IO, recurses on the depth of its input, or
+//! [`spelling`], [`name_words`] and [`unique_names`] compare names; [`counted`] writes numbers with nouns; [`printable`] makes text safe for a terminal. Nothing here does IO, recurses on the depth of its input, or
 //! panics on any input.
 
 pub mod charset;
@@ -16,6 +16,7 @@ pub mod glob;
 pub mod html;
 pub mod log_entry;
 pub mod name_words;
+pub mod printable;
 pub mod spelling;
 pub mod timestamp;
 pub mod unique_names;

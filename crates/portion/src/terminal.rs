@@ -3,15 +3,18 @@
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};
 
+use portion_text::printable::printable_lines;
+
 /// Prints a line to stderr.
 macro_rules! print_stderr {
     ($($argument:tt)*) => { $crate::terminal::write_stderr(format_args!($($argument)*)) };
 }
 pub(crate) use print_stderr;
 
-/// Writes a line to stderr. That it cannot be written, for example to a full disk, is no reason to stop.
+/// Writes a line to stderr, which may have text of a server. That it cannot be written, for example to a full disk, is no
+/// reason to stop.
 pub(crate) fn write_stderr(line: Arguments<'_>) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    let _ = writeln!(anstream::stderr(), "{}", printable_lines(&line.to_string()));
 }
 
 /// Returns the columns of the terminal on stdout; `None` if stdout is no terminal.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use portion_text::printable::is_printable;
 use tokio::time::timeout;
 
 use crate::one_shot_flag::OneShotFlag;
@@ -90,7 +91,7 @@ fn last_lines(text: &str) -> String {
     lines[lines.len().saturating_sub(MAX_TAIL_LINES)..].join("\n")
 }
 
-/// Removes terminal escape sequences, and control characters except line ends and tabs.
+/// Removes terminal escape sequences, and what is not printable except line ends and tabs.
 fn strip_controls(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -98,7 +99,7 @@ fn strip_controls(text: &str) -> String {
         if c == '\u{1b}' && rest.next_if_eq(&'[').is_some() {
             // The sequence ends at its final byte (ECMA-48, 5.4).
             while rest.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {}
-        } else if !c.is_control() || matches!(c, '\n' | '\t') {
+        } else if is_printable(c) || matches!(c, '\n' | '\t') {
             plain.push(c);
         }
     }
@@ -118,6 +119,7 @@ mod tests {
         check("a\r\nb", "a\nb");
         check("\u{1b}[1;31merror\u{1b}[0m: \u{7}no\tport\n", "error: no\tport");
         check("cut \u{1b}[1;3", "cut");
+        check("a\u{202e}b\u{2066}c", "abc");
         let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
         check(&many.join("\n"), &many[100 - MAX_TAIL_LINES..].join("\n"));
     }

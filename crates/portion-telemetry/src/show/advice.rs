@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use portion_text::counted::counted;
+use portion_text::printable::is_printable;
 
 use super::cell::{Cell, grouped};
 use super::format::Column;
@@ -126,7 +127,7 @@ fn quoted(text: &str) -> String {
     for character in text.chars() {
         match character {
             '"' | '\\' => quoted.extend(['\\', character]),
-            control if control.is_control() => drop(write!(quoted, "\\u{:04x}", control as u32)),
+            control if !is_printable(control) => drop(write!(quoted, "\\u{:04x}", control as u32)),
             other => quoted.push(other),
         }
     }

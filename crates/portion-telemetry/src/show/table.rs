@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use portion_text::printable::is_printable;
+
 use super::cell::Cell;
 use super::text_table::{TextCell, TextTable};
 
@@ -72,9 +74,9 @@ impl fmt::Display for Table {
     }
 }
 
-/// Makes text safe and short for a terminal. Control characters from upstream names are replaced.
+/// Makes text safe and short for a terminal. What is not printable in upstream names is replaced.
 pub fn printable(text: &str) -> String {
-    let printed = |character: char| if character.is_control() { '\u{fffd}' } else { character };
+    let printed = |character: char| if is_printable(character) { character } else { '\u{fffd}' };
     let mut shown: String = text.chars().take(MAX_CELL_WIDTH).map(printed).collect();
     if text.chars().nth(MAX_CELL_WIDTH).is_some() {
         shown.pop();
@@ -90,11 +92,13 @@ mod tests {
     #[test]
     fn words_keep_left_and_figures_right() {
         let mut table = Table::new(["endpoint", "n"].into_iter(), None);
-        table.row([Cell::text("list\u{1b}[31m"), Cell::Count(1_000)].into_iter());
+        table.row([Cell::text("list\u{1b}[31\u{202e}m"), Cell::Count(1_000)].into_iter());
         table.row([Cell::text("x".repeat(60)), Cell::Empty].into_iter());
         let long = format!("{}…", "x".repeat(47));
-        let expect =
-            format!("{:<48}  {:>5}\n{:<48}  1,000\n{long}      –\n", "endpoint", "n", "list\u{fffd}[31m");
+        let expect = format!(
+            "{:<48}  {:>5}\n{:<48}  1,000\n{long}      –\n",
+            "endpoint", "n", "list\u{fffd}[31\u{fffd}m"
+        );
         assert_eq!(table.to_string(), expect);
     }
 

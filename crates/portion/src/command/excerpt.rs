@@ -1,7 +1,12 @@
-//! Excerpts of replies for people: lines are cut to a width, and `…` marks omissions.
+//! Excerpts of replies for people: lines are cut to a width, `…` marks omissions, and `·` what is not printable.
+
+use portion_text::printable::is_printable;
 
 /// Mark of an omission.
 const ELLIPSIS: char = '…';
+
+/// Mark in place of a character that is not printable.
+const UNPRINTABLE: char = '·';
 
 /// Least number of lines that are omitted.
 const MIN_ELIDED_LINES: usize = 4;
@@ -23,7 +28,8 @@ pub(crate) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String
 
 /// Returns a text in at most `rows` rows of `width` characters. A longer text is cut in the middle.
 pub(crate) fn wrap(text: &str, rows: usize, width: usize) -> Vec<String> {
-    let mut shown: Vec<char> = text.chars().collect();
+    let printed = |c: char| if is_printable(c) { c } else { UNPRINTABLE };
+    let mut shown: Vec<char> = text.chars().map(printed).collect();
     if shown.len() > rows * width {
         let head = rows.saturating_sub(1) * width;
         shown.splice(head..=shown.len() - width, [ELLIPSIS]);
@@ -48,7 +54,7 @@ fn split_lines(text: &str) -> Vec<String> {
             match char {
                 '\n' => {}
                 '\t' => line.push_str("    "),
-                control if control.is_control() => line.push('·'),
+                other if !is_printable(other) => line.push(UNPRINTABLE),
                 other => line.push(other),
             }
         }
@@ -97,6 +103,7 @@ mod tests {
         check("", &[]);
         check("one\ntwo\n", &["one", "two"]);
         check("\ttab\nbell\u{7}", &["    tab", "bell·"]);
+        check("a\u{202e}b\nc\u{2066}", &["a·b", "c·"]);
         check("1\n2\n3\n4\n5\n6\n7\n8", &["1", "2", "… 5 more …", "8"]);
         check("1\n2\n3\n4\n5\n6\n7", &["1", "2", "3", "4", "5", "6", "7"]);
         check("twelve chars\nthirteen char", &["twelve chars", "thirteen ch…"]);
@@ -116,5 +123,6 @@ mod tests {
         check(r#"{"a":"0123456789"}"#, &[r#"{"a":"012345"#, r#"6789"}"#]);
         check(r#"{"a":{"b":1,"c":2}}"#, &[r#"{"a":{"b":1,"#, r#""c":2}}"#]);
         assert_eq!(wrap("abcdefghij", 2, 3), ["abc", "…ij"]);
+        assert_eq!(wrap("a\u{202e}b", 1, 3), ["a·b"]);
     }
 }

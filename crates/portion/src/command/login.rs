@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use portion_config::{Config, LoginConfig, find};
 use portion_oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
+use portion_text::printable::printable_lines;
 use serde_json::{Value, json};
 
 use super::CommandResult;
@@ -150,7 +151,7 @@ fn print_table(logins: &[StoredLogin]) -> io::Result<()> {
     for login in logins {
         let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();
         let line = format!("{}  {}{scope}", login.server, validity(login));
-        write!(io::stdout(), "{}", crate::terminal::folded(&line))?;
+        write!(io::stdout(), "{}", crate::terminal::folded(&printable_lines(&line)))?;
     }
     Ok(())
 }

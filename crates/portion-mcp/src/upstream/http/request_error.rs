@@ -4,6 +4,7 @@ use std::fmt;
 
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{StatusCode, Uri};
+use portion_text::printable::is_printable;
 use thiserror::Error;
 
 use super::uri::{display_uri, resolve};
@@ -169,7 +170,7 @@ fn display_retry_after(value: &str) -> String {
 fn single_line_excerpt(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let plain = text.chars().filter(|c| !c.is_control());
+    let plain = text.chars().filter(|c| is_printable(*c));
     let mut short: String = plain.clone().take(MAX_BODY_TEXT_CHARS).collect();
     if plain.count() > MAX_BODY_TEXT_CHARS {
         short.push('…');
@@ -211,6 +212,7 @@ mod tests {
         check(307, &[("location", "https://h/mcp/")], "", &["it moved to https://h/mcp/: "]);
         check(302, &[("location", "//u:p@x/y?token=z#f")], "", &["it moved to http://x/y: "]);
         check(404, &[("content-type", "text/html")], "<html>", &["404 Not Found; check the path"]);
+        check(404, &[], "n\u{202e}o\u{7}", &["404 Not Found (no)"]);
         check(503, &[("retry-after", "7")], "busy", &["(busy); try again after 7 s"]);
         check(500, &[], &"x".repeat(1000), &["x…); see the server"]);
     }

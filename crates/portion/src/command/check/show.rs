@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use portion_check::{Estimate, Evidence, Finding, Proposal};
 use portion_telemetry::show::grouped;
+use portion_text::printable::printable_lines;
 use serde_json::{Map, Value, json};
 
 use super::session::{CheckedTool, Report};
@@ -29,7 +30,7 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
     let mut out = anstream::stdout().lock();
     let width = columns(MAX_WIDTH).max(MIN_WIDTH);
     for checked in &report.checked {
-        writeln!(out, "{BOLD}{}{BOLD:#}", checked.tool.name)?;
+        writeln!(out, "{BOLD}{}{BOLD:#}", printable_lines(&checked.tool.name))?;
         let facts = match &checked.outcome {
             Ok(finding) => describe(finding),
             Err(error) => vec![("failed", error.clone())],
@@ -40,7 +41,8 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
         writeln!(out)?;
     }
     for skipped in &report.skipped {
-        for line in fold(&format!("{}: not called; {}", skipped.name, skipped.reason), width) {
+        let text = format!("{}: not called; {}", skipped.name, skipped.reason);
+        for line in fold(&printable_lines(&text), width) {
             writeln!(out, "{line}")?;
         }
     }
@@ -53,7 +55,7 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
 
 /// Writes a fact with its name beside its first line.
 fn write_fact(out: &mut impl io::Write, name: &str, text: &str, width: usize) -> io::Result<()> {
-    let mut lines = fold(text, width - TEXT_COLUMN).into_iter();
+    let mut lines = fold(&printable_lines(text), width - TEXT_COLUMN).into_iter();
     let first = lines.next().unwrap_or_default();
     writeln!(out, "  {name:<NAME_WIDTH$}{first}")?;
     lines.try_for_each(|line| writeln!(out, "{:TEXT_COLUMN$}{line}", ""))
@@ -84,11 +86,11 @@ fn write_proposals(
     };
     if !written.added.is_empty() {
         let added = format!("Added to {}: {}", file.display(), written.added.join(", "));
-        write!(out, "{}", folded(&added))?;
+        write!(out, "{}", folded(&printable_lines(&added)))?;
     }
     if !written.kept.is_empty() {
         let kept = format!("Kept as they are in {}: {}", file.display(), written.kept.join(", "));
-        write!(out, "{}", folded(&kept))?;
+        write!(out, "{}", folded(&printable_lines(&kept)))?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use portion_text::counted::counted;
+use portion_text::printable::printable_lines;
 use serde_json::json;
 
 use super::finding::{Finding, Level};
@@ -37,23 +38,24 @@ pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
             Level::Info => Style::new().dimmed(),
             Level::Ok => AnsiColor::Green.on_default(),
         };
+        let subject = printable_lines(subject);
         if LEVEL_WIDTH + subject.chars().count() <= width || width == MAX_WIDTH {
             writeln!(out, "{style}{:<LEVEL_WIDTH$}{style:#}{subject}", level.name())?;
         } else {
             writeln!(out, "{style}{}{style:#}", level.name())?;
-            for line in fold(subject, width - margin.len()) {
+            for line in fold(&subject, width - margin.len()) {
                 writeln!(out, "{margin}{line}")?;
             }
         }
-        for line in fold(message, width - margin.len()) {
+        for line in fold(&printable_lines(message), width - margin.len()) {
             writeln!(out, "{margin}{line}")?;
         }
         // Commands are not folded, so that they can be copied.
         if let Some(line) = reproduce {
-            writeln!(out, "{margin}$ {line}")?;
+            writeln!(out, "{margin}$ {}", printable_lines(line))?;
         }
         if let Some(fix) = fix {
-            writeln!(out, "{margin}> {fix}")?;
+            writeln!(out, "{margin}> {}", printable_lines(fix))?;
         }
     }
     writeln!(out, "{}, {}", counted(errors, "error"), counted(warnings, "warning"))?;

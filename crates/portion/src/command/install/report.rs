@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use portion_install::plan::{Action, FilePlan, Plan};
 use portion_install::{Change, Outcome};
 use portion_text::counted::counted;
+use portion_text::printable::printable_lines;
 use serde_json::{Value, json};
 
 use crate::terminal::folded;
@@ -32,7 +33,7 @@ impl Report<'_> {
     pub(super) fn print_preview(&self) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
         for file in self.plan.files.iter().filter(|file| file.is_edited()) {
-            for line in file.diff().lines() {
+            for line in printable_lines(&file.diff()).lines() {
                 let style = match line.as_bytes().first() {
                     _ if line.starts_with("--- ") || line.starts_with("+++ ") => BOLD,
                     Some(b'+') => GREEN,
@@ -128,7 +129,8 @@ impl Report<'_> {
         let style = if change.outcome.is_edit() { GREEN } else { Style::new() };
         let (status, reason) = self.status(change);
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        let line = format!("  {}{scope}: {style}{status}{style:#}{reason}", change.name);
+        let name = printable_lines(&format!("{}{scope}", change.name));
+        let line = format!("  {name}: {style}{status}{style:#}{reason}");
         write!(out, "{}", folded(&line))
     }
 

@@ -7,6 +7,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
 use portion_openapi::percent;
 use portion_policy::upstream::UpstreamTarget;
+use portion_text::printable::is_printable;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;
@@ -204,7 +205,7 @@ impl ClientCredentials {
     fn detail(&self, response: &Value) -> String {
         let text = |name: &str| response.get(name).and_then(Value::as_str);
         let Some(code) = text("error").or_else(|| text("message")) else { return String::new() };
-        let code: String = code.chars().filter(|c| !c.is_control()).take(200).collect();
+        let code: String = code.chars().filter(|c| is_printable(*c)).take(200).collect();
         format!(" ({})", code.replace(&self.client_secret, "[credential removed]"))
     }
 }

@@ -11,7 +11,7 @@ use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Sparkline;
 
-use super::super::format::{duration_text, percent, replace_control_chars, short_number, time_of_day};
+use super::super::format::{duration_text, percent, printable_line, short_number, time_of_day};
 use super::super::query::TopData;
 use super::super::state::ViewState;
 use portion_telemetry::alert::DEFAULT_SHARE as MARK;
@@ -66,7 +66,7 @@ fn meter(share: f64) -> String {
 pub(super) fn warning(found: &TopData) -> Option<Span<'_>> {
     let style = Style::new().fg(Color::White).bg(Color::Red).bold();
     if let Some(trouble) = &found.error {
-        return Some(Span::styled(format!(" {} ", replace_control_chars(trouble)), style));
+        return Some(Span::styled(format!(" {} ", printable_line(trouble)), style));
     }
     let AlertChanged { at, alert_name: alert, share: of, threshold, requests, window, .. } =
         found.alert.as_ref()?;

@@ -9,7 +9,7 @@ use ratatui::style::Stylize;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::format::replace_control_chars;
+use super::format::printable_line;
 use super::query::TopData;
 use super::state::ViewState;
 
@@ -38,11 +38,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
 fn key_help<'a>(state: &ViewState) -> Line<'a> {
     let text = match (&state.detail_endpoint, state.is_typing_filter) {
         (Some(_), _) => "↑↓ rows · Esc back · p pause · q quit".to_owned(),
-        (None, true) => format!("/{}▏ Enter applies, Esc cancels", replace_control_chars(&state.filter)),
+        (None, true) => format!("/{}▏ Enter applies, Esc cancels", printable_line(&state.filter)),
         (None, false) if state.filter.is_empty() => {
             "↑↓ rows · ←→ sort · +- time · / filter · Enter requests · q quit".to_owned()
         }
-        (None, false) => format!("/{} · Esc shows all · q quit", replace_control_chars(&state.filter)),
+        (None, false) => format!("/{} · Esc shows all · q quit", printable_line(&state.filter)),
     };
     Line::from(text).dim()
 }
