@@ -6,8 +6,10 @@ import time
 
 import pytest
 
+from harness.command import wrapped
 from harness.listening import Listening, served
 from harness.talk import ACCEPT, exchange, messages
+from harness.wire import Wire, request
 
 PREFIX = "io.modelcontextprotocol"
 SERVER = r"""
@@ -17,6 +19,8 @@ LINES = {
     "both": b'{"jsonrpc":"2.0","id":%b,"result":{},"error":{"code":1,"message":"x"}}',
     "NaN": b'{"jsonrpc":"2.0","id":%b,"result":{"content":[],"structuredContent":{"a":NaN}}}',
     "two results": b'{"jsonrpc":"2.0","id":%b,"result":{"content":[]},"result":{"content":[]}}',
+    "two ids, the other last": b'{"jsonrpc":"2.0","id":%b,"id":"other","result":{"content":[]}}',
+    "two ids, the other first": b'{"jsonrpc":"2.0","id":"other","id":%b,"result":{"content":[]}}',
     "another version": b'{"jsonrpc":"1.0","id":%b,"result":{"content":[]}}',
     "no UTF-8": b'{"jsonrpc":"2.0","id":%b,"result":{"content":[{"type":"text","text":"caf\xe9 \xff\xfe"}]}}',
 }
@@ -35,6 +39,8 @@ for line in sys.stdin:
         result = {"tools": [{"name": "odd", "inputSchema": {"type": "object"}}]}
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
+
+INVALID = ["neither", "both", "NaN", "two results", "two ids, the other last", "two ids, the other first", "another version"]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +71,7 @@ def posted(url, headers, method, params):
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
-@pytest.mark.parametrize("kind", ["neither", "both", "NaN", "two results", "another version"])
+@pytest.mark.parametrize("kind", INVALID)
 def test_a_line_that_is_no_message_is_an_error_at_once(url, era, kind):
     began = time.monotonic()
     answer = called(url, era, kind)
@@ -78,3 +84,26 @@ def test_replaced_bytes_are_reported(url, era):
     answer = called(url, era, "no UTF-8")
     assert "caf\ufffd \ufffd\ufffd" in answer["result"]["content"][0]["text"], answer
     assert "3 invalid sequences" in json.dumps(answer["result"]), answer
+
+
+@pytest.fixture(scope="module")
+def wire():
+    with Wire(wrapped([sys.executable, "-c", SERVER], "--request-timeout", "50s")) as wire:
+        wire.open()
+        yield wire
+
+
+@pytest.mark.parametrize("kind", INVALID)
+def test_a_line_to_wrap_that_is_no_message_is_an_error_at_once(wire, kind):
+    began = time.monotonic()
+    answer = json.loads(wire.call(kind, "odd", kind=kind))
+    assert "upstream_invalid" in json.dumps(answer), answer
+    assert time.monotonic() - began < 25, "it waited for the timeout"
+
+
+def test_a_request_with_two_ids_is_an_error_without_an_id_at_once(wire):
+    wire.send(b'{"jsonrpc":"2.0","id":"first","id":"second","method":"ping"}')
+    line = wire.until(lambda message: "error" in message)[-1]
+    error = json.loads(line)
+    assert error["id"] is None and error["error"]["code"] == -32600, line
+    assert "result" in json.loads(wire.ask(request("next", "ping", {}))), "it goes on"

@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 const MAX_ID_BYTES: usize = 1024;
 /// The longest spelling of `"method"`, each letter escaped as `\u006d`.
 const MAX_KEY_BYTES: usize = 38;
+/// Most ids kept besides the last: a valid message has one.
+const MAX_EARLIER_IDS: usize = 7;
 
 /// Scanner of one message.
 #[derive(Default)]
@@ -23,6 +25,8 @@ pub(super) struct IdScanner {
     token_kind: TokenKind,
     token: Vec<u8>,
     id: Option<Box<str>>,
+    /// Ids before the last, which only invalid messages have.
+    earlier_ids: Vec<Box<str>>,
     has_method: bool,
 }
 
@@ -61,9 +65,16 @@ impl IdScanner {
         }
     }
 
-    /// Returns the raw text of the id, and true if there was a method.
+    /// Returns the raw text of the last id, and true if there was a method.
     pub(super) fn finish(self) -> (Option<Box<str>>, bool) {
         (self.id, self.has_method)
+    }
+
+    /// Returns the raw texts of all ids in order, and true if there was a method.
+    pub(super) fn finish_with_all_ids(self) -> (Vec<Box<str>>, bool) {
+        let mut ids = self.earlier_ids;
+        ids.extend(self.id);
+        (ids, self.has_method)
     }
 
     /// Scans to the end of the string, the next escape or the end of the piece.
@@ -134,7 +145,11 @@ impl IdScanner {
         let name = key.then(|| serde_json::from_slice::<String>(&self.token).ok()).flatten();
         match name.as_deref() {
             Some("id") => {
-                self.id = None;
+                if let Some(earlier) = self.id.take()
+                    && self.earlier_ids.len() < MAX_EARLIER_IDS
+                {
+                    self.earlier_ids.push(earlier);
+                }
                 self.start_token(TokenKind::Id);
             }
             Some("method") => self.has_method = true,
@@ -199,6 +214,21 @@ mod tests {
         check(r#"{"id":12345678901234567890,"x":[]}"#, Some("12345678901234567890"), false);
         check(r#"{"id":null}"#, Some("null"), false);
         check(r#"{"id":1,"id":2}"#, Some("2"), false);
+    }
+
+    #[test]
+    fn all_ids_of_a_message_are_found() {
+        let check_all = |message: &str, expect: &[&str]| {
+            let mut scanner = IdScanner::default();
+            scanner.feed(message.as_bytes());
+            let (ids, _) = scanner.finish_with_all_ids();
+            assert_eq!(ids.iter().map(|id| &**id).collect::<Vec<_>>(), expect, "{message}");
+        };
+        check_all("{}", &[]);
+        check_all(r#"{"id":1}"#, &["1"]);
+        check_all(r#"{"id":1,"result":{"id":3},"id":"2"}"#, &["1", "\"2\""]);
+        check_all(r#"{"id":1,"id":[2]}"#, &["1"]);
+        check_all(&format!("{{{}\"id\":9}}", r#""id":8,"#.repeat(20)), &["8", "8", "8", "8", "8", "8", "8", "9"]);
     }
 
     #[test]

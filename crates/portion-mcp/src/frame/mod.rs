@@ -166,6 +166,13 @@ pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
     scanner.finish()
 }
 
+/// Returns all raw ids of a message that may not be JSON, in order, and true if it has a method.
+pub(crate) fn scan_ids(line: &[u8]) -> (Vec<Box<str>>, bool) {
+    let mut scanner = IdScanner::default();
+    scanner.feed(line);
+    scanner.finish_with_all_ids()
+}
+
 /// Limits of a line.
 struct LineLimits<'r> {
     bytes: usize,

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
-use crate::frame::{Frame, scan_id};
+use crate::frame::{Frame, scan_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
@@ -256,8 +256,9 @@ impl SharedConnection {
     /// Drops a line that is not a message. The request that it may answer gets a line that is none either, with its own id:
     /// its processor rejects and counts that one.
     fn reject_invalid_line(&self, line: &[u8], error: InvalidMessage) {
-        let answered = match scan_id(line) {
-            (Some(id), false) => self.requests().take_request(&id),
+        let answered = match scan_ids(line) {
+            // Of several ids, the last that is pending counts.
+            (ids, false) => ids.iter().rev().find_map(|id| self.requests().take_request(id)),
             _ => None,
         };
         let Some((post, id)) = answered else {

@@ -592,6 +592,28 @@ fn an_invalid_response_is_an_error_for_its_request() {
 }
 
 #[test]
+fn an_invalid_response_with_two_ids_is_an_error_for_the_pending_request() {
+    for ids in [r#""id":1,"id":7"#, r#""id":7,"id":1"#, r#""id":1,"id":1"#] {
+        let processor = processor();
+        ask(&processor, "1", "tools/call");
+        let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0",{ids},"result":{{"content":[]}}}}"#));
+        assert!(
+            out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"#) && out[0].contains("upstream_invalid"),
+            "{ids}: {out:?}"
+        );
+        assert_eq!(processor.pending_count(), 0, "{ids}");
+    }
+}
+
+#[test]
+fn a_request_with_two_ids_is_rejected() {
+    let processor = processor();
+    let out = client(&processor, r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#);
+    let rejected = r#"< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"#;
+    assert!(out.len() == 1 && out[0].starts_with(rejected), "{out:?}");
+}
+
+#[test]
 fn responses_to_unsent_calls_are_dropped() {
     let processor = processor();
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
