@@ -293,6 +293,19 @@ def test_what_is_valid_is_answered_and_the_connection_goes_on(front, raw):
     check(front, raw, MUST_ACCEPT, lambda came: len(came) == 2 and came[0] not in REJECTED - {400})
 
 
+def with_head(size):
+    """A request with a head of about this size, in fields that any server reads."""
+    return get(*(b"X-Long-%d: %b" % (number, b"a" * (size // 8)) for number in range(8)))
+
+
+def test_a_head_of_more_than_64_kib_is_rejected(front, raw):
+    accepted = {"60 KiB": with_head(60 << 10)}
+    check(front, raw, accepted, lambda came: len(came) == 2 and came[0] not in REJECTED - {400})
+    too_large = {f"{size} bytes": with_head(size) for size in (70_000, 100_000, 1_000_000)}
+    too_large |= {f"{size} bytes in one field": get(b"X-Long: " + b"a" * size) for size in (70_000, 100_000)}
+    check(front, raw, too_large, lambda came: came in ([], [431]))
+
+
 def test_a_length_beside_chunks_counts_for_nothing_and_ends_the_connection(front, raw):
     cases = {
         "length first": post(LENGTH, CHUNKED, body=CHUNK + END),

@@ -5,6 +5,7 @@
 //! - [`forwarding`]: requests that must not reach a server with the operator's credentials
 //! - [`link_header`]: the URL of the next page
 //! - [`rate_limits`]: how long an API asks its clients to wait
+//! - [`request_head`]: the size of a request's head, and its limit
 //! - `client` (feature `client`): HTTP clients with and without a connection pool
 //! - `guarded_body` (feature `io`): ties a permit to the body of a message
 //! - `timed_io` (feature `io`): ends connections whose clients do not read
@@ -31,6 +32,7 @@ pub mod guarded_body;
 pub mod hop_by_hop;
 pub mod link_header;
 pub mod rate_limits;
+pub mod request_head;
 #[cfg(feature = "io")]
 pub mod timed_io;
 #[cfg(feature = "tls")]

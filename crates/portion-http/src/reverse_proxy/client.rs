@@ -260,6 +260,15 @@ pub(super) fn draining_response() -> Response<Body> {
     response
 }
 
+/// Returns the response to a request whose head is too large: a status without a body, as hyper sends it for a head that
+/// exceeds its buffer.
+pub(super) fn head_too_large_response() -> Response<Body> {
+    let mut response = Response::new(full(""));
+    *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
 /// Returns the response to a request that the upstream would answer with the request itself.
 fn rejected_method_response(method: &Method) -> Response<Body> {
     let message = format!("{method} is not forwarded, because its response may contain credentials");

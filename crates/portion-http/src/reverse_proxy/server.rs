@@ -18,6 +18,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use portion_net::guarded_body::GuardedBody;
+use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
 use portion_net::timed_io::TimedIo;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
@@ -25,7 +26,7 @@ use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::activity::ConnectionActivity;
-use super::client::{busy_response, draining_response};
+use super::client::{busy_response, draining_response, head_too_large_response};
 use super::forwarded::ClientAddress;
 use super::stream_stall::{self, StreamExecutor};
 use super::upgrade::{self, ConnectionPermit};
@@ -52,8 +53,6 @@ const HTTP2_PING: Duration = Duration::from_secs(20);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Pause after an error of the listener, such as a lack of file descriptors.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
-/// Largest head of an HTTP/1 request, in bytes.
-const MAX_HEAD_BYTES: usize = 64 << 10;
 
 const OVERLOADED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -186,6 +185,9 @@ where
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
+        if head_bytes(&request) > MAX_HEAD_BYTES {
+            return Box::pin(ready(Ok(head_too_large_response())));
+        }
         if self.draining.load(Ordering::Relaxed) {
             return Box::pin(ready(Ok(draining_response())));
         }

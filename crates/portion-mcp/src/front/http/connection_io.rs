@@ -13,6 +13,7 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use portion_net::timed_io::TimedIo;
 
 use super::activity::ConnectionActivity;
+use super::request_checks::HEAD_TOO_LARGE;
 use crate::mcp::error_code::{INVALID_REQUEST, json_rpc_error};
 
 /// Upper bound of the length of an error head of hyper.
@@ -146,7 +147,7 @@ fn error_with_body(head: &[u8]) -> Vec<u8> {
     let status =
         String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
     let message = match status.get(9..12) {
-        Some("431") => "the request head is too large; send fewer or shorter header fields",
+        Some("431") => HEAD_TOO_LARGE,
         Some("414") => "the request target is too long",
         _ => "this is not HTTP/1.1; post JSON-RPC 2.0 to this path",
     };

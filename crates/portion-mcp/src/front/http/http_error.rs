@@ -17,20 +17,40 @@ pub struct HttpError {
     message: String,
     /// Raw id of the request that it answers.
     raw_id: String,
-    /// Seconds after which the client may retry, on another connection.
+    /// Seconds after which the client may retry.
     with_retry_after: Option<u16>,
+    closes_connection: bool,
 }
 
 impl HttpError {
     /// Creates an error with the id `null`.
     pub fn new(status: StatusCode, code: i32, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), raw_id: "null".to_owned(), with_retry_after: None }
+        Self {
+            status,
+            code,
+            message: message.into(),
+            raw_id: "null".to_owned(),
+            with_retry_after: None,
+            closes_connection: false,
+        }
     }
 
     /// Sets the time in seconds after which the client may retry; the connection is closed.
     #[must_use]
     pub fn retry_after(self, seconds: u16) -> Self {
+        self.retry_after_here(seconds).closing()
+    }
+
+    /// Sets the time in seconds after which the client may retry, on the same connection.
+    #[must_use]
+    pub fn retry_after_here(self, seconds: u16) -> Self {
         Self { with_retry_after: Some(seconds), ..self }
+    }
+
+    /// Closes the connection after the response.
+    #[must_use]
+    pub fn closing(self) -> Self {
+        Self { closes_connection: true, ..self }
     }
 
     /// Makes it the response to the request with this raw id. A 502 is sent as 200, because some clients ignore the
@@ -45,10 +65,12 @@ impl HttpError {
 
 impl From<HttpError> for Response<Body> {
     fn from(error: HttpError) -> Self {
-        let HttpError { status, code, message, raw_id, with_retry_after: retry_after } = error;
+        let HttpError { status, code, message, raw_id, with_retry_after, closes_connection } = error;
         let mut response = json_response(status, json_rpc_error(&raw_id, code, &message));
-        if let Some(seconds) = retry_after {
+        if let Some(seconds) = with_retry_after {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        if closes_connection {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use portion_net::request_head::MAX_HEAD_BYTES;
+
 /// Lowest transfer rate of a body in bytes per second, after the stall timeout.
 const MIN_BYTES_PER_SECOND: u32 = 8 << 10;
 
@@ -36,7 +38,7 @@ impl Default for HttpLimits {
             max_connections: 4096,
             max_body_bytes: 64 << 20,
             max_total_body_bytes: 72 << 20,
-            max_head_bytes: 64 << 10,
+            max_head_bytes: MAX_HEAD_BYTES,
             stall_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(90),
             body_timeout: Duration::from_mins(2),

@@ -1,13 +1,17 @@
 //! Checks the head and the body of a request, before a backend receives it.
 
-use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::{Request, StatusCode};
+use portion_net::request_head::head_bytes;
 
 use super::RequestBody;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::request_body::RequestBodyError;
 use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
 use crate::mcp::{InvalidMessage, NULL_ID, OwnedBatch};
+
+/// Message of an error with status 431.
+pub(super) const HEAD_TOO_LARGE: &str = "the request head is too large; send fewer or shorter header fields";
 
 /// Kind of a post, as far as it matters for shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +34,15 @@ impl PostKind {
             Some(_) => Self::Request,
         })
     }
+}
+
+/// Rejects a request whose head has more than `max_bytes` bytes.
+pub(super) fn check_head_size<B>(request: &Request<B>, max_bytes: usize) -> Result<(), HttpError> {
+    if head_bytes(request) <= max_bytes {
+        return Ok(());
+    }
+    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    Err(HttpError::new(status, INVALID_REQUEST, HEAD_TOO_LARGE).closing())
 }
 
 /// Rejects posts that web pages can send without a CORS preflight, and headers that two readers may interpret

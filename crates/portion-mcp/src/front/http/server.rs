@@ -27,7 +27,7 @@ use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::limits::HttpLimits;
 use super::request_body::{self, BodyBudget, BodyReservation};
-use super::request_checks::{PostKind, body_error_response, check_head, parse_post};
+use super::request_checks::{PostKind, body_error_response, check_head, check_head_size, parse_post};
 use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::Body;
@@ -211,15 +211,15 @@ impl HttpServer {
     }
 
     async fn handle_request(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Err(refusal) = check_head_size(&request, self.limits.max_head_bytes) {
+            return refusal.into();
+        }
         if let Err(stranger) = self.guard.check(request.uri(), request.headers()) {
             tracing::warn!(%stranger, "refused a request");
             let status = stranger.status();
-            let mut response: Response<Body> =
-                HttpError::new(status, INVALID_REQUEST, stranger.to_string()).into();
-            if status == StatusCode::BAD_REQUEST {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            return response;
+            let error = HttpError::new(status, INVALID_REQUEST, stranger.to_string());
+            let error = if status == StatusCode::BAD_REQUEST { error.closing() } else { error };
+            return error.into();
         }
         if let Some(backend) = self.backend_for(request.uri().path()) {
             let identity = match self.callers.authenticate(&request).await {
