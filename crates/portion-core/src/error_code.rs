@@ -364,7 +364,7 @@ static TABLE: [ErrorInfo; 34] = {
             Code::Busy,
             "busy",
             (503, Later),
-            "`portion http`: too many requests are in progress, tokens cannot be verified at the moment, or it shuts down",
+            "`portion http`: too many requests are in progress, the gateway is overloaded, tokens cannot be verified at the moment, or it shuts down",
             "to send the request again",
         ),
         behind(

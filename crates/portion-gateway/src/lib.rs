@@ -16,6 +16,7 @@ pub mod gateway_parts;
 mod issued_cursors;
 pub mod nested_portion;
 mod offload;
+pub mod overload;
 pub mod paged_call;
 mod pass_through;
 pub mod principal;

@@ -5,6 +5,7 @@
 
 use std::future::pending;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -14,20 +15,64 @@ use tokio::task::spawn_blocking;
 const INLINE_MAX_BYTES: usize = 128 << 10;
 /// Largest number of computations at the same time in this process. More than there are processors, so that a short one
 /// need not wait for queries that take seconds.
-const MAX_CONCURRENT: usize = 32;
+pub(crate) const MAX_CONCURRENT: usize = 32;
 
 static PERMITS: Semaphore = Semaphore::const_new(MAX_CONCURRENT);
+/// Number of computations that wait or run.
+static QUEUED: AtomicUsize = AtomicUsize::new(0);
+/// Number of computations that have ended; wraps.
+static COMPLETED: AtomicUsize = AtomicUsize::new(0);
+
+/// Queue of the computations of this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueLoad {
+    /// Number of computations that wait or run.
+    pub(crate) queued: usize,
+    /// Number of computations that have ended; wraps.
+    pub(crate) completed: usize,
+}
+
+/// Returns the present queue.
+pub(crate) fn queue_load() -> QueueLoad {
+    QueueLoad { queued: QUEUED.load(Ordering::Relaxed), completed: COMPLETED.load(Ordering::Relaxed) }
+}
+
+impl QueueLoad {
+    /// Returns true if computations wait for others to end.
+    pub(crate) fn has_waiting(self) -> bool {
+        self.queued > MAX_CONCURRENT
+    }
+}
+
+/// A computation that waits or runs; dropping it ends it.
+struct QueuedComputation;
+
+impl QueuedComputation {
+    fn begin() -> Self {
+        QUEUED.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for QueuedComputation {
+    fn drop(&mut self) {
+        QUEUED.fetch_sub(1, Ordering::Relaxed);
+        COMPLETED.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 /// Runs work on a payload of `bytes` bytes: inline if it is small, else on a blocking thread.
 pub(crate) async fn offload<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
     if bytes <= INLINE_MAX_BYTES || Handle::try_current().is_err() {
         return work();
     }
+    let queued = QueuedComputation::begin();
     // The work keeps the permit: it goes on if this future is dropped.
     let permit = PERMITS.acquire().await;
     let done = spawn_blocking(move || {
         let done = work();
         drop(permit);
+        drop(queued);
         done
     });
     match done.await {
@@ -45,7 +90,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Barrier};
 
-    use super::{INLINE_MAX_BYTES, MAX_CONCURRENT, offload};
+    use super::{INLINE_MAX_BYTES, MAX_CONCURRENT, offload, queue_load};
 
     #[test]
     fn the_number_of_concurrent_computations_is_limited() {
@@ -67,5 +112,6 @@ mod tests {
             runtime.block_on(one).expect("nothing panics");
         }
         assert_eq!(most.load(Ordering::SeqCst), MAX_CONCURRENT);
+        assert!(queue_load().completed >= 10 * MAX_CONCURRENT);
     }
 }

@@ -106,6 +106,11 @@ class OverHttp(Talk):
     def get(self, *headers):
         return exchange(self._url, "GET", [("Accept", "text/event-stream"), *self._headers(), *headers])
 
+    def end(self):
+        """Ends the session, and gives the status."""
+        with exchange(self._url, "DELETE", self._headers()) as response:
+            return response.status
+
     def _headers(self):
         return [*self._session.items(), *([("MCP-Protocol-Version", self.revision)] if self.revision else [])]
 

@@ -243,10 +243,9 @@ pub fn document_response(json: String) -> Response<Body> {
     response
 }
 
-/// Returns the response to a request that is rejected because too many others are in progress.
-pub(super) fn busy_response() -> Response<Body> {
-    let (message, advice) = ("too many requests are in progress", "send the request again in a moment");
-    let mut response = error_response(ErrorCode::Busy, message, advice);
+/// Returns the response to a request that is rejected for this reason, before it reached the upstream.
+pub(super) fn busy_response(reason: &str) -> Response<Body> {
+    let mut response = error_response(ErrorCode::Busy, reason, "send the request again in a moment");
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }

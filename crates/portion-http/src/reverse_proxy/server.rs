@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::{COOKIE, HeaderMap, HeaderValue};
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -17,6 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use portion_gateway::overload::OverloadMonitor;
 use portion_net::guarded_body::GuardedBody;
 use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
 use portion_net::timed_io::TimedIo;
@@ -39,6 +40,8 @@ pub struct ServerLimits {
     pub max_connections: usize,
     /// Largest number of requests in progress on all connections; further ones get status 503.
     pub max_requests: usize,
+    /// Delay of work in this process above which new requests get status 503; `None`: they do not.
+    pub max_delay: Option<Duration>,
     /// Longest time that a client may take to send the head of a request, and that a connection of HTTP/1.1 may be idle.
     pub head_timeout: Duration,
     /// Longest time that a client may read nothing of what is written to it.
@@ -58,11 +61,12 @@ const OVERLOADED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 impl Default for ServerLimits {
-    /// 4,096 connections and requests, 10 s for a head, 60 s for a write, 30 s to drain.
+    /// 4,096 connections and requests, any delay, 10 s for a head, 60 s for a write, 30 s to drain.
     fn default() -> Self {
         Self {
             max_connections: 4096,
             max_requests: 4096,
+            max_delay: None,
             head_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
@@ -83,6 +87,8 @@ pub async fn serve<S>(
     let (permits, connections) = (Arc::new(Semaphore::new(limits.max_connections)), GracefulShutdown::new());
     let requests = Arc::new(Semaphore::new(limits.max_requests));
     let draining = Arc::new(AtomicBool::new(false));
+    let overload = limits.max_delay.map(OverloadMonitor::new);
+    let _sampling = overload.as_ref().map(OverloadMonitor::start);
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
@@ -108,6 +114,7 @@ pub async fn serve<S>(
             activity: activity.clone(),
             requests: Arc::clone(&requests),
             draining: Arc::clone(&draining),
+            overload: overload.clone(),
             address: ClientAddress(peer.ip()),
             permit: permit.clone(),
         };
@@ -158,7 +165,7 @@ async fn reject_while_draining(listener: TcpListener, limits: ServerLimits, perm
     }
 }
 
-/// Counts the requests of a connection, adds the address of the client, and rejects those above the limit of all
+/// Counts the requests of a connection, adds the address of the client, and rejects those above the limits of all
 /// connections.
 #[derive(Clone)]
 struct LimitedService<S> {
@@ -167,6 +174,7 @@ struct LimitedService<S> {
     requests: Arc<Semaphore>,
     /// True if new requests are rejected.
     draining: Arc<AtomicBool>,
+    overload: Option<OverloadMonitor>,
     address: ClientAddress,
     permit: ConnectionPermit,
 }
@@ -191,8 +199,14 @@ where
         if self.draining.load(Ordering::Relaxed) {
             return Box::pin(ready(Ok(draining_response())));
         }
+        // A CORS preflight needs no work.
+        if request.method() != Method::OPTIONS
+            && self.overload.as_ref().is_some_and(|monitor| !monitor.admits_request())
+        {
+            return Box::pin(ready(Ok(busy_response("the gateway is overloaded"))));
+        }
         let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
-            return Box::pin(ready(Ok(busy_response())));
+            return Box::pin(ready(Ok(busy_response("too many requests are in progress"))));
         };
         join_cookies(request.headers_mut());
         request.extensions_mut().insert(self.address);

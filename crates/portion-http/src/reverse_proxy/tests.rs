@@ -96,6 +96,24 @@ async fn a_tunnel_counts_as_a_connection_until_it_ends() {
 }
 
 #[tokio::test]
+async fn requests_are_rejected_under_overload() {
+    // Every task wakes a little late, so that this counts as an overload.
+    let limits = ServerLimits { max_delay: Some(Duration::ZERO), ..ServerLimits::default() };
+    let address = served(echo_server().await, limits).await;
+    let rejected = async {
+        loop {
+            let (_, head) = requested(address, SWITCH).await;
+            if head.starts_with("HTTP/1.1 503 ") {
+                return head;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let head = timeout(LONG, rejected).await.expect("the delay is noticed");
+    assert!(head.to_ascii_lowercase().contains("retry-after: 1\r\n"), "{head}");
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_is_disconnected() {
     let (upstream, upstream_address) = listener().await;
     let limits = ServerLimits { write_timeout: Duration::from_millis(50), ..ServerLimits::default() };

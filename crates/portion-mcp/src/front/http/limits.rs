@@ -28,6 +28,8 @@ pub struct HttpLimits {
     pub write_timeout: Duration,
     /// Time for running requests to finish at shutdown.
     pub drain_timeout: Duration,
+    /// Delay of work in this process above which requests that begin work are rejected; `None`: they are not.
+    pub max_delay: Option<Duration>,
     /// File descriptors in reserve, so that a connection can be accepted when the process has no others left.
     pub reserved_descriptors: usize,
 }
@@ -44,6 +46,7 @@ impl Default for HttpLimits {
             body_timeout: Duration::from_mins(2),
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
+            max_delay: None,
             reserved_descriptors: 4,
         }
     }

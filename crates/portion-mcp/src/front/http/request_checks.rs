@@ -36,6 +36,22 @@ impl PostKind {
     }
 }
 
+/// Methods of requests that are answered even under overload: they need no work, or end some.
+const LIGHT_METHODS: [&str; 3] = ["ping", "tasks/cancel", "subscriptions/listen"];
+
+/// Returns true if posted messages contain a request that begins work.
+pub(super) fn begins_work(body: &RequestBody) -> bool {
+    let RequestBody::Messages(batch) = body else { return false };
+    batch.view().requests().any(|request| !LIGHT_METHODS.contains(&&*request.method()))
+}
+
+/// Returns the response to a request that is rejected because the processors are overloaded. The connection stays open:
+/// a new one would cost more than the rejection.
+pub(super) fn overloaded() -> HttpError {
+    let message = "the gateway is overloaded; retry in a moment";
+    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message).retry_after_here(RETRY_AFTER_SECONDS)
+}
+
 /// Rejects a request whose head has more than `max_bytes` bytes.
 pub(super) fn check_head_size<B>(request: &Request<B>, max_bytes: usize) -> Result<(), HttpError> {
     if head_bytes(request) <= max_bytes {

@@ -15,6 +15,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use portion_auth::{Authenticator, Identity};
+use portion_gateway::overload::OverloadMonitor;
 use portion_gateway::principal::PrincipalResolver;
 use portion_net::guarded_body::GuardedBody;
 use tokio::net::{TcpListener, TcpStream};
@@ -27,7 +28,9 @@ use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::limits::HttpLimits;
 use super::request_body::{self, BodyBudget, BodyReservation};
-use super::request_checks::{PostKind, body_error_response, check_head, check_head_size, parse_post};
+use super::request_checks::{
+    PostKind, begins_work, body_error_response, check_head, check_head_size, overloaded, parse_post,
+};
 use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::Body;
@@ -52,6 +55,7 @@ pub struct HttpServer {
     backends: Vec<(String, Arc<dyn Backend>)>,
     body_budget: BodyBudget,
     active_requests: ActiveRequests,
+    overload: Option<OverloadMonitor>,
     /// Set when new requests are rejected, and when connections are closed.
     draining: OneShotFlag,
     connections_closing: OneShotFlag,
@@ -84,6 +88,7 @@ impl HttpServer {
             backends,
             body_budget,
             active_requests,
+            overload: limits.max_delay.map(OverloadMonitor::new),
             draining,
             connections_closing,
         }
@@ -101,6 +106,7 @@ impl HttpServer {
     /// # Errors
     /// Returns an error if the listener fails permanently.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, shutdown: Arc<OneShotFlag>) -> io::Result<()> {
+        let _sampling = self.overload.as_ref().map(OverloadMonitor::start);
         let limiter =
             ConnectionLimiter::new(self.limits.effective_max_connections(), self.limits.reserved_descriptors);
         let mut drained = pin!(self.wait_until_drained(&shutdown));
@@ -328,6 +334,10 @@ impl HttpServer {
             let message = "the gateway is shutting down; retry in a moment";
             return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message)
                 .retry_after(RETRY_AFTER_SECONDS));
+        }
+        let is_rejected = |monitor: &OverloadMonitor| begins_work(&body) && !monitor.admits_request();
+        if self.overload.as_ref().is_some_and(is_rejected) {
+            return Err(overloaded());
         }
         let active_request = (post_kind == Some(PostKind::Request)).then(|| self.active_requests.begin());
         let principal = self.callers.identify(&mut head, identity.as_ref());

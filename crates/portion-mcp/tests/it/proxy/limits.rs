@@ -174,6 +174,31 @@ fn shutdown_finishes_running_requests_and_rejects_new_ones() {
 }
 
 #[test]
+fn requests_are_rejected_under_overload_and_other_messages_pass() {
+    // Every task wakes a little late, so that this counts as an overload.
+    let scene = ponging(HttpLimits { max_delay: Some(Duration::ZERO), ..short() });
+    let start = Instant::now();
+    let refused = loop {
+        let (head, body) = scene.post("", &PING.replace("ping", "tools/list"));
+        if head.starts_with("HTTP/1.1 503 ") {
+            break head + &body;
+        }
+        assert!(start.elapsed() < HANG, "{head}");
+    };
+    assert!(refused.contains("retry-after: 1") && refused.contains("-32000"), "{refused}");
+    for message in [
+        PING,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+    ] {
+        let (head, _) = scene.post("", message);
+        assert!(!head.starts_with("HTTP/1.1 503 "), "{message}: {head}");
+    }
+    let (head, _) = scene.ask("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: a\r\n\r\n");
+    assert!(!head.starts_with("HTTP/1.1 503 "), "{head}");
+}
+
+#[test]
 fn requests_that_do_not_finish_in_time_get_an_error() {
     let never = Arc::new(OneShotFlag::default());
     let limits = HttpLimits { drain_timeout: Duration::from_millis(200), ..short() };

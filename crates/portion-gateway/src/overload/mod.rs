@@ -1,0 +1,239 @@
+//! Notices that the processors have more work than they can do, so that listeners reject new requests early.
+//!
+//! Two queues have a limit of their delay:
+//!
+//! | queue | delay |
+//! | --- | --- |
+//! | tasks of the runtime | how late a sleeping task wakes: the least of the latest samples, because a burst is no overload |
+//! | long computations | their number times the mean time between two completions, while some of them wait for others |
+//!
+//! Samples are taken while requests arrive.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! use portion_gateway::overload::{DEFAULT_MAX_DELAY, OverloadMonitor};
+//!
+//! let monitor = OverloadMonitor::new(DEFAULT_MAX_DELAY);
+//! let _sampling = monitor.start();
+//! assert!(monitor.admits_request());
+//! # }
+//! ```
+
+mod standing_delay;
+mod work_pace;
+
+use std::convert::Infallible;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+use self::standing_delay::StandingDelay;
+use self::work_pace::{WorkPace, queue_delay};
+use crate::offload::{QueueLoad, queue_load};
+
+/// Delay above which listeners reject new requests.
+pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(150);
+
+/// Time between two samples.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
+/// Number of samples without a new request after which sampling pauses.
+const QUIET_SAMPLES: usize = 25;
+/// Least time between two log entries about rejected requests.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Monitor of the work of this process, for one listener.
+#[derive(Clone, Debug)]
+pub struct OverloadMonitor(Arc<MonitorState>);
+
+#[derive(Debug)]
+struct MonitorState {
+    max_delay: Duration,
+    /// True while the delay of the runtime exceeds the limit.
+    is_runtime_late: AtomicBool,
+    /// Mean time between two completed computations, in nanoseconds.
+    completion_interval: AtomicU64,
+    /// Number of requests so far; wraps.
+    requests: AtomicUsize,
+    /// Number of requests rejected since the last log entry.
+    rejected: AtomicUsize,
+    request_arrived: Notify,
+}
+
+/// Sampling of a monitor; it ends when this is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct SamplingTask(JoinHandle<Infallible>);
+
+impl OverloadMonitor {
+    /// Creates a monitor with this limit of each delay. It admits every request until it is [started](Self::start).
+    pub fn new(max_delay: Duration) -> Self {
+        Self(Arc::new(MonitorState {
+            max_delay,
+            is_runtime_late: AtomicBool::new(false),
+            completion_interval: AtomicU64::new(0),
+            requests: AtomicUsize::new(0),
+            rejected: AtomicUsize::new(0),
+            request_arrived: Notify::new(),
+        }))
+    }
+
+    /// Starts sampling the runtime on which this is called.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    pub fn start(&self) -> SamplingTask {
+        let sampler = Sampler {
+            monitor: Arc::clone(&self.0),
+            processors: thread::available_parallelism().map_or(1, NonZero::get),
+            runtime_delay: StandingDelay::default(),
+            pace: WorkPace::default(),
+            logged_at: None,
+        };
+        SamplingTask(tokio::spawn(sampler.run()))
+    }
+
+    /// Returns false if a request that begins work now must be rejected.
+    pub fn admits_request(&self) -> bool {
+        let monitor = &*self.0;
+        monitor.requests.fetch_add(1, Relaxed);
+        monitor.request_arrived.notify_one();
+        let interval = Duration::from_nanos(monitor.completion_interval.load(Relaxed));
+        let is_overloaded = monitor.is_runtime_late.load(Relaxed)
+            || queue_delay(queue_load(), interval) > monitor.max_delay;
+        if is_overloaded {
+            monitor.rejected.fetch_add(1, Relaxed);
+        }
+        !is_overloaded
+    }
+}
+
+impl Drop for SamplingTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Takes the samples of a monitor.
+struct Sampler {
+    monitor: Arc<MonitorState>,
+    processors: usize,
+    runtime_delay: StandingDelay,
+    pace: WorkPace,
+    logged_at: Option<Instant>,
+}
+
+/// State of the queue of computations at a time.
+#[derive(Clone, Copy)]
+struct QueueSample {
+    at: Instant,
+    load: QueueLoad,
+}
+
+impl QueueSample {
+    fn take() -> Self {
+        Self { at: Instant::now(), load: queue_load() }
+    }
+}
+
+impl Sampler {
+    async fn run(mut self) -> Infallible {
+        loop {
+            self.monitor.request_arrived.notified().await;
+            self.sample_until_quiet().await;
+        }
+    }
+
+    async fn sample_until_quiet(&mut self) {
+        let (mut requests, mut quiet_samples) = (self.monitor.requests.load(Relaxed), 0);
+        let mut previous = QueueSample::take();
+        while quiet_samples < QUIET_SAMPLES {
+            let due = Instant::now() + SAMPLE_INTERVAL;
+            sleep_until(due).await;
+            let sample = QueueSample::take();
+            self.add_runtime_delay(sample.at.saturating_duration_since(due));
+            self.add_computations(previous, sample);
+            self.log_rejected(sample.at);
+            previous = sample;
+            let requests_now = self.monitor.requests.load(Relaxed);
+            quiet_samples = if requests_now == requests { quiet_samples + 1 } else { 0 };
+            requests = requests_now;
+        }
+        self.runtime_delay = StandingDelay::default();
+        self.monitor.is_runtime_late.store(false, Relaxed);
+    }
+
+    fn add_runtime_delay(&mut self, delay: Duration) {
+        self.runtime_delay.add(delay);
+        let is_late = self.runtime_delay.least() > self.monitor.max_delay;
+        self.monitor.is_runtime_late.store(is_late, Relaxed);
+    }
+
+    /// Adds the time between two samples, if all processors had work.
+    fn add_computations(&mut self, from: QueueSample, to: QueueSample) {
+        if from.load.queued.min(to.load.queued) < self.processors {
+            return;
+        }
+        let completed = to.load.completed.wrapping_sub(from.load.completed);
+        self.pace.add(to.at.saturating_duration_since(from.at), completed);
+        let nanoseconds = u64::try_from(self.pace.interval().as_nanos()).unwrap_or(u64::MAX);
+        self.monitor.completion_interval.store(nanoseconds, Relaxed);
+    }
+
+    fn log_rejected(&mut self, now: Instant) {
+        if self.logged_at.is_some_and(|at| now.saturating_duration_since(at) < LOG_INTERVAL) {
+            return;
+        }
+        let rejected = self.monitor.rejected.swap(0, Relaxed);
+        if rejected > 0 {
+            tracing::warn!(rejected, "the processors are overloaded: new requests are rejected");
+            self.logged_at = Some(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    /// Far longer than any step takes.
+    const HANG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn requests_are_rejected_while_the_runtime_is_late_and_admitted_after_a_pause() {
+        // Every task wakes a little late.
+        let monitor = OverloadMonitor::new(Duration::ZERO);
+        assert!(monitor.admits_request(), "nothing was measured yet");
+        let _sampling = monitor.start();
+        let rejected = async {
+            while monitor.admits_request() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(HANG, rejected).await.expect("the delay is noticed");
+        let admitted = async {
+            while !monitor.admits_request() {
+                sleep(Duration::from_secs(2)).await;
+            }
+        };
+        timeout(HANG, admitted).await.expect("a pause ends it");
+    }
+
+    #[tokio::test]
+    async fn a_runtime_that_is_not_late_admits_requests() {
+        let monitor = OverloadMonitor::new(HANG);
+        let _sampling = monitor.start();
+        for _ in 0..20 {
+            assert!(monitor.admits_request());
+            sleep(SAMPLE_INTERVAL).await;
+        }
+    }
+}
