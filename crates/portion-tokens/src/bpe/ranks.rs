@@ -159,7 +159,7 @@ pub(super) fn pack(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Mixes two values: the halves of the product, with constants of SplitMix64 (Steele, Lea and Flood, 2014).
+/// Mixes two values: the halves of the product, with constants of `SplitMix64` (Steele, Lea and Flood, 2014).
 pub(super) fn mix(one: u64, other: u64) -> u64 {
     let product =
         u128::from(one ^ 0x9E37_79B9_7F4A_7C15) * u128::from(other.rotate_left(29) ^ 0xBF58_476D_1CE4_E5B9);
