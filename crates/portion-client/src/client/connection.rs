@@ -2,7 +2,7 @@
 
 use portion_json::scan::quote;
 use portion_mcp::frame::Frame;
-use portion_mcp::upstream::link::{Inbox, Link, LinkEvent, Outbox};
+use portion_mcp::upstream::link::{CloseReason, Inbox, Link, LinkEvent, Outbox};
 
 use super::error::ClientError;
 use crate::read::json;
@@ -59,7 +59,7 @@ impl Connection {
                     return Err(ClientError::Closed { during: during(), reason });
                 }
                 None => {
-                    let reason = "the connection ended".to_owned();
+                    let reason = CloseReason::new("the connection ended");
                     return Err(ClientError::Closed { during: during(), reason });
                 }
             };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portion_mcp::upstream::link::ConnectError;
+use portion_mcp::upstream::link::{CloseReason, ConnectError};
 use thiserror::Error;
 
 /// Reason that there is no result.
@@ -17,7 +17,7 @@ pub enum ClientError {
         /// The request.
         during: String,
         /// Reason that the link gave.
-        reason: String,
+        reason: CloseReason,
     },
     /// The server answered with an error.
     #[error("the server refused {during}: {message}")]
@@ -46,4 +46,42 @@ pub enum ClientError {
     /// A Portion on the way shortened the result, and the rest cannot be read.
     #[error("a Portion before the server shortened the result, and the rest cannot be read: {0}")]
     Shortened(String),
+}
+
+impl ClientError {
+    /// Returns the error without the last lines of the server's stderr, for callers whose own stderr has a copy of them.
+    #[must_use]
+    pub fn without_stderr(self) -> Self {
+        match self {
+            Self::Closed { during, reason } => Self::Closed { during, reason: reason.without_stderr() },
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    #[test]
+    fn the_last_lines_of_stderr_are_apart_from_the_message() {
+        use std::time::Duration;
+
+        use portion_mcp::upstream::link::ChildConnector;
+        use portion_mcp::upstream::stdio::Program;
+
+        use crate::client::Client;
+
+        let connector = ChildConnector {
+            program: Program::new("sh", ["-c", "echo boom >&2; read line; exit 3"]),
+            message_limit: 1024,
+            overflow: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let error = runtime
+            .block_on(Client::connect(&connector, Duration::from_secs(30)))
+            .expect_err("the server ends without an answer");
+        let message = "the server did not answer `initialize`: the server `sh` exited with code 3";
+        assert_eq!(error.to_string(), format!("{message}\nIts stderr ended with:\nboom"));
+        assert_eq!(error.without_stderr().to_string(), message);
+    }
 }

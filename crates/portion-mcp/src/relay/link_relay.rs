@@ -137,7 +137,7 @@ fn spawn_server_reader<L: MessageProcessor + 'static>(relay: &Arc<LinkRelay<L>>,
                     });
                     relay.server_progress.notify_one();
                 }
-                Some(LinkEvent::Closed(why)) => return relay.record_server_gone(why),
+                Some(LinkEvent::Closed(why)) => return relay.record_server_gone(why.to_string()),
                 None => return relay.record_server_gone(CONNECTION_CLOSED.to_owned()),
             }
         }

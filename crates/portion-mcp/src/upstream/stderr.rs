@@ -1,6 +1,7 @@
 //! Reads the stderr of a server, copies it, and keeps its last lines for error messages.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,6 +21,19 @@ const STACK_BYTES: usize = 128 << 10;
 /// Last bytes that a server has written to its stderr.
 #[derive(Clone, Debug, Default)]
 pub struct StderrTail(Arc<TailShared>);
+
+/// Last lines of a server's stderr, without control characters; empty if nothing was written.
+///
+/// Displays as the end of an error message: a heading and the lines, each on a line of its own. Displays as nothing if it
+/// is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StderrLines(String);
+
+impl fmt::Display for StderrLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "\nIts stderr ended with:\n{}", self.0) }
+    }
+}
 
 #[derive(Debug, Default)]
 struct TailShared {
@@ -53,13 +67,13 @@ impl StderrTail {
         let _ = timeout(limit, self.0.ended.wait()).await;
     }
 
-    /// Returns the last lines, without control characters; empty if nothing was written.
-    pub fn lines(&self) -> String {
+    /// Returns the last lines that were written.
+    pub fn lines(&self) -> StderrLines {
         let kept: Vec<u8> = {
             let kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
             kept.iter().copied().collect()
         };
-        last_lines(&String::from_utf8_lossy(&kept))
+        StderrLines(last_lines(&String::from_utf8_lossy(&kept)))
     }
 
     /// Copies until `from` ends, and ends its last line, because other lines follow. Keeps reading if `to` fails: a server must not
@@ -108,7 +122,7 @@ fn strip_controls(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_TAIL_BYTES, MAX_TAIL_LINES, StderrTail, last_lines};
+    use super::{MAX_TAIL_BYTES, MAX_TAIL_LINES, StderrLines, StderrTail, last_lines};
 
     #[test]
     fn last_lines_are_plain_and_few() {
@@ -130,9 +144,15 @@ mod tests {
         let written = "0123456789\n".repeat(MAX_TAIL_BYTES);
         tail.copy(written.as_bytes(), &mut passed);
         assert_eq!(passed, written.as_bytes());
-        assert_eq!(tail.lines().lines().count(), MAX_TAIL_LINES);
+        assert_eq!(tail.lines().0.lines().count(), MAX_TAIL_LINES);
         tail.copy([b'x'; 3 * MAX_TAIL_BYTES].as_slice(), &mut passed);
-        assert_eq!(tail.lines().len(), MAX_TAIL_BYTES);
+        assert_eq!(tail.lines().0.len(), MAX_TAIL_BYTES);
+    }
+
+    #[test]
+    fn lines_are_shown_under_a_heading() {
+        assert_eq!(StderrLines("boom".into()).to_string(), "\nIts stderr ended with:\nboom");
+        assert_eq!(StderrLines::default().to_string(), "");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use portion_gateway::store::spill::FileOpener;
 use super::group_registry;
 use super::process_group::{self, TerminationSignal};
 pub use super::program::{Program, SpawnError};
-use super::stderr::StderrTail;
+use super::stderr::{StderrLines, StderrTail};
 use crate::frame::FrameReader;
 
 /// Capacity of stdin and stdout. Linux allows this much without privileges (`/proc/sys/fs/pipe-max-size`);
@@ -59,7 +59,7 @@ pub enum ServerExit {
 pub struct ServerFailure {
     name: String,
     server_exit: ServerExit,
-    stderr: String,
+    stderr: StderrLines,
 }
 
 impl Child {
@@ -221,6 +221,11 @@ impl ServerFailure {
         self.server_exit
     }
 
+    /// Returns the last lines of the server's stderr.
+    pub fn stderr(&self) -> &StderrLines {
+        &self.stderr
+    }
+
     /// Returns the first line: the server's name and its exit status.
     pub fn sentence(&self) -> String {
         match self.server_exit {
@@ -234,11 +239,7 @@ impl ServerFailure {
 
 impl fmt::Display for ServerFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence())?;
-        if self.stderr.is_empty() {
-            return Ok(());
-        }
-        write!(f, "\nIts stderr ended with:\n{}", self.stderr)
+        write!(f, "{}{}", self.sentence(), self.stderr)
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use portion_client::client::Client;
+use portion_client::client::{Client, ClientError};
 use portion_client::fetch::{FetchRequest, MAX_CONTEXT_TOKENS, fetch};
 use portion_client::read::FieldNames;
 use portion_client::select::Fill;
@@ -16,7 +16,6 @@ use portion_text::counted::counted;
 use portion_tokens::Tokenizer;
 
 use super::CommandResult;
-use super::copied_stderr::without_stderr;
 use crate::log;
 use crate::remote::RemoteArgs;
 use crate::server::Server;
@@ -96,10 +95,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let client = Client::connect(&*connector, options.timeout).await;
-        let mut client = client.map_err(|error| without_stderr(&error))?;
+        // The server's stderr is copied to ours.
+        let mut client = client.map_err(ClientError::without_stderr)?;
         let outcome = fetch(&mut client, &options.request()).await;
         // Printed before the server ends, which may take its time.
-        let printed = outcome.map_err(|error| without_stderr(&error).into()).and_then(|result| {
+        let printed = outcome.map_err(|error| error.without_stderr().into()).and_then(|result| {
             warn_if_truncated(options, &result);
             Ok(print(options, &result)?)
         });

@@ -3,7 +3,6 @@ pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
-mod copied_stderr;
 pub(crate) mod dashboard;
 #[cfg_attr(not(feature = "demo"), path = "no_demo.rs")]
 pub(crate) mod demo;

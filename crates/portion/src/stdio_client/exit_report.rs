@@ -3,12 +3,14 @@
 use std::fmt;
 use std::process::ExitStatus;
 
+use portion_mcp::upstream::stderr::StderrLines;
+
 /// Exit status of a server, what it wrote to stdout in place of messages, and the end of its stderr.
 #[derive(Debug, Default)]
 pub(crate) struct ExitReport {
     pub(super) status: Option<ExitStatus>,
     pub(super) noise: Option<String>,
-    pub(super) stderr: String,
+    pub(super) stderr: StderrLines,
 }
 
 impl fmt::Display for ExitReport {
@@ -19,6 +21,6 @@ impl fmt::Display for ExitReport {
         if let Some(noise) = &self.noise {
             write!(f, "; its stdout has lines that are no messages, such as `{noise}`")?;
         }
-        if self.stderr.is_empty() { Ok(()) } else { write!(f, "\nIts stderr ended with:\n{}", self.stderr) }
+        write!(f, "{}", self.stderr)
     }
 }

@@ -178,7 +178,7 @@ impl BridgeSession {
                     Some(LinkEvent::Frame(frame)) => {
                         self.dispatch_from_server(self.processor.process_server_frame(frame).await, &commands).await;
                     }
-                    Some(LinkEvent::Closed(reason)) => break reason,
+                    Some(LinkEvent::Closed(reason)) => break reason.to_string(),
                     None => break "the server has ended".to_owned(),
                 },
                 outgoing = self.processor.next_timeout() => self.dispatch_from_server(outgoing, &commands).await,

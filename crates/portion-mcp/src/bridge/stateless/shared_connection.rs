@@ -183,7 +183,7 @@ impl SharedConnection {
             tokio::select! {
                 event = inbox.next() => match event {
                     Some(LinkEvent::Frame(frame)) => self.handle_frame(frame).await,
-                    Some(LinkEvent::Closed(reason)) => break reason,
+                    Some(LinkEvent::Closed(reason)) => break reason.to_string(),
                     None => break "the server has ended".to_owned(),
                 },
                 () = self.end_requested.wait() => break "the server was stopped".to_owned(),

@@ -18,7 +18,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
+use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::{FrameReader, replace_line_breaks};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::stdio::{Child, Program, ServerOutput};
@@ -164,7 +164,7 @@ async fn supervise(mut child: Child, pipes: Arc<PipeState>, incoming: mpsc::Send
         if timeout(EXIT_CODE_GRACE, child.wait_exited()).await.is_ok() {
             reason = None;
         } else {
-            let _ = incoming.send(LinkEvent::Closed(closed.to_owned())).await;
+            let _ = incoming.send(LinkEvent::Closed(CloseReason::new(closed))).await;
         }
     }
     if timeout(EXIT_GRACE, child.wait_exited()).await.is_err() {
@@ -176,7 +176,7 @@ async fn supervise(mut child: Child, pipes: Arc<PipeState>, incoming: mpsc::Send
     // Waits as long as the inbox is full, but not for a process that left the group and holds the pipe open.
     while timeout(DRAIN_TIMEOUT, pipes.output_ended.wait()).await.is_err() && incoming.capacity() == 0 {}
     if reason.is_none() {
-        let _ = incoming.send(LinkEvent::Closed(failure.to_string())).await;
+        let _ = incoming.send(LinkEvent::Closed(CloseReason::from(&failure))).await;
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
                 events.push(match event {
                     LinkEvent::Frame(Frame::Message(line)) => String::from_utf8(line).expect("UTF-8"),
                     LinkEvent::Frame(Frame::TooLarge { bytes, .. }) => format!("{bytes} bytes"),
-                    LinkEvent::Closed(why) => why,
+                    LinkEvent::Closed(why) => why.to_string(),
                 });
             }
             drop(kept_outbox);

@@ -6,9 +6,11 @@
 //! - `remote`: a server over HTTP; detects its transport
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
 //! - `in_flight`, `message`: shared by both
+//! - `close_reason`: why a link was closed
 //! - `ping_responder`: answers pings while a person logs in
 //! - `rest`: a REST API; the server of its tools runs in this process
 
+mod close_reason;
 mod in_flight;
 mod message;
 mod ping_responder;
@@ -27,6 +29,7 @@ use tokio::sync::mpsc;
 
 use crate::frame::Frame;
 pub use child::ChildConnector;
+pub use close_reason::CloseReason;
 pub(crate) use message::with_missing_id;
 
 /// Messages queued on a link in each direction; a sender waits while the queue is full.
@@ -55,7 +58,7 @@ pub enum LinkEvent {
     /// A frame of the server.
     Frame(Frame),
     /// The link was closed, for this reason; no event follows.
-    Closed(String),
+    Closed(CloseReason),
 }
 
 /// The ends of the channels that the transport holds.

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::in_flight::InFlight;
 use super::message::{failure_message, to_single_line, with_missing_id};
-use super::{ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
+use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::Frame;
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::one_shot_flag::OneShotFlag;
@@ -107,7 +107,7 @@ impl SseLink {
         poster.is_closed.set();
         if stream_ended {
             let reason = format!("{} has closed its event stream", display_uri(&poster.client.url()));
-            let _ = incoming.send(LinkEvent::Closed(reason)).await;
+            let _ = incoming.send(LinkEvent::Closed(CloseReason::new(reason))).await;
         }
     }
 }

@@ -87,6 +87,7 @@ async fn the_end_of_the_stream_and_rejected_posts_are_reported() {
     assert_eq!(id.as_deref(), Some("\"large\""));
     peer.say(&call("\"end\"")).await;
     let Some(LinkEvent::Closed(why)) = peer.next().await else { panic!("it is gone") };
+    let why = why.to_string();
     assert!(why.ends_with("/sse has closed its event stream"), "{why}");
     assert_eq!(peer.next().await, None);
 

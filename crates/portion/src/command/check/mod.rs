@@ -11,12 +11,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use portion_client::client::Client;
+use portion_client::client::{Client, ClientError};
 use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
 
 use super::CommandResult;
-use super::copied_stderr::without_stderr;
 use super::time_limit::parse_seconds;
 use crate::log;
 use crate::remote::RemoteArgs;
@@ -98,7 +97,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         let client = Client::connect(&*connector, options.timeout).await;
-        let mut client = client.map_err(|error| without_stderr(&error))?;
+        // The server's stderr is copied to ours.
+        let mut client = client.map_err(ClientError::without_stderr)?;
         let report = session::check(&mut client, &plan).await;
         client.close(EXIT_GRACE).await;
         report
