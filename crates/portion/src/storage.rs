@@ -19,6 +19,10 @@ use crate::server::ServerIds;
 use crate::temporary_files;
 use crate::usage_error::UsageError;
 
+/// Purposes of secrets that are derived from the keys: cursors, and the names of keys in a shared store.
+const CURSORS: &str = "cursors";
+const STORE_NAMES: &str = "names of a shared store";
+
 /// Longest wait for a shared store that is checked, and the pause between two looks at its state.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 const PROBE_PAUSE: Duration = Duration::from_millis(20);
@@ -59,7 +63,7 @@ impl Storage {
             }
             _ => Self::in_memory(limits, disk_bytes)?,
         };
-        Ok(match keys.map(|keys| keys.secrets("cursors")) {
+        Ok(match keys.map(|keys| keys.secrets(CURSORS)) {
             Some((cursor_secret, earlier_cursor_secrets)) => {
                 Self { cursor_secret, earlier_cursor_secrets, ..opened }
             }
@@ -89,18 +93,29 @@ fn open_shared(
     servers: &ServerIds,
     limits: StoreLimits,
 ) -> Result<Storage, Box<dyn Error>> {
-    let (newest, earlier) = keys.secrets("names of a shared store");
-    let settings = RedisSettings {
-        url: StoreUrl::parse(url)?,
-        secrets: [vec![newest], earlier].concat(),
-        namespace: servers.names.clone(),
-        server: servers.shared.clone(),
-        ttl: limits.ttl,
-    };
+    let settings = redis_settings(StoreUrl::parse(url)?, keys, &servers.names, &servers.shared, limits.ttl);
     let store = CachedStore::new(MemoryStore::new(limits), Arc::new(RedisStore::open(settings)?));
     // The same for all instances, whatever keys they have. Cursors and names of keys are signed with the keys.
     let principal_secret = *Scope::from_parts(&[0; 32], [b"principals".as_slice()]).as_bytes();
-    Ok(Storage::new(store, newest, principal_secret))
+    Ok(Storage::new(store, keys.secrets(CURSORS).0, principal_secret))
+}
+
+/// Returns the settings of a store whose names of keys are hashed with these keys.
+fn redis_settings(
+    url: StoreUrl,
+    keys: &CursorKeys,
+    namespace: &str,
+    server: &str,
+    ttl: Duration,
+) -> RedisSettings {
+    let (newest, earlier) = keys.secrets(STORE_NAMES);
+    RedisSettings {
+        url,
+        secrets: [vec![newest], earlier].concat(),
+        namespace: namespace.to_owned(),
+        server: server.to_owned(),
+        ttl,
+    }
 }
 
 /// Connects to a shared store. Returns its URL without credentials, and why it cannot be used, if so.
@@ -108,13 +123,9 @@ pub(crate) fn probe_shared_store(config: &Config, url: &str) -> (String, Result<
     let shown = StoreUrl::parse(url).map_or("store".to_owned(), |url| url.to_string());
     let probe = || -> Result<(), Box<dyn Error>> {
         let keys = config.cursor_keys().ok_or("a shared store needs cursorKeys")?;
-        let settings = RedisSettings {
-            url: StoreUrl::parse(url)?,
-            secrets: vec![CursorKeys::read(keys)?.secrets("names of a shared store").0],
-            namespace: "doctor".to_owned(),
-            server: "doctor".to_owned(),
-            ttl: Duration::from_secs(1),
-        };
+        let url = StoreUrl::parse(url)?;
+        let keys = CursorKeys::read(keys)?;
+        let settings = redis_settings(url, &keys, "doctor", "doctor", Duration::from_secs(1));
         let store = RedisStore::open(settings)?;
         let end = Instant::now() + PROBE_TIMEOUT;
         while !store.status().is_available {
