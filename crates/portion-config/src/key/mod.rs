@@ -12,6 +12,7 @@ mod definitions;
 mod group;
 mod key_definition;
 mod kind;
+mod log_level;
 mod shorthand;
 
 use portion_text::spelling::closest_name;
@@ -19,6 +20,7 @@ use portion_text::spelling::closest_name;
 pub use group::KeyGroup;
 pub use key_definition::{CliFlag, Key, Placement, SettingsLevel};
 pub use kind::{InvalidValue, ValueKind, parse_socket_address};
+pub use log_level::{InvalidLevel, LEVEL_VARIABLE, level_choices, parse_level};
 pub use shorthand::{SHORTHANDS, Shorthand};
 
 impl Key {

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use portion_text::spelling::closest_name;
-use tracing::level_filters::LevelFilter;
 
 use super::{ConfigReader, DocumentSource, Layer};
 use crate::document::{MapKey, TextPosition};
-use crate::key::{Key, SHORTHANDS};
+use crate::key::{Key, LEVEL_VARIABLE, SHORTHANDS, level_choices, parse_level};
 use crate::origin::Origin;
 use crate::problem::Problem;
 
 /// Prefix of all variables of Portion.
 const VARIABLE_PREFIX: &str = "PORTION_";
-/// Variable with the level of the log, for all commands.
-const LEVEL_VARIABLE: &str = "PORTION_LOG";
 /// Variables that are not keys: the path of the file, and those used only by the program or its tests.
 const NON_KEY_VARIABLES: &[&str] =
     &["PORTION_CONFIG", LEVEL_VARIABLE, "PORTION_BIN", "PORTION_NO_BROWSER", "PORTION_NO_LOGIN"];
@@ -29,9 +26,9 @@ impl ConfigReader {
         for (name, text) in variables {
             let at = Origin::Variable(name.as_str().into());
             if NON_KEY_VARIABLES.contains(&name.as_str()) {
-                if name == LEVEL_VARIABLE && !text.is_empty() && text.parse::<LevelFilter>().is_err() {
+                if name == LEVEL_VARIABLE && parse_level(text).is_err() {
                     let message = format!("{name} is `{text}`, which is not a level, and is ignored");
-                    let fix = "write off, error, warn, info, debug or trace";
+                    let fix = format!("write {}", level_choices());
                     self.warnings.push(Problem::new(at, message, fix));
                 }
                 continue;

@@ -1,6 +1,7 @@
 //! Keys for the program only: listeners, logs, records and alerts.
 
 use super::defaults::KEY_DEFAULTS;
+use crate::key::log_level::LEVELS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const LISTENERS: Key =
@@ -187,7 +188,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "logLevel",
-        kind: ValueKind::Choice(&["off", "error", "warn", "info", "debug", "trace"]),
+        kind: ValueKind::Choice(LEVELS),
         default: "warn",
         value_name: "LEVEL",
         doc: "Log level on stderr: off, error, warn, info, debug or trace",

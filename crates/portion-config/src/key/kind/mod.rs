@@ -209,7 +209,7 @@ impl ValueKind {
 }
 
 /// Joins choices for a message: `a, b or c`.
-fn join_choices(some: &[&str], more: &[&str]) -> String {
+pub(super) fn join_choices(some: &[&str], more: &[&str]) -> String {
     let all: Vec<&str> = some.iter().chain(more).copied().collect();
     match all.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
