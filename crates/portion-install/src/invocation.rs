@@ -39,6 +39,11 @@ pub struct Installed {
     pub adds_args: bool,
 }
 
+/// Returns true if a server of this name can be put behind Portion. A name that begins with a hyphen looks like an option.
+pub fn is_valid_name(server: &str) -> bool {
+    !server.starts_with('-')
+}
+
 /// Returns the arguments of Portion before the server's program.
 ///
 /// `--server=NAME` in one word marks an entry that had no `args`. Unlike whitespace, that survives a client that rewrites

@@ -3,7 +3,7 @@
 use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
 use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
-use crate::invocation::{Invocation, recognise, wrap_args};
+use crate::invocation::{Invocation, is_valid_name, recognise, wrap_args};
 use crate::quote::quote;
 use crate::remote;
 use crate::splice::Splice;
@@ -32,7 +32,7 @@ pub fn install(
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
     edit_servers(text, format, is_selected, |entry, before| match &entry.launch {
-        _ if entry.name.starts_with('-') => (Outcome::Skipped(HYPHEN), Vec::new(), before.to_vec()),
+        _ if !is_valid_name(&entry.name) => (Outcome::Skipped(HYPHEN), Vec::new(), before.to_vec()),
         Launch::Command(command) => wrap_command(text, entry, command, target, format.syntax),
         Launch::Remote(remote) if target.include_http => {
             if let Some(reason) = remote::refusal(remote, format.references) {

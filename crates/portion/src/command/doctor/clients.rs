@@ -7,7 +7,7 @@ use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State};
 use portion_install::format::Format;
-use portion_install::invocation::{Invocation, recognise};
+use portion_install::invocation::{Invocation, is_valid_name, recognise};
 use serde_json::Value;
 
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
@@ -170,11 +170,11 @@ fn check_entry(
     let invocation = recognise(&words[0], &words[1..]);
     let is_wrapped = invocation != Invocation::Direct;
     if !is_wrapped {
-        let (message, fix) = if entry.name.starts_with('-') {
+        let (message, fix) = if is_valid_name(&entry.name) {
+            ("Portion is not in front of it", install_command(file, &entry.name))
+        } else {
             let message = "Portion is not in front of it: its name begins with a hyphen, rename it";
             (message, edit_command(&file.path))
-        } else {
-            ("Portion is not in front of it", install_command(file, &entry.name))
         };
         findings.push(Finding::new(Level::Warning, "wrapped", title.clone(), message).with_fix(fix));
     } else if Path::new(&words[0]).is_absolute() && !Path::new(&words[0]).is_file() {
