@@ -16,6 +16,9 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body as HttpBody, Frame};
 use thiserror::Error;
 
+/// Longest body of an error response that is read, in bytes.
+const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+
 /// Body of a request or response.
 pub type Body = UnsyncBoxBody<Bytes, TruncatedBody>;
 
@@ -84,4 +87,12 @@ where
         all.extend_from_slice(bytes);
     }
     Ok(all)
+}
+
+/// Reads the body of an error response, of at most 64 KiB.
+///
+/// # Errors
+/// Returns [`ReadBodyError`] if it is larger or ends too early.
+pub(crate) async fn read_error(body: Body) -> Result<Vec<u8>, ReadBodyError> {
+    read_all(body, MAX_ERROR_BODY_BYTES).await
 }

@@ -27,8 +27,7 @@ use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
-/// Longest body of an error that is read, in bytes, and the characters of a large one that are shown.
-const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+/// Characters of the large body of an error that are shown.
 const MAX_SHOWN_ERROR_CHARS: usize = 1000;
 
 /// A post in progress.
@@ -237,8 +236,7 @@ impl PostExchange {
                 answers,
             );
         }
-        let Some(read) = self.wait_or_timeout(body::read_all(body, MAX_ERROR_BODY_BYTES), &mut answers).await
-        else {
+        let Some(read) = self.wait_or_timeout(body::read_error(body), &mut answers).await else {
             return local_response(&answers, self.is_batch);
         };
         match read {

@@ -20,8 +20,7 @@ use super::uri::{display_uri, resolve, same_origin};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::encoding;
 
-/// Bytes read of the body of an error response, and the timeout for reading it.
-const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+/// Timeout for reading the body of an error response.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Redirects that one request follows.
 const MAX_REDIRECTS: usize = 3;
@@ -230,7 +229,7 @@ fn rejection(sent: &HeaderMap, head: &Parts, is_repeated: bool) -> Rejection {
 }
 
 async fn read_error_content(headers: &HeaderMap, body: Body) -> ResponseContent {
-    let read = timeout(ERROR_BODY_TIMEOUT, body::read_all(body, MAX_ERROR_BODY_BYTES)).await;
+    let read = timeout(ERROR_BODY_TIMEOUT, body::read_error(body)).await;
     let bytes = read.ok().and_then(Result::ok).unwrap_or_default();
     if media_type(headers) == "application/json" {
         return ResponseContent::Json(bytes);
