@@ -14,13 +14,13 @@ use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_telemetry::read::{ReadError, Reader};
-use tokio::net::TcpListener;
 
 use super::CommandResult;
 use crate::admin::MAX_REQUEST_BYTES;
 use crate::browser;
 use crate::dashboard::DashboardBackend;
 use crate::exposure::Listener;
+use crate::listening;
 use crate::options::FILE_HELP;
 
 /// Default address, one port after the admin listener.
@@ -79,9 +79,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     let listen = options.listen;
     Listener { at: listen, subject: "the dashboard", option: "--listen", auth_option: None }
         .check(false, options.insecure || config.insecure())?;
-    let listener = TcpListener::bind(listen).await.map_err(|error| {
-        format!("cannot listen at {listen}: {error}; choose another address with --listen")
-    })?;
+    let listener = listening::bind(listen).await?;
     let address = listener.local_addr()?;
     let dashboard: Arc<dyn Backend> =
         Arc::new(DashboardBackend::new(file, config.token_price(), Box::new(|| None)));
