@@ -82,11 +82,10 @@ impl CursorCall<'_> {
             Err(unresolved) => return Err(gateway.unresolved_cursor_reply(unresolved, context, request)),
         };
         let context = context.with_source(held.endpoint.clone(), Some(held.origin_snapshot));
-        if extent == Extent::Whole && held.snapshot.is_partial() {
-            let blocks = held.snapshot.missing_blocks();
-            if let Err(fault) = gateway.read_blocks(&context, &mut held, blocks).await {
-                return Err(gateway.fault_reply(fault, request, context.request_info()));
-            }
+        if extent == Extent::Whole
+            && let Err(fault) = gateway.read_missing_blocks(&context, &mut held).await
+        {
+            return Err(gateway.fault_reply(fault, request, context.request_info()));
         }
         Ok((context, held, position))
     }

@@ -12,7 +12,7 @@ use crate::call::{Fault, Reply};
 use crate::decision_log;
 use crate::offload::offload;
 use crate::renderer::{RenderJob, RenderOutcome};
-use crate::store::StoreWriteError;
+use crate::store::{StoreWriteError, StoredSnapshot};
 
 use super::{Gateway, RequestContext};
 
@@ -22,14 +22,16 @@ const BYTES_PER_TOKEN: usize = 4;
 const SESSION_META_KEY: &str = "io.portion/session";
 
 impl Gateway {
-    /// Finishes a reply that was rendered with cursors, once it is known if the store accepted it.
+    /// Finishes a reply that was rendered with cursors, once it is known if the store accepted it. `held`: the snapshot of
+    /// the job, if it is stored.
     pub(super) async fn finish_reply(
         &self,
         context: &RequestContext,
         job: Arc<RenderJob>,
         rendered: RenderOutcome,
-        stored: bool,
+        held: Option<&StoredSnapshot>,
     ) -> Reply {
+        let stored = held.is_some();
         let rendered = match rendered {
             RenderOutcome::Portion { .. } if !stored => self.render(&job, false).await,
             rendered => rendered,
@@ -79,13 +81,13 @@ impl Gateway {
                     None => portion,
                 });
             }
-            RenderOutcome::InvalidRequest(error) if stored => {
-                match Box::pin(self.answer_as_query(context, &job, error)).await {
+            RenderOutcome::InvalidRequest(error) => match held {
+                None => Fault::invalid_view(error, follow_up),
+                Some(held) => match Box::pin(self.answer_as_query(context, &job, held, error)).await {
                     Ok(reply) => return reply,
                     Err(error) => Fault::invalid_view(error, follow_up).with_cursor(handle()),
-                }
-            }
-            RenderOutcome::InvalidRequest(error) => Fault::invalid_view(error, follow_up),
+                },
+            },
             RenderOutcome::Panicked => Fault::render_failed(handle(), follow_up),
         };
         self.fault_reply(fault, &job.request, account)

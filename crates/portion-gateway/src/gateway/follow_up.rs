@@ -81,7 +81,7 @@ impl Gateway {
                 Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
             };
         }
-        self.finish_reply(&context, job, rendered, stored).await
+        self.finish_reply(&context, job, rendered, stored.then_some(&held)).await
     }
 
     /// Renders a reply from a stored snapshot. If missing blocks are needed, they are read, and the rendering is
@@ -112,6 +112,19 @@ impl Gateway {
             let blocks = if reads > MAX_BLOCK_READS { held.snapshot.missing_blocks() } else { needed };
             self.read_blocks(context, held, blocks).await?;
         }
+    }
+
+    /// Reads all missing blocks of a snapshot from the store, if it lacks any.
+    pub(super) async fn read_missing_blocks(
+        &self,
+        context: &RequestContext,
+        held: &mut StoredSnapshot,
+    ) -> Result<(), Fault> {
+        if !held.snapshot.is_partial() {
+            return Ok(());
+        }
+        let blocks = held.snapshot.missing_blocks();
+        self.read_blocks(context, held, blocks).await
     }
 
     /// Reads missing blocks of a snapshot from the store.

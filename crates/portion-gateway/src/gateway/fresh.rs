@@ -12,7 +12,7 @@ use crate::offload::offload;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
 use crate::served_pages::ServedPage;
-use crate::store::NewSnapshot;
+use crate::store::{NewSnapshot, StoredSnapshot};
 
 use super::finish::{is_refused, is_stored};
 use super::{Gateway, RequestContext};
@@ -55,10 +55,11 @@ impl Gateway {
             // The fault in its place carries a cursor to the whole payload.
             RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => Some(View::root()),
         };
-        let stored = match view {
+        let held = match view {
             Some(view) if id.is_some() => self.store_fresh(&context, &job, view, reuse, fetch.as_ref()).await,
-            _ => false,
+            _ => None,
         };
+        let stored = held.is_some();
         if let Some(fetch) = fetch.filter(|_| !stored) {
             fetch.abandon();
         }
@@ -75,7 +76,7 @@ impl Gateway {
             return self.fault_reply(fault, &job.request, context.request_info());
         }
         let snapshot = Arc::clone(&job.snapshot);
-        let reply = self.finish_reply(&context, job, rendered, stored).await;
+        let reply = self.finish_reply(&context, job, rendered, held.as_ref()).await;
         if let Some(key) = page_key.filter(|_| !context.is_upstream_error)
             && let Some(page) = ServedPage::from_reply(&reply, &snapshot)
         {
@@ -113,8 +114,8 @@ impl Gateway {
         ReplySource { payload, fetch, need, reuse }
     }
 
-    /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns true if it is
-    /// stored.
+    /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns it with the root view;
+    /// `None` if it is not stored.
     async fn store_fresh(
         &self,
         context: &RequestContext,
@@ -122,7 +123,7 @@ impl Gateway {
         view: View,
         reuse: Option<ReuseKey>,
         fetch: Option<&Arc<Fetch>>,
-    ) -> bool {
+    ) -> Option<StoredSnapshot> {
         let deposit = NewSnapshot {
             id: job.snapshot_id,
             snapshot: Arc::clone(&job.snapshot),
@@ -136,13 +137,25 @@ impl Gateway {
         };
         // An equal, later call may have taken over the reuse key when the fetch ends.
         let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..deposit.clone() });
-        let stored = is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await);
-        if let (Some(fetch), Some(snapshot), true) = (fetch, kept, stored) {
+        let held = StoredSnapshot {
+            id: deposit.id,
+            snapshot: Arc::clone(&deposit.snapshot),
+            view: View::root(),
+            endpoint: deposit.endpoint.clone(),
+            arguments: deposit.arguments.clone(),
+            rule: deposit.rule.clone(),
+            redaction: deposit.redaction,
+            origin_snapshot: deposit.origin_snapshot,
+        };
+        if !is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await) {
+            return None;
+        }
+        if let (Some(fetch), Some(snapshot)) = (fetch, kept) {
             let (scope, policy) = (job.caller.scope, Arc::clone(&job.caller.effective_policy));
             let count = snapshot.snapshot.upstream_list().map_or(0, |list| list.fetched);
             self.fetches.attach(fetch, Deposit { scope, snapshot, policy }, count).await;
         }
-        stored
+        Some(held)
     }
 
     /// Returns the fault in place of a result that is refused for its size.

@@ -108,7 +108,8 @@ impl Gateway {
         }
     }
 
-    /// Answers a request for fields or an order of a text that has a table, as a query on the table.
+    /// Answers a request for fields or an order of a text that has a table, as a query on the table. `held`: the snapshot
+    /// of the job.
     ///
     /// # Errors
     /// The given error if a query cannot answer it, or that of an unknown column.
@@ -116,6 +117,7 @@ impl Gateway {
         &self,
         context: &RequestContext,
         job: &Arc<RenderJob>,
+        held: &StoredSnapshot,
         error: ViewError,
     ) -> Result<Reply, ViewError> {
         if !job.caller.effective_policy.policy.render_options.techniques.query {
@@ -123,18 +125,15 @@ impl Gateway {
         }
         let query_job = Arc::clone(job);
         let written = offload(job.snapshot.payload_bytes(), move || query_job.query_for_text(error)).await?;
-        let cursor = self.renderer.start_cursor(job).to_string();
-        let (context, endpoint) = (context.clone(), context.endpoint.as_deref());
-        let target = self.look_up_cursor(&context.caller, endpoint, Some(&cursor), Extent::Whole).await;
-        let is_first = job.request.cursor.is_none();
-        let request = Request { cursor: Some(cursor), fields: None, sort: None, ..job.request.clone() };
-        Ok(match target {
-            Ok((held, position)) => {
-                let context = context.with_source(held.endpoint.clone(), Some(held.origin_snapshot));
-                self.answer_query(context, (held, position), request, (written, is_first)).await
-            }
-            Err(unresolved) => self.unresolved_cursor_reply(unresolved, context, &request),
-        })
+        let mut held = held.clone();
+        let context = context.clone().with_source(held.endpoint.clone(), Some(held.origin_snapshot));
+        let request = Request { fields: None, sort: None, ..job.request.clone() };
+        if let Err(fault) = self.read_missing_blocks(&context, &mut held).await {
+            return Ok(self.fault_reply(fault, &request, context.request_info()));
+        }
+        let position = job.base.as_ref().map(|(_, position)| *position).unwrap_or_default();
+        let is_first = request.cursor.is_none();
+        Ok(self.answer_query(context, (held, position), request, (written, is_first)).await)
     }
 
     /// Looks up the other results of a query, by the rules of every cursor.
