@@ -9,15 +9,17 @@
 //! ends.
 //!
 //! A table of names and values has a header of two cells, the second of which is `Value` or the like, or of more, with a
-//! heading for names, too. A hidden name there hides the values in its row.
+//! heading for names, too. A hidden name there hides the values in its row. Tables of one column are in `single_column`.
 
 mod header;
 mod row;
+mod single_column;
 
 use super::{RedactedNames, RedactionRules, TextEdit};
 use header::{Header, LinesAround};
 pub(super) use header::{MAX_SECRET_NAME_WORDS, holds_secret, match_column_name};
 use row::{RowReader, is_rule, line_end};
+pub(super) use single_column::may_be_single_column;
 
 /// Maximum rows without the cells of the header between two rows that have them.
 const MAX_GAP_ROWS: usize = 3;
@@ -29,6 +31,9 @@ pub(super) fn collect_edits(
     edits: &mut Vec<TextEdit>,
     names: &mut RedactedNames,
 ) {
+    if single_column::collect_edits(redact, text, edits, names) {
+        return;
+    }
     let mut reader = RowReader { text, quotes_enabled: true };
     let (mut at, mut is_first, mut around) = (0, true, LinesAround::default());
     while at < text.len() {

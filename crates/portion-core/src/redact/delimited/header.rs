@@ -9,7 +9,7 @@ use super::super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit}
 use super::row::{RowReader, cell_count, cells_of, is_rule};
 
 /// Mark that some programs write before the first name.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 const DELIMITERS: [char; 7] = [',', '\t', ';', '|', '│', '┃', '║'];
 /// Maximum bytes of a header line.
 const MAX_HEADER_BYTES: usize = 16 << 10;
@@ -230,7 +230,7 @@ fn is_part_of_sentence(name: &str) -> bool {
 }
 
 /// Returns true for a name of a few words; an empty one is that of an index column, and it may be a year.
-fn is_column_name(name: &str) -> bool {
+pub(super) fn is_column_name(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES
         && !name.ends_with('.')
         && !is_code(name)

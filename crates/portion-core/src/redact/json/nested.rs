@@ -4,6 +4,7 @@ use memchr::memchr2_iter;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
+use super::super::delimited::may_be_single_column;
 use super::super::flag;
 use super::{JsonRedactor, REDACTED_STRING, TextEdit};
 
@@ -31,7 +32,10 @@ impl JsonRedactor<'_, '_> {
     /// may hold a hidden value is hidden as a whole.
     pub(super) fn redact_string(&mut self, value: Span) {
         let quoted = value.slice(self.text);
-        if !(self.may_contain_tokens || may_hide(quoted)) {
+        let is_searched = self.may_contain_tokens
+            || may_hide(quoted)
+            || may_be_single_column(self.rules, &quoted[1..], "\\n");
+        if !is_searched {
             return;
         }
         let Some(strings) = self.remaining_string_depth.checked_sub(1) else {

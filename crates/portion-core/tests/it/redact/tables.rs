@@ -122,3 +122,32 @@ fn tables_of_box_characters() {
         &["password"],
     );
 }
+
+#[test]
+fn tables_of_one_column() {
+    check_secrets("password\nhunter2\n", "password\n[redacted]\n", &["password"]);
+    check_secrets(
+        "\u{feff}Door code\r\n4711\r\n\r\n4712",
+        "\u{feff}Door code\r\n[redacted]\r\n\r\n[redacted]",
+        &["Door code"],
+    );
+    check_secrets(
+        "db_password\n\"two words\"\n\"a\"\"b\nc\"\nletters\nN/A\n",
+        "db_password\n\"[redacted]\"\n\"[redacted]\"\n[redacted]\nN/A\n",
+        &["db_password"],
+    );
+    check_secrets("card_number\n4111 1111 1111 1111\n", "card_number\n[redacted]\n", &["card_number"]);
+    check("phone", "Phone\n+49 30 1\n+49 30 2\n", "Phone\n[redacted]\n[redacted]\n", &["Phone"]);
+    for text in [
+        "password\nuser_name\ncreated_at\n",
+        "secrets\nsrc\nv1\n",
+        "password\n\nhunter2\n",
+        "Password\nIt has 8 characters.\n",
+        "token\n",
+        "token\n\n\n",
+        "id\n4711\n",
+        "# Token\nabc1\n",
+    ] {
+        check_secrets(text, "-", &[]);
+    }
+}
