@@ -1,6 +1,9 @@
-//! Hides the data of Kubernetes secrets: the values below `data` and `stringData` beside `kind: Secret`, in YAML.
+//! Hides the data of Kubernetes secrets: the values below `data` and `stringData` beside `kind: Secret`, in YAML. Manifests
+//! in braces are in `flow`.
 //!
 //! The same in JSON is in [`json`](super::json). Format: <https://kubernetes.io/docs/concepts/configuration/secret/>.
+
+mod flow;
 
 use memchr::memmem;
 
@@ -18,7 +21,7 @@ pub(super) fn is_data_key(key: &str) -> bool {
     matches!(key, "data" | "stringData")
 }
 
-/// Adds the edits for the manifests of secrets in a text. Each line is read at most once as a part of a manifest.
+/// Adds the edits for the manifests of secrets in a text. Each line is read at most once as a part of a manifest in lines.
 pub(super) fn collect_edits(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
     let mut done = 0;
     for at in memmem::find_iter(text.as_bytes(), SECRET_KIND) {
@@ -33,6 +36,9 @@ pub(super) fn collect_edits(text: &str, edits: &mut Vec<TextEdit>, names: &mut R
             let mapping = Mapping { start, indent: line.indent, is_list: kind == SECRET_LIST_KIND };
             done = redact_manifest(text, mapping, edits, names);
         }
+    }
+    if memmem::find(text.as_bytes(), SECRET_KIND.as_bytes()).is_some() {
+        flow::collect_edits(text, edits, names);
     }
 }
 

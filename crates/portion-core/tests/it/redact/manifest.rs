@@ -78,3 +78,26 @@ fn data_in_braces() {
     check_hidden("data: {\n  db: aHVudGVyMg==,\n  x: aHVudGVyMg==\n}\nkind: Secret\n", &["db", "x"]);
     check("secrets", "kind: ConfigMap\ndata: {db: x}\n", "-", &[]);
 }
+
+#[test]
+fn manifests_in_braces() {
+    check_hidden("{apiVersion: v1, kind: Secret, data: {password: aHVudGVyMg==}}", &["password"]);
+    check_hidden(
+        "{\n  apiVersion: v1,\n  data: {db: aHVudGVyMg==, 'it''s': 'aHVudGVyMg==', n: null}, # data\n  kind: 'Secret',\n  metadata: {name: db}\n}\n",
+        &["db", "it''s"],
+    );
+    check_hidden(
+        "- {kind: ConfigMap, data: {db: x}}\n- {kind: Secret, stringData: {db: aHVudGVyMg==}}\n",
+        &["db"],
+    );
+    check_hidden(
+        "{kind: SecretList, items: [{metadata: {name: a}, data: {db: aHVudGVyMg==}}, {stringData: {b: \"aHVudGVyMg==\"}}]}",
+        &["db", "b"],
+    );
+    // Cut off, and after braces of other things.
+    check_hidden("if x { {kind: Secret, data: {db: aHVudGVyMg==, b: aHVudGVyMg==", &["db", "b"]);
+    check("secrets", "{kind: ConfigMap, data: {db: x}}", "-", &[]);
+    check("secrets", "{spec: {kind: Secret, name: a}, data: {db: x}}", "-", &[]);
+    check("secrets", "{kind: SecretList, other: [{data: {db: x}}]}", "-", &[]);
+    check("phone", "{kind: Secret, data: {db: x}}", "-", &[]);
+}
