@@ -105,8 +105,8 @@ impl OverloadMonitor {
         monitor.requests.fetch_add(1, Relaxed);
         monitor.request_arrived.notify_one();
         let interval = Duration::from_nanos(monitor.completion_interval.load(Relaxed));
-        let is_overloaded = monitor.is_runtime_late.load(Relaxed)
-            || queue_delay(queue_load(), interval) > monitor.max_delay;
+        let is_overloaded =
+            monitor.is_runtime_late.load(Relaxed) || queue_delay(queue_load(), interval) > monitor.max_delay;
         if is_overloaded {
             monitor.rejected.fetch_add(1, Relaxed);
         }

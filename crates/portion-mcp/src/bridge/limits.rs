@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Time for a link to close after its outbox was dropped; then the inbox is dropped as well.
+pub(super) const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// Limits of a bridge.
 #[derive(Clone, Copy, Debug)]
 pub struct BridgeLimits {

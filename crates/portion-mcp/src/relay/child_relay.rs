@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use super::RelayOutcome;
 use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
-use super::message_writer::MessageWriter;
+use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
 use super::pump::{self, OutboundCommand, RelayState};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::MessageProcessor;
@@ -32,8 +32,6 @@ use crate::upstream::stdio::{Child, ServerFailure};
 
 /// Longest wait for responses after the client's end of input.
 const RESPONSE_GRACE: Duration = Duration::from_secs(30);
-/// Time without reading after which a client counts as stalled during shutdown.
-pub(super) const CLIENT_STALL_TIMEOUT: Duration = Duration::from_millis(500);
 /// Time for a server to exit once its stdin is closed, and then once it got SIGTERM.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 const TERM_GRACE: Duration = Duration::from_millis(750);
@@ -190,7 +188,7 @@ impl<L: MessageProcessor + 'static> ChildRelay<L> {
             () = server_done.wait() => {}
             () = server_gate.wait_idle_for(DRAIN_TIMEOUT) => {}
             () = self.shutdown_deadline.wait_until_over() => {}
-            () = self.wait_until_client_stalled() => {}
+            () = client.wait_client_stalled(client_done) => {}
         }
         let _ = timeout(drain(), server_gate.close()).await;
         let unanswered = processor.pending_count() > 0;
@@ -206,15 +204,9 @@ impl<L: MessageProcessor + 'static> ChildRelay<L> {
         tokio::select! {
             () = answered => {}
             () = self.shutdown_deadline.wait_until_over() => {}
-            () = self.wait_until_client_stalled() => {}
+            () = client.wait_client_stalled(client_done) => {}
         }
         (failure, unanswered)
-    }
-
-    /// Waits until the client neither writes nor reads.
-    async fn wait_until_client_stalled(&self) {
-        self.state.client_done.wait().await;
-        self.state.client.wait_stalled(CLIENT_STALL_TIMEOUT).await;
     }
 
     /// Waits until the processor meets a condition, which only a message of the server can change.

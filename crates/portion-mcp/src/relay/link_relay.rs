@@ -20,10 +20,9 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::RelayOutcome;
-use super::child_relay::CLIENT_STALL_TIMEOUT;
 use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
-use super::message_writer::MessageWriter;
+use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
 use super::pump::{SetOnDrop, pump_with_deferred};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
@@ -207,13 +206,9 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
             self.client.send_all(self.late_requests.answer_all(&*self.processor)).await;
             self.late_requests.wait_until_quiet(&self.client_done, &self.client.reader_gone).await;
         };
-        let client_stalled = async {
-            self.client_done.wait().await;
-            self.client.wait_stalled(CLIENT_STALL_TIMEOUT).await;
-        };
         tokio::select! {
             () = answered => {}
-            () = client_stalled => {}
+            () = self.client.wait_client_stalled(&self.client_done) => {}
         }
     }
 

@@ -14,6 +14,8 @@ use crate::one_shot_flag::OneShotFlag;
 
 /// Bytes written at once: as many as a pipe holds, so that a reader's progress is noticed.
 const WRITE_CHUNK: usize = 64 << 10;
+/// Time without reading after which a client counts as stalled during shutdown.
+pub(super) const CLIENT_STALL_TIMEOUT: Duration = Duration::from_millis(500);
 /// Interval at which a waiting task checks for progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -61,6 +63,15 @@ impl MessageWriter {
         }
     }
 
+    /// Writes the messages for the client, and drops all others.
+    pub(super) fn send_for_client(&self, messages: Vec<OutgoingMessage>) {
+        for message in messages {
+            if let OutgoingMessage::ToClient(message) = message {
+                self.send(message);
+            }
+        }
+    }
+
     /// Waits until a write has blocked for `limit`. Returns the start of that write.
     pub(super) async fn wait_stalled(&self, limit: Duration) -> Instant {
         loop {
@@ -70,6 +81,12 @@ impl MessageWriter {
             }
             sleep(POLL_INTERVAL).await;
         }
+    }
+
+    /// Waits until the client neither writes, once its input has ended, nor reads.
+    pub(super) async fn wait_client_stalled(&self, client_done: &OneShotFlag) {
+        client_done.wait().await;
+        self.wait_stalled(CLIENT_STALL_TIMEOUT).await;
     }
 
     /// Sends messages on a thread, because a client may be slow to read.
@@ -87,11 +104,7 @@ impl MessageWriter {
         let writer = Arc::clone(self);
         let (done, sent) = oneshot::channel();
         thread::spawn(move || {
-            for message in messages {
-                if let OutgoingMessage::ToClient(message) = message {
-                    writer.send(message);
-                }
-            }
+            writer.send_for_client(messages);
             if close {
                 writer.close();
             }

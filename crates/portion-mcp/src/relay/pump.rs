@@ -56,20 +56,9 @@ pub(super) fn spawn_client_reader<L: MessageProcessor + 'static>(
                     }
                 }
             }
-            state.send_to_client(state.late_requests.on_client_message(&*state.processor));
+            state.client.send_for_client(state.late_requests.on_client_message(&*state.processor));
         });
     });
-}
-
-impl<L> RelayState<L> {
-    /// Sends the messages to the client, and drops all others.
-    pub(super) fn send_to_client(&self, messages: Vec<OutgoingMessage>) {
-        for message in messages {
-            if let OutgoingMessage::ToClient(message) = message {
-                self.client.send(message);
-            }
-        }
-    }
 }
 
 /// Starts the thread that processes the server's messages.

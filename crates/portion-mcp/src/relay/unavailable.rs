@@ -7,13 +7,12 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::RelayOutcome;
-use super::child_relay::CLIENT_STALL_TIMEOUT;
 use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
-use super::message_writer::MessageWriter;
+use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
 use super::pump::{SetOnDrop, pump_with_deferred};
 use crate::front::stdio::StdioFront;
-use crate::message_processor::{MessageProcessor, OutgoingMessage};
+use crate::message_processor::MessageProcessor;
 use crate::one_shot_flag::OneShotFlag;
 
 /// State shared by the reader thread and the session.
@@ -44,11 +43,7 @@ pub(super) async fn run<L: MessageProcessor + 'static>(
         pump_with_deferred(&*reader.processor, input, &reader.client_gate, |frame, handling| {
             let mut messages = runtime.block_on(handling.process(&*reader.processor, frame));
             messages.extend(reader.late_requests.on_client_message(&*reader.processor));
-            for message in messages {
-                if let OutgoingMessage::ToClient(message) = message {
-                    reader.client.send(message);
-                }
-            }
+            reader.client.send_for_client(messages);
         });
     });
     let answered = async {

@@ -5,20 +5,19 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use portion_core::cursor::Scope;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::stream_router::{StreamRouter, Subscription};
+use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
 use crate::mcp::{McpProcessor, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
-/// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
-const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Messages to the server queued by the server's direction: requests of our own, calls that were held back.
 const OUTBOUND_QUEUE_LIMIT: usize = 1024;
 
@@ -201,8 +200,7 @@ impl BridgeSession {
             self.router().finish();
         }
         self.changed.notify_waiters();
-        let _ = timeout(SERVER_EXIT_TIMEOUT, async { while inbox.next().await.is_some() {} }).await;
-        drop(inbox);
+        inbox.wait_closed(SERVER_EXIT_TIMEOUT).await;
         self.has_ended.store(true, Ordering::Relaxed);
         self.ended.set();
     }

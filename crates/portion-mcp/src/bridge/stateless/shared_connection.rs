@@ -4,16 +4,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use portion_core::cursor::Scope;
 use portion_gateway::dropped_messages::DropReason;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
+use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
 use crate::frame::{Frame, scan_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
@@ -22,8 +22,6 @@ use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox, with_missing_id};
 use portion_gateway::principal::Principal;
 
-/// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
-const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Messages queued for one client. A slower client is disconnected, because others wait for the same server.
 const POST_QUEUE_LIMIT: usize = 256;
 /// Principals whose server state (catalogue, capabilities) is kept.
@@ -192,8 +190,7 @@ impl SharedConnection {
         let outbox = self.outbox().take();
         drop(outbox);
         self.requests().close(&reason);
-        let _ = timeout(SERVER_EXIT_TIMEOUT, async { while inbox.next().await.is_some() {} }).await;
-        drop(inbox);
+        inbox.wait_closed(SERVER_EXIT_TIMEOUT).await;
         self.ended.set();
     }
 

@@ -49,7 +49,8 @@ pub(super) fn begins_work(body: &RequestBody) -> bool {
 /// a new one would cost more than the rejection.
 pub(super) fn overloaded() -> HttpError {
     let message = "the gateway is overloaded; retry in a moment";
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message).retry_after_here(RETRY_AFTER_SECONDS)
+    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message)
+        .retry_after_here(RETRY_AFTER_SECONDS)
 }
 
 /// Rejects a request whose head has more than `max_bytes` bytes.

@@ -23,9 +23,11 @@ mod child;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::frame::Frame;
 pub use child::ChildConnector;
@@ -112,5 +114,10 @@ impl Inbox {
     /// Returns the next event of the server; `None` after [`LinkEvent::Closed`].
     pub async fn next(&mut self) -> Option<LinkEvent> {
         self.0.recv().await
+    }
+
+    /// Waits at most `limit` until the link is closed, and drops its last events.
+    pub(crate) async fn wait_closed(mut self, limit: Duration) {
+        let _ = timeout(limit, async { while self.next().await.is_some() {} }).await;
     }
 }
