@@ -95,7 +95,7 @@ mod tests {
         check("2024-11-21T09:54:03.120Z ERROR [db-7] timeout=30s", 25, 25);
         check("\u{a0}\u{a0}x \u{3000}y", 6, 6);
         check("\0\u{7}\u{1b}[31m", 6, 5);
-        check("a'ſ'LLa\n", 6, 7);
+        check("a'ſ'LLa\n", 6, 8);
         check("e\u{301}cole \u{645}\u{631}\u{62d}\u{628}\u{627}", 5, 8);
     }
 
