@@ -53,7 +53,7 @@ def warnings(done):
 
 def failed(server, *options, **call):
     done = run(server, "--json", *options, **call)
-    assert done.returncode == 1 and not done.stdout, done
+    assert done.returncode == 1 and json.loads(done.stdout)["error"]["message"] in done.stderr, done
     return done.stderr
 
 

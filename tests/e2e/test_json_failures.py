@@ -114,7 +114,7 @@ def test_a_log_without_usage_has_its_report_with_the_failure(home):
     assert document["families"] == [] and document["unusable"][0]["entries"] == 200
 
 
-@pytest.mark.parametrize("line", [["wrap", "--json"], ["wrap", "--", "no-such-command", "--json"], ["stats"],
+@pytest.mark.parametrize("line", [["wrap", "--json"], ["wrap", "--", "no-such-command", "--json"], ["stats", "--since", "nonsense"],
                                   ["try", "--", "no-such-command", "--json"]], ids=" ".join)
 def test_what_asks_for_no_json_gets_prose(home, line):
     done = run(home, *line)
