@@ -14,7 +14,8 @@ from harness.command import FIXTURE, PORTION
 from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.ports import free_port
-from harness.redis import Certificates, RedisServer, seconds_of
+from harness.redis import RedisServer, seconds_of
+from harness.tls import Certificates
 from harness.reply import Reply, items, lawful
 from harness.talk import ACCEPT, OverHttp, exchange, messages
 from harness.waiting import until

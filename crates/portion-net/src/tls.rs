@@ -1,5 +1,8 @@
 //! TLS with the system's root certificates.
 
+use std::error::Error;
+use std::io;
+
 use rustls::{ClientConfig, RootCertStore};
 use thiserror::Error;
 
@@ -12,6 +15,22 @@ pub enum TlsError {
     /// The cryptographic provider refused the configuration.
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
+}
+
+/// Returns true if a cause of an error is that the certificate of a server is not valid.
+pub fn is_certificate_error(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        if matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        next = match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            // The source of an IO error is that of its inner error.
+            Some(inner) => Some(inner),
+            None => cause.source(),
+        };
+    }
+    false
 }
 
 /// Returns the configuration of a TLS client. Root certificates are loaded only if `is_secure` is set, because
@@ -34,4 +53,22 @@ pub fn client_config(is_secure: bool) -> Result<ClientConfig, TlsError> {
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::CertificateError::Expired;
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_error_is_found_within_io_errors() {
+        let invalid = rustls::Error::InvalidCertificate(Expired);
+        assert!(is_certificate_error(&invalid));
+        let io_error = io::Error::other(invalid);
+        assert!(is_certificate_error(&io_error));
+        assert!(is_certificate_error(&io::Error::other(io_error)));
+        assert!(!is_certificate_error(&rustls::Error::DecryptError));
+        assert!(!is_certificate_error(&io::Error::other("invalid peer certificate")));
+    }
 }

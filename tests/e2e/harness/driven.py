@@ -25,7 +25,7 @@ MODERN = ["typescript 2", "python 2"]
 class Driven:
     """One session of the SDK client `name` with `target`: `{"command": […]}` or `{"url": "…"}`, with `headers` for each request."""
 
-    def __init__(self, name, target, *, modern=False):
+    def __init__(self, name, target, *, modern=False, env=None):
         self.name = name
         self.modern = modern
         target = {key: target[key] for key in ("command", "url", "headers") if key in target}
@@ -35,7 +35,7 @@ class Driven:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            env=get_default_environment(),
+            env=get_default_environment() | (env or {}),
             text=True,
         )
 

@@ -79,36 +79,6 @@ class RedisServer:
         return [key for key in self.ask("KEYS", pattern).split("\n") if key]
 
 
-class Certificates:
-    """An authority and a certificate of 127.0.0.1, made with `openssl`."""
-
-    def __init__(self, directory):
-        self.authority = directory / "ca.pem"
-        key, request, self._certificate = directory / "key.pem", directory / "request.pem", directory / "cert.pem"
-        authority_key, extensions = directory / "ca-key.pem", directory / "extensions"
-        extensions.write_text("subjectAltName=IP:127.0.0.1\n")
-        self._key = key
-        new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-        openssl("req", "-x509", *new_key, "-keyout", authority_key, "-out", self.authority, "-subj", "/CN=authority")
-        openssl("req", *new_key, "-keyout", key, "-out", request, "-subj", "/CN=redis")
-        signed_by = ("-CA", self.authority, "-CAkey", authority_key, "-CAcreateserial")
-        openssl("x509", "-req", "-in", request, *signed_by, "-out", self._certificate, "-extfile", extensions)
-
-    @property
-    def server_options(self):
-        files = {"cert": self._certificate, "key": self._key, "ca-cert": self.authority}
-        named = [part for name, file in files.items() for part in (f"--tls-{name}-file", str(file))]
-        return (*named, "--tls-auth-clients", "no")
-
-    @property
-    def client_options(self):
-        return ["--tls", "--cacert", str(self.authority)]
-
-
-def openssl(*arguments):
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=SECONDS)
-
-
 def seconds_of(work):
     """What `work` gives, and how long it took."""
     begun = time.monotonic()

@@ -16,7 +16,7 @@ use portion_gateway::call::Fault;
 use portion_net::client::{self, HttpVersions};
 use portion_net::forwarding::{echoes_request, remove_override_headers};
 use portion_net::hop_by_hop::remove_hop_by_hop;
-use portion_net::tls::TlsError;
+use portion_net::tls::{TlsError, is_certificate_error};
 use portion_policy::upstream::UpstreamTarget;
 
 use super::forwarded::{self, ClientAddress};
@@ -153,7 +153,12 @@ impl ReverseProxy {
         // The query may contain a secret.
         let upstream = self.target.url().authority().map(ToString::to_string).unwrap_or_default();
         tracing::warn!(upstream, error = causes, "the upstream gave no response");
-        let (message, advice) = if error.is_connect() {
+        let (message, advice) = if is_certificate_error(error) {
+            (
+                "the certificate of the upstream is not valid",
+                "its operator must renew it, or that of the gateway must trust its authority (SSL_CERT_FILE); nothing was sent",
+            )
+        } else if error.is_connect() {
             ("the upstream cannot be reached", "try again in a moment; nothing was sent")
         } else if is_other_protocol {
             (
