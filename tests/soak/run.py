@@ -173,6 +173,8 @@ def start(options, folder):
     child = f"{sys.executable} -S -E {HERE / 'server.py'}"
     command = [options.portion, "serve", "--listen", "127.0.0.1:0", "--admin", f"127.0.0.1:{admin}",
                "--snapshot-ttl", options.ttl, "--snapshot-memory", options.memory,
+               # A call that a server answers with garbage on stdio waits for it.
+               "--request-timeout", "5s",
                "--upstream", f"plain=http://127.0.0.1:{port}/mcp", "--upstream", f"child={child}"]
     env = {**os.environ, "HOME": folder, "XDG_DATA_HOME": folder, "XDG_STATE_HOME": folder}
     portion = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)

@@ -46,7 +46,7 @@ pub(crate) use record::redaction_id;
 pub use spill::SpillingStore;
 
 /// Longest wait of a store for a snapshot that another instance is still writing: it writes after its reply.
-pub const MAX_WRITE_DELAY: Duration = Duration::from_secs(1);
+pub const MAX_WRITE_DELAY: Duration = Duration::from_secs(3);
 /// Time between attempts to read what another instance is writing.
 pub const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
