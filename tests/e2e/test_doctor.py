@@ -367,6 +367,24 @@ def test_secrets_among_the_arguments_are_not_shown(machine):
         assert "k9Xq7Lm2" not in told and "--api-key" in told, told
 
 
+FLOODS = {
+    "lines without a pause": "exec yes",
+    "a line without end": "exec cat /dev/zero",
+    "lines at times": "while :; do echo x; sleep 0.3; done",
+    "notifications": """while :; do echo '{"jsonrpc":"2.0","method":"notifications/message"}'; sleep 0.3; done""",
+}
+
+
+@pytest.mark.parametrize("command", ["doctor", "try"])
+@pytest.mark.parametrize("kind", FLOODS)
+def test_a_server_that_writes_on_ends_with_its_time(machine, command, kind):
+    words = ["sh", "-c", FLOODS[kind]]
+    cursor(machine, floods=entry(*words))
+    options = ["--timeout", "1"] if command == "doctor" else ["--timeout", "1", "--", *words]
+    told = machine.portion(command, *options, code=1)
+    assert "within 1 s" in told or "256 MiB" in told, told
+
+
 @pytest.mark.parametrize("command", ["doctor", "try"])
 def test_descendants_of_a_server_end(machine, command):
     marks = machine.folder / "marks"

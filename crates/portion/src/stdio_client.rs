@@ -4,9 +4,9 @@
 
 mod exit_report;
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 /// Longest wait for the end of stderr: descendants of the server may hold the pipe open.
 const STDERR_GRACE: Duration = Duration::from_millis(500);
+/// Longest line of a server, as `upstreamMessageLimit` is without configuration.
+const MAX_LINE_BYTES: u64 = 256 << 20;
 /// Characters of a line on stdout that is no message, in errors.
 const NOISE_CHARS: usize = 60;
 
@@ -118,11 +120,13 @@ impl Client {
         let child = server.child();
         let stdin = child.stdin.take();
         let stderr = child.stderr.take().and_then(|pipe| StderrTail::follow(pipe, io::sink()).ok());
-        let (sender, lines) = channel();
+        // A server that writes faster than it is read waits.
+        let (sender, lines) = sync_channel(1);
         if let Some(stdout) = child.stdout.take() {
             // A thread of its own, so that waiting for a line can end.
             thread::spawn(move || {
-                for line in BufReader::new(stdout).lines() {
+                let mut stdout = BufReader::new(stdout);
+                while let Some(line) = read_line(&mut stdout).transpose() {
                     if sender.send(line).is_err() {
                         break;
                     }
@@ -178,13 +182,14 @@ impl Client {
     fn request(&mut self, call: &str, method: &str, params: &Value) -> Result<String, ClientError> {
         self.last_id += 1;
         let id = json!(self.last_id);
+        let until = Instant::now() + self.timeout;
         match self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})) {
             // It may have said why before it ended: read on.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             sent => sent?,
         }
         loop {
-            let line = match self.lines.recv_timeout(self.timeout) {
+            let line = match self.next_line(until) {
                 Ok(line) => line?,
                 Err(RecvTimeoutError::Timeout) => {
                     let exit = self.exit(Duration::ZERO);
@@ -210,6 +215,14 @@ impl Client {
                 (None, None) if message.id == id => return Ok(line),
                 (None, _) => {}
             }
+        }
+    }
+
+    /// Returns the next line, unless the time is over, whatever the server has written since.
+    fn next_line(&self, until: Instant) -> Result<io::Result<String>, RecvTimeoutError> {
+        match until.checked_duration_since(Instant::now()) {
+            Some(left) => self.lines.recv_timeout(left),
+            None => Err(RecvTimeoutError::Timeout),
         }
     }
 
@@ -253,6 +266,18 @@ impl Drop for Client {
         // Most servers end then. The others end, with their descendants, when `server` is dropped.
         self.stdin = None;
         let until = Instant::now() + SHUTDOWN_TIMEOUT;
-        while self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
+        while self.next_line(until).is_ok() {}
     }
+}
+
+/// Reads a line without its end; `None` at the end of the stream.
+fn read_line(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = stdout.take(MAX_LINE_BYTES).read_line(&mut line)?;
+    if line.ends_with('\n') {
+        line.truncate(line.trim_end_matches('\n').trim_end_matches('\r').len());
+    } else if read as u64 == MAX_LINE_BYTES {
+        return Err(io::Error::other(format!("a line has more than {} MiB", MAX_LINE_BYTES >> 20)));
+    }
+    Ok((read > 0).then_some(line))
 }

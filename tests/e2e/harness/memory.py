@@ -2,11 +2,7 @@
 
 from pathlib import Path
 
-from .waiting import until
-
 MEBIBYTE = 1 << 20
-TOKENIZER_THREAD = "tokenizer"
-"""The thread that loads the tables of the token counter when a process starts."""
 
 
 def peak_bytes(process):
@@ -17,19 +13,6 @@ def peak_bytes(process):
 
 
 def reset_peak(process):
-    """Waits until the tables of the token counter are loaded, and returns what is resident then. The peak begins there."""
-    until(lambda: not is_loading(process), "the tables of the token counter are loaded")
+    """Returns what is resident now. The peak begins here."""
     Path(f"/proc/{process.pid}/clear_refs").write_text("5")
     return peak_bytes(process)
-
-
-def is_loading(process):
-    names = Path(f"/proc/{process.pid}/task").glob("*/comm")
-    return any(_read(name) == TOKENIZER_THREAD for name in names)
-
-
-def _read(path):
-    try:
-        return path.read_text().strip()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
