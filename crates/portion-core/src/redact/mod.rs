@@ -63,6 +63,8 @@ pub fn is_redacted_field(redacted_paths: &[String], name: &str) -> bool {
         })
 }
 
+/// Mark that some programs write at the beginning of a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum levels of nested strings that are searched for JSON.
 const MAX_STRING_DEPTH: usize = 8;
 
@@ -90,7 +92,7 @@ impl RedactionRules {
     /// faulty is read as far as possible. Returns `None` if nothing is hidden. The work is proportional to
     /// the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
-        self.redact_text_within(text, MAX_STRING_DEPTH)
+        redact_after_mark(text, |text| self.redact_text_within(text, MAX_STRING_DEPTH))
     }
 
     /// Redacts any text: JSON, JSON lines, or other text.
@@ -103,10 +105,12 @@ impl RedactionRules {
 
     /// Redacts any text; `strings` is the number of string levels still searched.
     fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        if json::is_json(text) {
-            return self.redact_json_as(text, text, strings);
-        }
-        self.redact_embedded_json(text, strings).unwrap_or_else(|| self.redact_text_within(text, strings))
+        redact_after_mark(text, |text| {
+            if json::is_json(text) {
+                return self.redact_json_as(text, text, strings);
+            }
+            self.redact_embedded_json(text, strings).unwrap_or_else(|| self.redact_text_within(text, strings))
+        })
     }
 
     fn redact_text_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
@@ -171,4 +175,15 @@ impl RedactionRules {
     fn reported_names(&self, names: RedactedNames) -> Vec<String> {
         names.into_names().into_iter().map(|name| self.redact_name(&name).unwrap_or(name)).collect()
     }
+}
+
+/// Redacts what follows the byte order mark of a text.
+fn redact_after_mark(
+    text: &str,
+    redact: impl FnOnce(&str) -> Option<(String, Vec<String>)>,
+) -> Option<(String, Vec<String>)> {
+    let content = text.trim_start_matches(BYTE_ORDER_MARK);
+    let (shown, names) = redact(content)?;
+    let mark = &text[..text.len() - content.len()];
+    Some((if mark.is_empty() { shown } else { format!("{mark}{shown}") }, names))
 }

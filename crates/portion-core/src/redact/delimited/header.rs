@@ -5,11 +5,9 @@ use std::ops::Range;
 use super::super::pair::{PairColumns, is_action, may_be_pair_secret};
 use super::super::secret::is_plain_secret_name;
 use super::super::short_password::password_column;
-use super::super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::super::{BYTE_ORDER_MARK, NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 use super::row::{RowReader, cell_count, cells_of, is_rule};
 
-/// Mark that some programs write before the first name.
-pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 const DELIMITERS: [char; 7] = [',', '\t', ';', '|', '│', '┃', '║'];
 /// Maximum bytes of a header line.
 const MAX_HEADER_BYTES: usize = 16 << 10;

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
-use super::header::{BYTE_ORDER_MARK, holds_secret, is_column_name, match_column_name};
+use super::super::{BYTE_ORDER_MARK, NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::header::{holds_secret, is_column_name, match_column_name};
 use super::row::RowReader;
 
 /// Maximum bytes of the first line.
@@ -35,8 +35,7 @@ pub(super) fn collect_edits(
     let Some((header, rows)) = lines.as_ref().and_then(|(cells, _)| cells.split_first()) else {
         return false;
     };
-    let Some((name, verdict)) = hidden_name(redact, text[header.clone()].trim_start_matches(BYTE_ORDER_MARK))
-    else {
+    let Some((name, verdict)) = hidden_name(redact, &text[header.clone()]) else {
         return false;
     };
     let is_table = rows.first().is_some_and(|first| !first.is_empty())

@@ -31,6 +31,10 @@ fn secrets_in_yaml() {
         "apiVersion: v1\ndata:\n  db: aHVudGVyMg==\n  \"tls.crt\": aHVudGVyMg==\nkind: \"Secret\"\nmetadata:\n  name: a\n",
         &["db", "tls.crt"],
     );
+    for mark in ["", "\u{feff}"] {
+        check_hidden(&format!("{mark}kind: Secret\ndata:\n  a: aHVudGVyMg==\n"), &["a"]);
+        check_hidden(&format!("{mark}data:\n  a: aHVudGVyMg==\nkind: Secret\n"), &["a"]);
+    }
     // Items of a list, documents of a stream, and blocks of several lines.
     check_hidden(
         "items:\n- apiVersion: v1\n  data:\n    db: aHVudGVyMg==\n  kind: Secret\n- apiVersion: v1\n  data:\n    db: x\n  kind: ConfigMap\n",

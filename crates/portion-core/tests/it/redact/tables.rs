@@ -124,6 +124,25 @@ fn tables_of_box_characters() {
 }
 
 #[test]
+fn byte_order_marks_hide_no_header() {
+    for mark in ["\u{feff}", "\u{feff}\u{feff}"] {
+        let check = |text: &str, expect: &str| {
+            check_secrets(&format!("{mark}{text}"), &format!("{mark}{expect}"), &["password"]);
+        };
+        for delimiter in [",", "\t", ";", "|"] {
+            let text = "\"password\",\"user\"\n\"hunter2\",\"a\"\n".replace(',', delimiter);
+            check(&text, &text.replace("hunter2", "[redacted]"));
+        }
+        check("\"password\"\nhunter2\n", "\"password\"\n[redacted]\n");
+        check(
+            "| password | user |\n|---|---|\n| hunter2 | a |\n",
+            "| password | user |\n|---|---|\n| [redacted] | a |\n",
+        );
+        check("{\"password\":\"hunter2\"}", "{\"password\":\"[redacted]\"}");
+    }
+}
+
+#[test]
 fn tables_of_one_column() {
     check_secrets("password\nhunter2\n", "password\n[redacted]\n", &["password"]);
     check_secrets(
