@@ -30,7 +30,7 @@ pub(super) fn collect_edits(text: &str, edits: &mut Vec<TextEdit>, names: &mut R
             continue;
         }
         let line = Line::read(text, line_start);
-        let kind = line.value.trim_matches(['"', '\'']);
+        let kind = without_comment(line.value).trim_matches(['"', '\'']);
         if line.key == KIND_KEY && (kind == SECRET_KIND || kind == SECRET_LIST_KIND) {
             let start = manifest_start(text, done, &line);
             let mapping = Mapping { start, indent: line.indent, is_list: kind == SECRET_LIST_KIND };
@@ -49,6 +49,7 @@ struct Line<'t> {
     /// Columns before the key. The dash of an item counts as indentation.
     indent: usize,
     is_item: bool,
+    is_comment: bool,
     key: &'t str,
     value: &'t str,
 }
@@ -61,17 +62,27 @@ impl<'t> Line<'t> {
         let indent = line.len() - content.len();
         let (key, value) = content.split_once(':').unwrap_or((content, ""));
         let is_item = line[..indent].contains('-');
-        Self { start, end, indent, is_item, key: key.trim_matches(['"', '\'']), value: value.trim() }
+        let is_comment = !is_item && content.starts_with('#');
+        let (key, value) = (key.trim_matches(['"', '\'']), value.trim());
+        Self { start, end, indent, is_item, is_comment, key, value }
     }
 
     fn is_empty(&self, text: &str) -> bool {
         text[self.start..self.end].trim().is_empty()
     }
 
-    /// Returns true for a line outside of the mapping whose keys have this indentation.
+    /// Returns true for a line outside of the mapping whose keys have this indentation. Comments may have any indentation.
     fn ends_mapping(&self, text: &str, indent: usize) -> bool {
-        !self.is_empty(text) && (self.indent < indent || text[self.start..self.end].starts_with("---"))
+        !self.is_comment
+            && !self.is_empty(text)
+            && (self.indent < indent || text[self.start..self.end].starts_with("---"))
     }
+}
+
+/// Returns a value in one line without the comment after it.
+fn without_comment(value: &str) -> &str {
+    let comment = value.match_indices('#').find(|(at, _)| value[..*at].ends_with([' ', '\t']));
+    comment.map_or(value, |(at, _)| value[..at].trim_end())
 }
 
 /// Returns the start of the mapping that contains a line, not before `from`.
@@ -109,7 +120,7 @@ fn redact_manifest(
     names: &mut RedactedNames,
 ) -> usize {
     let Mapping { start, mut indent, is_list } = mapping;
-    let (mut at, mut is_in_data, mut member_indent) = (start, false, None);
+    let (mut at, mut is_in_data, mut member_indent) = (start, false, None::<usize>);
     // The items of a list are at the margin of the list, or further in. Their keys have one indentation.
     let (margin, mut is_in_items) = (indent, !is_list);
     while at < text.len() {
@@ -120,7 +131,9 @@ fn redact_manifest(
             break;
         }
         at = line.end + 1;
-        if line.is_empty(text) {
+        // A comment further in may be a line of a block, or a member that is not used.
+        let is_outer_comment = line.is_comment && (!is_in_data || line.indent <= indent);
+        if line.is_empty(text) || is_outer_comment {
             continue;
         }
         if is_list && line.indent <= margin && !line.is_item {
@@ -142,10 +155,14 @@ fn redact_manifest(
         if !is_in_data || line.indent <= indent {
             continue;
         }
-        let is_member = line.indent <= *member_indent.get_or_insert(line.indent);
+        let is_member = if line.is_comment {
+            member_indent.is_none_or(|indent| line.indent <= indent)
+        } else {
+            line.indent <= *member_indent.get_or_insert(line.indent)
+        };
         // The lines of a block after `key: |` have no key of their own.
         let value = if is_member { line.value } else { text[line.start..line.end].trim() };
-        if is_member {
+        if is_member && !line.is_comment {
             names.add(line.key.to_owned());
         }
         if !(value.is_empty() || is_member && value.starts_with(['|', '>'])) {

@@ -50,6 +50,37 @@ fn secrets_in_yaml() {
 }
 
 #[test]
+fn comments_in_manifests() {
+    for kind in ["Secret # c", "\"Secret\" # c", "'Secret'\t# c: d"] {
+        check_hidden(&format!("kind: {kind}\ndata:\n  a: aHVudGVyMg==\n"), &["a"]);
+        check_hidden(&format!("data: # c\n  a: aHVudGVyMg==\nkind: {kind}\n"), &["a"]);
+    }
+    check_hidden(
+        "kind: Secret\ndata:\n  # c\n  a: aHVudGVyMg==\n# unindented\n  b: aHVudGVyMg==\n",
+        &["a", "b"],
+    );
+    check_hidden(
+        "data:\n # c\n  a: aHVudGVyMg==\n# unindented\n  b: aHVudGVyMg==\n# d\nkind: Secret\n---\ndata:\n  a: x\n",
+        &["a", "b"],
+    );
+    check_hidden(
+        "items:\n- kind: Secret\n# unindented\n  data:\n    # c\n    a: aHVudGVyMg==\n# kind: Secret\n- kind: ConfigMap\n  data:\n    a: x\n",
+        &["a"],
+    );
+    check_hidden(
+        "kind: SecretList # c\n# unindented\nitems:\n- data:\n# unindented\n    a: aHVudGVyMg==\n",
+        &["a"],
+    );
+    // A block has no comments, and members in comments are hidden.
+    check_hidden(
+        "kind: Secret\ndata:\n  a: |\n    aHVudGVyMg==\n# c\n  # b: aHVudGVyMg==\n  c: aHVudGVyMg==\n",
+        &["a", "c"],
+    );
+    check("secrets", "kind: ConfigMap # no Secret\ndata:\n  a: x\n", "-", &[]);
+    check("secrets", "kind: Secret#1\ndata:\n  a: x\n", "-", &[]);
+}
+
+#[test]
 fn lists_of_secrets_whose_items_have_no_kind() {
     check_hidden(
         r#"{"kind":"SecretList","items":[{"metadata":{},"data":{"db":"aHVudGVyMg=="},"type":"Opaque"},{"stringData":{"b":"aHVudGVyMg=="}}]}"#,
