@@ -107,7 +107,8 @@ impl RedactionRules {
     fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
         redact_after_mark(text, |text| {
             if json::is_json(text) {
-                return self.redact_json_as(text, text, strings);
+                let column = || self.redact_quoted_column(text);
+                return column().or_else(|| self.redact_json_as(text, text, strings));
             }
             self.redact_embedded_json(text, strings).unwrap_or_else(|| self.redact_text_within(text, strings))
         })
@@ -157,6 +158,17 @@ impl RedactionRules {
             all.extend(names.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
         }
         Some(Some((whole, all)))
+    }
+
+    /// Redacts a table of one column whose cells are all in quotes: each is a JSON string, too.
+    fn redact_quoted_column(&self, text: &str) -> Option<(String, Vec<String>)> {
+        let mut lines = text.lines().map(str::trim_start);
+        if !lines.all(|line| line.is_empty() || line.starts_with('"')) {
+            return None;
+        }
+        let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
+        delimited::collect_column_edits(self, text, &mut edits, &mut names);
+        Some((apply_edits(text, edits, &mut [])?, self.reported_names(names)))
     }
 
     /// Redacts `json`, given the same text as valid JSON in `read`, with equal offsets.

@@ -1,7 +1,7 @@
 //! Tables of one column: the first line of a text is the name of a hidden field, and each line below it is a value.
 //!
 //! A list of words looks like that, too. So each value must be one word, be in quotes or have no letters, and one of them
-//! must have a character that names do not have.
+//! must have a character that names do not have. Each line may end with a separator.
 
 use std::ops::Range;
 
@@ -11,17 +11,20 @@ use super::row::RowReader;
 
 /// Maximum bytes of the first line.
 const MAX_HEADER_BYTES: usize = 80;
+/// Separators that may follow the only cell of each line.
+const SEPARATORS: [char; 2] = [',', ';'];
 
 /// Returns true if the first line of a text names a hidden field. `line_break`: how line breaks are written in the text.
 pub(in crate::redact) fn may_be_single_column(redact: &RedactionRules, text: &str, line_break: &str) -> bool {
     let near = &text[..text.floor_char_boundary(MAX_HEADER_BYTES)];
     let Some(len) = near.find(line_break) else { return false };
     let line = near[..len].trim_end_matches("\\r").trim_start_matches(BYTE_ORDER_MARK);
-    hidden_name(redact, line.trim().trim_matches(['"', '\\'])).is_some()
+    let cell = line.trim().trim_end_matches(SEPARATORS);
+    hidden_name(redact, cell.trim_matches(['"', '\'', '\\'])).is_some()
 }
 
 /// Adds the edits for a text that is a table of one column. Returns true if it is one.
-pub(super) fn collect_edits(
+pub(in crate::redact) fn collect_edits(
     redact: &RedactionRules,
     text: &str,
     edits: &mut Vec<TextEdit>,
@@ -35,16 +38,25 @@ pub(super) fn collect_edits(
     let Some((header, rows)) = lines.as_ref().and_then(|(cells, _)| cells.split_first()) else {
         return false;
     };
-    let Some((name, verdict)) = hidden_name(redact, &text[header.clone()]) else {
+    let separator = text[header.clone()].chars().next_back().filter(|last| SEPARATORS.contains(last));
+    let header = Cell::read(text, header, separator);
+    let Some((name, verdict)) = hidden_name(redact, &text[header.value]) else {
         return false;
     };
-    let is_table = rows.first().is_some_and(|first| !first.is_empty())
-        && rows.iter().all(|row| may_be_value(text, row))
-        && rows.iter().any(|row| !may_be_name(&text[row.clone()]));
+    let is_complete = |line: &Range<usize>| {
+        line.is_empty() || separator.is_none_or(|separator| text[line.clone()].ends_with(separator))
+    };
+    if !rows.iter().all(is_complete) {
+        return false;
+    }
+    let cells: Vec<Cell> = rows.iter().map(|line| Cell::read(text, line, separator)).collect();
+    let is_table = cells.first().is_some_and(|first| first.quote.is_some() || !first.value.is_empty())
+        && cells.iter().all(|cell| cell.may_be_value(text))
+        && cells.iter().any(|cell| !cell.may_be_name(text));
     if !is_table {
         return false;
     }
-    for Range { start, end } in rows.iter().cloned() {
+    for Range { start, end } in cells.into_iter().map(|cell| cell.value) {
         if holds_secret(&text[start..end], verdict) {
             edits.push(TextEdit { start, end, replacement: REDACTED.into() });
             names.add(name.to_owned());
@@ -63,14 +75,38 @@ fn hidden_name<'t>(redact: &RedactionRules, cell: &'t str) -> Option<(&'t str, N
     is_hidden.then_some((cell, verdict))
 }
 
-/// Returns true for one word, a text in quotes, and a text without letters.
-fn may_be_value(text: &str, cell: &Range<usize>) -> bool {
-    let value = &text[cell.clone()];
-    text[..cell.start].ends_with('"')
-        || !value.contains(char::is_whitespace)
-        || !value.contains(char::is_alphabetic)
+/// The only cell of a line.
+struct Cell {
+    /// The value without quotes and separator.
+    value: Range<usize>,
+    quote: Option<char>,
 }
 
-fn may_be_name(value: &str) -> bool {
-    value.chars().all(|c| c.is_alphabetic() || "_-./".contains(c))
+impl Cell {
+    fn read(text: &str, line: &Range<usize>, separator: Option<char>) -> Self {
+        if text[..line.start].ends_with('"') {
+            return Self { value: line.clone(), quote: Some('"') };
+        }
+        let line_text = &text[line.clone()];
+        let cell = separator.and_then(|separator| line_text.strip_suffix(separator)).unwrap_or(line_text);
+        let cell = cell.trim_end();
+        let in_quotes = |quote: char| Some((cell.strip_prefix(quote)?.strip_suffix(quote)?, quote));
+        match in_quotes('"').or_else(|| in_quotes('\'')) {
+            Some((value, quote)) => {
+                Self { value: line.start + 1..line.start + 1 + value.len(), quote: Some(quote) }
+            }
+            None => Self { value: line.start..line.start + cell.len(), quote: None },
+        }
+    }
+
+    /// Returns true for one word, a text in quotes, and a text without letters.
+    fn may_be_value(&self, text: &str) -> bool {
+        let value = &text[self.value.clone()];
+        self.quote.is_some() || !value.contains(char::is_whitespace) || !value.contains(char::is_alphabetic)
+    }
+
+    fn may_be_name(&self, text: &str) -> bool {
+        let mut chars = text[self.value.clone()].chars();
+        self.quote != Some('\'') && chars.all(|c| c.is_alphabetic() || "_-./".contains(c))
+    }
 }

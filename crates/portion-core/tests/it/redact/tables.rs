@@ -156,6 +156,32 @@ fn tables_of_one_column() {
         &["db_password"],
     );
     check_secrets("card_number\n4111 1111 1111 1111\n", "card_number\n[redacted]\n", &["card_number"]);
+    // In quotes, each line is a JSON string, too.
+    check_secrets(
+        "\"password\"\n\"hunter2\"\n\"\"\n\"two words\"\n",
+        "\"password\"\n\"[redacted]\"\n\"\"\n\"[redacted]\"\n",
+        &["password"],
+    );
+    check_secrets("password\n\"\"\nhunter2\n", "password\n\"\"\n[redacted]\n", &["password"]);
+    check_secrets(
+        "password\n'hunter2'\n'two words'\n",
+        "password\n'[redacted]'\n'[redacted]'\n",
+        &["password"],
+    );
+    check_secrets("'password'\n'letters'\n", "'password'\n'[redacted]'\n", &["password"]);
+    for (separator, line_break) in [(",", "\n"), (";", "\r\n")] {
+        let write = |lines: &str| lines.replace(',', separator).replace('\n', line_break);
+        check_secrets(
+            &write("password,\nhunter2,\n\n\"two words\",\nabc1x,"),
+            &write("password,\n[redacted],\n\n\"[redacted]\",\n[redacted],"),
+            &["password"],
+        );
+        check_secrets(
+            &write("\"password\",\n\"hunter2\",\n"),
+            &write("\"password\",\n\"[redacted]\",\n"),
+            &["password"],
+        );
+    }
     check("phone", "Phone\n+49 30 1\n+49 30 2\n", "Phone\n[redacted]\n[redacted]\n", &["Phone"]);
     for text in [
         "password\nuser_name\ncreated_at\n",
@@ -164,6 +190,10 @@ fn tables_of_one_column() {
         "Password\nIt has 8 characters.\n",
         "token\n",
         "token\n\n\n",
+        "password\n\"\"\n",
+        "token,\nname,\n",
+        "token,\nabc1,\nabc1\n",
+        "\"password\"\n\"user\"\n{\"a\":\"b1\"}\n",
         "id\n4711\n",
         "# Token\nabc1\n",
     ] {
