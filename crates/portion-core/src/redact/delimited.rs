@@ -9,8 +9,10 @@
 //! ends.
 //!
 //! A table of names and values has a header of two cells, the second of which is `Value` or the like, or of more, with a
-//! heading for names, too. A hidden name there hides the values in its row. Tables of one column are in `single_column`.
+//! heading for names, too. A hidden name there hides the values in its row. Tables of one column are in `single_column` and
+//! `framed_column`.
 
+mod framed_column;
 mod header;
 mod row;
 mod single_column;
@@ -53,6 +55,8 @@ pub(super) fn collect_edits(
             let mut table = Table { redact, header, last_row: line };
             at = table.collect_edits(&mut reader, at, edits, names);
             around.previous = Some(table.last_row);
+        } else if let Some(end) = framed_column::collect_edits(redact, text, (line, at), edits, names) {
+            at = end;
         }
     }
 }

@@ -66,7 +66,7 @@ pub(in crate::redact) fn collect_edits(
 }
 
 /// Returns the name of a hidden column. Values of a column are singular: `passwords` is rather a heading, or a folder.
-fn hidden_name<'t>(redact: &RedactionRules, cell: &'t str) -> Option<(&'t str, NameMatch)> {
+pub(super) fn hidden_name<'t>(redact: &RedactionRules, cell: &'t str) -> Option<(&'t str, NameMatch)> {
     if !cell.starts_with(char::is_alphanumeric) || !is_column_name(cell) {
         return None;
     }

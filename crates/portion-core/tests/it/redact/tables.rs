@@ -143,6 +143,28 @@ fn byte_order_marks_hide_no_header() {
 }
 
 #[test]
+fn tables_of_one_column_between_lines() {
+    for text in [
+        "| password |\n|---|\n| hunter2 |\n",
+        "Found:\r\n\r\n| password |\r\n| :--- |\r\n| hunter2 |\r\n| two words |\r\n\r\n| user |\r\n",
+        "+----------+\n| password |\n+----------+\n| hunter2  |\n+----------+\n| N/A      |\n+----------+\n1 row in set\n",
+        "┌──────────┐\n│ password │\n├──────────┤\n│ hunter2  │\n└──────────┘\n",
+        "║ password ║\n╠══════════╣\n║ hunter2  ║",
+    ] {
+        let expect = text.replace("hunter2", "[redacted]").replace("two words", "[redacted]");
+        check_secrets(text, &expect, &["password"]);
+    }
+    for text in [
+        "| user |\n|---|\n| hunter2 |\n",
+        "| passwords |\n|---|\n| hunter2 |\n",
+        "| password |\n| hunter2 |\n",
+        "| password |\n|---|\nhunter2\n",
+    ] {
+        check_secrets(text, "-", &[]);
+    }
+}
+
+#[test]
 fn tables_of_one_column() {
     check_secrets("password\nhunter2\n", "password\n[redacted]\n", &["password"]);
     check_secrets(
