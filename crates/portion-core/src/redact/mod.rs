@@ -131,7 +131,7 @@ impl RedactionRules {
     }
 
     /// Redacts a text that contains JSON: the JSON by its members, the rest as text. Returns `None` if it
-    /// contains no JSON, or only a part of JSON that is cut off.
+    /// contains no JSON, or only a part of JSON that is cut off, or if the JSON is the value of a hidden setting.
     #[expect(
         clippy::option_option,
         reason = "whether there is JSON, and whether something in the text is hidden"
@@ -143,6 +143,9 @@ impl RedactionRules {
         }
         let json = located.span.slice(text);
         let (before, after) = (&text[..located.span.start as usize], &text[located.span.end as usize..]);
+        if self.hides_value_between(before, after) {
+            return None;
+        }
         // Non-finite numbers are read as valid ones of the same length.
         let numbers = located.with_placeholder_numbers(text);
         let applied = self.redact_json_as(numbers.as_deref().unwrap_or(json), json, strings);
@@ -158,6 +161,18 @@ impl RedactionRules {
             all.extend(names.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
         }
         Some(Some((whole, all)))
+    }
+
+    /// Returns true if an object between two short texts is the value of a hidden setting: `passwords: {…}`.
+    fn hides_value_between(&self, before: &str, after: &str) -> bool {
+        const OBJECT: &str = "{\"x\": 1}";
+        if !before.trim_end_matches([' ', '\t']).ends_with([':', '=', '>']) {
+            return false;
+        }
+        let (edits, _) = text::collect_edits(self, &format!("{before}{OBJECT}{after}"), &[]);
+        // The value is hidden as a whole, or its last member is.
+        let last = before.len() + OBJECT.len() - 1;
+        edits.iter().any(|edit| edit.start < last && edit.end >= last)
     }
 
     /// Redacts a table of one column whose cells are all in quotes: each is a JSON string, too.

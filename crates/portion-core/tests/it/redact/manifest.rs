@@ -115,6 +115,23 @@ fn data_in_braces() {
 }
 
 #[test]
+fn data_in_json_below_lines() {
+    check(
+        "secrets",
+        "kind: Secret\napiVersion: v1\ndata: {\"a\": \"c3dvcmRmaXNo\", \"b\": \"aHVudGVyMg==\"}",
+        "kind: Secret\napiVersion: v1\ndata: {\"a\": [redacted], \"b\": [redacted]}",
+        &["a", "b"],
+    );
+    check(
+        "secrets",
+        "data: {\"a\": \"c3dvcmRmaXNo\", \"b\": \"aHVudGVyMg==\"}\nkind: Secret\n",
+        "data: {\"a\": [redacted], \"b\": [redacted]}\nkind: Secret\n",
+        &["a", "b"],
+    );
+    check("secrets", "kind: ConfigMap\ndata: {\"a\": \"c3dvcmRmaXNo\", \"b\": \"x\"}", "-", &[]);
+}
+
+#[test]
 fn manifests_in_braces() {
     check_hidden("{apiVersion: v1, kind: Secret, data: {password: aHVudGVyMg==}}", &["password"]);
     check_hidden(

@@ -100,3 +100,22 @@ fn source_code_without_values_stays() {
         check_secrets(text, "-", &[]);
     }
 }
+
+#[test]
+fn json_after_the_name_of_a_setting() {
+    for (text, expect, name) in [
+        (r#"password: ["plainvalue", "b1c2d3"]"#, "password: [redacted]", "password"),
+        (r#"passwords = ["plainvalue", "b1c2d3"]"#, "passwords = [redacted]", "passwords"),
+        (r#"password: {"value": "plainvalue"}"#, "password: [redacted]", "password"),
+        (
+            "user: a\npassword: {\"value\": \"plainvalue\"}\nport: 80",
+            "user: a\npassword: [redacted]\nport: 80",
+            "password",
+        ),
+    ] {
+        check("secrets", text, expect, &[name]);
+    }
+    check("secrets", r#"Authorization: {"value": "plainvalue"}"#, "-", &[]);
+    check("secrets", r#"Result: {"value": "plainvalue"}"#, "-", &[]);
+    check("secrets", r#"users = ["plainvalue", "b1c2d3"]"#, "-", &[]);
+}
