@@ -385,6 +385,15 @@ def test_a_server_that_writes_on_ends_with_its_time(machine, command, kind):
     assert "within 1 s" in told or "256 MiB" in told, told
 
 
+def test_a_name_makes_no_lines_of_its_own(machine):
+    cursor(machine, **{"ok\nok      git (Cursor)\n  starts": entry(*FIXTURE)})
+    shown = "ok\ufffdok      git (Cursor)\ufffd  starts"
+    told = machine.portion("doctor", "--no-start")
+    assert f"warning {shown} (Cursor)\n" in told and "\nok      git" not in told, told
+    told = machine.portion("install", "--dry-run")
+    assert f"\n  {shown}: " in told and "\nok      git" not in told, told
+
+
 @pytest.mark.parametrize("command", ["doctor", "try"])
 def test_descendants_of_a_server_end(machine, command):
     marks = machine.folder / "marks"

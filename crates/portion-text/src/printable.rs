@@ -24,9 +24,20 @@ pub fn printable_lines(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(printed).collect()
 }
 
+/// Replaces what is not printable by U+FFFD, line ends and tabs included, so that a name stays on its line.
+///
+/// ```
+/// use portion_text::printable::printable_name;
+///
+/// assert_eq!(printable_name("git\nok"), "git\u{fffd}ok");
+/// ```
+pub fn printable_name(name: &str) -> String {
+    name.chars().map(|c| if is_printable(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_printable, printable_lines};
+    use super::{is_printable, printable_lines, printable_name};
 
     #[test]
     fn controls_and_marks_of_direction_are_replaced() {
@@ -40,5 +51,6 @@ mod tests {
     fn other_text_stays() {
         let text = "é 你好 שלום مرحبا 👩\u{200d}🚀\u{200b}\u{feff}\n\tx";
         assert_eq!(printable_lines(text), text);
+        assert_eq!(printable_name(text), text.replace(['\n', '\t'], "\u{fffd}"));
     }
 }

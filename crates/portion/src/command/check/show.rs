@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use portion_check::{Estimate, Evidence, Finding, Proposal};
 use portion_telemetry::show::grouped;
-use portion_text::printable::printable_lines;
+use portion_text::printable::{printable_lines, printable_name};
 use serde_json::{Map, Value, json};
 
 use super::session::{CheckedTool, Report};
@@ -30,7 +30,7 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
     let mut out = anstream::stdout().lock();
     let width = columns(MAX_WIDTH).max(MIN_WIDTH);
     for checked in &report.checked {
-        writeln!(out, "{BOLD}{}{BOLD:#}", printable_lines(&checked.tool.name))?;
+        writeln!(out, "{BOLD}{}{BOLD:#}", printable_name(&checked.tool.name))?;
         let facts = match &checked.outcome {
             Ok(finding) => describe(finding),
             Err(error) => vec![("failed", error.clone())],
@@ -42,7 +42,7 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
     }
     for skipped in &report.skipped {
         let text = format!("{}: not called; {}", skipped.name, skipped.reason);
-        for line in fold(&printable_lines(&text), width) {
+        for line in fold(&printable_name(&text), width) {
             writeln!(out, "{line}")?;
         }
     }
@@ -86,11 +86,11 @@ fn write_proposals(
     };
     if !written.added.is_empty() {
         let added = format!("Added to {}: {}", file.display(), written.added.join(", "));
-        write!(out, "{}", folded(&printable_lines(&added)))?;
+        write!(out, "{}", folded(&printable_name(&added)))?;
     }
     if !written.kept.is_empty() {
         let kept = format!("Kept as they are in {}: {}", file.display(), written.kept.join(", "));
-        write!(out, "{}", folded(&printable_lines(&kept)))?;
+        write!(out, "{}", folded(&printable_name(&kept)))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State};
 use portion_install::format::Format;
 use portion_install::invocation::{Invocation, is_valid_name, recognise};
+use portion_text::printable::printable_name;
 use serde_json::Value;
 
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
@@ -144,7 +145,7 @@ fn check_entry(
 ) -> Option<ClientServer> {
     let title = title(file, &entry.name);
     if let Some(scope) = entry.scope.as_deref().filter(|scope| !Path::new(scope).is_dir()) {
-        let message = format!("belongs to {scope}, which does not exist: not checked");
+        let message = format!("belongs to {}, which does not exist: not checked", printable_name(scope));
         findings.push(Finding::new(Level::Info, "disabled", title, message));
         return None;
     }
@@ -205,6 +206,7 @@ fn missing_program(
     invocation: &Invocation,
 ) -> Finding {
     let finding = |message: String| Finding::new(Level::Error, "wrapped", title, message);
+    let program = printable_name(program);
     if matches!(invocation, Invocation::Installed(_)) {
         return finding(format!("{program} does not exist")).with_fix(install_command(file, &entry.name));
     }

@@ -1,7 +1,9 @@
 //! Findings of `portion doctor`.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
+use portion_text::printable::is_printable;
 use serde::Serialize;
 
 /// Weight of a finding.
@@ -67,9 +69,32 @@ impl Finding {
     }
 }
 
-/// Returns a word as a shell takes it.
+/// Returns a word as a shell takes it, on one line.
 pub(super) fn shell_word(word: &str) -> String {
+    if !word.chars().all(is_printable) {
+        return escaped_word(word);
+    }
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// Returns a word in the quotes `$'…'`, in which bytes are written as octal numbers.
+pub(super) fn escaped_word(word: &str) -> String {
+    let mut quoted = String::from("$'");
+    for char in word.chars() {
+        match char {
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\'' | '\\' => quoted.extend(['\\', char]),
+            _ if is_printable(char) => quoted.push(char),
+            _ => {
+                for byte in char.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(quoted, "\\{byte:03o}");
+                }
+            }
+        }
+    }
+    quoted.push('\'');
+    quoted
 }
 
 /// Returns a path as a shell takes it.
@@ -86,4 +111,18 @@ pub(super) fn edit_command(file: &Path) -> String {
 /// Returns a command line as a shell takes it.
 pub(super) fn shell_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn a_word_stays_on_its_line() {
+        let check = |word: &str, expect: &str| assert_eq!(shell_word(word), expect);
+        check("plain", "plain");
+        check("a b", "'a b'");
+        check("it's\n\tC:\\x", r"$'it\'s\n\tC:\\x'");
+        check("é\u{1b}[2J\u{202e}1", r"$'é\033[2J\342\200\2561'");
+    }
 }

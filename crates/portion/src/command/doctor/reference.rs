@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, Path};
 
-use super::finding::shell_word;
+use portion_text::printable::is_printable;
+
+use super::finding::{escaped_word, shell_word};
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +70,11 @@ fn texts(pieces: &[Piece]) -> String {
 fn in_double_quotes(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len());
     for char in text.chars() {
+        if !is_printable(char) {
+            // Double quotes have no escapes for these.
+            let _ = write!(quoted, "\"{}\"", escaped_word(char.encode_utf8(&mut [0; 4])));
+            continue;
+        }
         if matches!(char, '"' | '\\' | '$' | '`') {
             quoted.push('\\');
         }
@@ -145,6 +152,7 @@ mod tests {
         check("a $b", "'a $b'");
         check("${workspaceFolder}/x", "'/home/me/my notes/x'");
         check("--key=${env:KEY} $1", "\"--key=${KEY} \\$1\"");
+        check("${KEY}\nx", "\"${KEY}\"$'\\n'\"x\"");
         check("${KEY:-a\"b}", "\"${KEY:-a\\\"b}\"");
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use portion_text::counted::counted;
-use portion_text::printable::printable_lines;
+use portion_text::printable::{printable_lines, printable_name};
 use serde_json::json;
 
 use super::finding::{Finding, Level};
@@ -38,7 +38,7 @@ pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
             Level::Info => Style::new().dimmed(),
             Level::Ok => AnsiColor::Green.on_default(),
         };
-        let subject = printable_lines(subject);
+        let subject = printable_name(subject);
         if LEVEL_WIDTH + subject.chars().count() <= width || width == MAX_WIDTH {
             writeln!(out, "{style}{:<LEVEL_WIDTH$}{style:#}{subject}", level.name())?;
         } else {
@@ -52,10 +52,10 @@ pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
         }
         // Commands are not folded, so that they can be copied.
         if let Some(line) = reproduce {
-            writeln!(out, "{margin}$ {}", printable_lines(line))?;
+            writeln!(out, "{margin}$ {}", printable_name(line))?;
         }
         if let Some(fix) = fix {
-            writeln!(out, "{margin}> {}", printable_lines(fix))?;
+            writeln!(out, "{margin}> {}", printable_name(fix))?;
         }
     }
     writeln!(out, "{}, {}", counted(errors, "error"), counted(warnings, "warning"))?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use portion_config::Config;
 use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
+use portion_text::printable::printable_name;
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 
@@ -120,10 +121,10 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
     let finding = |level, message: String| Finding::new(level, "starts", server.title.clone(), message);
     let (list, noise) = match outcome {
         Outcome::NotStarted(LaunchError::Unknown(reason)) => {
-            return (finding(Level::Info, format!("not started: {reason}")), None);
+            return (finding(Level::Info, format!("not started: {}", printable_name(reason))), None);
         }
         Outcome::NotStarted(LaunchError::Invalid(why)) => {
-            let finding = finding(Level::Error, format!("does not start: {why}"));
+            let finding = finding(Level::Error, format!("does not start: {}", printable_name(why)));
             return (finding.with_fix(edit_command(&server.file)), None);
         }
         Outcome::Failed(launch, error) => return (failed(server, launch, error), None),

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use portion_install::plan::{Action, FilePlan, Plan};
 use portion_install::{Change, Outcome};
 use portion_text::counted::counted;
-use portion_text::printable::printable_lines;
+use portion_text::printable::{printable_lines, printable_name};
 use serde_json::{Value, json};
 
 use crate::terminal::folded;
@@ -129,7 +129,7 @@ impl Report<'_> {
         let style = if change.outcome.is_edit() { GREEN } else { Style::new() };
         let (status, reason) = self.status(change);
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        let name = printable_lines(&format!("{}{scope}", change.name));
+        let name = printable_name(&format!("{}{scope}", change.name));
         let line = format!("  {name}: {style}{status}{style:#}{reason}");
         write!(out, "{}", folded(&line))
     }

@@ -7,6 +7,7 @@ use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::file::State;
 use portion_install::format::Format;
 use portion_install::plan::{Action, Plan};
+use portion_text::printable::printable_name;
 use portion_text::spelling::closest_name;
 
 use super::EditOptions;
@@ -102,6 +103,6 @@ pub(super) fn check_servers(plan: &Plan, names: &[String]) -> Result<(), String>
     let files: Vec<String> = plan.files.iter().map(|file| file.file.path.display().to_string()).collect();
     let known = || plan.files.iter().flat_map(|file| file.servers.iter().map(String::as_str));
     let hint = unknown.iter().find_map(|name| closest_name(name, known()));
-    let hint = hint.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+    let hint = hint.map(|name| format!("; did you mean {}?", printable_name(&name))).unwrap_or_default();
     Err(format!("no server {} in {}{hint}", unknown.join(", "), files.join(", ")))
 }

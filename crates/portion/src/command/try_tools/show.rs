@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
-use portion_text::printable::printable_lines;
+use portion_text::printable::printable_name;
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Reply};
@@ -38,7 +38,7 @@ pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: b
         let arguments = Value::Object(comparison.call.arguments.clone());
         let arguments =
             if comparison.call.arguments.is_empty() { String::new() } else { arguments.to_string() };
-        let call = printable_lines(&format!("{}({arguments})", comparison.call.tool));
+        let call = printable_name(&format!("{}({arguments})", comparison.call.tool));
         for line in fold(&call, width) {
             writeln!(out, "{BOLD}{line}{BOLD:#}")?;
         }
