@@ -385,6 +385,15 @@ def test_a_server_that_writes_on_ends_with_its_time(machine, command, kind):
     assert "within 1 s" in told or "256 MiB" in told, told
 
 
+@pytest.mark.parametrize("script", ["exit 3", "echo $TOK $2; sleep 60"])
+def test_secrets_that_a_server_prints_are_not_shown(machine, script):
+    words = ["--api-key", "sk-ant-k9Xq7Lm2", "Authorization: Bearer k9Xq7Lm2aa"]
+    cursor(machine, echoes=entry("sh", "-c", f"echo token=$TOK key=$2 $3 >&2; {script}", "sh", *words, env={"TOK": "k9Xq7Lm2k9Xq"}))
+    for options in ([], ["--json"]):
+        told = machine.portion("doctor", "--timeout", "2", *options, code=1)
+        assert "k9Xq7Lm2" not in told and "token=[redacted] key=[redacted]" in told, told
+
+
 def test_a_name_makes_no_lines_of_its_own(machine):
     cursor(machine, **{"ok\nok      git (Cursor)\n  starts": entry(*FIXTURE)})
     shown = "ok\ufffdok      git (Cursor)\ufffd  starts"

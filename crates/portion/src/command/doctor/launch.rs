@@ -4,15 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use portion_core::redact::RedactionRules;
 use portion_install::invocation::{Installed, Invocation, recognise};
 use portion_mcp::upstream::stdio::Program;
-use serde_json::json;
 
 use super::clients::ClientServer;
 use super::env_file;
 use super::finding::shell_path;
 use super::reference::{resolve, to_shell};
+use super::secret::{hide, is_secret, secret_values, without_secrets};
 
 /// Variables with which Portion writes no record, exports nothing and raises no alert.
 const NO_TELEMETRY: [(&str, &str); 3] =
@@ -95,6 +94,11 @@ impl Launch {
         command
     }
 
+    /// Returns a text of the server, such as its stderr, without the secrets of its entry.
+    pub(super) fn without_secrets(&self, text: &str) -> String {
+        hide(&secret_values(&self.words, &self.env), text)
+    }
+
     /// Returns the command line, for a shell, that starts the server without Portion, and so shows its own messages.
     ///
     /// Secrets of the entry are not shown: the shell takes them from variables of the same names, and says if they are
@@ -135,51 +139,6 @@ fn own_index(words: &[String]) -> usize {
     }
 }
 
-/// Returns true for a variable whose value must not be shown.
-fn is_secret(name: &str, value: &str) -> bool {
-    is_named_secret(name, value) || looks_random(value)
-}
-
-/// Returns true if a value is a secret by its name. A reference reveals nothing.
-fn is_named_secret(name: &str, value: &str) -> bool {
-    let member = json!({ name: value }).to_string();
-    !value.contains("${") && RedactionRules::default_secrets().redact_json(&member).is_some()
-}
-
-/// Returns true for one long word of letters and digits, such as a key.
-fn looks_random(value: &str) -> bool {
-    let has = |is: fn(&char) -> bool| value.chars().any(|c| is(&c));
-    value.len() >= 12
-        && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '='))
-        && has(char::is_ascii_digit)
-        && has(char::is_ascii_alphabetic)
-}
-
-/// Returns the words of a command line with references to variables in the place of secrets: `--api-key ${API_KEY}`.
-fn without_secrets(words: &[String]) -> Vec<String> {
-    let rules = RedactionRules::default_secrets();
-    let is_hidden = |option: &str, value: &str| is_named_secret(option.trim_start_matches('-'), value);
-    let mut option = None;
-    let mut shown = Vec::with_capacity(words.len());
-    for word in words {
-        let text = match (word.split_once('='), option.take()) {
-            (Some((name, value)), _) if word.starts_with('-') && is_hidden(name, value) => {
-                format!("{name}={}", reference_for(name))
-            }
-            (_, Some(name)) if is_hidden(name, word) => reference_for(name),
-            _ => rules.redact_text(word).map_or_else(|| word.clone(), |(text, _)| text),
-        };
-        shown.push(text);
-        option = (word.starts_with("--") && !word.contains('=')).then_some(word.as_str());
-    }
-    shown
-}
-
-/// Returns a reference to a variable with the name of an option.
-fn reference_for(option: &str) -> String {
-    format!("${{{}}}", option.trim_start_matches('-').replace(['-', '.'], "_").to_ascii_uppercase())
-}
-
 fn read_env_file(file: &Path) -> Result<Vec<(String, String)>, LaunchError> {
     let text = std::fs::read_to_string(file);
     let text = text.map_err(|error| {
@@ -217,18 +176,6 @@ mod tests {
             "cd '/my dir' && set -a && . /.env && set +a && MODE='x y' API_KEY=\"${API_KEY:?}\" TOKEN=\"${TOKEN}\" \
              node \"${FILE}\" 'a b'"
         );
-    }
-
-    #[test]
-    fn secrets_of_a_command_line_are_not_shown() {
-        let words = ["node", "srv.js", "--api-key", "sk-ant-api03-abc", "--token=ghp_123", "--mode", "fast"];
-        let shown = without_secrets(&words.map(str::to_owned));
-        assert_eq!(shown.join(" "), "node srv.js --api-key ${API_KEY} --token=${TOKEN} --mode fast");
-        let more = ["--header", "Authorization: Bearer xyzabc123456", "postgres://u:hunter2@h/db"];
-        let shown = without_secrets(&more.map(str::to_owned)).join(" ");
-        assert!(!shown.contains("xyzabc") && !shown.contains("hunter2"), "{shown}");
-        assert!(is_secret("TOK", "supersecretvalue123") && !is_secret("MODE", "production"));
-        assert!(!is_secret("DIR", "/srv/data1/files"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod finding;
 mod launch;
 mod records;
 mod reference;
+mod secret;
 mod show;
 mod start;
 

@@ -110,7 +110,8 @@ fn start(server: &ClientServer, timeout: Duration) -> Outcome {
     }
     match Client::start_as("portion-doctor", &mut launch.command(), timeout) {
         Ok(client) => {
-            let (list, noise) = (client.tools().get().to_owned(), client.noise().map(str::to_owned));
+            let noise = client.noise().map(|line| launch.without_secrets(line));
+            let list = client.tools().get().to_owned();
             Outcome::Listed { list, noise }
         }
         Err(error) => Outcome::Failed(launch, error),
@@ -154,7 +155,7 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
 
 /// Reports a server that did not answer.
 fn failed(server: &ClientServer, launch: &Launch, error: &ClientError) -> Finding {
-    let message = format!("does not start: {error}");
+    let message = format!("does not start: {}", launch.without_secrets(&error.to_string()));
     let finding = Finding::new(Level::Error, "starts", server.title.clone(), &*message);
     let url = server.words.windows(2).find(|pair| pair[0] == "--url").map(|pair| &pair[1]);
     if let Some(url) = url.filter(|_| server.is_wrapped) {
