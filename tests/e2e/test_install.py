@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import shutil
+import subprocess
 import tomllib
 
 import pytest
@@ -143,6 +144,31 @@ def test_nothing_is_written_without_consent(machine):
         assert path.read_bytes() == before
         assert on_a_terminal(machine, answer, "install")[0] == code
     assert PORTION.encode() in path.read_bytes()
+
+
+def ends(machine, *arguments, **streams):
+    """The exit code and the stderr of a command with these streams."""
+    done = subprocess.run([PORTION, *arguments], cwd=machine.project, env=machine.env, stdin=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, timeout=60, **streams)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_stdout_that_cannot_be_written_stops_no_edit(machine, options):
+    path = write_servers(machine)
+    before = path.read_bytes()
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert ends(machine, "install", "--yes", *options, stdout=writer) == (0, "")
+    os.close(writer)
+    assert PORTION.encode() in path.read_bytes()
+    with open("/dev/full", "w") as full:
+        code, told = ends(machine, "uninstall", "--yes", *options, stdout=full)
+        assert code == 1 and "the files were changed, but stdout cannot be written: No space left" in told
+        assert path.read_bytes() == before
+        code, told = ends(machine, "config", "init", *options, stdout=full)
+        assert code == 1 and "portion.schema.json were written, but stdout cannot be written: No space left" in told
+        assert (machine.project / "portion.yaml").exists()
 
 
 def test_consequences_are_said_before_the_question(machine):

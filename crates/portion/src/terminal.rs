@@ -1,5 +1,6 @@
 //! The terminal of a person: its width, and lines that say what takes long.
 
+use std::error::Error;
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -15,6 +16,15 @@ pub(crate) use print_stderr;
 /// reason to stop.
 pub(crate) fn write_stderr(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", printable_lines(&line.to_string()));
+}
+
+/// Returns the error of a stdout that cannot be written after a command has changed files. `done` says what it did. A
+/// reader that has gone stays no failure.
+pub(crate) fn unreported(done: &str, error: Box<dyn Error>) -> Box<dyn Error> {
+    if crate::is_closed_pipe(error.as_ref()) {
+        return error;
+    }
+    format!("{done}, but stdout cannot be written: {error}").into()
 }
 
 /// Returns the columns of the terminal on stdout; `None` if stdout is no terminal.

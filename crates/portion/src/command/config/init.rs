@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::sources::{print, print_json};
 use crate::command::CommandResult;
-use crate::terminal::folded;
+use crate::terminal::{folded, unreported};
 use crate::usage_error::UsageError;
 
 /// Suffix of the file with the JSON Schema, in place of that of the configuration.
@@ -48,12 +48,20 @@ pub(super) fn run(file: &Path, named: Option<&Path>, as_json: bool) -> CommandRe
     written.write_all(text.as_bytes())?;
     std::fs::write(&schema_file, format!("{:#}\n", schema()))
         .map_err(|error| format!("cannot write {}: {error}", schema_file.display()))?;
+    report(file, &schema_file, as_json).map_err(|error| {
+        let done = format!("{} and {} were written", file.display(), schema_file.display());
+        unreported(&done, error)
+    })
+}
+
+fn report(file: &Path, schema_file: &Path, as_json: bool) -> CommandResult {
     if as_json {
         return print_json(&json!({
             "file": file.display().to_string(),
             "schema": schema_file.display().to_string(),
         }));
     }
+    let is_json = has_extension(file, "json");
     let content = if is_json { "which names its schema" } else { "with all keys as comments" };
     let (file, schema_file) = (file.display(), schema_file.display());
     let written = folded(&format!("wrote {file}, {content}, and {schema_file} for editors"));

@@ -20,6 +20,7 @@ use self::confirm::{Answer, confirm};
 use self::report::Report;
 use self::selection::{check_servers, files_to_edit};
 use super::CommandResult;
+use crate::terminal::unreported;
 use crate::usage_error::UsageError;
 
 const INSTALL_HELP: &str = "\
@@ -116,7 +117,11 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
         return Ok(ExitCode::SUCCESS);
     }
     if !options.json {
-        report.print_preview()?;
+        let previewed = report.print_preview();
+        // A stdout that cannot be written does not stop what needs no answer.
+        if !options.yes {
+            previewed?;
+        }
     }
     match confirm(options.yes, plan.files.iter().filter(|file| file.is_edited()).count())? {
         Answer::Yes => {}
@@ -127,7 +132,8 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
         }
     }
     let backups = plan.apply(&state)?;
-    report.print(options.json, false, &backups)?;
+    let printed = report.print(options.json, false, &backups);
+    printed.map_err(|error| unreported("the files were changed", error.into()))?;
     Ok(ExitCode::SUCCESS)
 }
 
