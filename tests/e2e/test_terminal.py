@@ -210,6 +210,8 @@ def test_each_command_of_configurations_prints_json(home):
     assert {"key": "hardCap", "old": 12000, "new": 9000} in differences["changes"]
     assert as_json(home, "config", "check", "new.yaml") == {"file": "new.yaml", "errors": [], "warnings": []}
     assert as_json(home, "config", "history", "--config", "new.yaml") == []
+    empty = piped(home, "config", "history", "--config", "new.yaml")
+    assert (empty.returncode, empty.stdout) == (0, "") and "no version of new.yaml has been in force yet" in empty.stderr
 
 
 def test_versions_of_a_configuration_are_listed_and_restored_as_json(home):

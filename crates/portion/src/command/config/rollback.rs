@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use portion_config::history::{History, HistoryError, Version};
@@ -27,7 +28,8 @@ pub(super) fn list(named: Option<&Path>, as_json: bool) -> CommandResult {
     let history = open_history(&file)?;
     let versions = history.list()?;
     if versions.is_empty() && !as_json {
-        return Err(format!("no version of {} has been in force yet", file.display()).into());
+        crate::terminal::print_stderr!("portion: no version of {} has been in force yet", file.display());
+        return Ok(ExitCode::SUCCESS);
     }
     // A version that can no longer be read has no changes that can be listed.
     let load = |number| {
