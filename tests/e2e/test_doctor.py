@@ -395,12 +395,15 @@ def test_secrets_that_a_server_prints_are_not_shown(machine, script):
 
 
 def test_a_name_makes_no_lines_of_its_own(machine):
-    cursor(machine, **{"ok\nok      git (Cursor)\n  starts": entry(*FIXTURE)})
+    name = "ok\nok      git (Cursor)\n  starts"
+    path = cursor(machine, **{name: entry(*FIXTURE)})
     shown = "ok\ufffdok      git (Cursor)\ufffd  starts"
     told = machine.portion("doctor", "--no-start")
     assert f"warning {shown} (Cursor)\n" in told and "\nok      git" not in told, told
+    found = findings(machine, "--no-start")[("wrapped", f"{name} (Cursor)")]
+    assert "control characters" in found["message"] and found["fix"] == f"${{EDITOR:-vi}} {path}"
     told = machine.portion("install", "--dry-run")
-    assert f"\n  {shown}: " in told and "\nok      git" not in told, told
+    assert f"\n  {shown}: skipped: its name has control characters: rename it\n" in told and "\nok      git" not in told, told
 
 
 @pytest.mark.parametrize("command", ["doctor", "try"])

@@ -39,9 +39,17 @@ pub struct Installed {
     pub adds_args: bool,
 }
 
-/// Returns true if a server of this name can be put behind Portion. A name that begins with a hyphen looks like an option.
-pub fn is_valid_name(server: &str) -> bool {
-    !server.starts_with('-')
+/// Returns why a server of this name cannot be put behind Portion; `None` if it can.
+pub fn name_problem(server: &str) -> Option<&'static str> {
+    if server.starts_with('-') {
+        // It looks like an option.
+        Some("its name begins with a hyphen: rename it")
+    } else if server.chars().any(char::is_control) {
+        // No argument of a program contains NUL, and the others are not visible.
+        Some("its name has control characters: rename it")
+    } else {
+        None
+    }
 }
 
 /// Returns the arguments of Portion before the server's program.

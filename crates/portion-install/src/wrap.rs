@@ -3,7 +3,7 @@
 use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
 use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
-use crate::invocation::{Invocation, is_valid_name, recognise, wrap_args};
+use crate::invocation::{Invocation, name_problem, recognise, wrap_args};
 use crate::quote::quote;
 use crate::remote;
 use crate::splice::Splice;
@@ -18,7 +18,6 @@ pub struct Target<'a> {
 }
 
 const BY_USER: &str = "it starts Portion by a command of its own";
-const HYPHEN: &str = "its name begins with a hyphen: rename it";
 const HAS_URL: &str = "it has a URL: add --http to wrap it";
 
 /// Puts Portion in front of the selected servers. A server that is already behind Portion keeps its arguments.
@@ -31,18 +30,22 @@ pub fn install(
     target: &Target<'_>,
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
-    edit_servers(text, format, is_selected, |entry, before| match &entry.launch {
-        _ if !is_valid_name(&entry.name) => (Outcome::Skipped(HYPHEN), Vec::new(), before.to_vec()),
-        Launch::Command(command) => wrap_command(text, entry, command, target, format.syntax),
-        Launch::Remote(remote) if target.include_http => {
-            if let Some(reason) = remote::refusal(remote, format.references) {
-                return (Outcome::Skipped(reason), Vec::new(), before.to_vec());
-            }
-            let (splices, after) = remote::wrap(entry, remote, target.program, format);
-            (Outcome::Wrapped, splices, after)
+    edit_servers(text, format, is_selected, |entry, before| {
+        if let Some(problem) = name_problem(&entry.name) {
+            return (Outcome::Skipped(problem), Vec::new(), before.to_vec());
         }
-        Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.to_vec()),
-        Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
+        match &entry.launch {
+            Launch::Command(command) => wrap_command(text, entry, command, target, format.syntax),
+            Launch::Remote(remote) if target.include_http => {
+                if let Some(reason) = remote::refusal(remote, format.references) {
+                    return (Outcome::Skipped(reason), Vec::new(), before.to_vec());
+                }
+                let (splices, after) = remote::wrap(entry, remote, target.program, format);
+                (Outcome::Wrapped, splices, after)
+            }
+            Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.to_vec()),
+            Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
+        }
     })
 }
 

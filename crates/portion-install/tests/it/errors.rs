@@ -45,8 +45,12 @@ fn what_cannot_be_wrapped_is_left_with_a_reason() {
     check_skipped(r#"{"command": "x", "args": ["y", 1]}"#, "not a list of strings");
     check_skipped(r#"{"command": []}"#, "empty");
     check_skipped(r#"{"url": "https://x"}"#, "--http");
-    let text = r#"{"mcpServers": {"--": {"command": "x"}, "-a": {"url": "https://x"}}}"#;
-    assert_eq!(edited(text, Format::MCP_SERVERS, &super::HTTP).text, text, "no option takes such a name");
+    let text = r#"{"mcpServers": {"--": {"command": "x"}, "-a": {"url": "https://x"}, "a\u0000": {"command": "x"},
+        "a\nb": {"command": "x"}}}"#;
+    let edit = edited(text, Format::MCP_SERVERS, &super::HTTP);
+    assert_eq!(edit.text, text, "no option takes such a name");
+    let is_skipped = |outcome| matches!(outcome, Outcome::Skipped(reason) if reason.contains("its name "));
+    assert!(edit.changes.len() == 4 && edit.changes.iter().all(|change| is_skipped(change.outcome)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State};
 use portion_install::format::Format;
-use portion_install::invocation::{Invocation, is_valid_name, recognise};
+use portion_install::invocation::{Invocation, name_problem, recognise};
 use portion_text::printable::printable_name;
 use serde_json::Value;
 
@@ -136,6 +136,14 @@ fn install_command(file: &ConfigFile, name: &str) -> String {
     }
 }
 
+/// Returns the message about a server that Portion is not in front of, and the command that changes that.
+fn to_install(file: &ConfigFile, name: &str, message: &str, options: &str) -> (String, String) {
+    match name_problem(name) {
+        None => (message.to_owned(), format!("{}{options}", install_command(file, name))),
+        Some(problem) => (format!("{message}; {problem}"), edit_command(&file.path)),
+    }
+}
+
 /// Checks an entry, and returns its server if it can be started.
 fn check_entry(
     file: &ConfigFile,
@@ -153,7 +161,7 @@ fn check_entry(
         Launch::Command(command) => command,
         Launch::Remote(_) => {
             let message = "has a URL: Portion is not in front of it";
-            let fix = format!("{} --http", install_command(file, &entry.name));
+            let (message, fix) = to_install(file, &entry.name, message, " --http");
             findings.push(Finding::new(Level::Info, "wrapped", title, message).with_fix(fix));
             return None;
         }
@@ -171,12 +179,7 @@ fn check_entry(
     let invocation = recognise(&words[0], &words[1..]);
     let is_wrapped = invocation != Invocation::Direct;
     if !is_wrapped {
-        let (message, fix) = if is_valid_name(&entry.name) {
-            ("Portion is not in front of it", install_command(file, &entry.name))
-        } else {
-            let message = "Portion is not in front of it: its name begins with a hyphen, rename it";
-            (message, edit_command(&file.path))
-        };
+        let (message, fix) = to_install(file, &entry.name, "Portion is not in front of it", "");
         findings.push(Finding::new(Level::Warning, "wrapped", title.clone(), message).with_fix(fix));
     } else if Path::new(&words[0]).is_absolute() && !Path::new(&words[0]).is_file() {
         findings.push(missing_program(file, entry, title, &words[0], &invocation));
@@ -207,10 +210,10 @@ fn missing_program(
 ) -> Finding {
     let finding = |message: String| Finding::new(Level::Error, "wrapped", title, message);
     let program = printable_name(program);
-    if matches!(invocation, Invocation::Installed(_)) {
+    if matches!(invocation, Invocation::Installed(_)) && name_problem(&entry.name).is_none() {
         return finding(format!("{program} does not exist")).with_fix(install_command(file, &entry.name));
     }
-    // `install` leaves entries that a user wrote.
+    // `install` leaves entries that a user wrote, and those with a name that it does not take.
     let own = std::env::current_exe().map(|path| format!("; this Portion is {}", path.display()));
     let own = own.unwrap_or_default();
     finding(format!("{program} does not exist: write another path in line {}{own}", entry.line))
@@ -229,7 +232,7 @@ fn check_kept(file: &ConfigFile, name: &str, entries: &[Entry], findings: &mut V
     if recognise(&words[0], &words[1..]) == Invocation::Direct {
         let line = shell_line(words.iter().map(String::as_str));
         let message = format!("was behind Portion, but the file was written again since: {line}");
-        let fix = install_command(file, name);
+        let (message, fix) = to_install(file, name, &message, "");
         findings.push(Finding::new(Level::Warning, "dropped", title(file, name), message).with_fix(fix));
     }
 }
