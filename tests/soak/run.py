@@ -79,13 +79,14 @@ class Client:
         return calls
 
     def fault(self, calls):
-        """A call during which the server fails, each kind in turn; the session ends with it."""
+        """A call during which the server fails, each kind in turn; the session ends after it."""
         try:
             self.call("fault", size=int(time.monotonic()), seed=0)
         except OSError:
             pass
-        finally:
-            self.connection.close()
+        self.connection.close()
+        self.send("DELETE")
+        self.connection.close()
         return calls
 
     def turn(self):

@@ -36,8 +36,6 @@ mod usage_error;
 mod watchdog;
 mod webhook;
 
-use std::error::Error;
-use std::io;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
@@ -79,7 +77,7 @@ fn main() -> ExitCode {
     portion_mcp::upstream::group_registry::dismiss_watchdog();
     match outcome {
         Ok(code) => code,
-        Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
+        Err(error) if terminal::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
             crate::terminal::print_stderr!("portion: {error}");
             if is_json {
@@ -92,11 +90,4 @@ fn main() -> ExitCode {
             }
         }
     }
-}
-
-/// Returns true if the reader of stdout has closed it, as in `portion demo | head`. That is no failure.
-///
-/// Only an error of stdout is bare; errors of other connections are inside an error that names them.
-fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -21,7 +21,7 @@ pub(crate) fn write_stderr(line: Arguments<'_>) {
 /// Returns the error of a stdout that cannot be written after a command has changed files. `done` says what it did. A
 /// reader that has gone stays no failure.
 pub(crate) fn unreported(done: &str, error: Box<dyn Error>) -> Box<dyn Error> {
-    if crate::is_closed_pipe(error.as_ref()) {
+    if is_closed_pipe(error.as_ref()) {
         return error;
     }
     format!("{done}, but stdout cannot be written: {error}").into()
@@ -83,6 +83,13 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
 
 fn visible_width(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().chars().count()
+}
+
+/// Returns true if the reader of stdout has closed it, as in `portion demo | head`. That is no failure.
+///
+/// Only an error of stdout is bare; errors of other connections are inside an error that names them.
+pub(crate) fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ mod single_column;
 use super::{RedactedNames, RedactionRules, TextEdit};
 use header::{Header, LinesAround};
 pub(super) use header::{MAX_SECRET_NAME_WORDS, holds_secret, match_column_name};
-use row::{RowReader, is_rule, line_end};
-pub(super) use single_column::{collect_edits as collect_column_edits, may_be_single_column};
+use row::{RowReader, is_rule, line_at, line_end};
+pub(super) use single_column::may_be_single_column;
 
 /// Maximum rows without the cells of the header between two rows that have them.
 const MAX_GAP_ROWS: usize = 3;
@@ -33,7 +33,7 @@ pub(super) fn collect_edits(
     edits: &mut Vec<TextEdit>,
     names: &mut RedactedNames,
 ) {
-    if collect_column_edits(redact, text, edits, names) {
+    if single_column::collect_edits(redact, text, edits, names) {
         return;
     }
     let mut reader = RowReader { text, quotes_enabled: true };
@@ -172,9 +172,4 @@ fn has_complete_row(
         }
     }
     false
-}
-
-/// Returns the line that begins at an offset.
-fn line_at(text: &str, start: usize) -> &str {
-    text.get(start..).map_or("", |_| &text[start..line_end(text, start)])
 }

@@ -8,6 +8,8 @@ use std::ops::Range;
 pub const REDACTED: &str = "[redacted]";
 /// Replacement for a JSON string.
 pub(super) const REDACTED_STRING: &str = "\"[redacted]\"";
+/// Mark that some programs write at the beginning of a text.
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum names that are reported; further ones are reported as `…`.
 const MAX_REPORTED_NAMES: usize = 64;
 

@@ -40,7 +40,7 @@ mod token;
 use crate::payload::Redact;
 use crate::snapshot::locate_json;
 pub use edit::REDACTED;
-use edit::{RedactedNames, TextEdit, apply_edits};
+use edit::{BYTE_ORDER_MARK, RedactedNames, TextEdit, apply_edits};
 use rules::NameMatch;
 pub use rules::{RedactError, RedactionRules};
 
@@ -62,9 +62,6 @@ pub fn is_redacted_field(redacted_paths: &[String], name: &str) -> bool {
             })
         })
 }
-
-/// Mark that some programs write at the beginning of a text.
-const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum levels of nested strings that are searched for JSON.
 const MAX_STRING_DEPTH: usize = 8;
 
@@ -107,8 +104,7 @@ impl RedactionRules {
     fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
         redact_after_mark(text, |text| {
             if json::is_json(text) {
-                let column = || self.redact_quoted_column(text);
-                return column().or_else(|| self.redact_json_as(text, text, strings));
+                return self.redact_quoted_table(text).or_else(|| self.redact_json_as(text, text, strings));
             }
             self.redact_embedded_json(text, strings).unwrap_or_else(|| self.redact_text_within(text, strings))
         })
@@ -175,14 +171,14 @@ impl RedactionRules {
         edits.iter().any(|edit| edit.start < last && edit.end >= last)
     }
 
-    /// Redacts a table of one column whose cells are all in quotes: each is a JSON string, too.
-    fn redact_quoted_column(&self, text: &str) -> Option<(String, Vec<String>)> {
+    /// Redacts a table whose cells are all in quotes, in one column or between tabs: each is a JSON string, too.
+    fn redact_quoted_table(&self, text: &str) -> Option<(String, Vec<String>)> {
         let mut lines = text.lines().map(str::trim_start);
         if !lines.all(|line| line.is_empty() || line.starts_with('"')) {
             return None;
         }
         let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
-        delimited::collect_column_edits(self, text, &mut edits, &mut names);
+        delimited::collect_edits(self, text, &mut edits, &mut names);
         Some((apply_edits(text, edits, &mut [])?, self.reported_names(names)))
     }
 

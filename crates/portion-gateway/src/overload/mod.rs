@@ -7,16 +7,17 @@
 //! | tasks of the runtime | how late a sleeping task wakes: the least of the latest samples, because a burst is no overload |
 //! | long computations | their number times the mean time between two completions, while some of them wait for others |
 //!
-//! Samples are taken while requests arrive.
+//! Samples are taken while requests arrive. Few requests are never rejected: on a machine that others keep busy, waiting is
+//! better.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! use portion_gateway::overload::{DEFAULT_MAX_DELAY, OverloadMonitor};
+//! use portion_gateway::overload::{OverloadLimit, OverloadMonitor};
 //!
-//! let monitor = OverloadMonitor::new(DEFAULT_MAX_DELAY);
+//! let monitor = OverloadMonitor::new(OverloadLimit::default());
 //! let _sampling = monitor.start();
-//! assert!(monitor.admits_request());
+//! assert!(monitor.admits_request(1_000));
 //! # }
 //! ```
 
@@ -36,10 +37,23 @@ use tokio::time::{Instant, sleep_until};
 
 use self::standing_delay::StandingDelay;
 use self::work_pace::{WorkPace, queue_delay};
-use crate::offload::{QueueLoad, queue_load};
+use crate::offload::{MAX_CONCURRENT, QueueLoad, queue_load};
 
-/// Delay above which listeners reject new requests.
-pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(150);
+/// When a listener rejects new requests: beyond both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverloadLimit {
+    /// Delay of work.
+    pub delay: Duration,
+    /// Number of requests in progress.
+    pub requests: usize,
+}
+
+impl Default for OverloadLimit {
+    /// 150 ms, and twice as many requests as compute at the same time.
+    fn default() -> Self {
+        Self { delay: Duration::from_millis(150), requests: 2 * MAX_CONCURRENT }
+    }
+}
 
 /// Time between two samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
@@ -54,7 +68,7 @@ pub struct OverloadMonitor(Arc<MonitorState>);
 
 #[derive(Debug)]
 struct MonitorState {
-    max_delay: Duration,
+    limit: OverloadLimit,
     /// True while the delay of the runtime exceeds the limit.
     is_runtime_late: AtomicBool,
     /// Mean time between two completed computations, in nanoseconds.
@@ -72,10 +86,10 @@ struct MonitorState {
 pub struct SamplingTask(JoinHandle<Infallible>);
 
 impl OverloadMonitor {
-    /// Creates a monitor with this limit of each delay. It admits every request until it is [started](Self::start).
-    pub fn new(max_delay: Duration) -> Self {
+    /// Creates a monitor. It admits every request until it is [started](Self::start).
+    pub fn new(limit: OverloadLimit) -> Self {
         Self(Arc::new(MonitorState {
-            max_delay,
+            limit,
             is_runtime_late: AtomicBool::new(false),
             completion_interval: AtomicU64::new(0),
             requests: AtomicUsize::new(0),
@@ -99,14 +113,16 @@ impl OverloadMonitor {
         SamplingTask(tokio::spawn(sampler.run()))
     }
 
-    /// Returns false if a request that begins work now must be rejected.
-    pub fn admits_request(&self) -> bool {
+    /// Returns false if a request that begins work now must be rejected. `in_progress`: the number of requests that the
+    /// listener has in progress without it.
+    pub fn admits_request(&self, in_progress: usize) -> bool {
         let monitor = &*self.0;
         monitor.requests.fetch_add(1, Relaxed);
         monitor.request_arrived.notify_one();
         let interval = Duration::from_nanos(monitor.completion_interval.load(Relaxed));
-        let is_overloaded =
-            monitor.is_runtime_late.load(Relaxed) || queue_delay(queue_load(), interval) > monitor.max_delay;
+        let is_overloaded = in_progress >= monitor.limit.requests
+            && (monitor.is_runtime_late.load(Relaxed)
+                || queue_delay(queue_load(), interval) > monitor.limit.delay);
         if is_overloaded {
             monitor.rejected.fetch_add(1, Relaxed);
         }
@@ -171,7 +187,7 @@ impl Sampler {
 
     fn add_runtime_delay(&mut self, delay: Duration) {
         self.runtime_delay.add(delay);
-        let is_late = self.runtime_delay.least() > self.monitor.max_delay;
+        let is_late = self.runtime_delay.least() > self.monitor.limit.delay;
         self.monitor.is_runtime_late.store(is_late, Relaxed);
     }
 
@@ -210,17 +226,18 @@ mod tests {
     #[tokio::test]
     async fn requests_are_rejected_while_the_runtime_is_late_and_admitted_after_a_pause() {
         // Every task wakes a little late.
-        let monitor = OverloadMonitor::new(Duration::ZERO);
-        assert!(monitor.admits_request(), "nothing was measured yet");
+        let monitor = OverloadMonitor::new(OverloadLimit { delay: Duration::ZERO, requests: 9 });
+        assert!(monitor.admits_request(9), "nothing was measured yet");
         let _sampling = monitor.start();
         let rejected = async {
-            while monitor.admits_request() {
+            while monitor.admits_request(9) {
                 sleep(Duration::from_millis(5)).await;
             }
         };
         timeout(HANG, rejected).await.expect("the delay is noticed");
+        assert!(monitor.admits_request(8), "few requests wait");
         let admitted = async {
-            while !monitor.admits_request() {
+            while !monitor.admits_request(9) {
                 sleep(Duration::from_secs(2)).await;
             }
         };
@@ -229,10 +246,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_runtime_that_is_not_late_admits_requests() {
-        let monitor = OverloadMonitor::new(HANG);
+        let monitor = OverloadMonitor::new(OverloadLimit { delay: HANG, requests: 9 });
         let _sampling = monitor.start();
         for _ in 0..20 {
-            assert!(monitor.admits_request());
+            assert!(monitor.admits_request(9));
             sleep(SAMPLE_INTERVAL).await;
         }
     }

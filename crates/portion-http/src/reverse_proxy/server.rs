@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use portion_gateway::overload::OverloadMonitor;
+use portion_gateway::overload::{OverloadLimit, OverloadMonitor};
 use portion_net::guarded_body::GuardedBody;
 use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
 use portion_net::timed_io::TimedIo;
@@ -40,8 +40,8 @@ pub struct ServerLimits {
     pub max_connections: usize,
     /// Largest number of requests in progress on all connections; further ones get status 503.
     pub max_requests: usize,
-    /// Delay of work in this process above which new requests get status 503; `None`: they do not.
-    pub max_delay: Option<Duration>,
+    /// Load of this process beyond which new requests get status 503; `None`: they do not.
+    pub overload: Option<OverloadLimit>,
     /// Longest time that a client may take to send the head of a request, and that a connection of HTTP/1.1 may be idle.
     pub head_timeout: Duration,
     /// Longest time that a client may read nothing of what is written to it.
@@ -66,7 +66,7 @@ impl Default for ServerLimits {
         Self {
             max_connections: 4096,
             max_requests: 4096,
-            max_delay: None,
+            overload: None,
             head_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
@@ -87,7 +87,7 @@ pub async fn serve<S>(
     let (permits, connections) = (Arc::new(Semaphore::new(limits.max_connections)), GracefulShutdown::new());
     let requests = Arc::new(Semaphore::new(limits.max_requests));
     let draining = Arc::new(AtomicBool::new(false));
-    let overload = limits.max_delay.map(OverloadMonitor::new);
+    let overload = limits.overload.map(OverloadMonitor::new);
     let _sampling = overload.as_ref().map(OverloadMonitor::start);
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
@@ -113,6 +113,7 @@ pub async fn serve<S>(
             inner: service.clone(),
             activity: activity.clone(),
             requests: Arc::clone(&requests),
+            max_requests: limits.max_requests,
             draining: Arc::clone(&draining),
             overload: overload.clone(),
             address: ClientAddress(peer.ip()),
@@ -172,6 +173,7 @@ struct LimitedService<S> {
     inner: S,
     activity: ConnectionActivity,
     requests: Arc<Semaphore>,
+    max_requests: usize,
     /// True if new requests are rejected.
     draining: Arc<AtomicBool>,
     overload: Option<OverloadMonitor>,
@@ -199,9 +201,10 @@ where
         if self.draining.load(Ordering::Relaxed) {
             return Box::pin(ready(Ok(draining_response())));
         }
+        let in_progress = self.max_requests.saturating_sub(self.requests.available_permits());
         // A CORS preflight needs no work.
         if request.method() != Method::OPTIONS
-            && self.overload.as_ref().is_some_and(|monitor| !monitor.admits_request())
+            && self.overload.as_ref().is_some_and(|monitor| !monitor.admits_request(in_progress))
         {
             return Box::pin(ready(Ok(busy_response("the gateway is overloaded"))));
         }

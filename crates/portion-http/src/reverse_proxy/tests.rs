@@ -7,6 +7,7 @@ use http::header::HOST;
 use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use portion_gateway::overload::OverloadLimit;
 use portion_policy::upstream::UpstreamTarget;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -98,7 +99,10 @@ async fn a_tunnel_counts_as_a_connection_until_it_ends() {
 #[tokio::test]
 async fn requests_are_rejected_under_overload() {
     // Every task wakes a little late, so that this counts as an overload.
-    let limits = ServerLimits { max_delay: Some(Duration::ZERO), ..ServerLimits::default() };
+    let limits = ServerLimits {
+        overload: Some(OverloadLimit { delay: Duration::ZERO, requests: 0 }),
+        ..ServerLimits::default()
+    };
     let address = served(echo_server().await, limits).await;
     let rejected = async {
         loop {

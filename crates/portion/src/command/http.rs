@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use portion_config::named_file::read_named_text;
 use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
-use portion_gateway::overload::DEFAULT_MAX_DELAY;
+use portion_gateway::overload::OverloadLimit;
 use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_http::{HttpOptions, PortionLayer, Route, RouteTable, openapi};
 use portion_mcp::front::http::OriginGuard;
@@ -129,7 +129,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     });
     let limits = ServerLimits {
         drain_timeout: setup.config.drain_timeout(),
-        max_delay: Some(DEFAULT_MAX_DELAY),
+        overload: Some(OverloadLimit::default()),
         ..ServerLimits::default()
     };
     let drain = setup.drain_flag();

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use super::super::{REDACTED, RedactedNames, RedactionRules, TextEdit};
 use super::header::holds_secret;
-use super::line_at;
-use super::row::is_rule;
+use super::row::{is_rule, line_at};
 use super::single_column::hidden_name;
 
 const FRAMES: [char; 4] = ['|', '│', '┃', '║'];

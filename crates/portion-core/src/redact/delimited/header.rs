@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::super::edit::BYTE_ORDER_MARK;
 use super::super::pair::{PairColumns, is_action, may_be_pair_secret};
 use super::super::secret::is_plain_secret_name;
 use super::super::short_password::password_column;
-use super::super::{BYTE_ORDER_MARK, NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 use super::row::{RowReader, cell_count, cells_of, is_rule};
 
 const DELIMITERS: [char; 7] = [',', '\t', ';', '|', '│', '┃', '║'];

@@ -18,6 +18,11 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |len| at + len)
 }
 
+/// Returns the line that begins at an offset.
+pub(super) fn line_at(text: &str, start: usize) -> &str {
+    text.get(start..).map_or("", |_| &text[start..line_end(text, start)])
+}
+
 /// Returns the cells of a line.
 pub(super) fn cells_of(line: &str, delimiter: char) -> Vec<&str> {
     let row = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter);

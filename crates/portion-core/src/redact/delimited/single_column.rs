@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use super::super::{BYTE_ORDER_MARK, NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::super::edit::BYTE_ORDER_MARK;
+use super::super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 use super::header::{holds_secret, is_column_name, match_column_name};
 use super::row::RowReader;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use portion_gateway::overload::OverloadLimit;
 use portion_net::request_head::MAX_HEAD_BYTES;
 
 /// Lowest transfer rate of a body in bytes per second, after the stall timeout.
@@ -28,8 +29,8 @@ pub struct HttpLimits {
     pub write_timeout: Duration,
     /// Time for running requests to finish at shutdown.
     pub drain_timeout: Duration,
-    /// Delay of work in this process above which requests that begin work are rejected; `None`: they are not.
-    pub max_delay: Option<Duration>,
+    /// Load of this process beyond which requests that begin work are rejected; `None`: they are not.
+    pub overload: Option<OverloadLimit>,
     /// File descriptors in reserve, so that a connection can be accepted when the process has no others left.
     pub reserved_descriptors: usize,
 }
@@ -46,7 +47,7 @@ impl Default for HttpLimits {
             body_timeout: Duration::from_mins(2),
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
-            max_delay: None,
+            overload: None,
             reserved_descriptors: 4,
         }
     }

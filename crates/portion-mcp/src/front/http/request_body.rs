@@ -139,7 +139,7 @@ mod tests {
         body_timeout: Duration::from_mins(2),
         write_timeout: Duration::from_secs(1),
         drain_timeout: Duration::ZERO,
-        max_delay: None,
+        overload: None,
         reserved_descriptors: 0,
     };
 

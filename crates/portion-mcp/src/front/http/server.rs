@@ -88,7 +88,7 @@ impl HttpServer {
             backends,
             body_budget,
             active_requests,
-            overload: limits.max_delay.map(OverloadMonitor::new),
+            overload: limits.overload.map(OverloadMonitor::new),
             draining,
             connections_closing,
         }
@@ -335,7 +335,9 @@ impl HttpServer {
             return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message)
                 .retry_after(RETRY_AFTER_SECONDS));
         }
-        let is_rejected = |monitor: &OverloadMonitor| begins_work(&body) && !monitor.admits_request();
+        let in_progress = self.active_requests.count();
+        let is_rejected =
+            |monitor: &OverloadMonitor| begins_work(&body) && !monitor.admits_request(in_progress);
         if self.overload.as_ref().is_some_and(is_rejected) {
             return Err(overloaded());
         }

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::HttpLimits;
 use portion_mcp::one_shot_flag::OneShotFlag;
 
@@ -176,7 +177,10 @@ fn shutdown_finishes_running_requests_and_rejects_new_ones() {
 #[test]
 fn requests_are_rejected_under_overload_and_other_messages_pass() {
     // Every task wakes a little late, so that this counts as an overload.
-    let scene = ponging(HttpLimits { max_delay: Some(Duration::ZERO), ..short() });
+    let scene = ponging(HttpLimits {
+        overload: Some(OverloadLimit { delay: Duration::ZERO, requests: 0 }),
+        ..short()
+    });
     let start = Instant::now();
     let refused = loop {
         let (head, body) = scene.post("", &PING.replace("ping", "tools/list"));

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use clap::Args;
-use portion_gateway::overload::DEFAULT_MAX_DELAY;
+use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::proxy::PublicResource;
@@ -114,7 +114,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
     let limits = HttpLimits {
         drain_timeout: setup.config.drain_timeout(),
-        max_delay: Some(DEFAULT_MAX_DELAY),
+        overload: Some(OverloadLimit::default()),
         ..HttpLimits::default()
     };
     let limits = limits.with_max_body_bytes(setup.config.client_message_limit());
