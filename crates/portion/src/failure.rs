@@ -14,7 +14,7 @@ use crate::usage_error::is_wrong_usage;
 pub(crate) struct Failure {
     code: FailureCode,
     message: String,
-    /// What to write instead, if the message does not say it.
+    /// Suggestion, if the message does not contain it.
     hint: Option<String>,
 }
 

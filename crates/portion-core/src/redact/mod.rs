@@ -103,10 +103,15 @@ impl RedactionRules {
     /// Redacts any text; `strings` is the number of string levels still searched.
     fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
         redact_after_mark(text, |text| {
-            if json::is_json(text) {
-                return self.redact_quoted_table(text).or_else(|| self.redact_json_as(text, text, strings));
+            if !json::is_json(text) {
+                let embedded = self.redact_embedded_json(text, strings);
+                return embedded.unwrap_or_else(|| self.redact_text_within(text, strings));
             }
-            self.redact_embedded_json(text, strings).unwrap_or_else(|| self.redact_text_within(text, strings))
+            if self.is_quoted_table(text) {
+                self.redact_text_within(text, strings)
+            } else {
+                self.redact_json_as(text, text, strings)
+            }
         })
     }
 
@@ -171,15 +176,16 @@ impl RedactionRules {
         edits.iter().any(|edit| edit.start < last && edit.end >= last)
     }
 
-    /// Redacts a table whose cells are all in quotes, in one column or between tabs: each is a JSON string, too.
-    fn redact_quoted_table(&self, text: &str) -> Option<(String, Vec<String>)> {
+    /// Returns true for a table with a hidden column whose cells are all in quotes, in one column or between tabs: each is
+    /// a JSON string, too.
+    fn is_quoted_table(&self, text: &str) -> bool {
         let mut lines = text.lines().map(str::trim_start);
         if !lines.all(|line| line.is_empty() || line.starts_with('"')) {
-            return None;
+            return false;
         }
         let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
         delimited::collect_edits(self, text, &mut edits, &mut names);
-        Some((apply_edits(text, edits, &mut [])?, self.reported_names(names)))
+        !edits.is_empty()
     }
 
     /// Redacts `json`, given the same text as valid JSON in `read`, with equal offsets.

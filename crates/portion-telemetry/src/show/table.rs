@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use portion_text::printable::is_printable;
+use portion_text::printable::printable_name;
 
 use super::cell::Cell;
 use super::text_table::{TextCell, TextTable};
@@ -76,9 +76,9 @@ impl fmt::Display for Table {
 
 /// Makes text safe and short for a terminal. What is not printable in upstream names is replaced.
 pub fn printable(text: &str) -> String {
-    let printed = |character: char| if is_printable(character) { character } else { '\u{fffd}' };
-    let mut shown: String = text.chars().take(MAX_CELL_WIDTH).map(printed).collect();
-    if text.chars().nth(MAX_CELL_WIDTH).is_some() {
+    let cut = text.char_indices().nth(MAX_CELL_WIDTH).map(|(at, _)| at);
+    let mut shown = printable_name(&text[..cut.unwrap_or(text.len())]);
+    if cut.is_some() {
         shown.pop();
         shown.push('…');
     }

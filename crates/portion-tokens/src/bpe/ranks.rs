@@ -15,7 +15,7 @@ const LONG_BYTES: usize = 8;
 pub(super) struct RankTable {
     /// The bytes of all tokens, in the order of ranks.
     tokens: &'static [u8],
-    /// Where each token ends in `tokens`, by rank.
+    /// End of each token in `tokens`, by rank.
     ends: Box<[u32]>,
     /// Ranks of tokens of two bytes, or [`EMPTY`]: half of all lookups.
     pairs: Box<[u32]>,

@@ -143,6 +143,15 @@ fn byte_order_marks_hide_no_header() {
 }
 
 #[test]
+fn other_columns_of_a_table_in_quotes_are_searched() {
+    check_secrets(
+        "\"password\"\t\"note\"\n\"hunter2\"\t\"api_key=k9Xq7Lm2\"\n",
+        "\"password\"\t\"note\"\n\"[redacted]\"\t\"api_key=[redacted]\"\n",
+        &["api_key", "password"],
+    );
+}
+
+#[test]
 fn tables_of_one_column_between_lines() {
     for text in [
         "| password |\n|---|\n| hunter2 |\n",

@@ -11,7 +11,7 @@ const MIN_WORD_BYTES: usize = 8;
 /// A word of a command line, as it is shown.
 struct ShownWord {
     text: String,
-    /// What is not shown of it.
+    /// Parts of it that are not shown.
     secrets: Vec<String>,
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use portion_telemetry::show::grouped;
-use portion_text::printable::is_printable;
 
 /// Formats a number in about five characters.
 pub(super) fn short_number(number: u64) -> String {
@@ -22,11 +21,6 @@ pub(super) fn short_number(number: u64) -> String {
 /// Formats a share in percent; a dash if it is unknown.
 pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0))
-}
-
-/// Replaces what is not printable in a line.
-pub(super) fn printable_line(text: &str) -> String {
-    text.chars().map(|character| if is_printable(character) { character } else { '\u{fffd}' }).collect()
 }
 
 /// Formats a duration: `5m`, `1h`, `24h`.

@@ -5,13 +5,14 @@ use std::time::Duration;
 use portion_core::event::AlertChanged;
 use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::printable;
+use portion_text::printable::printable_name;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Sparkline;
 
-use super::super::format::{duration_text, percent, printable_line, short_number, time_of_day};
+use super::super::format::{duration_text, percent, short_number, time_of_day};
 use super::super::query::TopData;
 use super::super::state::ViewState;
 use portion_telemetry::alert::DEFAULT_SHARE as MARK;
@@ -66,7 +67,7 @@ fn meter(share: f64) -> String {
 pub(super) fn warning(found: &TopData) -> Option<Span<'_>> {
     let style = Style::new().fg(Color::White).bg(Color::Red).bold();
     if let Some(trouble) = &found.error {
-        return Some(Span::styled(format!(" {} ", printable_line(trouble)), style));
+        return Some(Span::styled(format!(" {} ", printable_name(trouble)), style));
     }
     let AlertChanged { at, alert_name: alert, share: of, threshold, requests, window, .. } =
         found.alert.as_ref()?;

@@ -3,13 +3,13 @@
 mod header;
 mod table;
 
+use portion_text::printable::printable_name;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::Stylize;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::format::printable_line;
 use super::query::TopData;
 use super::state::ViewState;
 
@@ -38,11 +38,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
 fn key_help<'a>(state: &ViewState) -> Line<'a> {
     let text = match (&state.detail_endpoint, state.is_typing_filter) {
         (Some(_), _) => "↑↓ rows · Esc back · p pause · q quit".to_owned(),
-        (None, true) => format!("/{}▏ Enter applies, Esc cancels", printable_line(&state.filter)),
+        (None, true) => format!("/{}▏ Enter applies, Esc cancels", printable_name(&state.filter)),
         (None, false) if state.filter.is_empty() => {
             "↑↓ rows · ←→ sort · +- time · / filter · Enter requests · q quit".to_owned()
         }
-        (None, false) => format!("/{} · Esc shows all · q quit", printable_line(&state.filter)),
+        (None, false) => format!("/{} · Esc shows all · q quit", printable_name(&state.filter)),
     };
     Line::from(text).dim()
 }
