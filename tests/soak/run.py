@@ -133,8 +133,8 @@ class Traffic:
                 unfinished.sendall(head.encode() + b"[" * 1_000_000)
         child = chance.random() < self.options.children
         client = Client(self.address, "/child/mcp" if child else "/plain/mcp", chance)
-        # An abandoned session of a child keeps its process for its idle time.
-        abandon = chance.random() < (0.02 if child else 0.5)
+        # An abandoned session of a child keeps its process for 30 minutes, so memory would grow for as long.
+        abandon = not child and chance.random() < 0.5
         calls = client.visit(chance.randrange(1, 12), abandon)
         with self.lock:
             self.calls += calls

@@ -5,6 +5,9 @@ use proptest::prelude::*;
 
 use crate::texts::text;
 
+const VOCABULARIES: [(Tokenizer, &str); 2] =
+    [(Tokenizer::O200k, "o200k_base"), (Tokenizer::Cl100k, "cl100k_base")];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
@@ -14,8 +17,9 @@ proptest! {
         let text = text.replace('ſ', "s");
         // Short enough that no text is split.
         let text = &text[..text.floor_char_boundary(4_000)];
-        prop_assert_eq!(Tokenizer::O200k.counter().count(text), bpe_openai::o200k_base().count(text));
-        prop_assert_eq!(Tokenizer::Cl100k.counter().count(text), bpe_openai::cl100k_base().count(text));
+        for (tokenizer, name) in VOCABULARIES {
+            prop_assert_eq!(tokenizer.counter().count(text), other(name).count(text));
+        }
     }
 }
 
@@ -27,9 +31,13 @@ fn characters_count_as_in_another_implementation() {
     for some in characters.chunks(64) {
         let text: String =
             some.iter().flat_map(|c| ['x', *c, ' ', *c, 'B', *c, *c, '7', *c, '\n', '\'', *c]).collect();
-        for (tokenizer, name) in [(Tokenizer::O200k, "o200k_base"), (Tokenizer::Cl100k, "cl100k_base")] {
-            let expect = tiktoken::get_encoding(name).expect("built in").count(&text);
+        for (tokenizer, name) in VOCABULARIES {
+            let expect = other(name).count(&text);
             assert_eq!(tokenizer.reference_counter(Factor::ONE).count(&text), expect, "{name}: {some:?}");
         }
     }
+}
+
+fn other(name: &str) -> &'static tiktoken::CoreBpe {
+    tiktoken::get_encoding(name).expect("built in")
 }
