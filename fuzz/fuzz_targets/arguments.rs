@@ -1,10 +1,10 @@
 //! Arguments of calls and follow-ups.
 #![no_main]
 
+#[path = "../../crates/portion-core/tests/it/fuzz/arguments.rs"]
+mod arguments;
 #[allow(dead_code, unused_imports)]
 #[path = "../../crates/portion-core/tests/it/laws/mod.rs"]
 mod laws;
-#[path = "../../crates/portion-core/tests/it/fuzz/arguments.rs"]
-mod arguments;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| arguments::check(input));
