@@ -5,7 +5,8 @@
 
 The traffic: sessions that end and sessions that are abandoned, a new principal for most of them, small and large
 results, follow-ups, questions, unfinished bodies, servers that die or answer garbage; over HTTP to HTTP, and over HTTP to
-child processes. After the traffic the run waits for the snapshots to expire and prints three lines more.
+child processes. Before it, as many sessions are abandoned as Portion remembers. After it the run waits for the snapshots to
+expire and prints three lines more.
 
 The last line states two figures. The slope is that of a straight line through the resident memory without the bytes of
 snapshots, from the end of the warm-up to the end of the traffic. The level is what is resident after the snapshots have
@@ -63,12 +64,15 @@ class Client:
     def call(self, name, **arguments):
         return self.ask("tools/call", name=name, arguments=arguments)
 
-    def visit(self, calls, abandon):
-        """One session from its beginning to its end."""
+    def begin(self):
         about = {"name": "soak", "version": "1"}
         self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=about)
         self.send("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"})
         self.ask("tools/list")
+
+    def visit(self, calls, abandon):
+        """One session from its beginning to its end."""
+        self.begin()
         for _ in range(calls):
             self.turn()
         if self.chance.random() < 0.2:
@@ -194,6 +198,7 @@ def main():
     reader.add_argument("--clients", type=int, default=4, help="sessions at the same time")
     reader.add_argument("--pause", type=float, default=0.2, help="seconds between two sessions of a client")
     reader.add_argument("--children", type=float, default=0.1, help="share of sessions that have a child process")
+    reader.add_argument("--sessions", type=int, default=8192, help="sessions abandoned before the traffic")
     reader.add_argument("--ttl", default="30s", help="snapshotTtl")
     reader.add_argument("--memory", default="64MiB", help="snapshotMemory")
     reader.add_argument("--warm-up", type=float, default=3, help="minutes that the slope leaves out")
@@ -228,8 +233,18 @@ def slope_of(points):
     return sum((minute - middle) * (y - level) for minute, y in points) / spread
 
 
+def fill_sessions(address, count):
+    """Abandons sessions until Portion forgets old ones, since its memory grows until then."""
+    chance = random.Random("sessions")
+    for _ in range(count):
+        client = Client(address, "/plain/mcp", chance)
+        client.begin()
+        client.connection.close()
+
+
 def soak(options, pid, address, admin):
     """Returns the slope during the traffic, and after the snapshots expired the level and the descriptors left over."""
+    fill_sessions(address, options.sessions)
     began = time.monotonic()
     names = ["rss", "bytes", "snapshots", "principals", "descriptors", "threads", "children"]
     print("minute calls errors " + " ".join(names), flush=True)
