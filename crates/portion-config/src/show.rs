@@ -4,13 +4,14 @@
 use std::fmt::Write as _;
 
 use portion_policy::policy_source::EndpointTarget;
+use portion_text::yaml::yaml_scalar;
 use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Cascade, Config};
 use crate::key::{Key, KeyGroup, SettingsLevel, ValueKind};
 use crate::origin::Origin;
 use crate::settings::{Setting, Settings};
-use crate::value::{Value, yaml_scalar};
+use crate::value::Value;
 
 /// Returns the configuration as YAML, with defaults as comments. With `origin`, each line names the
 /// origin of its value. With `endpoint`, it shows the values in force for that endpoint. Secrets are

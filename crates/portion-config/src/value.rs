@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use portion_core::policy::LimitValue;
 use portion_openapi::ToolDescription;
+use portion_text::yaml::yaml_scalar;
 use serde_json::{Map, Value as Json};
 
 use crate::reference::Secret;
@@ -163,15 +164,4 @@ fn write_list<'a>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'a st
         write!(f, "{}{}", if i == 0 { "" } else { ", " }, yaml_scalar(name))?;
     }
     f.write_char(']')
-}
-
-/// Returns a text as a YAML scalar: plain if that is unambiguous, else as JSON.
-pub(crate) fn yaml_scalar(text: &str) -> String {
-    let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '/'));
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    let word = matches!(
-        text.to_ascii_lowercase().as_str(),
-        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
-    );
-    if first && !word && text.chars().all(plain) { text.to_owned() } else { Json::from(text).to_string() }
 }

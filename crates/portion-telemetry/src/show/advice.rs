@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use portion_text::counted::counted;
-use portion_text::printable::is_printable;
+use portion_text::yaml::yaml_scalar;
 
 use super::cell::{Cell, grouped};
 use super::format::Column;
@@ -96,42 +96,19 @@ fn configuration(advice: &[Advice]) -> String {
         let upstream = one.endpoint.upstream.as_deref();
         let indent = if upstream.is_some() { "      " } else { "  " };
         let rules = upstreams.entry(upstream).or_default();
-        let _ = writeln!(rules, "{indent}{}:\n{indent}  pageSize: {size}", quoted(&one.endpoint.name));
+        let _ = writeln!(rules, "{indent}{}:\n{indent}  pageSize: {size}", yaml_scalar(&one.endpoint.name));
     }
     let mut text = String::new();
     for (at, (upstream, rules)) in upstreams.iter().enumerate() {
         let _ = match (upstream, at) {
             (None, _) => write!(text, "\nendpoints:\n{rules}"),
             (Some(name), 0 | 1) if !text.contains("\nupstreams:\n") => {
-                write!(text, "\nupstreams:\n  {}:\n    endpoints:\n{rules}", quoted(name))
+                write!(text, "\nupstreams:\n  {}:\n    endpoints:\n{rules}", yaml_scalar(name))
             }
-            (Some(name), _) => write!(text, "  {}:\n    endpoints:\n{rules}", quoted(name)),
+            (Some(name), _) => write!(text, "  {}:\n    endpoints:\n{rules}", yaml_scalar(name)),
         };
     }
     text
-}
-
-/// Quotes a YAML scalar as in JSON unless it is plain in any reading.
-fn quoted(text: &str) -> String {
-    let letter = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
-    let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    // YAML keywords must be quoted to be names.
-    let word = matches!(
-        text.to_ascii_lowercase().as_str(),
-        "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
-    );
-    if starts && !word && text.chars().all(letter) {
-        return text.to_owned();
-    }
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if !is_printable(control) => drop(write!(quoted, "\\u{:04x}", control as u32)),
-            other => quoted.push(other),
-        }
-    }
-    quoted + "\""
 }
 
 #[cfg(test)]
@@ -168,7 +145,7 @@ mod tests {
         ]);
         let expect = r#"
 endpoints:
-  "file:///a \"b\"\u000a":
+  "file:///a \"b\"\n":
     pageSize: 150
   list_bookings:
     pageSize: 150
