@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import unicodedata
 
 import pytest
 
@@ -65,6 +66,18 @@ def test_a_pipe_gets_whole_lines(home):
     assert "note: the headers become arguments of a process, which other users of this machine may see\n" in shown
     assert "  remote: wrapped\n" in shown
     assert "Not shown" not in piped(home, "stats").stdout
+
+
+@pytest.mark.parametrize("line, figure", [(["stats"], "requests"), (["stats", "--requests"], "came")], ids=["stats", "requests"])
+def test_wide_names_leave_room_for_figures(tmp_path, line, figure):
+    other = CALLS[2] | {"id": 3, "params": {"name": "查询客房列表的名字" * 3, "arguments": {}}}
+    text = "".join(json.dumps(call) + "\n" for call in [*CALLS, other])
+    subprocess.run([PORTION, "wrap", "--", *FIXTURE], input=text, text=True, capture_output=True, timeout=60, cwd=tmp_path,
+                   env=environment(tmp_path))
+    head, *rows = on_terminal(tmp_path, *line, columns=WIDE, NO_COLOR="1")[1].split("\n\n")[0].splitlines()
+    assert head.endswith(figure) and len(rows) == 2, rows
+    widths = {sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in row) for row in (head, *rows)}
+    assert len(widths) == 1 and widths.pop() <= WIDE, "figures are aligned at the right"
 
 
 def test_columns_that_are_left_out_are_named(home):

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use portion_policy::policy_source::EndpointTarget;
+use portion_text::width::display_width;
 use portion_text::yaml::yaml_scalar;
 use serde_json::{Map, Value as Json, json};
 
@@ -12,6 +13,9 @@ use crate::key::{Key, KeyGroup, SettingsLevel, ValueKind};
 use crate::origin::Origin;
 use crate::settings::{Setting, Settings};
 use crate::value::Value;
+
+/// Columns in front of the origins, where the lines leave them free.
+const ORIGIN_COLUMN: usize = 40;
 
 /// Returns the configuration as YAML, with defaults as comments. With `origin`, each line names the
 /// origin of its value. With `endpoint`, it shows the values in force for that endpoint. Secrets are
@@ -163,7 +167,8 @@ impl YamlWriter {
 
     fn write_line(&mut self, line: &str, origin: &Origin) {
         if self.shows_origin {
-            let _ = writeln!(self.out, "{line:<40} # {origin}");
+            let gap = ORIGIN_COLUMN.saturating_sub(display_width(line));
+            let _ = writeln!(self.out, "{line}{:gap$} # {origin}", "");
         } else {
             let _ = writeln!(self.out, "{line}");
         }

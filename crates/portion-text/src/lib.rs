@@ -2,9 +2,9 @@
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`delimited`] separated values,
 //! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] and [`charset`] decode bytes; [`glob`],
-//! [`spelling`], [`name_words`] and [`unique_names`] compare names; [`counted`] writes numbers with nouns, [`yaml`] texts as YAML;
-//! [`printable`] makes text safe for a terminal. Nothing here does IO, recurses on the depth of its input, or panics on any
-//! input.
+//! [`spelling`], [`name_words`] and [`unique_names`] compare names; [`counted`] writes numbers with nouns, [`yaml`] texts as
+//! YAML; [`printable`] makes text safe for a terminal, [`width`] counts its columns there. Nothing here does IO, recurses on
+//! the depth of its input, or panics on any input.
 
 pub mod charset;
 pub mod chunk;
@@ -21,4 +21,5 @@ pub mod printable;
 pub mod spelling;
 pub mod timestamp;
 pub mod unique_names;
+pub mod width;
 pub mod yaml;

@@ -5,6 +5,7 @@ use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use portion_text::printable::printable_lines;
+use portion_text::width::display_width;
 
 /// Prints a line to stderr.
 macro_rules! print_stderr {
@@ -82,7 +83,7 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
 }
 
 fn visible_width(text: &str) -> usize {
-    anstream::adapter::strip_str(text).to_string().chars().count()
+    display_width(&anstream::adapter::strip_str(text).to_string())
 }
 
 /// Returns true if the reader of stdout has closed it, as in `portion demo | head`. That is no failure.
@@ -106,6 +107,7 @@ mod tests {
         check("a   b", &["a   b"]);
         check("  one two three", &["  one two", "  three"]);
         check("\u{1b}[1mone\u{1b}[0m two three", &["\u{1b}[1mone\u{1b}[0m two", "three"]);
+        check("客房 列表 ab", &["客房 列表", "ab"]);
     }
 
     #[test]

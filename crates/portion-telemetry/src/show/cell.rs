@@ -81,6 +81,11 @@ impl Cell {
         }
     }
 
+    /// Returns true for text of any length.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Texts(_))
+    }
+
     /// Returns true if the cell is right-aligned.
     pub(super) fn is_numeric(&self) -> bool {
         !matches!(self, Self::Empty | Self::Text(_) | Self::Texts(_) | Self::Timestamp(_) | Self::Flag(_))

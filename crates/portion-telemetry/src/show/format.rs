@@ -24,7 +24,7 @@ pub enum Format {
 pub struct Output {
     /// The format.
     pub format: Format,
-    /// Widest line of a table, in characters; `None`: any width.
+    /// Widest line of a table, in columns; `None`: any width.
     pub max_width: Option<usize>,
 }
 

@@ -3,66 +3,133 @@
 use std::fmt;
 
 use portion_text::printable::printable_name;
+use portion_text::width::{display_width, truncate};
 
 use super::cell::Cell;
 use super::text_table::{TextCell, TextTable};
 
 /// Spaces between two columns.
 const COLUMN_GAP: usize = 2;
-/// Maximum characters of a cell; longer text is cut.
-const MAX_CELL_WIDTH: usize = 48;
+/// Widest text of a cell, in columns of the terminal; longer text is cut.
+const MAX_TEXT_WIDTH: usize = 48;
+/// Width to which texts are cut on a narrow terminal.
+const MIN_TEXT_WIDTH: usize = 8;
 
 /// Rows, the titles first.
 #[derive(Debug)]
 pub(super) struct Table {
-    rows: Vec<Vec<(String, bool)>>,
-    /// Widest line, in characters. The last columns are omitted if they do not fit.
+    rows: Vec<Vec<TableCell>>,
+    /// Widest line. The last columns are omitted if they do not fit.
     max_width: Option<usize>,
+}
+
+#[derive(Debug)]
+struct TableCell {
+    text: String,
+    is_numeric: bool,
+    /// True for texts of any length, unlike times.
+    is_text: bool,
+}
+
+/// What the cells of a column have in common.
+#[derive(Clone, Copy, Debug, Default)]
+struct ColumnShape {
+    /// Width of the widest cell.
+    width: usize,
+    is_numeric: bool,
+    is_text: bool,
+}
+
+/// Columns that fit.
+#[derive(Debug)]
+struct Layout {
+    columns: Vec<usize>,
+    /// Width to which their texts are cut.
+    text_width: usize,
 }
 
 impl Table {
     pub(super) fn new<'a>(titles: impl Iterator<Item = &'a str>, max_width: Option<usize>) -> Self {
-        Self { rows: vec![titles.map(|title| (title.to_owned(), false)).collect()], max_width }
+        let title = |text: &str| TableCell { text: text.to_owned(), is_numeric: false, is_text: false };
+        Self { rows: vec![titles.map(title).collect()], max_width }
     }
 
     pub(super) fn row(&mut self, cells: impl Iterator<Item = Cell>) {
-        let shown = cells.map(|cell| (printable(&cell.human()), cell.is_numeric()));
+        let shown = cells.map(|cell| TableCell {
+            text: printable(&cell.human()),
+            is_numeric: cell.is_numeric(),
+            is_text: cell.is_text(),
+        });
         self.rows.push(shown.collect());
     }
 
-    /// Returns how many columns fit; at least the first one.
-    fn fitting_columns(&self) -> usize {
-        let titles = self.rows[0].len();
-        let Some(max_width) = self.max_width else { return titles };
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|(text, _)| text.chars().count()).max().unwrap_or(0) + COLUMN_GAP
+    fn shapes(&self) -> Vec<ColumnShape> {
+        let mut shapes = vec![ColumnShape::default(); self.rows[0].len()];
+        for row in &self.rows {
+            for (shape, cell) in shapes.iter_mut().zip(row) {
+                shape.width = shape.width.max(display_width(&cell.text));
+                shape.is_numeric |= cell.is_numeric;
+                shape.is_text |= cell.is_text;
+            }
+        }
+        shapes
+    }
+
+    /// Chooses the columns that fit. Texts in front of the first figure are cut, and if that is not enough, the last of them
+    /// are omitted: a table without figures says little.
+    fn layout(&self, shapes: &[ColumnShape]) -> Layout {
+        let Some(max_width) = self.max_width else {
+            return Layout { columns: (0..shapes.len()).collect(), text_width: MAX_TEXT_WIDTH };
         };
-        let mut left = max_width + COLUMN_GAP;
-        let fits = |column: &usize| {
-            let rest = left.checked_sub(width(*column));
-            left = rest.unwrap_or(0);
-            rest.is_some()
+        let fits = |columns: &[usize], text_width: usize| {
+            let widths = columns.iter().map(|column| shapes[*column].cut_width(text_width) + COLUMN_GAP);
+            widths.sum::<usize>() <= max_width + COLUMN_GAP
         };
-        (0..titles).take_while(fits).count().max(1)
+        let figure = shapes.iter().position(|shape| shape.is_numeric);
+        let with_figure = (1..=figure.unwrap_or(0)).rev().find_map(|count| {
+            let columns: Vec<usize> = (0..count).chain(figure).collect();
+            let text_width = (MIN_TEXT_WIDTH..=MAX_TEXT_WIDTH).rev().find(|width| fits(&columns, *width))?;
+            Some(Layout { columns, text_width })
+        });
+        let mut layout = with_figure.unwrap_or_else(|| Layout {
+            columns: vec![0],
+            text_width: max_width.clamp(MIN_TEXT_WIDTH, MAX_TEXT_WIDTH),
+        });
+        for column in layout.columns.last().map_or(0, |last| last + 1)..shapes.len() {
+            layout.columns.push(column);
+            if !fits(&layout.columns, layout.text_width) {
+                layout.columns.pop();
+                break;
+            }
+        }
+        layout
+    }
+}
+
+impl ColumnShape {
+    /// Returns the width of the column if its texts are cut.
+    fn cut_width(self, text_width: usize) -> usize {
+        if self.is_text { self.width.min(text_width) } else { self.width }
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A title is aligned like the cells below it.
-        let is_right = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).any(|(_, is_numeric)| *is_numeric)
-        };
-        let (mut table, count) = (TextTable::new(0, COLUMN_GAP), self.fitting_columns());
+        let shapes = self.shapes();
+        let Layout { columns, text_width } = self.layout(&shapes);
+        let mut table = TextTable::new(0, COLUMN_GAP);
         for row in &self.rows {
-            let cell = |(column, (text, _)): (usize, &(String, bool))| {
-                if is_right(column) { TextCell::right(text) } else { TextCell::left(text) }
-            };
-            table.row(row.iter().take(count).enumerate().map(cell));
+            table.row(columns.iter().map(|column| {
+                let (shape, cell) = (shapes[*column], &row[*column]);
+                let text = truncate(&cell.text, shape.cut_width(text_width));
+                // A title is aligned like the cells below it.
+                if shape.is_numeric { TextCell::right(text) } else { TextCell::left(text) }
+            }));
         }
         write!(f, "{table}")?;
-        let omitted: Vec<&str> = self.rows[0].iter().skip(count).map(|(title, _)| title.as_str()).collect();
+        let titles = self.rows[0].iter().enumerate();
+        let omitted = titles.filter(|(column, _)| !columns.contains(column));
+        let omitted: Vec<&str> = omitted.map(|(_, title)| title.text.as_str()).collect();
         if omitted.is_empty() {
             return Ok(());
         }
@@ -76,13 +143,7 @@ impl fmt::Display for Table {
 
 /// Makes text safe and short for a terminal. What is not printable in upstream names is replaced.
 pub fn printable(text: &str) -> String {
-    let cut = text.char_indices().nth(MAX_CELL_WIDTH).map(|(at, _)| at);
-    let mut shown = printable_name(&text[..cut.unwrap_or(text.len())]);
-    if cut.is_some() {
-        shown.pop();
-        shown.push('…');
-    }
-    shown
+    truncate(&printable_name(text), MAX_TEXT_WIDTH)
 }
 
 #[cfg(test)]
@@ -113,5 +174,27 @@ mod tests {
         check(16, "name  size  time\nabc      1    20\n");
         check(15, &format!("name  size\nabc      1\n{narrow} time; --json has all.\n"));
         check(1, &format!("name\nabc\n{narrow} size, time; --json has all.\n"));
+    }
+
+    #[test]
+    fn texts_are_cut_before_the_first_figure_is_omitted() {
+        let check = |max_width: usize, expect: &str| {
+            let mut table = Table::new(["time", "name", "outcome", "n"].into_iter(), Some(max_width));
+            let time = Cell::Timestamp(1_760_000_000_123_456);
+            let cells = [time, Cell::text("客房列表/list_rooms"), Cell::text("paginated"), Cell::Count(7)];
+            table.row(cells.into_iter());
+            let text = table.to_string();
+            assert_eq!(text.split("\n\n").next().map(str::trim_end), Some(expect), "{max_width}");
+            assert_eq!(text.contains("Not shown"), !expect.contains("outcome"), "{text}");
+        };
+        let whole = "time                  name                 outcome    n\n\
+                     2025-10-09 08:53:20Z  客房列表/list_rooms  paginated  7";
+        let cut = "time                  name        outcome    n\n\
+                   2025-10-09 08:53:20Z  客房列表/…  paginated  7";
+        let omitted = "time                  name       n\n\
+                       2025-10-09 08:53:20Z  客房列表…  7";
+        check(55, whole);
+        check(46, cut);
+        check(34, omitted);
     }
 }

@@ -11,6 +11,8 @@
 
 use std::fmt;
 
+use portion_text::width::display_width;
+
 /// A cell: its text, its style, and its alignment.
 #[derive(Clone, Debug)]
 pub struct TextCell {
@@ -46,7 +48,7 @@ impl TextCell {
     }
 
     fn width(&self) -> usize {
-        self.text.chars().count()
+        display_width(&self.text)
     }
 }
 
@@ -97,5 +99,13 @@ mod tests {
         table.row([TextCell::left("name"), TextCell::right("n").styled("<", ">"), TextCell::left("")]);
         table.row([TextCell::left("a"), TextCell::right("1,000"), TextCell::left("end")]);
         assert_eq!(table.to_string(), "  name       <n>\n  a      1,000   end\n");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let mut table = TextTable::new(0, 2);
+        table.row([TextCell::left("name"), TextCell::right("n")]);
+        table.row([TextCell::left("客房🏨"), TextCell::right("12")]);
+        assert_eq!(table.to_string(), "name     n\n客房🏨  12\n");
     }
 }

@@ -1,6 +1,7 @@
 //! Excerpts of replies for people: lines are cut to a width, `…` marks omissions, and `·` what is not printable.
 
 use portion_text::printable::is_printable;
+use portion_text::width::{split_at_width, truncate, truncate_start};
 
 /// Mark of an omission.
 const ELLIPSIS: char = '…';
@@ -11,7 +12,7 @@ const UNPRINTABLE: char = '·';
 /// Least number of lines that are omitted.
 const MIN_ELIDED_LINES: usize = 4;
 
-/// Returns about `rows` lines of at most `width` characters: the beginning and the end of a text.
+/// Returns about `rows` lines of at most `width` columns: the beginning and the end of a text.
 pub(crate) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String> {
     let lines = split_lines(text);
     if let [line] = lines.as_slice() {
@@ -26,22 +27,20 @@ pub(crate) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String
     shown
 }
 
-/// Returns a text in at most `rows` rows of `width` characters. A longer text is cut in the middle.
+/// Returns a text in at most `rows` rows of `width` columns. A longer text is cut in the middle.
 pub(crate) fn wrap(text: &str, rows: usize, width: usize) -> Vec<String> {
-    let printed = |c: char| if is_printable(c) { c } else { UNPRINTABLE };
-    let mut shown: Vec<char> = text.chars().map(printed).collect();
-    if shown.len() > rows * width {
-        let head = rows.saturating_sub(1) * width;
-        shown.splice(head..=shown.len() - width, [ELLIPSIS]);
+    let printed: String = text.chars().map(|c| if is_printable(c) { c } else { UNPRINTABLE }).collect();
+    let (mut shown, mut rest) = (Vec::new(), printed.as_str());
+    while !rest.is_empty() && shown.len() <= rows {
+        let (row, after) = split_at_width(rest, width);
+        shown.push(row.to_owned());
+        rest = after;
     }
-    shown.chunks(width).map(String::from_iter).collect()
-}
-
-fn truncate(line: &str, width: usize) -> String {
-    match line.char_indices().nth(width) {
-        None => line.to_owned(),
-        Some(_) => line.chars().take(width - 1).chain([ELLIPSIS]).collect(),
+    if shown.len() > rows {
+        shown.truncate(rows.saturating_sub(1));
+        shown.push(truncate_start(&printed, width));
     }
+    shown
 }
 
 /// Returns the lines of a text. The lines of JSON are the items of its list.
@@ -124,5 +123,7 @@ mod tests {
         check(r#"{"a":{"b":1,"c":2}}"#, &[r#"{"a":{"b":1,"#, r#""c":2}}"#]);
         assert_eq!(wrap("abcdefghij", 2, 3), ["abc", "…ij"]);
         assert_eq!(wrap("a\u{202e}b", 1, 3), ["a·b"]);
+        assert_eq!(wrap("客房列表", 2, 5), ["客房", "列表"]);
+        assert_eq!(wrap("客房列表客房", 2, 5), ["客房", "…客房"]);
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 use portion_text::counted::counted;
 use portion_text::printable::{printable_lines, printable_name};
+use portion_text::width::display_width;
 use serde_json::json;
 
 use super::finding::{Finding, Level};
@@ -39,7 +40,7 @@ pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
             Level::Ok => AnsiColor::Green.on_default(),
         };
         let subject = printable_name(subject);
-        if LEVEL_WIDTH + subject.chars().count() <= width || width == MAX_WIDTH {
+        if LEVEL_WIDTH + display_width(&subject) <= width || width == MAX_WIDTH {
             writeln!(out, "{style}{:<LEVEL_WIDTH$}{style:#}{subject}", level.name())?;
         } else {
             writeln!(out, "{style}{}{style:#}", level.name())?;
