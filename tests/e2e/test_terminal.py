@@ -266,6 +266,44 @@ def test_a_closed_pipe_is_no_failure(home):
     assert done.stderr == "" and done.stdout
 
 
+def ends(home, line, stdout):
+    """The exit code and the stderr of a command with this stdout."""
+    done = subprocess.run([PORTION, *line], stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60,
+                          cwd=home, env=environment(home))
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("line, usual", [
+    (["doctor", "--no-start"], 0), (["doctor", "--no-start", "--config", "wrong.yaml"], 1), (["config", "check"], 0),
+    (["config", "check", "wrong.yaml"], 2), (["config", "show"], 0), (["config", "schema"], 0), (["shape", "rows.json"], 0),
+    (["install", "--dry-run"], 0), (["calibrate", "rows.json"], 1), (["token", "ci"], 0),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else None)
+def test_a_stdout_that_cannot_be_written_makes_a_success_a_failure(home, line, usual, options):
+    reader, writer = os.pipe()
+    os.close(reader)
+    code, told = ends(home, [*line, *options], writer)
+    os.close(writer)
+    assert code == usual and "cannot be written" not in told
+    with open("/dev/full", "w") as full:
+        code, told = ends(home, [*line, *options], full)
+    # Errors of a configuration are text on stderr.
+    is_printed = line != ["config", "check", "wrong.yaml"] or options
+    assert code == (usual or 1) and ("portion: stdout cannot be written: No space left" in told) == bool(is_printed), told
+
+
+def test_a_rollback_that_cannot_be_reported_is_named(home):
+    file = home / "unreported.yaml"
+    named = ("--config", "unreported.yaml")
+    for text in ("hardCap: 9000\n", "hardCap: 8000\n"):
+        file.write_text(text)
+        piped(home, "wrap", *named, "--", "true")
+    with open("/dev/full", "w") as full:
+        code, told = ends(home, ["config", "rollback", *named], full)
+    assert code == 1 and "unreported.yaml is restored to version 1, but stdout cannot be written: No space left" in told
+    assert file.read_text() == "hardCap: 9000\n"
+
+
 @pytest.mark.parametrize("line", [
     ("shape", "nothing.json"),
     ("wrap", "--", "/nonexistent/server"),

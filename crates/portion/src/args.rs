@@ -77,7 +77,7 @@ fn end_with(error: &clap::Error) -> ! {
         && failure.kind() != io::ErrorKind::BrokenPipe
         && !error.use_stderr()
     {
-        crate::terminal::print_stderr!("portion: {failure}");
+        crate::terminal::print_stderr!("portion: stdout cannot be written: {failure}");
         std::process::exit(1);
     }
     std::process::exit(error.exit_code())

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
 
 use portion_text::printable::printable_lines;
 use portion_text::width::display_width;
@@ -19,13 +20,31 @@ pub(crate) fn write_stderr(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", printable_lines(&line.to_string()));
 }
 
-/// Returns the error of a stdout that cannot be written after a command has changed files. `done` says what it did. A
-/// reader that has gone stays no failure.
-pub(crate) fn unreported(done: &str, error: Box<dyn Error>) -> Box<dyn Error> {
-    if is_closed_pipe(error.as_ref()) {
-        return error;
+/// Prints a text on stdout.
+pub(crate) fn print_stdout(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Ends a command that has printed its result, or could not. A reader that has gone changes no exit code; a stdout that
+/// cannot be written makes a success a failure. `done` says what the command has changed.
+pub(crate) fn reported(
+    printed: io::Result<()>,
+    done: Option<&str>,
+    code: ExitCode,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let Err(error) = printed else { return Ok(code) };
+    if is_closed_pipe(&error) {
+        return Ok(code);
     }
-    format!("{done}, but stdout cannot be written: {error}").into()
+    let done = done.map(|done| format!("{done}, but ")).unwrap_or_default();
+    let message = format!("{done}stdout cannot be written: {error}");
+    if code == ExitCode::SUCCESS {
+        return Err(message.into());
+    }
+    print_stderr!("portion: {message}");
+    Ok(code)
 }
 
 /// Returns the columns of the terminal on stdout; `None` if stdout is no terminal.
@@ -95,7 +114,27 @@ pub(crate) fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{fold, fold_with_comments};
+    use std::io::{self, ErrorKind};
+    use std::process::ExitCode;
+
+    use super::{fold, fold_with_comments, reported};
+
+    #[test]
+    fn a_stdout_that_cannot_be_written_is_a_failure() {
+        let check = |error: Option<ErrorKind>, code: ExitCode, expect: Result<ExitCode, &str>| {
+            let printed = error.map_or(Ok(()), |kind| Err(io::Error::from(kind)));
+            let end = reported(printed, Some("a was written"), code).map_err(|error| error.to_string());
+            assert_eq!(end, expect.map_err(str::to_owned));
+        };
+        for code in [ExitCode::SUCCESS, ExitCode::FAILURE, ExitCode::from(2)] {
+            check(None, code, Ok(code));
+            check(Some(ErrorKind::BrokenPipe), code, Ok(code));
+        }
+        let full = Some(ErrorKind::StorageFull);
+        check(full, ExitCode::from(2), Ok(ExitCode::from(2)));
+        let message = "a was written, but stdout cannot be written: no storage space";
+        check(full, ExitCode::SUCCESS, Err(message));
+    }
 
     #[test]
     fn lines_are_broken_between_words() {

@@ -7,6 +7,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::CommandResult;
+use crate::terminal::reported;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -28,6 +29,5 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, mut program: Command) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut program, "portion", &mut script);
-    io::stdout().lock().write_all(&script)?;
-    Ok(ExitCode::SUCCESS)
+    reported(io::stdout().lock().write_all(&script), None, ExitCode::SUCCESS)
 }

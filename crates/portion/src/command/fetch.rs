@@ -19,6 +19,7 @@ use super::CommandResult;
 use crate::log;
 use crate::remote::RemoteArgs;
 use crate::server::Server;
+use crate::terminal::{folded, print_stdout, reported};
 
 /// Time for the server to end after its result was printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);
@@ -101,13 +102,13 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         // Printed before the server ends, which may take its time.
         let printed = outcome.map_err(|error| error.without_stderr().into()).and_then(|result| {
             warn_if_truncated(options, &result);
-            Ok(print(options, &result)?)
+            reported(print(options, &result), None, ExitCode::SUCCESS)
         });
         client.close(EXIT_GRACE).await;
         printed
     });
     runtime.shutdown_background();
-    outcome.map(|()| ExitCode::SUCCESS)
+    outcome
 }
 
 impl Options {
@@ -171,11 +172,10 @@ fn is_above(chunk: &DroppedChunk, result: &FetchResult) -> bool {
 }
 
 fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
-    let mut out = io::stdout().lock();
     if options.json {
-        writeln!(out, "{}", result.to_json())?;
-        return out.flush();
+        return print_stdout(&format!("{}\n", result.to_json()));
     }
+    let mut out = io::stdout().lock();
     for (place, chunk) in result.chunks.iter().enumerate() {
         let id = chunk.id.as_deref().map(|id| format!(" · {}", id.trim_matches('"'))).unwrap_or_default();
         let score = chunk.score.map(|score| format!(" · score {score}")).unwrap_or_default();
@@ -185,7 +185,7 @@ fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
     let (kept, tokens, budget) = (result.chunks.len(), result.tokens, options.max_context_tokens);
     let total = counted(all, "chunk");
     let line = format!("{kept} of {total}, {tokens} of {budget} tokens ({})", options.tokenizer);
-    write!(out, "{}", crate::terminal::folded(&line))?;
+    write!(out, "{}", folded(&line))?;
     out.flush()
 }
 

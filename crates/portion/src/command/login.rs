@@ -1,7 +1,7 @@
 //! `portion login` and `portion logout`: tokens of remote servers.
 
 use std::error::Error;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::CommandResult;
 use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
 use crate::options::FILE_HELP;
+use crate::terminal::{folded, print_stdout, reported};
 use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
@@ -62,12 +63,12 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
     let store = token_store()?;
     let Some(url) = &options.url else {
         let logins = store.list()?;
-        if options.json {
-            print_line(&format!("{:#}", logins.iter().map(login_json).collect::<Value>()))?;
+        let printed = if options.json {
+            print_json(&logins.iter().map(login_json).collect())
         } else {
-            print_table(&logins)?;
-        }
-        return Ok(ExitCode::SUCCESS);
+            print_table(&logins)
+        };
+        return reported(printed, None, ExitCode::SUCCESS);
     };
     let server = parse_server(url)?;
     let configured = login_config(options.config.as_deref(), url)?;
@@ -75,12 +76,12 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
         options.login.resolve(&configured, Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
     let session = OAuthSession::new(server.clone(), store.clone(), session_options);
     runtime()?.block_on(session.log_in())?;
-    if options.json {
-        let stored = store.list()?.into_iter().find(|login| login.server == server.to_string());
-        print_line(&format!("{:#}", stored.as_ref().map_or(Value::Null, login_json)))?;
-    }
     crate::terminal::print_stderr!("portion: logged in at {server}");
-    Ok(ExitCode::SUCCESS)
+    if !options.json {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stored = store.list()?.into_iter().find(|login| login.server == server.to_string());
+    reported(print_json(&stored.as_ref().map_or(Value::Null, login_json)), None, ExitCode::SUCCESS)
 }
 
 /// Removes and revokes the tokens of a server.
@@ -92,11 +93,11 @@ pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
         LoginArgs::default().resolve(&LoginConfig::default(), None, LOGIN_TIMEOUT)?,
     );
     let outcome = runtime()?.block_on(session.log_out())?;
+    let done = describe_logout(&server, &outcome);
     if options.json {
-        print_line(&format!("{:#}", logout_json(&server, &outcome)))?;
-    } else {
-        crate::terminal::print_stderr!("portion: {}", describe_logout(&server, &outcome));
+        return reported(print_json(&logout_json(&server, &outcome)), Some(&done), ExitCode::SUCCESS);
     }
+    crate::terminal::print_stderr!("portion: {done}");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -140,20 +141,20 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-fn print_line(text: &str) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
+fn print_json(value: &Value) -> io::Result<()> {
+    print_stdout(&format!("{value:#}\n"))
 }
 
 fn print_table(logins: &[StoredLogin]) -> io::Result<()> {
     if logins.is_empty() {
         crate::terminal::print_stderr!("portion: there are no logins; portion login URL adds one");
     }
-    for login in logins {
+    let lines = logins.iter().map(|login| {
         let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();
         let line = format!("{}  {}{scope}", login.server, validity(login));
-        write!(io::stdout(), "{}", crate::terminal::folded(&printable_lines(&line)))?;
-    }
-    Ok(())
+        folded(&printable_lines(&line))
+    });
+    print_stdout(&lines.collect::<String>())
 }
 
 /// Returns how long a login is valid.

@@ -10,6 +10,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use super::CommandResult;
+use crate::terminal::reported;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -30,8 +31,7 @@ pub(crate) fn run(options: &Options, program: Command) -> CommandResult {
     let mut root = program.disable_help_subcommand(true);
     root.build();
     let Some(folder) = &options.dir else {
-        io::stdout().lock().write_all(&page(&root)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return reported(io::stdout().lock().write_all(&page(&root)?), None, ExitCode::SUCCESS);
     };
     let failed = |error: io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(failed)?;

@@ -1,6 +1,5 @@
 //! `portion token`: makes a bearer token, and its entry for the configuration.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,6 +8,7 @@ use portion_policy::access::TokenHash;
 use serde_json::json;
 
 use super::CommandResult;
+use crate::terminal::{print_stdout, reported};
 use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
@@ -44,12 +44,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         .into());
     }
     let text = if options.json {
-        json!({ "name": name, "token": token, "entry": entry }).to_string()
+        format!("{}\n", json!({ "name": name, "token": token, "entry": entry }))
     } else {
         format!(
-            "Token for the client, shown only now:\n  {token}\n\nEntry for tokenHashes, or --token-hash:\n  {entry}"
+            "Token for the client, shown only now:\n  {token}\n\nEntry for tokenHashes, or --token-hash:\n  {entry}\n"
         )
     };
-    writeln!(io::stdout(), "{text}")?;
-    Ok(ExitCode::SUCCESS)
+    reported(print_stdout(&text), None, ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ mod report;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ use self::entry::{LogEntry, UnusableReason};
 use self::family::tokenizer_for_model;
 use super::CommandResult;
 use crate::failure::Failure;
-use crate::terminal::folded;
+use crate::terminal::{folded, print_stdout, reported};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -77,24 +77,26 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         let read = open_log(path).and_then(|log| found.read_log(log, &name, options.tokenizer));
         read.map_err(|error| format!("cannot read {name}: {error}"))?;
     }
-    let mut out = io::stdout().lock();
-    if options.json || options.format == "json" {
-        return print_json(&found, &mut out);
-    }
-    out.write_all(folded(&report::to_text(&found)).as_bytes())?;
-    if found.by_tokenizer.is_empty() { Err(NOTHING_USABLE.into()) } else { Ok(ExitCode::SUCCESS) }
-}
-
-/// Prints the report as JSON. If no entry can be used, the failure is a member of it: stdout has one document.
-fn print_json(found: &LogScan, out: &mut impl io::Write) -> CommandResult {
-    let mut report = report::to_json(found);
     let is_empty = found.by_tokenizer.is_empty();
+    let text = if options.json || options.format == "json" {
+        to_json_text(&found)
+    } else {
+        folded(&report::to_text(&found))
+    };
+    let printed = print_stdout(&text);
     if is_empty {
-        report["error"] = Failure::from_message(NOTHING_USABLE).to_json();
         crate::terminal::print_stderr!("portion: {NOTHING_USABLE}");
     }
-    writeln!(out, "{report:#}")?;
-    Ok(if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    reported(printed, None, if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns the report as JSON. If no entry can be used, the failure is a member of it: stdout has one document.
+fn to_json_text(found: &LogScan) -> String {
+    let mut report = report::to_json(found);
+    if found.by_tokenizer.is_empty() {
+        report["error"] = Failure::from_message(NOTHING_USABLE).to_json();
+    }
+    format!("{report:#}\n")
 }
 
 fn tokenizer_parser() -> impl clap::builder::TypedValueParser<Value = Tokenizer> {

@@ -21,6 +21,7 @@ use crate::log;
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::Server;
+use crate::terminal::reported;
 use crate::usage_error::UsageError;
 
 /// Time for the server to end after its results were printed.
@@ -106,9 +107,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     runtime.shutdown_background();
     let report = report?;
     let written = options.write.as_deref().map(|file| write::add(file, &report)).transpose()?;
-    show::print(&report, written.as_ref(), options.json)?;
     let is_checked = report.checked.iter().any(|checked| checked.outcome.is_ok());
-    Ok(if is_checked { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let code = if is_checked { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let changed = written.as_ref().filter(|file| file.is_new || !file.written.added.is_empty());
+    let done = changed.map(|file| format!("{} was written", file.file.display()));
+    reported(show::print(&report, written.as_ref(), options.json), done.as_deref(), code)
 }
 
 impl Options {

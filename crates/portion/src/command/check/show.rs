@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::session::{CheckedTool, Report};
 use super::write::WrittenFile;
-use crate::terminal::{columns, fold, folded};
+use crate::terminal::{columns, fold, folded, print_stdout};
 
 const BOLD: Style = Style::new().bold();
 /// Columns of the report.
@@ -25,7 +25,7 @@ const INDENT: usize = 2;
 
 pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: bool) -> io::Result<()> {
     if as_json {
-        return writeln!(io::stdout().lock(), "{:#}", to_json(report, written));
+        return print_stdout(&format!("{:#}\n", to_json(report, written)));
     }
     let mut out = anstream::stdout().lock();
     let width = columns(MAX_WIDTH).max(MIN_WIDTH);

@@ -8,7 +8,7 @@ use portion_config::{Config, Errors, Problem, Warnings};
 use portion_text::counted::counted;
 use serde_json::{Value, json};
 
-use super::sources::{print, print_json, sources};
+use super::sources::{print, print_errors, print_json, sources};
 use crate::access::admin_authenticator;
 use crate::command::{CommandResult, WRONG_USAGE};
 use crate::cursor_keys::CursorKeys;
@@ -29,14 +29,10 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
             if as_json {
                 let errors: Vec<Value> =
                     start_errors.iter().map(|error| json!({ "message": error })).collect();
-                print_json(&json!({ "errors": errors, "warnings": [] }))?;
-            } else {
-                let errors = start_errors.join("\n");
-                crate::terminal::print_stderr!(
-                    "portion: {errors}\n{}",
-                    counted(errors.lines().count(), "error")
-                );
+                return print_errors(&errors);
             }
+            let errors = start_errors.join("\n");
+            crate::terminal::print_stderr!("portion: {errors}\n{}", counted(errors.lines().count(), "error"));
             Ok(ExitCode::from(WRONG_USAGE))
         }
         Ok((config, Warnings(warnings))) if as_json => {
@@ -53,10 +49,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
             };
             print(&format!("{about}: valid, {}\n", counted(warnings.len(), "warning")))
         }
-        Err(Errors(errors)) if as_json => {
-            print_json(&json!({ "errors": list(&errors), "warnings": [] }))?;
-            Ok(ExitCode::from(WRONG_USAGE))
-        }
+        Err(Errors(errors)) if as_json => print_errors(&list(&errors)),
         Err(errors) => {
             crate::terminal::print_stderr!("portion: {errors}\n{}", counted(errors.0.len(), "error"));
             Ok(ExitCode::from(WRONG_USAGE))

@@ -3,13 +3,13 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
+use std::process::ExitCode;
 
 use portion_config::{json_template, schema, template};
 use serde_json::{Value, json};
 
-use super::sources::{print, print_json};
 use crate::command::CommandResult;
-use crate::terminal::{folded, unreported};
+use crate::terminal::{folded, print_stdout, reported};
 use crate::usage_error::UsageError;
 
 /// Suffix of the file with the JSON Schema, in place of that of the configuration.
@@ -45,28 +45,29 @@ pub(super) fn run(file: &Path, named: Option<&Path>, as_json: bool) -> CommandRe
     })?;
     let is_json = has_extension(file, "json");
     let text = if is_json { json_template(&schema_name) } else { template(&schema_name) };
-    written.write_all(text.as_bytes())?;
+    written
+        .write_all(text.as_bytes())
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     std::fs::write(&schema_file, format!("{:#}\n", schema()))
         .map_err(|error| format!("cannot write {}: {error}", schema_file.display()))?;
-    report(file, &schema_file, as_json).map_err(|error| {
-        let done = format!("{} and {} were written", file.display(), schema_file.display());
-        unreported(&done, error)
-    })
+    let done = format!("{} and {} were written", file.display(), schema_file.display());
+    reported(print_stdout(&report(file, &schema_file, as_json)), Some(&done), ExitCode::SUCCESS)
 }
 
-fn report(file: &Path, schema_file: &Path, as_json: bool) -> CommandResult {
+fn report(file: &Path, schema_file: &Path, as_json: bool) -> String {
     if as_json {
-        return print_json(&json!({
+        let report = json!({
             "file": file.display().to_string(),
             "schema": schema_file.display().to_string(),
-        }));
+        });
+        return format!("{report:#}\n");
     }
     let is_json = has_extension(file, "json");
     let content = if is_json { "which names its schema" } else { "with all keys as comments" };
     let (file, schema_file) = (file.display(), schema_file.display());
     let written = folded(&format!("wrote {file}, {content}, and {schema_file} for editors"));
     // A command is not folded, so that it can be copied.
-    print(&format!("{written}set keys in it, then run: portion config check {file}\n"))
+    format!("{written}set keys in it, then run: portion config check {file}\n")
 }
 
 fn has_extension(file: &Path, name: &str) -> bool {

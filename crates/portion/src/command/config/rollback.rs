@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::changes::{changes_json, format_changes};
 use super::sources::{print, print_json, require_file, sources};
 use crate::command::CommandResult;
-use crate::terminal::folded;
+use crate::terminal::{folded, print_stdout, reported};
 
 /// A version with the changes that it made, where they are known.
 struct ListedVersion<'a> {
@@ -73,13 +73,18 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>, as_json: bool) -> 
     let name = file.display().to_string();
     let before = Config::load(&with_text(present.unwrap_or_default()), 0);
     let changes = before.ok().map(|(before, _)| diff(&before, &next));
-    if as_json {
+    let done = format!("{name} is restored to version {number}");
+    let text = if as_json {
         let changes = changes.as_deref().map(changes_json);
-        return print_json(&json!({ "file": name, "version": number, "kept": kept, "changes": changes }));
-    }
-    let changes = changes.as_deref().map(format_changes).unwrap_or_default();
-    let kept = kept.map_or_else(String::new, |kept| format!("what it contained is kept as version {kept}\n"));
-    print(&format!("{name} is restored to version {number}\n{kept}{changes}"))
+        let report = json!({ "file": name, "version": number, "kept": kept, "changes": changes });
+        format!("{report:#}\n")
+    } else {
+        let changes = changes.as_deref().map(format_changes).unwrap_or_default();
+        let kept =
+            kept.map_or_else(String::new, |kept| format!("what it contained is kept as version {kept}\n"));
+        format!("{done}\n{kept}{changes}")
+    };
+    reported(print_stdout(&text), Some(&done), ExitCode::SUCCESS)
 }
 
 /// Returns the content that is to be replaced; `None` if there is no file.

@@ -1,13 +1,13 @@
 //! The configuration that a command reads, and its output.
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use portion_config::{Sources, find};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::command::CommandResult;
+use crate::command::{CommandResult, WRONG_USAGE};
+use crate::terminal::{print_stdout, reported};
 
 /// Returns the sources of a Portion started here, without options.
 pub(super) fn sources(named: Option<&Path>) -> Result<Sources, find::UnreadableFile> {
@@ -19,13 +19,18 @@ pub(super) fn require_file(named: Option<&Path>) -> Result<PathBuf, String> {
     find::locate_file(named).ok_or_else(|| "there is no configuration file; set one with --config".into())
 }
 
-/// Prints a text as it is.
+/// Prints a text.
 pub(super) fn print(text: &str) -> CommandResult {
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    reported(print_stdout(text), None, ExitCode::SUCCESS)
 }
 
 /// Prints a JSON value.
 pub(super) fn print_json(value: &Value) -> CommandResult {
     print(&format!("{value:#}\n"))
+}
+
+/// Prints the errors of a configuration as JSON, which has no warnings then.
+pub(super) fn print_errors(errors: &[Value]) -> CommandResult {
+    let report = json!({ "errors": errors, "warnings": [] });
+    reported(print_stdout(&format!("{report:#}\n")), None, ExitCode::from(WRONG_USAGE))
 }

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::CommandResult;
-use crate::terminal::{columns, show_progress};
+use crate::terminal::{columns, print_stdout, reported, show_progress};
 pub(crate) use serve::serve;
 
 /// Options of `portion demo`.
@@ -38,12 +38,12 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> CommandResult {
     show_progress("calling the tools of the demo");
     let report = tour::run()?;
-    let mut out = anstream::stdout().lock();
-    if options.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    let printed = if options.json {
+        print_stdout(&format!("{}\n", serde_json::to_string_pretty(&report)?))
     } else {
-        show::write(&report, columns(show::WIDTH), &mut out)?;
-    }
-    out.flush()?;
-    Ok(if report.is_lossless() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let mut out = anstream::stdout().lock();
+        show::write(&report, columns(show::WIDTH), &mut out).and_then(|()| out.flush())
+    };
+    let code = if report.is_lossless() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    reported(printed, None, code)
 }

@@ -24,6 +24,7 @@ use self::finding::Level;
 use super::CommandResult;
 use super::time_limit::parse_seconds;
 use crate::options::FILE_HELP;
+use crate::terminal::reported;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -70,7 +71,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         let recorded = records::check(config, &mut findings);
         configuration::check_rules(config, &started, &recorded, &mut findings);
     }
-    show::print(&findings, options.json)?;
     let failed = findings.iter().any(|finding| finding.level == Level::Error);
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let code = if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    reported(show::print(&findings, options.json), None, code)
 }

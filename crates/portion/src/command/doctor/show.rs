@@ -9,7 +9,7 @@ use portion_text::width::display_width;
 use serde_json::json;
 
 use super::finding::{Finding, Level};
-use crate::terminal::{columns, fold};
+use crate::terminal::{columns, fold, print_stdout};
 
 /// Columns of the report.
 const MAX_WIDTH: usize = 80;
@@ -26,7 +26,7 @@ pub(super) fn print(findings: &[Finding], as_json: bool) -> io::Result<()> {
     let (errors, warnings) = (count(Level::Error), count(Level::Warning));
     if as_json {
         let report = json!({"errors": errors, "warnings": warnings, "findings": sorted});
-        return writeln!(io::stdout().lock(), "{report:#}");
+        return print_stdout(&format!("{report:#}\n"));
     }
     let mut out = anstream::stdout().lock();
     let width = columns(MAX_WIDTH).max(MIN_WIDTH);

@@ -20,7 +20,7 @@ use self::confirm::{Answer, confirm};
 use self::report::Report;
 use self::selection::{check_servers, files_to_edit};
 use super::CommandResult;
-use crate::terminal::unreported;
+use crate::terminal::reported;
 use crate::usage_error::UsageError;
 
 const INSTALL_HELP: &str = "\
@@ -113,14 +113,13 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
     check_servers(&plan, &options.servers)?;
     let report = Report { plan: &plan, action };
     if options.dry_run || !plan.has_edits() {
-        report.print(options.json, true, &[])?;
-        return Ok(ExitCode::SUCCESS);
+        return reported(report.print(options.json, true, &[]), None, ExitCode::SUCCESS);
     }
     if !options.json {
         let previewed = report.print_preview();
         // A stdout that cannot be written does not stop what needs no answer.
         if !options.yes {
-            previewed?;
+            previewed.map_err(|error| format!("nothing was written: stdout cannot be written: {error}"))?;
         }
     }
     match confirm(options.yes, plan.files.iter().filter(|file| file.is_edited()).count())? {
@@ -133,8 +132,7 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
     }
     let backups = plan.apply(&state)?;
     let printed = report.print(options.json, false, &backups);
-    printed.map_err(|error| unreported("the files were changed", error.into()))?;
-    Ok(ExitCode::SUCCESS)
+    reported(printed, Some("the files were changed"), ExitCode::SUCCESS)
 }
 
 /// Returns the parser of a client's name, which also gives the names to completion scripts.

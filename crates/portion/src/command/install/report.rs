@@ -10,7 +10,7 @@ use portion_text::counted::counted;
 use portion_text::printable::{printable_lines, printable_name};
 use serde_json::{Value, json};
 
-use crate::terminal::folded;
+use crate::terminal::{folded, print_stdout};
 
 const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -53,8 +53,7 @@ impl Report<'_> {
     /// Prints the result: of a plan that is not applied with its diffs, else with the backups.
     pub(super) fn print(&self, json: bool, is_plan: bool, backups: &[(PathBuf, PathBuf)]) -> io::Result<()> {
         if json {
-            let mut out = io::stdout().lock();
-            return writeln!(out, "{:#}", self.to_json(is_plan, backups));
+            return print_stdout(&format!("{:#}\n", self.to_json(is_plan, backups)));
         }
         if is_plan {
             self.print_preview()?;

@@ -2,7 +2,7 @@
 
 mod show;
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,6 +32,7 @@ use self::show::ShapedFile;
 use super::CommandResult;
 use crate::environment::limits_from_environment;
 use crate::options::{ConfigOptions as Keys, PayloadKeys};
+use crate::terminal::{print_stdout, reported};
 use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
@@ -219,12 +220,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     if options.explain {
         shaped.explain(policy);
     }
-    if options.json {
-        shaped.print_json()?;
-    } else {
-        shaped.print()?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let printed = if options.json { shaped.print_json() } else { shaped.print() };
+    reported(printed, None, ExitCode::SUCCESS)
 }
 
 /// Reads the file as text, and counts its bytes that are not UTF-8.
@@ -306,8 +303,7 @@ fn print_refusal(
     });
     let size = (snapshot.payload_bytes(), policy.token_budget_threshold);
     let fault = Fault::oversized(size, endpoint.as_ref(), cursor, "portion_read".into());
-    writeln!(std::io::stdout().lock(), "{}", fault.to_json())?;
-    Ok(ExitCode::SUCCESS)
+    reported(print_stdout(&format!("{}\n", fault.to_json())), None, ExitCode::SUCCESS)
 }
 
 impl QueryArgs {

@@ -1,6 +1,6 @@
 //! The output of `portion shape`: the reply as a model gets it, reasons for people, and all of it as JSON.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use portion_core::policy::Policy;
 use portion_core::render::{FirstReply, Portion};
@@ -8,6 +8,8 @@ use portion_core::snapshot::{Layout, Snapshot, Structure};
 use portion_text::counted::counted;
 use portion_tokens::{TextSize, TokenCounter, estimate_size};
 use serde_json::{Value, json};
+
+use crate::terminal::print_stdout;
 
 /// A file, or the result of a query on it, with the reply.
 #[derive(Clone, Copy)]
@@ -21,21 +23,19 @@ pub(super) struct ShapedFile<'a> {
 impl ShapedFile<'_> {
     /// Prints the reply.
     pub(super) fn print(self) -> io::Result<()> {
-        let mut out = io::stdout().lock();
         match self.reply {
-            FirstReply::Untouched { .. } => out.write_all(self.text().as_bytes()),
+            FirstReply::Untouched { .. } => print_stdout(self.text()),
             FirstReply::Portion(portion) => {
-                for piece in portion.pieces() {
-                    writeln!(out, "{}", piece.body.as_str())?;
-                }
-                portion.separate_notice().map_or(Ok(()), |notice| writeln!(out, "{notice}"))
+                let pieces = portion.pieces().iter().map(|piece| piece.body.as_str());
+                let blocks = pieces.chain(portion.separate_notice());
+                print_stdout(&blocks.flat_map(|block| [block, "\n"]).collect::<String>())
             }
         }
     }
 
     /// Prints the reply and its figures as one JSON object.
     pub(super) fn print_json(self) -> io::Result<()> {
-        writeln!(io::stdout().lock(), "{:#}", self.to_json())
+        print_stdout(&format!("{:#}\n", self.to_json()))
     }
 
     /// Prints on stderr how the file was detected and shown.

@@ -20,7 +20,7 @@ use self::notes::{StatsResult, notes};
 use super::CommandResult;
 use super::rule_lookup::EndpointRuleLookup;
 use crate::options::FILE_HELP;
-use crate::terminal::{folded, width};
+use crate::terminal::{folded, reported, width};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -88,55 +88,42 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let single = options.advise || options.experiment || options.requests || outcome.is_some();
     let of = if single { filter.clone() } else { retention.rounded(&filter) };
     let mut out = BufWriter::new(io::stdout().lock());
-    let empty = if options.advise {
+    let mut written = Ok(());
+    let (text, empty) = if options.advise {
         let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
         let advice = advice(&reader, &of, config)?;
-        out.write_all(printed(show::advice(&advice, output), output).as_bytes())?;
-        false
+        (show::advice(&advice, output), false)
     } else if options.experiment {
         let comparisons = reader.experiment(&of)?;
-        out.write_all(printed(show::comparisons(&comparisons, output), output).as_bytes())?;
-        comparisons.is_empty()
+        (show::comparisons(&comparisons, output), comparisons.is_empty())
     } else if options.requests {
-        write_requests(&reader, &of, output, &mut out)?
+        let (mut rows, mut empty) = (show::Requests::new(output), true);
+        reader.each(&of, |record| {
+            empty = false;
+            let text = rows.row(&record);
+            if written.is_ok() {
+                written = out.write_all(text.as_bytes());
+            }
+        })?;
+        (rows.end(), empty)
     } else {
         let endpoints = reader.endpoints(&of)?;
-        out.write_all(printed(show::endpoints(&endpoints, output), output).as_bytes())?;
-        endpoints.is_empty()
+        (show::endpoints(&endpoints, output), endpoints.is_empty())
     };
-    out.flush()?;
+    let text = printed(text, output);
+    written = written.and_then(|()| out.write_all(text.as_bytes())).and_then(|()| out.flush());
     for note in notes(
         &retention,
         StatsResult { requested: &filter, effective: &of, uses_records: single, is_empty: empty },
     ) {
         crate::terminal::print_stderr!("portion: {note}");
     }
-    Ok(ExitCode::SUCCESS)
+    reported(written, None, ExitCode::SUCCESS)
 }
 
 /// Folds the notes below a table. Its rows fit the terminal.
 fn printed(text: String, output: Output) -> String {
     if output.format == Format::Table { folded(&text) } else { text }
-}
-
-/// Writes requests while they are read; returns true if there are none.
-fn write_requests(
-    reader: &Reader,
-    filter: &Filter,
-    output: Output,
-    out: &mut impl io::Write,
-) -> Result<bool, Box<dyn Error>> {
-    let (mut rows, mut written, mut empty) = (show::Requests::new(output), Ok(()), true);
-    reader.each(filter, |record| {
-        empty = false;
-        let text = rows.row(&record);
-        if written.is_ok() {
-            written = out.write_all(text.as_bytes());
-        }
-    })?;
-    written?;
-    out.write_all(printed(rows.end(), output).as_bytes())?;
-    Ok(empty)
 }
 
 /// Returns the telemetry file: the given one, or that of the configuration.

@@ -20,7 +20,7 @@ use super::CommandResult;
 use super::time_limit::parse_seconds;
 use crate::options::FILE_HELP;
 use crate::stdio_client::{Client, NO_TELEMETRY_ARGS};
-use crate::terminal::show_progress;
+use crate::terminal::{reported, show_progress};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -96,9 +96,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             direct,
         })
         .collect();
-    show::print(&comparisons, selection.omitted_count, options.json)?;
     let compared = comparisons.iter().any(Comparison::is_complete);
-    Ok(if compared { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let code = if compared { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    reported(show::print(&comparisons, selection.omitted_count, options.json), None, code)
 }
 
 /// Calls a tool and measures the reply.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Reply};
 use crate::command::excerpt::excerpt_lines;
-use crate::terminal::{columns, fold};
+use crate::terminal::{columns, fold, print_stdout};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -26,11 +26,8 @@ const MARGINS: usize = 6;
 pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: bool) -> io::Result<()> {
     if as_json {
         let calls: Vec<Value> = comparisons.iter().map(to_json).collect();
-        return writeln!(
-            io::stdout().lock(),
-            "{:#}",
-            json!({"tokenizer": "o200k", "calls": calls, "left": omitted_count})
-        );
+        let report = json!({"tokenizer": "o200k", "calls": calls, "left": omitted_count});
+        return print_stdout(&format!("{report:#}\n"));
     }
     let mut out = anstream::stdout().lock();
     let width = columns(WIDTH);

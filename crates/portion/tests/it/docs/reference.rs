@@ -25,7 +25,7 @@ tool that failed. `calibrate` adds it to its report. The exit code is the same a
 | exit code | meaning |
 | --- | --- |
 | 0 | done; also if the reader of stdout has gone |
-| 1 | failed, with one message on stderr; also a finding that is an error (`doctor`), no comparison (`try`), a refused question (`install`) |
+| 1 | failed, with one message on stderr; also a finding that is an error (`doctor`), no comparison (`try`), a refused question (`install`), a stdout that cannot be written |
 | 2 | wrong command line or configuration; also an error that `config check` finds |
 | 128 + signal | ended by a signal: 143 after SIGTERM, 130 after SIGINT |
 | the server's own | `wrap`: the server ended by itself with this code; 128 + signal if a signal ended it |
