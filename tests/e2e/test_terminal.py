@@ -142,6 +142,28 @@ def test_what_a_server_sends_does_not_control_the_terminal(tmp_path):
         assert not any(character in shown for character in "\x1b\u202e"), shown
 
 
+CONTROLS = "evil\x1b[2J\x9b\u202e"
+
+
+@pytest.mark.parametrize("line", [["stats", "--format", "csv"], ["stats", "--requests", "--format", "csv"], ["stats", "--json"],
+                                  ["shape", "evil.txt"], ["shape", "evil.txt", "--json"]], ids=" ".join)
+def test_data_is_whole_in_a_pipe_and_does_not_control_a_terminal(tmp_path, line):
+    (tmp_path / "evil.txt").write_text(CONTROLS)
+    calls = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                                       "clientInfo": {"name": "evil", "version": "1"}}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": CONTROLS, "arguments": {}}},
+    ]
+    subprocess.run([PORTION, "wrap", "--", *FIXTURE], input="".join(json.dumps(call) + "\n" for call in calls), text=True,
+                   capture_output=True, timeout=60, cwd=tmp_path, env=environment(tmp_path))
+    whole = piped(tmp_path, *line).stdout
+    assert CONTROLS in whole.replace("\\u001b", "\x1b"), whole
+    code, shown = on_terminal(tmp_path, *line)
+    assert code == 0 and "evil" in shown and "\ufffd\ufffd" in shown, shown
+    assert not any(control in shown for control in "\x1b\x9b\u202e"), shown
+
+
 def test_manual_pages_have_the_usual_sections(home):
     piped(home, "man", "--dir", "man")
     pages = {page.name: page.read_text() for page in (home / "man").iterdir()}

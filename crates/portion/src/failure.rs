@@ -1,12 +1,12 @@
 //! The JSON document that a command with `--json` prints if it fails: `{"error":{"code":…,"message":…,"hint":…}}`.
 
 use std::error::Error;
-use std::io::{self, Write as _};
 
 use portion_config::{Errors, find};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::terminal::print_stdout;
 use crate::usage_error::is_wrong_usage;
 
 /// A failure for programs.
@@ -66,7 +66,7 @@ impl Failure {
 
     /// Prints the document on stdout. A stdout that cannot be written changes no exit code.
     pub(crate) fn print(&self) {
-        let _ = writeln!(io::stdout().lock(), "{}", json!({ "error": self }));
+        let _ = print_stdout(&format!("{}\n", json!({ "error": self })));
     }
 }
 

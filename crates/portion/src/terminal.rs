@@ -1,5 +1,6 @@
 //! The terminal of a person: its width, and lines that say what takes long.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -20,11 +21,16 @@ pub(crate) fn write_stderr(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", printable_lines(&line.to_string()));
 }
 
-/// Prints a text on stdout.
+/// Prints a text on stdout, which may have text from elsewhere.
 pub(crate) fn print_stdout(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(for_stdout(text).as_bytes())?;
     out.flush()
+}
+
+/// Returns a text as stdout gets it: whole for a program, and for a terminal without what controls it.
+pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { printable_lines(text).into() } else { text.into() }
 }
 
 /// Ends a command that has printed its result, or could not. A reader that has gone changes no exit code; a stdout that

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -175,18 +176,18 @@ fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
     if options.json {
         return print_stdout(&format!("{}\n", result.to_json()));
     }
-    let mut out = io::stdout().lock();
+    let mut text = String::new();
     for (place, chunk) in result.chunks.iter().enumerate() {
         let id = chunk.id.as_deref().map(|id| format!(" · {}", id.trim_matches('"'))).unwrap_or_default();
         let score = chunk.score.map(|score| format!(" · score {score}")).unwrap_or_default();
-        writeln!(out, "--- {}{id}{score}\n{}\n", place + 1, chunk.text.as_deref().unwrap_or_default())?;
+        let body = chunk.text.as_deref().unwrap_or_default();
+        let _ = writeln!(text, "--- {}{id}{score}\n{body}\n", place + 1);
     }
     let all = result.chunks.len() + result.dropped.len();
     let (kept, tokens, budget) = (result.chunks.len(), result.tokens, options.max_context_tokens);
     let total = counted(all, "chunk");
     let line = format!("{kept} of {total}, {tokens} of {budget} tokens ({})", options.tokenizer);
-    write!(out, "{}", folded(&line))?;
-    out.flush()
+    print_stdout(&(text + &folded(&line)))
 }
 
 /// Accepts a JSON object.

@@ -61,7 +61,8 @@ impl Report<'_> {
         let mut out = anstream::stdout().lock();
         for file in &self.plan.files {
             let client = file.file.client.map(|client| format!("{client}, ")).unwrap_or_default();
-            writeln!(out, "{BOLD}{client}{}{BOLD:#}", file.file.path.display())?;
+            let path = printable_name(&file.file.path.display().to_string());
+            writeln!(out, "{BOLD}{client}{path}{BOLD:#}")?;
             for change in &file.changes {
                 self.write_change(&mut out, change)?;
             }

@@ -2,6 +2,7 @@
 
 mod notes;
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use self::notes::{StatsResult, notes};
 use super::CommandResult;
 use super::rule_lookup::EndpointRuleLookup;
 use crate::options::FILE_HELP;
-use crate::terminal::{folded, reported, width};
+use crate::terminal::{folded, for_stdout, reported, width};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -100,9 +101,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         let (mut rows, mut empty) = (show::Requests::new(output), true);
         reader.each(&of, |record| {
             empty = false;
-            let text = rows.row(&record);
+            let row = rows.row(&record);
             if written.is_ok() {
-                written = out.write_all(text.as_bytes());
+                written = out.write_all(printed(&row, output).as_bytes());
             }
         })?;
         (rows.end(), empty)
@@ -110,7 +111,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         let endpoints = reader.endpoints(&of)?;
         (show::endpoints(&endpoints, output), endpoints.is_empty())
     };
-    let text = printed(text, output);
+    let text = printed(&text, output);
     written = written.and_then(|()| out.write_all(text.as_bytes())).and_then(|()| out.flush());
     for note in notes(
         &retention,
@@ -121,9 +122,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     reported(written, None, ExitCode::SUCCESS)
 }
 
-/// Folds the notes below a table. Its rows fit the terminal.
-fn printed(text: String, output: Output) -> String {
-    if output.format == Format::Table { folded(&text) } else { text }
+/// Returns a text as stdout gets it. The notes below a table are folded; its rows fit the terminal.
+fn printed(text: &str, output: Output) -> Cow<'_, str> {
+    if output.format == Format::Table { folded(text).into() } else { for_stdout(text) }
 }
 
 /// Returns the telemetry file: the given one, or that of the configuration.
