@@ -11,8 +11,8 @@ from harness.command import FIXTURE, PORTION
 from test_terminal import environment, on_terminal, piped
 
 WIDE = 40
-# Commands and lines to copy, differences, paths of files, and lines of stderr.
-FREE = re.compile(r"^(\s*[$>#] |portion: |[-+@]|\s+[\"{}\[\]]|set keys in it|Cursor, /)")
+# Commands and lines to copy, differences, and paths of files.
+FREE = re.compile(r"^(\s*[$>#] |[-+@]|\s+[\"{}\[\]]|set keys in it|Cursor, /)")
 CALLS = [
     {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
                                                                    "clientInfo": {"name": "narrow", "version": "1"}}},

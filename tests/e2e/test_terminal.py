@@ -115,11 +115,19 @@ WIDE = 40
 def test_reports_fit_a_narrow_terminal(home, line):
     code, shown = on_terminal(home, *line, columns=WIDE, NO_COLOR="1")
     lines = [re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line) for line in shown.splitlines()]
-    # Commands are not folded, so that they can be copied, and neither are the lines of progress on stderr.
-    free = re.compile(r"^(\s*[$>] |portion: )")
+    # Commands are not folded, so that they can be copied.
+    free = re.compile(r"^\s*[$>] ")
     wide = [line for line in lines if len(line) > WIDE and " " in line.strip()[:WIDE] and not free.match(line)]
     assert code == 0 and len(lines) > 5, shown
     assert wide == [], "\n".join(wide[:5])
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("line", [line for line, code in LINES if code and line != ["install"]], ids=lambda line: " ".join(line) or "nothing")
+def test_messages_fit_the_terminal(home, line, columns):
+    _, shown = on_terminal(home, *line, columns=columns, NO_COLOR="1", PORTION_LOG="off")
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", text) for text in shown.splitlines()]
+    assert lines and [text for text in lines if len(text) > columns and " " in text.strip()[:columns]] == []
 
 
 def test_what_takes_long_is_said_on_a_terminal_only(home):

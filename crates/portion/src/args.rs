@@ -72,10 +72,13 @@ impl Args {
 /// Prints a help or an error of the command line and ends the process. A help that cannot be written is a failure, unless
 /// its reader has gone.
 fn end_with(error: &clap::Error) -> ! {
+    if error.use_stderr() {
+        crate::terminal::write_styled_stderr(&error.render().ansi().to_string());
+        std::process::exit(error.exit_code());
+    }
     let written = error.print().and_then(|()| io::stdout().flush());
     if let Err(failure) = written
         && failure.kind() != io::ErrorKind::BrokenPipe
-        && !error.use_stderr()
     {
         crate::terminal::print_stderr!("portion: stdout cannot be written: {failure}");
         std::process::exit(1);

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use portion_text::printable::printable_lines;
 use portion_text::width::display_width;
+use terminal_size::{Height, Width};
 
 /// Prints a line to stderr.
 macro_rules! print_stderr {
@@ -15,10 +16,16 @@ macro_rules! print_stderr {
 }
 pub(crate) use print_stderr;
 
-/// Writes a line to stderr, which may have text of a server. That it cannot be written, for example to a full disk, is no
-/// reason to stop.
+/// Writes a line to stderr, which may have text of a server.
 pub(crate) fn write_stderr(line: Arguments<'_>) {
-    let _ = writeln!(anstream::stderr(), "{}", printable_lines(&line.to_string()));
+    write_styled_stderr(&printable_lines(&line.to_string()));
+}
+
+/// Writes lines to stderr, which may have colours: broken at the width of a terminal. That they cannot be written, for
+/// example to a full disk, is no reason to stop.
+pub(crate) fn write_styled_stderr(text: &str) {
+    let width = columns_of(terminal_size::terminal_size_of(io::stderr())).unwrap_or(usize::MAX);
+    let _ = writeln!(anstream::stderr(), "{}", fold(text, width).join("\n"));
 }
 
 /// Prints a text on stdout, which may have text from elsewhere.
@@ -55,7 +62,10 @@ pub(crate) fn reported(
 
 /// Returns the columns of the terminal on stdout; `None` if stdout is no terminal.
 pub(crate) fn width() -> Option<usize> {
-    let size = terminal_size::terminal_size_of(io::stdout());
+    columns_of(terminal_size::terminal_size_of(io::stdout()))
+}
+
+fn columns_of(size: Option<(Width, Height)>) -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
@@ -84,8 +94,8 @@ fn fold_with_comments(text: &str, width: usize) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// Breaks lines that are longer than `width` columns between words. Each part keeps the indentation of its line. Colours
-/// have no width.
+/// Breaks lines that are longer than `width` columns between words. Each part keeps the indentation of its line, and the
+/// spaces between its words. Colours have no width.
 pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in text.lines() {
@@ -95,9 +105,13 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
         }
         let indentation = &part[..part.len() - part.trim_start().len()];
         let mut line = String::new();
-        for word in part.split_whitespace() {
+        for word in part.trim().split(char::is_whitespace) {
             if !line.is_empty() && visible_width(&line) + 1 + visible_width(word) > width {
-                lines.push(std::mem::take(&mut line));
+                lines.push(std::mem::take(&mut line).trim_end().to_owned());
+            }
+            // A break replaces all spaces.
+            if line.is_empty() && word.is_empty() {
+                continue;
             }
             line.push_str(if line.is_empty() { indentation } else { " " });
             line.push_str(word);
@@ -150,6 +164,8 @@ mod tests {
         check("one\n\ntwo", &["one", "", "two"]);
         check("a-very-long-word is whole", &["a-very-long-word", "is whole"]);
         check("a   b", &["a   b"]);
+        check("a   b ccc ddd   eee", &["a   b ccc", "ddd   eee"]);
+        check("aaaaaaaaa   b", &["aaaaaaaaa", "b"]);
         check("  one two three", &["  one two", "  three"]);
         check("\u{1b}[1mone\u{1b}[0m two three", &["\u{1b}[1mone\u{1b}[0m two", "three"]);
         check("客房 列表 ab", &["客房 列表", "ab"]);
