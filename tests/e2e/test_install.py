@@ -195,6 +195,16 @@ def test_a_second_install_says_why_nothing_changes(machine):
     assert "a: unchanged: Portion is in front of it" in machine.portion("install", "--yes")
 
 
+@pytest.mark.parametrize("value", ["null", "[]"])
+def test_a_key_without_servers_is_named(machine, value):
+    path = write_servers(machine)
+    path.write_text(f'{{"mcpServers": {value}}}')
+    for command in (["install", "--yes"], ["uninstall", "--yes"]):
+        assert "  mcpServers: skipped: it is not an object with servers\n" in machine.portion(*command)
+    assert "mcpServers (Cursor)\n        cannot be wrapped: it is not an object with servers\n" in machine.portion("doctor", "--no-start")
+    assert path.read_text() == f'{{"mcpServers": {value}}}'
+
+
 def test_the_change_of_a_file_without_line_ends_is_shown(machine):
     path = machine.home / ".claude.json"
     history = [f"a question, with {{brackets}} {n}" for n in range(50)]

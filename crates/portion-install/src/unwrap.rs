@@ -24,7 +24,10 @@ pub fn uninstall(
     edit_servers(text, format, is_selected, |entry, before| {
         let Restored { outcome, edits, after } = match &entry.launch {
             Launch::Command(command) => unwrap_command(text, entry, command, format),
-            _ => Restored::unchanged(before),
+            Launch::Unsupported(reason) => {
+                Restored { outcome: Outcome::Skipped(reason), ..Restored::unchanged(before) }
+            }
+            Launch::Remote(_) => Restored::unchanged(before),
         };
         (outcome, edits, after)
     })

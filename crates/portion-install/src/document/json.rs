@@ -31,6 +31,7 @@ const URL_KEYS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
 /// Value of a file that is not an object.
 const NO_ROOT: &str = "expected an object with the servers";
+const NO_SERVERS: &str = "it is not an object with servers";
 const NO_OBJECT: &str = "it is not an object";
 const NO_COMMAND: &str = "it has neither a command nor a URL";
 const NO_STRINGS: &str = "its arguments are not a list of strings";
@@ -73,7 +74,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Adds the servers below an object, with their positions.
+    /// Adds the servers below an object, with their positions. A member that should have servers and is not an object is
+    /// added in place of them.
     fn collect(
         &self,
         object: &Object<'_>,
@@ -88,10 +90,19 @@ impl Source<'_> {
         };
         for member in &object.properties {
             let name = member.name.as_str();
-            if let Value::Object(inner) = &member.value
-                && (*step == "*" || *step == name)
-            {
-                self.collect(inner, rest, if *step == "*" { Some(name) } else { scope }, entries);
+            if *step != "*" && *step != name {
+                continue;
+            }
+            match &member.value {
+                Value::Object(inner) => {
+                    self.collect(inner, rest, if *step == "*" { Some(name) } else { scope }, entries);
+                }
+                _ if rest.is_empty() => {
+                    let launch = Launch::Unsupported(NO_SERVERS);
+                    let entry = Entry { launch, ..self.entry(member, scope) };
+                    entries.push((self.range(member).start, entry));
+                }
+                _ => {}
             }
         }
     }

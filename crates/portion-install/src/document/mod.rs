@@ -135,7 +135,8 @@ impl Remote {
     }
 }
 
-/// Returns the servers of a file, in its order. A byte order mark is accepted.
+/// Returns the servers of a file, in its order. A byte order mark is accepted. A key for servers that holds something else,
+/// such as `null`, is an entry that is not supported.
 ///
 /// # Errors
 /// Returns the first place where the text is not valid.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::format::Format;
 
+const NO_SERVERS: &str = "it is not a table with servers";
 const NO_TABLE: &str = "it is not a table";
 const NO_COMMAND: &str = "it has neither a command nor a URL";
 const NO_STRINGS: &str = "its arguments are not a list of strings";
@@ -25,12 +26,15 @@ pub(super) fn servers(text: &str, format: Format) -> Result<Vec<Entry>, ParseErr
     let source = Source { text, mark };
     let mut entries = Vec::new();
     for root in format.roots {
-        let mut item = Some(document.as_item());
-        for step in *root {
-            item = item.and_then(|item| item.as_table_like()?.get(step));
-        }
-        if let Some(table) = item.and_then(Item::as_table_like) {
+        let Some((name, path)) = root.split_last() else { continue };
+        let parent = path.iter().try_fold(document.as_item(), |item, step| item.as_table_like()?.get(step));
+        let Some(parent) = parent.and_then(Item::as_table_like) else { continue };
+        let Some(item) = parent.get(name) else { continue };
+        if let Some(table) = item.as_table_like() {
             entries.extend(table.iter().map(|(name, item)| source.entry(table, name, item)));
+        } else {
+            let launch = Launch::Unsupported(NO_SERVERS);
+            entries.push(Entry { launch, ..source.entry(parent, name, item) });
         }
     }
     entries.sort_by_key(|entry| entry.line);

@@ -1,7 +1,7 @@
 //! Files that are not valid, and servers that cannot be wrapped.
 
 use portion_install::format::Format;
-use portion_install::{Outcome, install};
+use portion_install::{Outcome, install, uninstall};
 
 use super::{STDIO, edited};
 
@@ -55,14 +55,40 @@ fn what_cannot_be_wrapped_is_left_with_a_reason() {
 
 #[test]
 fn files_without_servers_are_left() {
-    for text in ["{}", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#, "// only this\n"] {
+    for text in ["{}", r#"{"mcpServers": {}}"#, "// only this\n"] {
         let edit = edited(text, Format::MCP_SERVERS, &STDIO);
         assert_eq!((edit.text.as_str(), edit.changes.len()), (text, 0));
     }
-    for text in ["", "mcp_servers = 1\n", "[mcp_servers]\n", "[[mcp_servers]]\n"] {
+    for text in ["", "[mcp_servers]\n"] {
         let edit = edited(text, Format::CODEX, &STDIO);
         assert_eq!((edit.text.as_str(), edit.changes.len()), (text, 0));
     }
+}
+
+#[test]
+fn a_key_for_servers_without_an_object_is_named() {
+    let check = |text: &str, format: Format, expect: &[(&str, usize)]| {
+        for edit in [edited(text, format, &STDIO), uninstall(text, format, &|_| true).expect("valid")] {
+            assert_eq!(edit.text, text);
+            let changes = edit.changes.iter().map(|change| (change.name.as_str(), change.line));
+            assert_eq!(changes.collect::<Vec<_>>(), expect, "{text}");
+            let is_skipped =
+                |outcome| matches!(outcome, Outcome::Skipped(reason) if reason.contains("with servers"));
+            assert!(edit.changes.iter().all(|change| is_skipped(change.outcome)), "{text}");
+        }
+    };
+    for value in ["null", "[]", "1", "\"\"", "[{\"command\": \"x\"}]"] {
+        check(&format!("{{\n\"mcpServers\": {value}}}"), Format::MCP_SERVERS, &[("mcpServers", 2)]);
+        check(
+            &format!("{{\"mcp\": {{\"servers\": {value}}}}}"),
+            Format::of_file("x".as_ref()),
+            &[("servers", 1)],
+        );
+    }
+    let text = "{\"projects\": {\"/w\": {\"mcpServers\": null}, \"/x\": null}}";
+    check(text, Format::CLAUDE_CODE, &[("mcpServers", 1)]);
+    check("mcp_servers = 1\n", Format::CODEX, &[("mcp_servers", 1)]);
+    check("[[mcp_servers]]\n", Format::CODEX, &[("mcp_servers", 1)]);
 }
 
 #[test]
