@@ -7,7 +7,6 @@ mod flow;
 
 use memchr::memmem;
 
-use super::text_value::closing_end;
 use super::{REDACTED, RedactedNames, TextEdit};
 
 pub(super) const KIND_KEY: &str = "kind";
@@ -173,7 +172,7 @@ fn redact_manifest(
     at.min(text.len())
 }
 
-/// Redacts the values of a mapping in braces, and returns its end: `data: {db: aHVudGVyMg==}`.
+/// Redacts the values of a mapping in braces, and returns the end of its last line: `data: {db: aHVudGVyMg==}`.
 fn redact_flow_mapping(
     text: &str,
     line: &Line<'_>,
@@ -181,25 +180,7 @@ fn redact_flow_mapping(
     names: &mut RedactedNames,
 ) -> usize {
     let Some(inside) = line.value.strip_prefix('{') else { return line.end };
-    let value_start = line.start + text[line.start..line.end].trim_end().len() - inside.len();
-    let end = closing_end(text, value_start, 1);
-    let end = if text[..end].ends_with('}') { end - 1 } else { end };
-    let mut at = value_start;
-    while let Some(len) = text[at..end].find(':') {
-        let key = text[at..at + len].trim_matches([' ', ',', '\n', '\r', '"', '\'']);
-        let value = text[at + len + 1..end].trim_start();
-        let start = end - value.len();
-        let quoted = value.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let value_len = match quoted.and_then(|quote| value[1..].find(quote)) {
-            Some(len) => len + 2,
-            None => value.find([',', '\n']).unwrap_or(value.len()),
-        };
-        let value_len = value[..value_len].trim_end().len();
-        if value_len > 0 {
-            names.add(key.to_owned());
-            edits.push(TextEdit { start, end: start + value_len, replacement: REDACTED.into() });
-        }
-        at = start + value_len;
-    }
+    let start = line.start + text[line.start..line.end].trim_end().len() - inside.len();
+    let end = flow::collect_data_edits(text, start, edits, names);
     text[end..].find('\n').map_or(text.len(), |len| end + len + 1)
 }

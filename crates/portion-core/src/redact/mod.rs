@@ -27,6 +27,7 @@ mod pattern;
 mod rules;
 mod secret;
 mod setting_path;
+mod setting_value;
 mod short_password;
 mod sql;
 mod table;
@@ -36,6 +37,8 @@ mod text_pair;
 mod text_value;
 mod text_value_rest;
 mod token;
+mod yaml_anchor;
+mod yaml_value;
 
 use crate::payload::Redact;
 use crate::snapshot::locate_json;
@@ -176,11 +179,11 @@ impl RedactionRules {
         edits.iter().any(|edit| edit.start < last && edit.end >= last)
     }
 
-    /// Returns true for a table with a hidden column whose cells are all in quotes, in one column or between tabs: each is
-    /// a JSON string, too.
+    /// Returns true for a table with a hidden column whose cells are all in quotes or numbers, in one column or between tabs:
+    /// each is a JSON value, too.
     fn is_quoted_table(&self, text: &str) -> bool {
         let mut lines = text.lines().map(str::trim_start);
-        if !lines.all(|line| line.is_empty() || line.starts_with('"')) {
+        if !text.trim_start().starts_with('"') || lines.any(|line| line.starts_with(['{', '['])) {
             return false;
         }
         let (mut edits, mut names) = (Vec::new(), RedactedNames::default());

@@ -2,21 +2,20 @@
 //!
 //! One pass, with bounded lookback.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use memchr::memchr2_iter;
 
 use super::pair::{is_phrase_name, last_two_names};
 use super::setting_path::path_before;
+use super::setting_value::SettingValue;
 use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
-use super::text_value::{
-    ValueExtent, container_after, is_line_lead, is_whole_line_field, line_before, typed_value_start,
-    value_after,
-};
-use super::text_value_rest::extended_end;
+use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
+use super::yaml_anchor::{self, alias_name};
+use super::yaml_value::add_edits_below;
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, manifest, markup, token};
 
 /// Maximum names whose result is cached.
@@ -43,6 +42,7 @@ pub(super) fn collect_edits(
 ) -> (Vec<TextEdit>, RedactedNames) {
     let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
     let mut names_of_settings = SettingNames { redact, verdicts: BTreeMap::new() };
+    let mut aliases = BTreeSet::new();
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
         if at < done {
@@ -63,10 +63,13 @@ pub(super) fn collect_edits(
         let is_short = || redact.hides_secrets && !is_json && is_short_password(text, at, word);
         let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word));
         let Some(name) = name else { continue };
+        let first_edit = edits.len();
         if text.as_bytes()[at] == b':'
-            && let Some(end) = add_block_edits(text, at, &mut edits)
+            && let Some(end) = add_edits_below(text, at, &mut edits)
         {
             names.add(name.to_owned());
+            let items = edits[first_edit..].iter().map(|edit| &text[edit.start..edit.end]);
+            aliases.extend(items.filter_map(alias_name));
             done = end;
             continue;
         }
@@ -76,37 +79,27 @@ pub(super) fn collect_edits(
             Some(_) => ValueExtent::Word,
             None => ValueExtent::of_setting(text, at, name, word),
         };
-        let from = typed_value_start(text, at).unwrap_or(at + 1);
-        let container =
-            container_after(text, from).filter(|_| !quote.is_empty() || !is_whole_line_field(name));
-        if container.is_some() && is_json {
-            continue;
-        }
-        let value = || {
-            let (start, end) = value_after(text, from, extent)?;
-            let end = if is_json { end } else { extended_end(text, from - 1, (start, end), extent) };
-            Some((start, end))
+        let may_be_container = !quote.is_empty() || !is_whole_line_field(name);
+        let found = if is_json {
+            SettingValue::find_in_json(text, at, extent, may_be_container)
+                .filter(|found| !text[found.value.clone()].starts_with("//"))
+        } else {
+            SettingValue::find(text, at, extent, may_be_container)
         };
-        let Some((start, end)) = container.or_else(value) else { continue };
-        if is_json && text[start..end].starts_with("//") {
-            continue;
-        }
+        let Some(found) = found else { continue };
         // An earlier pass hid it, perhaps together with a bracket.
-        if begins_redacted(&text[start..]) {
-            done = start + REDACTED.len();
+        if begins_redacted(&text[found.value.start..]) {
+            done = found.value.start + REDACTED.len();
             continue;
         }
-        if !matches!(&text[start..end], "[]" | "{}" | "true" | "false" | "null" | "None" | "nil") {
+        if let Some(edit) = found.edit(text, quote) {
             names.add(name.to_owned());
-            let replacement = if container.is_some() {
-                format!("{quote}{REDACTED}{quote}").into()
-            } else {
-                REDACTED.into()
-            };
-            edits.push(TextEdit { start, end, replacement });
+            aliases.extend(alias_name(&text[found.value.clone()]));
+            edits.push(edit);
         }
-        done = end;
+        done = found.replaced.end;
     }
+    yaml_anchor::collect_edits(text, &aliases, &mut edits);
     markup::collect_edits(redact, text, &mut edits, &mut names);
     flag::collect_edits(redact, text, &mut edits, &mut names);
     if redact.hides_secrets {
@@ -158,44 +151,4 @@ fn may_be_setting(text: &str, at: usize, name: &str) -> bool {
     let lead = before.rfind(name).map(|start| &before[..start]);
     let value = value_after(text, at + 1, ValueExtent::Word).map_or("", |(start, end)| &text[start..end]);
     lead.is_some_and(is_line_lead) || is_phrase_name(name) || value.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// Redacts a YAML value that stands on the lines after its name: a list, or the lines after `|` or `>`. Returns the end
-/// of the value, or `None` if there is none. Mappings are left to the rules for their own names.
-fn add_block_edits(text: &str, at: usize, edits: &mut Vec<TextEdit>) -> Option<usize> {
-    let header = text[at + 1..].trim_start_matches([' ', '\t']);
-    let scalar = header.strip_prefix(['|', '>']);
-    let is_scalar = scalar.is_some();
-    let rest = scalar.map_or(header, |rest| rest.trim_start_matches(|c: char| "+-0123456789".contains(c)));
-    let rest = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
-    let line_start = text[..at].rfind('\n').map_or(0, |feed| feed + 1);
-    let name_indent = indent_of(&text[line_start..at]);
-    let (mut start, mut item_indent, mut value_end) = (text.len() - rest.len(), None, None);
-    while start < text.len() {
-        let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len);
-        let line = text[start..end].trim_end();
-        let (indent, content) = (indent_of(line), line.trim_start());
-        let item = content.strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with(' '));
-        let value = match item {
-            _ if content.is_empty() && (is_scalar || item_indent.is_some()) => "",
-            _ if is_scalar && indent > name_indent => content,
-            Some(rest) if !is_scalar && indent >= item_indent.unwrap_or(name_indent) => {
-                item_indent.get_or_insert(indent);
-                rest.trim_start()
-            }
-            _ if item_indent.is_some_and(|item| indent > item) => content,
-            _ => break,
-        };
-        if !value.is_empty() {
-            let end = start + line.len();
-            edits.push(TextEdit { start: end - value.len(), end, replacement: REDACTED.into() });
-            value_end = Some(end);
-        }
-        start = end + 1;
-    }
-    value_end
-}
-
-fn indent_of(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
 }

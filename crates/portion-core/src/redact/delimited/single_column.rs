@@ -1,7 +1,8 @@
 //! Tables of one column: the first line of a text is the name of a hidden field, and each line below it is a value.
 //!
-//! A list of words looks like that, too. So each value must be one word, be in quotes or have no letters, and one of them
-//! must have a character that names do not have. Each line may end with a separator.
+//! A list of words looks like that, too. So each value must be one word, be in quotes or have no letters, and at least half of
+//! them must differ from names: by a character, or because they are in quotes and the header is not. Each line may end with a
+//! separator.
 
 use std::ops::Range;
 
@@ -41,7 +42,7 @@ pub(in crate::redact) fn collect_edits(
     };
     let separator = text[header.clone()].chars().next_back().filter(|last| SEPARATORS.contains(last));
     let header = Cell::read(text, header, separator);
-    let Some((name, verdict)) = hidden_name(redact, &text[header.value]) else {
+    let Some((name, verdict)) = hidden_name(redact, &text[header.value.clone()]) else {
         return false;
     };
     let is_complete = |line: &Range<usize>| {
@@ -51,9 +52,13 @@ pub(in crate::redact) fn collect_edits(
         return false;
     }
     let cells: Vec<Cell> = rows.iter().map(|line| Cell::read(text, line, separator)).collect();
+    let values = cells.iter().filter(|cell| holds_secret(&text[cell.value.clone()], verdict));
+    let name_count = values.clone().filter(|cell| cell.may_be_name(text, &header)).count();
+    let value_count = values.count();
     let is_table = cells.first().is_some_and(|first| first.quote.is_some() || !first.value.is_empty())
         && cells.iter().all(|cell| cell.may_be_value(text))
-        && cells.iter().any(|cell| !cell.may_be_name(text));
+        && value_count > 0
+        && name_count <= value_count / 2;
     if !is_table {
         return false;
     }
@@ -106,8 +111,11 @@ impl Cell {
         self.quote.is_some() || !value.contains(char::is_whitespace) || !value.contains(char::is_alphabetic)
     }
 
-    fn may_be_name(&self, text: &str) -> bool {
+    /// Returns true if a value looks like a word of a list. Such lists are not in single quotes, and if their words are in
+    /// quotes, the first one is, too.
+    fn may_be_name(&self, text: &str, header: &Self) -> bool {
         let mut chars = text[self.value.clone()].chars();
-        self.quote != Some('\'') && chars.all(|c| c.is_alphabetic() || "_-./".contains(c))
+        (self.quote.is_none() || self.quote == Some('"') && header.quote == Some('"'))
+            && chars.all(|c| c.is_alphabetic() || "_-./".contains(c))
     }
 }

@@ -25,6 +25,28 @@ pub(super) fn collect_edits(text: &str, edits: &mut Vec<TextEdit>, names: &mut R
     }
 }
 
+/// Adds the edits for the data of a secret, whose opening brace stands before `from`. Returns the end of the data.
+pub(super) fn collect_data_edits(
+    text: &str,
+    from: usize,
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) -> usize {
+    let secret = Container { is_secret: true, ..Container::default() };
+    let data = Container { is_data: true, ..Container::default() };
+    let mut reader = FlowReader { text, open: vec![secret, data], unclosed_until: 0, edits, names };
+    let mut at = from;
+    while reader.open.len() > 1
+        && let Some(next) = reader.read_token(at)
+    {
+        at = next;
+    }
+    while !reader.open.is_empty() {
+        reader.close();
+    }
+    at
+}
+
 /// A mapping or a list that is open.
 #[derive(Default)]
 struct Container {

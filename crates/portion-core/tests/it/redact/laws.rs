@@ -170,6 +170,26 @@ proptest! {
     }
 
     #[test]
+    fn tags_anchors_and_aliases_in_yaml_show_no_value(
+        secret in "[A-Z]{6,9}",
+        properties in prop::sample::select(vec!["", "!!str ", "&pw ", "&pw !!str ", "!vault\t&pw  "]),
+        quote in prop::sample::select(vec!["", "'", "\""]),
+        layout in prop::sample::select(vec!["a: 1\nb:\n  @\n  c: 2\n", "- @\n  c: 2\n", "{a: 1, @, c: 2}\n"]),
+        is_alias in any::<bool>(),
+    ) {
+        let value = format!("{properties}{quote}{secret}{quote}");
+        let text = if is_alias && properties.contains('&') {
+            layout.replace('@', "password: *pw") + &format!("other: {value}\n")
+        } else {
+            layout.replace('@', &format!("password: {value}"))
+        };
+        let (shown, names) = RedactionRules::default_secrets().redact(&text).expect("it has a secret");
+        prop_assert_eq!(names, ["password"]);
+        prop_assert!(!shown.contains(char::is_uppercase), "{}", shown);
+        prop_assert!(shown.contains("c: 2"), "{}", shown);
+    }
+
+    #[test]
     fn any_text_is_accepted(text in any::<String>(), patterns in "[a-z.*,]{0,12}") {
         for redact in [RedactionRules::default_secrets(), RedactionRules::parse(&patterns).unwrap_or_default()] {
             let _ = (redact.redact(&text), redact.redact_json(&text), redact.redact_text(&text));

@@ -112,6 +112,23 @@ fn data_in_braces() {
     check_hidden("kind: Secret\ndata: {db: aHVudGVyMg==, \"x\":aHVudGVyMg==}\ntype: Opaque\n", &["db", "x"]);
     check_hidden("data: {\n  db: aHVudGVyMg==,\n  x: aHVudGVyMg==\n}\nkind: Secret\n", &["db", "x"]);
     check("secrets", "kind: ConfigMap\ndata: {db: x}\n", "-", &[]);
+    // Quotes in quotes, comments, and values that are no secrets.
+    check_hidden(
+        "kind: Secret\ndata: {a: \"aHVudGVyMg==\", 'it''s': 'aHVudGVyMg==', n: null, e: \"\"} # c: d\ntype: Opaque\n",
+        &["a", "it''s"],
+    );
+    for value in [r#""x\"y, z: w""#, r#""x\\""#, "'it''s, c: d'", "'x: \"y'"] {
+        let text = format!("kind: Secret\nstringData: {{a: {value}, b: hunter2}}\ntype: Opaque\n");
+        let inside = &value[1..value.len() - 1];
+        check(
+            "secrets",
+            &text,
+            &text.replace(inside, "[redacted]").replace("hunter2", "[redacted]"),
+            &["a", "b"],
+        );
+    }
+    // Cut off.
+    check_hidden("kind: Secret\ndata: {db: aHVudGVyMg==, x: aHVudGVyMg==", &["db", "x"]);
 }
 
 #[test]
@@ -119,13 +136,13 @@ fn data_in_json_below_lines() {
     check(
         "secrets",
         "kind: Secret\napiVersion: v1\ndata: {\"a\": \"c3dvcmRmaXNo\", \"b\": \"aHVudGVyMg==\"}",
-        "kind: Secret\napiVersion: v1\ndata: {\"a\": [redacted], \"b\": [redacted]}",
+        "kind: Secret\napiVersion: v1\ndata: {\"a\": \"[redacted]\", \"b\": \"[redacted]\"}",
         &["a", "b"],
     );
     check(
         "secrets",
         "data: {\"a\": \"c3dvcmRmaXNo\", \"b\": \"aHVudGVyMg==\"}\nkind: Secret\n",
-        "data: {\"a\": [redacted], \"b\": [redacted]}\nkind: Secret\n",
+        "data: {\"a\": \"[redacted]\", \"b\": \"[redacted]\"}\nkind: Secret\n",
         &["a", "b"],
     );
     check("secrets", "kind: ConfigMap\ndata: {\"a\": \"c3dvcmRmaXNo\", \"b\": \"x\"}", "-", &[]);

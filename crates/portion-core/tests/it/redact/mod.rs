@@ -13,6 +13,7 @@ mod paths;
 mod strings;
 mod tables;
 mod values;
+mod yaml;
 
 /// Checks the redacted text and the named fields; `-` if there is nothing to redact.
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
@@ -508,6 +509,13 @@ fn deep_and_long_input_needs_no_stack() {
         "/**/VALUES",
         "- --pin\n",
         "%5Fpin=",
+        "pin: &a *a\n",
+        "- &a |\n- pin: *a\n",
+        "pin: !!str\n",
+        "pin: !!str \"",
+        "pin: *a\nx: &a [\n",
+        "\"pin\"\n1",
+        "kind: Secret\ndata: {\"\n",
     ] {
         let text = unit.repeat((1 << 20) / unit.len());
         let _ = RedactionRules::default_secrets().redact(&text);

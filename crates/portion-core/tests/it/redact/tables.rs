@@ -213,6 +213,17 @@ fn tables_of_one_column() {
             &["password"],
         );
     }
+    // Numbers are written without quotes, and are JSON, too.
+    check_secrets("\"pin\"\n1234\n-5.6\n\n", "\"pin\"\n[redacted]\n[redacted]\n\n", &["pin"]);
+    check_secrets(
+        "\"password\"\r\n12345678\r\nnull\r\n\"abc1\"",
+        "\"password\"\r\n[redacted]\r\nnull\r\n\"[redacted]\"",
+        &["password"],
+    );
+    // A list of words is not in quotes below a word without.
+    check_secrets("password\n\"qwertyui\"\n", "password\n\"[redacted]\"\n", &["password"]);
+    // Half of the values are no words.
+    check_secrets("password\nletters\nhunter2\n", "password\n[redacted]\n[redacted]\n", &["password"]);
     check("phone", "Phone\n+49 30 1\n+49 30 2\n", "Phone\n[redacted]\n[redacted]\n", &["Phone"]);
     for text in [
         "password\nuser_name\ncreated_at\n",
@@ -225,6 +236,13 @@ fn tables_of_one_column() {
         "token,\nname,\n",
         "token,\nabc1,\nabc1\n",
         "\"password\"\n\"user\"\n{\"a\":\"b1\"}\n",
+        "token\nparser\nutf8\nlexer\n",
+        "token\nparser\nutf8\nnull\nlexer\n",
+        "password\nqwertyui\n",
+        "\"password\"\n\"qwertyui\"\n",
+        "\"passwords\"\n1234\n",
+        "\"user\"\n1234\n",
+        "\"pin\"\n1234\n[1]\n",
         "id\n4711\n",
         "# Token\nabc1\n",
     ] {
