@@ -8,7 +8,7 @@ use async_compression::tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecod
 use bytes::Bytes;
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
-use http_body::{Body as HttpBody, Frame};
+use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use portion_net::accept_encoding::{SUPPORTED_ENCODINGS, is_zlib};
@@ -28,6 +28,9 @@ const MAX_EVENT_BYTES: usize = 32 << 10;
 
 /// Decoded bytes from which the length of a body is counted before it is decoded as a whole.
 const COUNTED_FROM: u64 = 8 << 20;
+
+/// Most content codings of a body.
+const MAX_CODINGS: usize = 3;
 
 /// Any error of a service or of its body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -131,14 +134,24 @@ async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> 
     }
 }
 
-/// Returns a body that begins with these bytes.
-pub(crate) fn prefixed(start: Bytes, rest: Body) -> Body {
-    PrefixedBody { start: Some(start), rest }.boxed_unsync()
+/// Returns true if the first bytes of a body are those of a JSON object or array. They stay in the body.
+pub(crate) async fn begins_like_json(body: &mut Body, silence: Option<Duration>) -> bool {
+    let Some(Some(first)) = within(silence, body.frame()).await else { return false };
+    let data = first.as_ref().ok().and_then(Frame::data_ref);
+    let byte = data.and_then(|data| data.iter().find(|byte| !byte.is_ascii_whitespace()).copied());
+    let rest = std::mem::replace(body, full(""));
+    *body = PrefixedBody { start: Some(first), rest }.boxed_unsync();
+    matches!(byte, Some(b'{' | b'['))
 }
 
-/// Bytes, and the body that follows them.
+/// Returns a body that begins with these bytes.
+pub(crate) fn prefixed(start: Bytes, rest: Body) -> Body {
+    PrefixedBody { start: Some(Ok(Frame::data(start))), rest }.boxed_unsync()
+}
+
+/// A frame, and the body that follows it.
 struct PrefixedBody {
-    start: Option<Bytes>,
+    start: Option<Result<Frame<Bytes>, BoxError>>,
     rest: Body,
 }
 
@@ -148,29 +161,57 @@ impl HttpBody for PrefixedBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> PollFrame {
         match self.start.take() {
-            Some(start) => Poll::Ready(Some(Ok(Frame::data(start)))),
+            Some(start) => Poll::Ready(Some(start)),
             None => Pin::new(&mut self.rest).poll_frame(cx),
         }
     }
+
+    fn size_hint(&self) -> SizeHint {
+        let start = self.start.as_ref().and_then(|start| start.as_ref().ok()).and_then(Frame::data_ref);
+        let start = start.map_or(0, |data| data.len() as u64);
+        let rest = self.rest.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(start + rest.lower());
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(start + upper);
+        }
+        hint
+    }
 }
 
-/// Returns the content coding of a body, or `None` if it has none; `Err` if it cannot be decoded here.
-pub(crate) fn content_coding(headers: &HeaderMap) -> Result<Option<String>, ()> {
-    let Some(value) = headers.get(CONTENT_ENCODING) else { return Ok(None) };
-    let coding = value.to_str().map_err(|_| ())?.trim().to_ascii_lowercase();
-    match coding.as_str() {
-        "" | "identity" => Ok(None),
-        known if SUPPORTED_ENCODINGS.contains(&known) => Ok(Some(coding)),
-        _ => Err(()),
+/// Returns the content codings of a body, in the order in which they were applied; `Err` if it cannot be decoded here.
+pub(crate) fn content_codings(headers: &HeaderMap) -> Result<Vec<String>, ()> {
+    let mut codings = Vec::new();
+    for value in headers.get_all(CONTENT_ENCODING) {
+        for coding in value.to_str().map_err(|_| ())?.split(',') {
+            match coding.trim().to_ascii_lowercase() {
+                none if none.is_empty() || none == "identity" => {}
+                known if SUPPORTED_ENCODINGS.contains(&known.as_str()) => codings.push(known),
+                _ => return Err(()),
+            }
+        }
     }
+    if codings.len() <= MAX_CODINGS { Ok(codings) } else { Err(()) }
+}
+
+/// Decodes a body with these content codings within a limit in bytes.
+///
+/// # Errors
+/// Returns [`ReadBodyError`] if the body is too long after any of them, or its encoding is invalid.
+pub(crate) async fn decode(
+    mut bytes: Bytes,
+    codings: &[String],
+    limit: usize,
+) -> Result<Bytes, ReadBodyError> {
+    for coding in codings.iter().rev() {
+        bytes = decode_one(&bytes, coding, limit).await?;
+    }
+    Ok(bytes)
 }
 
 /// Decodes a body within a limit in bytes. A long one is decoded twice, first to learn its length, so that a body beyond the
 /// limit does not take the memory of the limit.
-///
-/// # Errors
-/// Returns [`ReadBodyError`] if the decoded body is too long or its encoding is invalid.
-pub(crate) async fn decode(bytes: &[u8], coding: &str, limit: usize) -> Result<Bytes, ReadBodyError> {
+async fn decode_one(bytes: &[u8], coding: &str, limit: usize) -> Result<Bytes, ReadBodyError> {
     let truncated = |error: std::io::Error| ReadBodyError::Truncated(error.into());
     let mut reader = decoder(bytes, coding).take(limit as u64 + 1);
     let mut start = Vec::new();
@@ -223,10 +264,10 @@ mod tests {
     use http::HeaderMap;
     use http::header::{CONTENT_ENCODING, HeaderValue};
 
-    use async_compression::tokio::bufread::GzipEncoder;
+    use async_compression::tokio::bufread::{GzipEncoder, ZlibEncoder};
     use tokio::io::AsyncReadExt as _;
 
-    use super::{COUNTED_FROM, ReadBodyError, content_coding, decode};
+    use super::{COUNTED_FROM, ReadBodyError, content_codings, decode, decode_one};
 
     #[tokio::test]
     async fn a_body_is_decoded_up_to_its_limit() {
@@ -234,25 +275,48 @@ mod tests {
             let text: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
             let mut wire = Vec::new();
             GzipEncoder::new(text.as_slice()).read_to_end(&mut wire).await.expect("it is encoded");
-            assert_eq!(decode(&wire, "gzip", len).await.expect("it fits"), text);
-            let cut = decode(&wire[..wire.len() - 1], "gzip", len).await;
+            assert_eq!(decode_one(&wire, "gzip", len).await.expect("it fits"), text);
+            let cut = decode_one(&wire[..wire.len() - 1], "gzip", len).await;
             assert!(matches!(cut, Err(ReadBodyError::Truncated(_))), "{len}");
             if let Some(limit) = len.checked_sub(1) {
-                let long = decode(&wire, "gzip", limit).await;
+                let long = decode_one(&wire, "gzip", limit).await;
                 assert!(matches!(long, Err(ReadBodyError::TooLong)), "{len}");
             }
         }
     }
 
+    #[tokio::test]
+    async fn a_body_that_was_encoded_twice_is_decoded_twice() {
+        let text = b"[1,2,3]".as_slice();
+        let (mut once, mut twice) = (Vec::new(), Vec::new());
+        GzipEncoder::new(text).read_to_end(&mut once).await.expect("it is encoded");
+        ZlibEncoder::new(once.as_slice()).read_to_end(&mut twice).await.expect("it is encoded");
+        let codings = ["gzip".to_owned(), "deflate".to_owned()];
+        assert_eq!(decode(twice.into(), &codings, 100).await.expect("it fits"), text);
+        let limited = decode(once.into(), &codings[..1], 6).await;
+        assert!(matches!(limited, Err(ReadBodyError::TooLong)));
+    }
+
     #[test]
     fn an_unknown_coding_is_not_decoded() {
-        let check = |given: &'static str, expect: Result<Option<&str>, ()>| {
-            let headers = HeaderMap::from_iter([(CONTENT_ENCODING, HeaderValue::from_static(given))]);
-            assert_eq!(content_coding(&headers), expect.map(|coding| coding.map(str::to_owned)), "{given}");
+        let check = |given: &[&'static str], expect: Result<&[&str], ()>| {
+            let mut headers = HeaderMap::new();
+            for value in given {
+                headers.append(CONTENT_ENCODING, HeaderValue::from_static(value));
+            }
+            let codings = content_codings(&headers);
+            assert_eq!(
+                codings,
+                expect.map(|codings| codings.iter().map(|&name| name.into()).collect()),
+                "{given:?}"
+            );
         };
-        check("GZIP", Ok(Some("gzip")));
-        check("identity", Ok(None));
-        check("zstd", Err(()));
-        check("gzip, br", Err(()));
+        check(&["GZIP"], Ok(&["gzip"]));
+        check(&["identity"], Ok(&[]));
+        check(&[" gzip , identity,,br"], Ok(&["gzip", "br"]));
+        check(&["gzip", "deflate"], Ok(&["gzip", "deflate"]));
+        check(&["zstd"], Err(()));
+        check(&["gzip, zstd"], Err(()));
+        check(&["gzip,gzip,gzip,gzip"], Err(()));
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, HeaderValue, LINK, ORIGIN, USER_AGENT};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, ORIGIN, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Response, Uri};
 use portion_core::cursor::Scope;
+use portion_core::error_code::ErrorCode;
 use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
 use portion_core::view::Request;
@@ -254,8 +255,8 @@ impl<'a> Exchange<'a> {
             Ok(received) => received,
             Err(response) => return *response,
         };
-        // Controls apply to the result, not to an error in its place.
-        if payload.is_error {
+        // Controls apply to the result, not to an error or a redirect in its place.
+        if payload.is_error || head.status.is_redirection() {
             request = Request { max_tokens: request.max_tokens, ..Request::default() };
         }
         let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
@@ -311,10 +312,25 @@ impl<'a> Exchange<'a> {
             self.shared.nested_portion.record();
         }
         self.shared.cors.learn(&self.endpoint.name, self.origin.as_ref(), &head.headers);
-        let coding = body::content_coding(&head.headers);
-        if !is_json(&head.headers) || !may_have_body(head.status) || coding.is_err() {
+        let redacts = self.caller.effective_policy.redact.is_some();
+        let codings = body::content_codings(&head.headers);
+        let silence = self.caller.rule.config().request_timeout;
+        let is_json = is_json(&head.headers) || {
+            // Without a type, the first byte tells.
+            let has_type = head.headers.contains_key(CONTENT_TYPE);
+            let is_readable = !has_type && may_have_body(head.status) && codings == Ok(Vec::new());
+            is_readable && body::begins_like_json(&mut body, silence).await
+        };
+        if !is_json || !may_have_body(head.status) {
             return Err(Box::new(Response::from_parts(head, body)));
         }
+        let Ok(codings) = codings else {
+            if redacts {
+                return Err(Box::new(self.undecodable_response()));
+            }
+            tracing::warn!(endpoint = %self.endpoint.name, "a response passes as it is: its content coding is unknown");
+            return Err(Box::new(Response::from_parts(head, body)));
+        };
         if self.method == Method::HEAD {
             // The length and the validators of a shaped response are not known without its body.
             remove_representation_headers(&mut head.headers);
@@ -325,11 +341,9 @@ impl<'a> Exchange<'a> {
         let limit = self.shared.options.max_response_bytes;
         let limits = ReadLimits {
             bytes: limit,
-            silence: self.caller.rule.config().request_timeout,
+            silence,
             // A stream passes as it comes, so nothing would be redacted in it.
-            finds_streams: coding == Ok(None)
-                && body.size_hint().exact().is_none()
-                && self.caller.effective_policy.redact.is_none(),
+            finds_streams: codings.is_empty() && body.size_hint().exact().is_none() && !redacts,
         };
         let wire = match body::read(&mut body, limits).await {
             Ok(wire) => wire,
@@ -338,11 +352,11 @@ impl<'a> Exchange<'a> {
             }
             Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
         };
-        let decoded = match coding.ok().flatten() {
-            Some(coding) => body::decode(&wire, &coding, limit).await,
-            None => Ok(wire.clone()),
-        };
-        let decoded = match decoded {
+        if wire.is_empty() {
+            // A redirect, or a status that says it all.
+            return Err(Box::new(Response::from_parts(head, full(wire))));
+        }
+        let decoded = match body::decode(wire.clone(), &codings, limit).await {
             Ok(decoded) => decoded,
             Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
         };
@@ -376,6 +390,17 @@ impl<'a> Exchange<'a> {
             }
             ReadBodyError::Silent(after) => timeout_fault(*after, &self.method),
         };
+        self.reported_response(fault)
+    }
+
+    /// Returns the error for a response in which nothing can be redacted.
+    fn undecodable_response(&self) -> Response<Body> {
+        let message = "the API sent a content coding that Portion does not decode, so that nothing in it could be redacted";
+        let advice = "let the API send gzip, deflate, br or no coding, or turn redact off for this endpoint";
+        self.reported_response(Fault::new(ErrorCode::UpstreamInvalid, message.to_owned(), advice.to_owned()))
+    }
+
+    fn reported_response(&self, fault: Fault) -> Response<Body> {
         let fault =
             self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
         let mut response = fault_response(&fault);

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
+use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body as HttpBody;
+use portion_core::view::Request as Controls;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::nested_portion::NestedPortion;
 use portion_net::forwarding::echoes_request;
@@ -95,7 +98,7 @@ where
     ResponseBody: HttpBody<Data = Bytes> + Send + 'static,
     ResponseBody::Error: Into<BoxError>,
 {
-    if *request.method() == Method::OPTIONS || echoes_request(request.method()) {
+    if echoes_request(request.method()) {
         if let Some(timeout) = shared.gateway.rules().default_rule().config().request_timeout {
             request.extensions_mut().insert(ResponseTimeout(timeout));
         }
@@ -103,11 +106,22 @@ where
     }
     let (mut head, body) = request.into_parts();
     let mut exchange = Exchange::new(&shared, &head);
-    let controls = match exchange.answer_without_service().await {
-        Ok(controls) => controls,
-        Err(response) => return Ok(*response),
+    let controls = if is_preflight(&head) {
+        Controls::default()
+    } else {
+        match exchange.answer_without_service().await {
+            Ok(controls) => controls,
+            Err(response) => return Ok(*response),
+        }
     };
     exchange.prepare_request(&mut head);
     let response = inner.call(Request::from_parts(head, body)).await?;
     Ok(exchange.shape(response, controls).await)
+}
+
+/// Returns true for the request by which a browser asks if it may send another one. Its URL has the controls of the other.
+fn is_preflight(head: &Parts) -> bool {
+    head.method == Method::OPTIONS
+        && head.headers.contains_key(ORIGIN)
+        && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }

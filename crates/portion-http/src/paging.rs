@@ -219,17 +219,13 @@ impl HttpPages {
             return Err(limited);
         }
         let (head, mut body) = response.into_parts();
-        let coding = body::content_coding(&head.headers);
-        let coding = coding.map_err(|()| PageError::Failed("a page has an unknown content coding".into()))?;
+        let codings = body::content_codings(&head.headers);
+        let codings =
+            codings.map_err(|()| PageError::Failed("a page has an unknown content coding".into()))?;
         let wire = body::read(&mut body, ReadLimits::of_bytes(self.max_bytes))
             .await
             .map_err(|error| failed(&error))?;
-        let decoded = match coding {
-            Some(coding) => {
-                body::decode(&wire, &coding, self.max_bytes).await.map_err(|error| failed(&error))?
-            }
-            None => wire,
-        };
+        let decoded = body::decode(wire, &codings, self.max_bytes).await.map_err(|error| failed(&error))?;
         Ok(payload_of(&decoded, &head))
     }
 }
