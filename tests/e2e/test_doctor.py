@@ -187,6 +187,20 @@ def test_a_file_without_an_object_is_an_error(machine, text):
     assert f"{path}:1:1: expected an object" in refused and path.read_text() == text
 
 
+@pytest.mark.parametrize("kind, reason", [("link", "Too many levels of symbolic links"), ("file", "Not a directory")])
+def test_a_directory_that_cannot_be_read_is_named(machine, kind, reason):
+    folder = machine.home / ".cursor"
+    if kind == "link":
+        folder.symlink_to(".cursor")
+    else:
+        folder.write_text("")
+    path = folder / "mcp.json"
+    unreadable = findings(machine, "--no-start", code=1)[("client-file", str(path))]
+    assert unreadable["level"] == "error" and reason in unreadable["message"]
+    for command in ("install", "uninstall"):
+        assert f"cannot read {path}: {reason}" in machine.portion(command, "--yes", code=1)
+
+
 def test_a_file_that_the_client_wrote_again_is_noticed(machine):
     path = cursor(machine, fixture=entry(*FIXTURE), other=entry(*FIXTURE))
     machine.portion("install", "--yes")

@@ -9,10 +9,12 @@
 mod locations;
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub use locations::{Places, Platform};
 
+use crate::file::is_present;
 use crate::format::Format;
 
 /// A program that starts MCP servers.
@@ -149,7 +151,7 @@ impl fmt::Display for Client {
     }
 }
 
-/// Returns the existing paths of a pattern: a component `PREFIX*` stands for all entries that begin with PREFIX.
+/// Returns the existing paths of a pattern: a component `PREFIX*` stands for all directories that begin with PREFIX.
 fn existing(pattern: &Path) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -160,15 +162,22 @@ fn existing(pattern: &Path) -> Vec<PathBuf> {
         };
         let mut expanded = Vec::new();
         for path in &paths {
-            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-            let names = entries.map(|entry| entry.file_name());
-            let found = names.filter(|entry| entry.to_string_lossy().starts_with(prefix));
-            expanded.extend(found.map(|entry| path.join(entry)));
+            match std::fs::read_dir(path) {
+                Ok(entries) => {
+                    let found = entries.flatten().map(|entry| entry.path()).filter(|entry| {
+                        let name = entry.file_name().unwrap_or_default();
+                        name.to_string_lossy().starts_with(prefix) && entry.is_dir()
+                    });
+                    expanded.extend(found);
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                // A path below it cannot be read either, and says why.
+                Err(_) => expanded.push(path.join(component)),
+            }
         }
         expanded.sort();
         paths = expanded;
     }
-    // A dangling link counts: it is reported when it is read.
-    paths.retain(|path| path.symlink_metadata().is_ok());
+    paths.retain(|path| is_present(path));
     paths
 }

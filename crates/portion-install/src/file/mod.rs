@@ -125,3 +125,9 @@ impl Snapshot {
         })
     }
 }
+
+/// Returns false if there is nothing at a path. What cannot be read counts, and so does a dangling link: [`Snapshot::read`]
+/// says why.
+pub fn is_present(path: &Path) -> bool {
+    !path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}

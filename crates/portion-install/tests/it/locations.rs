@@ -94,3 +94,31 @@ fn existing_files_are_found_once() {
         Client::ALL.iter().flat_map(|client| client.files(&places)).map(|file| file.path).collect();
     assert_eq!(found, [home.join(".cursor/mcp.json"), profile.join("mcp.json")]);
 }
+
+#[cfg(unix)]
+#[test]
+fn files_that_cannot_be_read_are_found() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let home: PathBuf = folder.path().to_owned();
+    let code = home.join(".config/Code/User");
+    std::fs::create_dir_all(code.join("profiles")).expect("directories");
+    std::fs::create_dir_all(home.join(".config/VSCodium/User")).expect("directories");
+    std::fs::write(code.join("profiles/notes"), "not a profile").expect("a file");
+    std::fs::write(home.join(".config/VSCodium/User/profiles"), "not a directory").expect("a file");
+    std::fs::write(home.join(".gemini"), "not a directory").expect("a file");
+    std::os::unix::fs::symlink(".cursor", home.join(".cursor")).expect("a link to itself");
+    let places = Places {
+        xdg_config: home.join(".config"),
+        project: home.join("missing"),
+        home: home.clone(),
+        ..places(Platform::Linux)
+    };
+    let found: Vec<PathBuf> =
+        Client::ALL.iter().flat_map(|client| client.files(&places)).map(|file| file.path).collect();
+    let expect = [".cursor/mcp.json", ".config/VSCodium/User/profiles/*/mcp.json", ".gemini/settings.json"];
+    assert_eq!(found, expect.map(|path| home.join(path)));
+    for path in found {
+        let error = portion_install::file::Snapshot::read(&path).expect_err("not a file").to_string();
+        assert!(error.starts_with(&format!("cannot read {}: ", path.display())), "{error}");
+    }
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::document::{Entry, Launch, servers};
-use portion_install::file::{Snapshot, State};
+use portion_install::file::{Snapshot, State, is_present};
 use portion_install::format::Format;
 use portion_install::invocation::{Invocation, name_problem, recognise};
 use portion_text::printable::printable_name;
@@ -36,7 +36,7 @@ pub(super) struct ClientServer {
     pub(super) file: PathBuf,
 }
 
-/// Checks all files that exist, and those that `portion install` has edited.
+/// Checks all files that exist or cannot be read, and those that `portion install` has edited.
 pub(super) fn check(
     places: &Places,
     state: Option<&State>,
@@ -46,7 +46,7 @@ pub(super) fn check(
     let records = state.map(State::records).unwrap_or_default();
     for record in &records {
         let is_listed = files.iter().any(|file| is_same(&file.path, &record.file));
-        if !is_listed && record.file.exists() {
+        if !is_listed && is_present(&record.file) {
             let client = record.client.as_deref().and_then(Client::from_name);
             let format = client.map_or_else(|| Format::of_file(&record.file), Client::format);
             files.push(ConfigFile { client, path: record.file.clone(), is_project: false, format });

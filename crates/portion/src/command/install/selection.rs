@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use portion_install::client::{Client, ConfigFile, Places};
-use portion_install::file::State;
+use portion_install::file::{State, is_present};
 use portion_install::format::Format;
 use portion_install::plan::{Action, Plan};
 use portion_text::printable::printable_name;
@@ -82,7 +82,7 @@ fn add_recorded(files: &mut Vec<ConfigFile>, options: &EditOptions, state: &Stat
             options.clients.is_empty() || client.is_some_and(|one| options.clients.contains(&one));
         let is_known =
             files.iter().any(|file| file.path.canonicalize().is_ok_and(|path| path == record.file));
-        if is_selected && !is_known && record.file.is_file() {
+        if is_selected && !is_known && is_present(&record.file) {
             let format = client.map_or_else(|| Format::of_file(&record.file), Client::format);
             files.push(ConfigFile { client, path: record.file, is_project: false, format });
         }
