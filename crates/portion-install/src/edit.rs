@@ -127,6 +127,16 @@ fn is_as_planned(edited: &str, format: Format, count: usize, edits: &[Edit]) -> 
         })
 }
 
+/// Sets the words that start the servers to those of a text.
+pub(crate) fn set_words_after(changes: &mut [Change], text: &str, format: Format) {
+    for entry in servers(text, format).unwrap_or_default() {
+        let is_same = |change: &&mut Change| change.name == entry.name && change.scope == entry.scope;
+        if let Some(change) = changes.iter_mut().find(is_same) {
+            change.after = words(&entry);
+        }
+    }
+}
+
 /// Returns the command line of a server, or its URL.
 fn words(entry: &Entry) -> Vec<String> {
     match &entry.launch {

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::client::ConfigFile;
 use crate::document::ParseError;
-use crate::edit::{Change, Edited, Outcome};
+use crate::edit::{Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
 use crate::wrap::Target;
 use crate::{diff, install, uninstall};
@@ -143,13 +143,19 @@ impl FilePlan {
             return Ok(Self { file, changes, servers, old, new, original, wrapped });
         }
         let invalid = |error| PlanError::Invalid { path: file.path.clone(), error };
-        let Edited { text: mut edited, changes } = match action {
+        let Edited { text: mut edited, mut changes } = match action {
             Action::Install(target) => install(text, file.format, &target, is_selected),
             Action::Uninstall => uninstall(text, file.format, is_selected),
         }
         .map_err(invalid)?;
         let kept = state.original(&old.target, &old.bytes);
-        let without = uninstall(text, file.format, &|_| true).map_err(invalid)?;
+        let known = state.servers(&old.target);
+        // Another Portion that no earlier `install` put in front of a server is given back.
+        let is_foreign = |name: &str| {
+            let is_updated = |change: &Change| change.name == name && change.outcome == Outcome::Updated;
+            changes.iter().any(is_updated) && !known.iter().any(|known| known == name)
+        };
+        let without = uninstall(text, file.format, &|name| !is_foreign(name)).map_err(invalid)?;
         let after = uninstall(&edited, file.format, &|_| true).map_err(invalid)?;
         let wrapped: Vec<String> = after
             .changes
@@ -157,14 +163,19 @@ impl FilePlan {
             .filter(|change| change.outcome == Outcome::Restored)
             .map(|change| change.name.clone())
             .collect();
-        let servers = without.changes.into_iter().map(|change| change.name).collect();
-        let original = kept.clone().unwrap_or_else(|| without.text.into_bytes());
+        let servers = after.changes.into_iter().map(|change| change.name).collect();
+        let mut original = kept.clone().unwrap_or_else(|| without.text.into_bytes());
         if action == Action::Uninstall
-            && wrapped.is_empty()
             && changes.iter().any(|change| change.outcome.is_edit())
             && let Some(kept) = kept.and_then(|bytes| String::from_utf8(bytes).ok())
         {
-            edited = kept;
+            if wrapped.is_empty() {
+                set_words_after(&mut changes, &kept, file.format);
+                edited = kept;
+            } else {
+                // The selected servers stay without Portion when the others are restored.
+                original = uninstall(&kept, file.format, is_selected).map_err(invalid)?.text.into_bytes();
+            }
         }
         Ok(Self { new: edited.into_bytes(), file, changes, servers, old, original, wrapped })
     }

@@ -73,6 +73,12 @@ impl State {
         fs::read(folder.join(ORIGINAL)).ok()
     }
 
+    /// Returns the servers that were behind Portion when a file was written last, even if it has changed since.
+    pub(crate) fn servers(&self, file: &Path) -> Vec<String> {
+        let record = read_record(&self.folder(file).join(RECORD)).filter(|record| record.file == file);
+        record.map(|record| record.servers).unwrap_or_default()
+    }
+
     /// Stores the bytes before an edit, and returns their path.
     pub(crate) fn back_up(&self, file: &Path, previous: &[u8]) -> Result<PathBuf, FileError> {
         self.store(file, PREVIOUS, previous)

@@ -115,6 +115,58 @@ fn one_server_can_be_restored_before_the_others() {
     assert_eq!(fs::read_to_string(&file).expect("text"), TEXT);
 }
 
+/// An entry that starts another Portion.
+const OTHER: &str = r#"{"command": "/x/portion", "args": ["wrap", "--server", "b", "--", "y", "z"]}"#;
+
+#[test]
+fn another_portion_is_given_back() {
+    let machine = Machine::new();
+    let text = TEXT.replace(r#"{"command": "y"}"#, OTHER);
+    let file = machine.file("mcp.json", &text);
+    machine.apply(&file, Action::Install(STDIO));
+    let installed = fs::read_to_string(&file).expect("text");
+    assert!(installed.contains("--server=a") && !installed.contains("/x/portion"), "{installed}");
+    let plan = machine.plan(&[&file], Action::Uninstall).expect("a plan");
+    assert_eq!(plan.files[0].changes[1].after, ["/x/portion", "wrap", "--server", "b", "--", "y", "z"]);
+    plan.apply(&machine.state).expect("applied");
+    assert_eq!(fs::read_to_string(&file).expect("text"), text);
+    // No `install` is left to undo.
+    machine.apply(&file, Action::Uninstall);
+    assert_eq!(
+        fs::read_to_string(&file).expect("text"),
+        text.replace(OTHER, r#"{"command": "y", "args": ["z"]}"#)
+    );
+}
+
+#[test]
+fn a_server_that_was_restored_alone_stays_without_portion() {
+    let machine = Machine::new();
+    let text = TEXT.replace(r#"{"command": "y"}"#, OTHER);
+    let file = machine.file("mcp.json", &text);
+    machine.apply(&file, Action::Install(STDIO));
+    let one = machine.plan_of(&[&file], Action::Uninstall, &|name| name == "b").expect("a plan");
+    one.apply(&machine.state).expect("applied");
+    machine.apply(&file, Action::Uninstall);
+    let expect = text.replace(OTHER, r#"{"command": "y", "args": ["z"]}"#);
+    assert_eq!(fs::read_to_string(&file).expect("text"), expect);
+}
+
+#[test]
+fn a_portion_of_an_earlier_install_is_not_given_back() {
+    let machine = Machine::new();
+    for end in ["", "\n"] {
+        let file = machine.file("mcp.json", TEXT);
+        let old = portion_install::Target { program: "/old/portion", include_http: false };
+        machine.apply(&file, Action::Install(old));
+        // A client may write the file again.
+        let installed = fs::read_to_string(&file).expect("text");
+        fs::write(&file, installed + end).expect("written");
+        machine.apply(&file, Action::Install(STDIO));
+        machine.apply(&file, Action::Uninstall);
+        assert_eq!(fs::read_to_string(&file).expect("text"), format!("{TEXT}{end}"));
+    }
+}
+
 #[test]
 fn nothing_is_written_on_an_error() {
     let machine = Machine::new();
