@@ -1,4 +1,4 @@
-//! The terminal of a person: its width, and lines that say what takes long.
+//! Output for people and programs: the width of a terminal, lines on stdout and stderr, and what takes long.
 
 use std::borrow::Cow;
 use std::error::Error;
