@@ -31,6 +31,16 @@ CODED = {
     "raw": ("deflate", raw_deflate(UTF8)),
 }
 ENCODED = {"iso-8859-1": BODY.encode("latin-1"), "utf-16": BODY.encode("utf-16"), "utf-8": UTF8}
+PEOPLE = json.dumps([{"id": number, "password": "hunter2xyz", "note": "of a person " * 9} for number in range(400)]).encode()
+JSON_TYPE = {"Content-Type": "application/json"}
+SECRETS = {
+    "plain": (JSON_TYPE, PEOPLE),
+    "small": (JSON_TYPE, b'{"password":"hunter2xyz"}'),
+    "untyped": ({}, b"\n " + PEOPLE),
+    "twice": (JSON_TYPE | {"Content-Encoding": "gzip, gzip"}, gzip.compress(gzip.compress(PEOPLE))),
+    "identity": (JSON_TYPE | {"Content-Encoding": "gzip, identity"}, gzip.compress(PEOPLE)),
+    "unknown": (JSON_TYPE | {"Content-Encoding": "aws-chunked"}, PEOPLE),
+}
 DESCRIPTIONS = {
     "Content-Digest": "sha-256=:abc=:",
     "Repr-Digest": "sha-256=:abc=:",
@@ -55,6 +65,8 @@ class Api(BaseHTTPRequestHandler):
             fields["Content-Encoding"], body = CODED[name]
         elif kind == "encoded":
             fields["Content-Type"], body = f"application/json; charset={name}; v=1", ENCODED[name]
+        elif kind == "secrets":
+            fields, body = SECRETS[name]
         elif kind == "described":
             fields |= DESCRIPTIONS
         elif kind == "open":
@@ -92,7 +104,7 @@ class Api(BaseHTTPRequestHandler):
         time.sleep(2)
         self.wfile.write(b"0\r\n\r\n")
 
-    do_GET = do_HEAD = do_POST = do_TRACE = do_TRACK = answer
+    do_GET = do_HEAD = do_POST = do_OPTIONS = do_TRACE = do_TRACK = answer
 
     def log_message(self, *_):
         pass
@@ -133,6 +145,14 @@ def ask(proxy, target, fields=ADA, method="GET"):
         return Reply(connection.getresponse())
     finally:
         connection.close()
+
+
+@pytest.fixture(scope="module")
+def redacting(api):
+    upstream = f"http://127.0.0.1:{api.server_port}"
+    command = [PORTION, "http", "--upstream", upstream, "--listen", "127.0.0.1:0", "--admin", "off", "--redact", "secrets"]
+    with Listening(command) as redacting:
+        yield redacting
 
 
 @pytest.fixture
@@ -220,12 +240,27 @@ def test_a_stream_of_json_values_is_not_held_back(proxy):
     connection.close()
 
 
-def test_a_document_whose_end_comes_late_is_no_stream(api, proxy):
+def test_a_document_whose_end_comes_late_is_no_stream(proxy, redacting):
     reply = ask(proxy, "/late/400")
     assert len(reply.body) < 20_000 and reply.headers["X-Total-Count"] == "400", reply.headers
-    upstream = f"http://127.0.0.1:{api.server_port}"
-    command = [PORTION, "http", "--upstream", upstream, "--listen", "127.0.0.1:0", "--admin", "off", "--redact", "secrets"]
-    with Listening(command) as redacting:
-        for count in (2, 400):
-            reply = ask(redacting, f"/late/{count}")
-            assert b"hunter2xyz" not in reply.body and reply.json[0]["password"] == "[redacted]", reply.body[:200]
+    for count in (2, 400):
+        reply = ask(redacting, f"/late/{count}")
+        assert b"hunter2xyz" not in reply.body and reply.json[0]["password"] == "[redacted]", reply.body[:200]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "PREFLIGHT"])
+@pytest.mark.parametrize("name", SECRETS)
+def test_no_method_type_or_coding_shows_a_secret(redacting, name, method):
+    fields = ADA
+    if method == "PREFLIGHT":
+        method, fields = "OPTIONS", {"Access-Control-Request-Method": "GET", "Origin": redacting.url}
+    reply = ask(redacting, f"/secrets/{name}", fields, method)
+    assert b"hunter2xyz" not in reply.body and len(reply.body) < 20_000
+    if name == "unknown":
+        assert (reply.status, reply.json["error"]["code"]) == (502, "upstream_invalid")
+    else:
+        assert reply.status == 200 and b"[redacted]" in reply.body, reply.body[:200]
+
+
+def test_without_redact_an_unknown_coding_passes(proxy):
+    assert ask(proxy, "/secrets/unknown").body == PEOPLE

@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -235,11 +236,13 @@ def slope_of(points):
 
 def fill_sessions(address, count):
     """Abandons sessions until Portion forgets old ones, since its memory grows until then."""
-    chance = random.Random("sessions")
-    for _ in range(count):
-        client = Client(address, "/plain/mcp", chance)
+    def abandon(number):
+        client = Client(address, "/plain/mcp", random.Random(f"session {number}"))
         client.begin()
         client.connection.close()
+
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(abandon, range(count)))
 
 
 def soak(options, pid, address, admin):

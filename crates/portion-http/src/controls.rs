@@ -78,14 +78,26 @@ impl SplitQuery {
         self.controls.iter().map(|(name, _)| name.clone()).chain(rest)
     }
 
-    /// Parses the controls.
+    /// Parses the controls. The values of several `fields` are joined, because many clients repeat the name of a list.
     ///
     /// # Errors
-    /// Returns the first control that is invalid, or two that exclude each other.
+    /// Returns the first control that is invalid or has two values, or two that exclude each other.
     pub(crate) fn parse(&self, policy: &Policy) -> Result<Request, ViewError> {
-        let mut request = Request::default();
+        let mut values: Vec<(&str, String)> = Vec::new();
         for (name, value) in &self.controls {
-            request.set_control(name, &quote(value), policy)?;
+            match values.iter_mut().find(|(known, _)| known == name) {
+                None => values.push((name, value.clone())),
+                Some((_, first)) if name == "fields" => {
+                    first.push(',');
+                    first.push_str(value);
+                }
+                Some((_, first)) if first == value => {}
+                Some(_) => return Err(ViewError::Repeated(name.clone())),
+            }
+        }
+        let mut request = Request::default();
+        for (name, value) in values {
+            request.set_control(name, &quote(&value), policy)?;
         }
         request.check()?;
         Ok(request)
@@ -138,12 +150,21 @@ mod tests {
     fn invalid_controls_are_errors() {
         let code = |query: &str| {
             let split = SplitQuery::new(query, false, |_| false);
-            split.parse(&Policy::default()).map_err(|error| error.code().name())
+            split.parse(&Policy::default()).map(|_| ()).map_err(|error| error.code().name())
         };
         assert_eq!(code("limit=0"), Err("limit_invalid"));
         assert_eq!(code("limit=5000"), Err("limit_too_large"));
         assert_eq!(code("page=2&offset=3"), Err("controls_conflict"));
         assert_eq!(code("fields="), Err("field_unknown"));
+        assert_eq!(code("limit=2&page=1&limit=3"), Err("controls_conflict"));
+        assert_eq!(code("limit=2&limit=2"), Ok(()));
+    }
+
+    #[test]
+    fn repeated_fields_are_one_list() {
+        let split = SplitQuery::new("fields=id&limit=2&fields=name,price", false, |_| false);
+        let joined = SplitQuery::new("fields=id,name,price&limit=2", false, |_| false);
+        assert_eq!(split.parse(&Policy::default()).ok(), joined.parse(&Policy::default()).ok());
     }
 
     #[test]

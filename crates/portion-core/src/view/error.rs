@@ -155,6 +155,9 @@ pub enum ViewError {
         /// Second control.
         other: &'static str,
     },
+    /// A control that is given more than once, with different values.
+    #[error("{0} is given more than once")]
+    Repeated(String),
     /// A page of a value without pages.
     #[error("a single object has no pages")]
     NoPages,
@@ -226,7 +229,7 @@ impl ViewError {
                 ErrorCode::SortInvalid
             }
             Self::MaxTokens { .. } => ErrorCode::MaxTokensInvalid,
-            Self::Conflict { .. } => ErrorCode::ControlsConflict,
+            Self::Conflict { .. } | Self::Repeated(_) => ErrorCode::ControlsConflict,
             Self::UnknownArgument(_) => ErrorCode::ArgumentUnknown,
             Self::Malformed { code, .. } => *code,
         }
@@ -279,6 +282,7 @@ impl ViewError {
                 format!("set maxTokens from {least} to {most}, or omit it")
             }
             Self::Conflict { one, other } => format!("use {one} or {other}, not both"),
+            Self::Repeated(name) => format!("give {name} once"),
             Self::UnknownArgument(_) => format!("omit it; the arguments are {}", CONTROLS.join(", ")),
             Self::Malformed { name, wants, .. } => format!("set {name} to {wants}, or omit it"),
         }

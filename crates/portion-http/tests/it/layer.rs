@@ -312,6 +312,70 @@ async fn compressed_bodies_are_decoded_only_to_be_shaped() {
 }
 
 #[tokio::test]
+async fn json_without_a_type_or_encoded_twice_is_shaped() {
+    use async_compression::tokio::bufread::GzipEncoder;
+    use tokio::io::AsyncReadExt as _;
+    let large = format!(" {}", bookings(500));
+    let (_, headers, body) = upstream(StatusCode::OK, &[], large.clone()).get("/a").await;
+    assert_eq!(ids(&parse(&body)).len(), 50);
+    assert_eq!(headers["content-type"], "application/json");
+    let text = "no { JSON ".repeat(20_000);
+    assert_eq!(upstream(StatusCode::OK, &[], text.clone()).get("/a").await.2, Bytes::from(text));
+    let small = "{ \"id\": 1 }";
+    assert_eq!(upstream(StatusCode::OK, &[], small).get("/a").await.2, Bytes::from(small));
+    let (mut once, mut twice) = (Vec::new(), Vec::new());
+    GzipEncoder::new(large.as_bytes()).read_to_end(&mut once).await.expect("compresses");
+    GzipEncoder::new(once.as_slice()).read_to_end(&mut twice).await.expect("compresses");
+    let types: [Headers; 2] = [
+        &[("content-type", "application/json"), ("content-encoding", "gzip, gzip")],
+        &[("content-type", "application/json"), ("content-encoding", "gzip"), ("content-encoding", "gzip")],
+    ];
+    for headers in types {
+        let (_, _, body) = upstream(StatusCode::OK, headers, twice.clone()).get("/a").await;
+        assert_eq!(ids(&parse(&body)).len(), 50);
+    }
+}
+
+#[tokio::test]
+async fn a_response_to_options_is_shaped() {
+    let options = |headers: &[(&str, &str)]| {
+        let mut request = Request::options("/a?limit=2");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(Body::empty()).expect("a request")
+    };
+    let service = upstream(StatusCode::OK, JSON, bookings(500).to_string());
+    assert_eq!(ids(&parse(&service.send(options(&[])).await.2)), [1, 2]);
+    // The controls in the URL of a preflight are those of the request that follows.
+    let preflight = [("origin", "https://app.example"), ("access-control-request-method", "GET")];
+    assert_eq!(ids(&parse(&service.send(options(&preflight)).await.2)).len(), 50);
+    let before = service.request_count();
+    let invalid = Request::options("/a?cursor=gone").header("origin", "https://app.example");
+    let invalid = invalid.header("access-control-request-method", "GET").body(Body::empty());
+    assert_eq!(service.send(invalid.expect("a request")).await.0, StatusCode::OK);
+    assert_eq!(service.request_count(), before + 1);
+}
+
+#[tokio::test]
+async fn controls_do_not_apply_to_an_empty_body_or_a_redirect() {
+    let redirect: Headers = &[("content-type", "application/json"), ("location", "/b")];
+    for query in ["", "?fields=id", "?limit=2", "?path=a", "?page=2"] {
+        for body in ["", "{\"moved\":true}"] {
+            let (status, headers, read) =
+                upstream(StatusCode::FOUND, redirect, body).get(&format!("/a{query}")).await;
+            assert_eq!(
+                (status, &headers["location"], read.as_ref()),
+                (StatusCode::FOUND, &"/b".parse().expect("a value"), body.as_bytes())
+            );
+        }
+        let request = Request::post(format!("/a{query}")).body(Body::from("{}")).expect("a request");
+        let (status, _, read) = upstream(StatusCode::CREATED, JSON, "").send(request).await;
+        assert_eq!((status, read.as_ref()), (StatusCode::CREATED, b"".as_slice()), "{query}");
+    }
+}
+
+#[tokio::test]
 async fn statuses_and_methods_are_kept() {
     let large = json!({"error": "details ".repeat(4_000)}).to_string();
     let (status, _, body) = upstream(StatusCode::NOT_FOUND, JSON, large.clone()).get("/a").await;
