@@ -113,13 +113,14 @@ def walks(runner, count):
 
 
 def fuzzed(runner, count):
-    if subprocess.run(["cargo", "+nightly", "fuzz", "--version"], capture_output=True).returncode:
-        raise Skipped("needs nightly Rust and cargo-fuzz")
+    if subprocess.run(["cargo", "fuzz", "--version"], capture_output=True).returncode:
+        raise Skipped("needs cargo-fuzz")
     for target in FUZZ_TARGETS:
         corpus, seeds = REPOSITORY / "fuzz/corpus" / target, REPOSITORY / "fuzz/seeds" / target
         corpus.mkdir(parents=True, exist_ok=True)
         most = f"-max_total_time={60 * count}"
-        runner.command("cargo", "+nightly", "fuzz", "run", target, str(corpus), str(seeds), "--", most)
+        # Without a sanitizer, stable Rust can build the targets. They check the laws themselves.
+        runner.command("cargo", "fuzz", "run", "--sanitizer", "none", target, str(corpus), str(seeds), "--", most)
 
 
 def soak(runner, count):
