@@ -22,6 +22,8 @@ LINES = {
     "two ids, the other last": b'{"jsonrpc":"2.0","id":%b,"id":"other","result":{"content":[]}}',
     "two ids, the other first": b'{"jsonrpc":"2.0","id":"other","id":%b,"result":{"content":[]}}',
     "another version": b'{"jsonrpc":"1.0","id":%b,"result":{"content":[]}}',
+    "a batch with a number": b'[{"jsonrpc":"2.0","id":%b,"result":{"content":[]}}, 5]',
+    "a batch with both": b'[{"jsonrpc":"2.0","id":%b,"result":{},"error":{"code":1,"message":"x"}}]',
     "no UTF-8": b'{"jsonrpc":"2.0","id":%b,"result":{"content":[{"type":"text","text":"caf\xe9 \xff\xfe"}]}}',
 }
 for line in sys.stdin:
@@ -40,7 +42,17 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 
-INVALID = ["neither", "both", "NaN", "two results", "two ids, the other last", "two ids, the other first", "another version"]
+INVALID = [
+    "neither",
+    "both",
+    "NaN",
+    "two results",
+    "two ids, the other last",
+    "two ids, the other first",
+    "another version",
+    "a batch with a number",
+    "a batch with both",
+]
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod batch_members;
 mod compressed_line;
 mod id_scanner;
 mod line_breaks;
@@ -23,6 +24,7 @@ use std::io::{self, Read};
 use memchr::memchr;
 use portion_gateway::store::spill::FileOpener;
 
+pub(crate) use batch_members::batch_members;
 use compressed_line::CompressedLine;
 use id_scanner::IdScanner;
 pub(crate) use line_breaks::replace_line_breaks;

@@ -14,7 +14,7 @@ use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
 use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
-use crate::frame::{Frame, scan_ids};
+use crate::frame::{Frame, batch_members, scan_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
@@ -250,24 +250,29 @@ impl SharedConnection {
         }
     }
 
-    /// Drops a line that is not a message. The request that it may answer gets a line that is none either, with its own id:
-    /// its processor rejects and counts that one.
+    /// Drops a line that is not a message. Each request that it, or a member of a batch, may answer gets a line that is none
+    /// either, with its own id: its processor rejects and counts that one.
     fn reject_invalid_line(&self, line: &[u8], error: InvalidMessage) {
-        let answered = match scan_ids(line) {
-            // Of several ids, the last that is pending counts.
-            (ids, false) => ids.iter().rev().find_map(|id| self.requests().take_request(id)),
-            _ => None,
-        };
-        let Some((post, id)) = answered else {
-            let why = format!("a server line that is not a message: {error}");
-            self.processor_factory.gateway.record_drop(DropReason::Invalid, line.len(), &why);
-            return;
-        };
-        tracing::debug!(%error, bytes = line.len(), "a response is not a message");
-        if let Some(sender) = self.requests().sender(post) {
-            let invalid = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}");
-            let _ = sender.try_send(Ok(Frame::Message(invalid.into_bytes())));
+        let mut is_response = false;
+        for member in batch_members(line) {
+            let answered = match scan_ids(member) {
+                // Of several ids, the last that is pending counts.
+                (ids, false) => ids.iter().rev().find_map(|id| self.requests().take_request(id)),
+                _ => None,
+            };
+            let Some((post, id)) = answered else { continue };
+            is_response = true;
+            if let Some(sender) = self.requests().sender(post) {
+                let invalid = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}");
+                let _ = sender.try_send(Ok(Frame::Message(invalid.into_bytes())));
+            }
         }
+        if is_response {
+            tracing::debug!(%error, bytes = line.len(), "a response is not a message");
+            return;
+        }
+        let why = format!("a server line that is not a message: {error}");
+        self.processor_factory.gateway.record_drop(DropReason::Invalid, line.len(), &why);
     }
 
     /// Sends a message to its posts. `mark`: see [`decode_marked`].

@@ -21,7 +21,7 @@ use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest, PendingRequests, ToolListing};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
-use crate::frame::{Frame, scan_ids};
+use crate::frame::{Frame, batch_members, scan_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 
 /// Timeout of the gateway's own request for a page of tools.
@@ -93,18 +93,22 @@ impl McpProcessor {
         forwarded.into_line(line).map(OutgoingMessage::ToClient).into_iter().chain(out).collect()
     }
 
-    /// Drops a line that is not a message, and answers the request that waits for it. Of several ids, the last that is
-    /// pending counts.
+    /// Drops a line that is not a message, and answers the request that waits for it, or those that wait for the members of
+    /// a batch. Of several ids of a member, the last that is pending counts.
     async fn reject_invalid_server_line(&self, line: &[u8], error: InvalidMessage) -> Vec<OutgoingMessage> {
         self.gateway.record_drop(
             DropReason::Invalid,
             line.len(),
             &format!("a server line that is not a message: {error}"),
         );
-        let (ids, false) = scan_ids(line) else { return Vec::new() };
-        let Some(id) = ids.iter().rev().find(|id| self.is_awaited(id)) else { return Vec::new() };
-        let reason = Fault::upstream_invalid(&format!("an invalid JSON-RPC 2.0 message ({error})"));
-        self.answer_for_server(id, |_| reason).await
+        let mut out = Vec::new();
+        for member in batch_members(line) {
+            let (ids, false) = scan_ids(member) else { continue };
+            let Some(id) = ids.iter().rev().find(|id| self.is_awaited(id)) else { continue };
+            let reason = Fault::upstream_invalid(&format!("an invalid JSON-RPC 2.0 message ({error})"));
+            out.extend(self.answer_for_server(id, |_| reason).await);
+        }
+        out
     }
 
     /// Returns true if a request with this id waits for the server.

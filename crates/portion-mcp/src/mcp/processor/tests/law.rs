@@ -606,6 +606,39 @@ fn an_invalid_response_with_two_ids_is_an_error_for_the_pending_request() {
 }
 
 #[test]
+fn an_invalid_batch_is_an_error_for_the_requests_that_its_members_answer() {
+    let valid = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
+    for (batch, answered) in [
+        (format!("[{valid},5]"), "1"),
+        (
+            format!(
+                r#"[{{"jsonrpc":"2.0","id":2,"result":{{}},"error":{{"code":1,"message":"x"}}}},{valid}]"#
+            ),
+            "21",
+        ),
+        (format!(r#"[{valid},{{"jsonrpc":"2.0","id":2,"result":{{"x":NaN}}}}]"#), "12"),
+        (format!("[{valid}"), "1"),
+        (format!("[{valid},{valid},[]]"), "1"),
+        // A request of the server, an unknown id, and the ids of other arrays and objects.
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},5]"#.to_owned(), ""),
+        (r#"[{"jsonrpc":"2.0","id":7,"result":{"id":1}},5]"#.to_owned(), ""),
+        (format!("[[{valid}]]"), ""),
+    ] {
+        let processor = processor();
+        ask(&processor, "1", "tools/call");
+        ask(&processor, "2", "tools/call");
+        let out = to_client(&processor, &batch);
+        assert_eq!(out.len(), answered.len(), "{batch}: {out:?}");
+        for (out, id) in out.iter().zip(answered.chars()) {
+            let beginning = format!(r#"< {{"jsonrpc":"2.0","id":{id},"#);
+            assert!(out.starts_with(&beginning) && out.contains("upstream_invalid"), "{batch}: {out}");
+        }
+        assert_eq!(processor.pending_count(), 2 - answered.len(), "{batch}");
+        assert_eq!(processor.gateway.drop_counts().invalid, 1, "{batch}");
+    }
+}
+
+#[test]
 fn a_request_with_two_ids_is_rejected() {
     let processor = processor();
     let out = client(&processor, r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#);
