@@ -149,6 +149,10 @@ impl Scope {
 
     /// Restores a scope from the hexadecimal digits of its hash.
     pub fn from_hex(digits: &str) -> Option<Self> {
+        // A sign is no digit, but a part of numbers.
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
         let pairs = (0..32).map(|at| digits.get(2 * at..2 * at + 2));
         let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
         Self::from_bytes(&bytes?).filter(|_| digits.len() == 64)

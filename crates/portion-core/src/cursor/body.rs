@@ -85,3 +85,67 @@ fn significant(number: u32) -> impl ExactSizeIterator<Item = u8> {
 fn number(bytes: &[u8]) -> Option<u32> {
     (bytes.len() <= 4).then(|| bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{decode, encode};
+    use crate::cursor::{CursorTarget, PartOffset, Position, ViewId};
+
+    const ID: [u8; 6] = [1, 2, 3, 4, 5, 6];
+    const VIEW: ViewId = [9, 0, 0, 0, 0];
+
+    /// `rest`: the bytes after the id.
+    fn check(part: u16, ordinal: u16, offset: PartOffset, view: ViewId, rest: &[u8]) {
+        let target = CursorTarget { snapshot: ID, view, position: Position { part, ordinal, offset } };
+        let body = [&ID[..], rest].concat();
+        assert_eq!(encode(&target), body, "{target:?}");
+        let ordinal = ordinal.min(32_767);
+        let read = CursorTarget { position: Position { ordinal, ..target.position }, ..target };
+        assert_eq!(decode(&body), Some(read), "{target:?}");
+    }
+
+    #[test]
+    fn only_what_is_not_zero_is_written() {
+        use PartOffset::{Byte, Item};
+        let whole = ViewId::default();
+        check(0, 0, Item(0), whole, &[]);
+        check(0, 0, Byte(0), whole, &[2]);
+        check(0, 0, Item(1), whole, &[0, 1]);
+        check(0, 0, Item(255), whole, &[0, 255]);
+        check(0, 0, Byte(256), whole, &[2, 1, 0]);
+        check(0, 0, Item(1 << 16), whole, &[0, 1, 0, 0]);
+        check(0, 0, Item(u32::MAX), whole, &[0, 255, 255, 255, 255]);
+        check(1, 0, Item(0), whole, &[4, 1]);
+        check(255, 0, Item(0), whole, &[4, 255]);
+        check(256, 0, Item(0), whole, &[8, 1, 0]);
+        check(0, 0, Item(0), VIEW, &[1, 9, 0, 0, 0, 0]);
+        check(256, 15, Byte(u32::MAX), VIEW, &[235, 1, 0, 15, 9, 0, 0, 0, 0, 255, 255, 255, 255]);
+    }
+
+    #[test]
+    fn small_ordinals_are_part_of_the_flags() {
+        let cases: [(u16, &[u8]); 7] = [
+            (1, &[16]),
+            (13, &[208]),
+            (14, &[224, 14]),
+            (255, &[224, 255]),
+            (256, &[240, 1, 0]),
+            (32_767, &[240, 127, 255]),
+            (40_000, &[240, 127, 255]),
+        ];
+        for (ordinal, rest) in cases {
+            check(0, ordinal, PartOffset::Item(0), ViewId::default(), rest);
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_no_body() {
+        for rest in
+            [&[4][..], &[8, 1], &[12, 1, 0, 0], &[224], &[240, 1], &[1, 9, 0, 0, 0], &[0, 1, 0, 0, 0, 0]]
+        {
+            assert_eq!(decode(&[&ID[..], rest].concat()), None, "{rest:?}");
+        }
+        assert_eq!(decode(&ID[..5]), None);
+        assert_eq!(decode(&[]), None);
+    }
+}

@@ -45,7 +45,7 @@ fn most_expensive(cursor: &CursorToken) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{charged, most_expensive};
+    use super::{charged, most_expensive, stand_in};
     use crate::cursor::{CursorTarget, CursorToken, Keyring, PartOffset, Position, Scope, ViewId};
     use portion_tokens::{BYTE_COUNTER, TokenCounter, Tokenizer};
 
@@ -133,6 +133,19 @@ mod tests {
             check(Tokenizer::Cl100k, &mut state, 21);
             check(Tokenizer::Claude, &mut state, 21);
             check(Tokenizer::Auto, &mut state, 21);
+        }
+    }
+
+    #[test]
+    fn a_stand_in_is_charged_like_its_cursor() {
+        let mut state = 5;
+        for position in positions(&mut state) {
+            for view in [ViewId::default(), [1; 5]] {
+                let target = CursorTarget { snapshot: [7; 6], view, position };
+                let cursor = Keyring::new(&[1; 32]).sign(&target, &Scope::from_principal("caller"));
+                assert_eq!(stand_in(&target).as_str(), most_expensive(&cursor), "{target:?}");
+                assert_eq!(stand_in(&target).as_str().len(), cursor.as_str().len(), "{target:?}");
+            }
         }
     }
 

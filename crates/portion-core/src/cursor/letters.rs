@@ -77,6 +77,33 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    #[test]
+    fn bytes_have_a_fixed_spelling() {
+        let cases: [(&[u8], &str); 7] = [
+            (&[], ""),
+            (&[0], "ab"),
+            (&[1], "ac"),
+            (&[255], "kq"),
+            (&[0, 0], "abcd"),
+            (&[1, 2, 3], "abgmeg"),
+            (&[255; 26], "mfnsakncdwctmvaypiklumrpefjpojirotanvcikdgzpv"),
+        ];
+        for (bytes, letters) in cases {
+            assert_eq!(encode(bytes), letters, "{bytes:?}");
+            assert_eq!(decode(letters).as_deref(), Some(bytes), "{letters}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_bytes() {
+        // Lengths of no bytes, a letter twice, numbers over 255, and other characters.
+        for text in ["a", "aba", "bb", "za", "kr", "yx", "AB", "a{", "{b", "`b", "a`", "aé", "a ", "12"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+        // Longer than any cursor.
+        assert_eq!(decode(&encode(&[1; 27])), None);
+    }
+
     proptest! {
         #[test]
         fn letters_are_read_back(bytes in vec(any::<u8>(), 0..27)) {

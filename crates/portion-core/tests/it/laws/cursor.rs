@@ -106,10 +106,94 @@ fn a_scope_is_read_from_its_digits() {
     let scope = Scope::from_principal("ada");
     let digits = scope.as_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     assert_eq!(Scope::from_hex(&digits), Some(scope));
-    for wrong in [&digits[..63], &digits[..62], "", &format!("{digits}0"), &digits.replace(&digits[..1], "g")]
-    {
+    let upper = digits.to_uppercase();
+    assert_eq!(Scope::from_hex(&upper), Some(scope));
+    for wrong in [
+        &digits[..63],
+        &digits[..62],
+        "",
+        &format!("{digits}0"),
+        &format!("{digits}00"),
+        &digits.replace(&digits[..1], "g"),
+        &format!("+{}", &digits[1..]),
+    ] {
         assert_eq!(Scope::from_hex(wrong), None, "{wrong}");
     }
+}
+
+#[test]
+fn scopes_of_different_parts_differ() {
+    let of =
+        |key: u8, parts: &[&str]| Scope::from_parts(&[key; 32], parts.iter().map(|part| part.as_bytes()));
+    let scope = of(1, &["a", "bc"]);
+    assert_eq!(scope, of(1, &["a", "bc"]));
+    for other in [
+        of(2, &["a", "bc"]),
+        of(1, &["ab", "c"]),
+        of(1, &["abc"]),
+        of(1, &["a", "bc", ""]),
+        of(1, &["", "a", "bc"]),
+        of(1, &["bc", "a"]),
+        of(1, &[]),
+    ] {
+        assert_ne!(scope, other);
+    }
+    let ada = Scope::from_principal("ada");
+    assert_eq!(ada.derive("x"), ada.derive("x"));
+    for other in [
+        ada,
+        ada.derive("y"),
+        ada.derive(""),
+        Scope::from_principal("bob").derive("x"),
+        Scope::from_principal("x"),
+    ] {
+        assert_ne!(ada.derive("x"), other);
+    }
+}
+
+#[test]
+fn white_space_around_a_cursor_does_not_count() {
+    let (keyring, scope) = (Keyring::new(&[1; 32]), Scope::from_principal("caller"));
+    let target = CursorTarget { snapshot: [7; 6], view: ViewId::default(), position: Position::default() };
+    let token = keyring.sign(&target, &scope);
+    assert_eq!(token.to_string(), token.as_str());
+    assert_eq!(keyring.verify(&format!(" {token}\r\n"), &scope), Ok(target));
+    let (start, end) = token.as_str().split_at(9);
+    for other in [
+        format!("{start} {end}"),
+        format!("{start}\n{end}"),
+        format!("\"{token}\""),
+        token.to_string().to_uppercase(),
+    ] {
+        assert_eq!(keyring.verify(&other, &scope), Err(InvalidCursor), "{other}");
+    }
+}
+
+#[test]
+fn characters_beside_the_letters_are_no_letters() {
+    let (keyring, scope) = (Keyring::new(&[1; 32]), Scope::from_principal("caller"));
+    for id in 0..50 {
+        let target =
+            CursorTarget { snapshot: [id; 6], view: ViewId::default(), position: Position::default() };
+        let token = keyring.sign(&target, &scope);
+        for (letter, other) in [('a', '{'), ('z', '`'), ('a', 'A')] {
+            let bent = token.as_str().replacen(letter, &other.to_string(), 1);
+            let expect = if bent == token.as_str() { Ok(target) } else { Err(InvalidCursor) };
+            assert_eq!(keyring.verify(&bent, &scope), expect, "{bent}");
+        }
+    }
+}
+
+#[test]
+fn all_earlier_keys_verify_and_none_is_shown() {
+    let scope = Scope::from_principal("caller");
+    let target = CursorTarget { snapshot: [7; 6], view: *b"views", position: Position::default() };
+    let keyring = Keyring::new(&[1; 32]).with_earlier(&[[2; 32], [3; 32]]);
+    for (key, expect) in [(1, Ok(target)), (2, Ok(target)), (3, Ok(target)), (4, Err(InvalidCursor))] {
+        let token = Keyring::new(&[key; 32]).sign(&target, &scope);
+        assert_eq!(keyring.verify(token.as_str(), &scope), expect, "key {key}");
+    }
+    assert_eq!(format!("{keyring:?}"), "Keyring");
 }
 
 #[test]
