@@ -217,6 +217,24 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_before_a_message_does_not_count() {
+        for before in [" ", "\t", "\r", "\u{feff}", " \t\r\u{feff} "] {
+            check(&format!(r#"{before}{{"id":1,"method":"m"}}"#), Some("1"), true);
+        }
+        for before in ["x", ",", ":", "}", "]", "1", "\""] {
+            check(&format!(r#"{before}{{"id":1,"method":"m"}}"#), None, false);
+        }
+    }
+
+    #[test]
+    fn ids_are_kept_up_to_a_length() {
+        for (length, is_kept) in [(MAX_ID_BYTES - 1, true), (MAX_ID_BYTES, true), (MAX_ID_BYTES + 1, false)] {
+            let id = format!("\"{}\"", "x".repeat(length - 2));
+            check(&format!(r#"{{"id":{id},"method":"m"}}"#), is_kept.then_some(id.as_str()), true);
+        }
+    }
+
+    #[test]
     fn all_ids_of_a_message_are_found() {
         let check_all = |message: &str, expect: &[&str]| {
             let mut scanner = IdScanner::default();

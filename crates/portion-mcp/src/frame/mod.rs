@@ -18,6 +18,8 @@ mod compressed_line;
 mod id_scanner;
 mod line_breaks;
 mod overflow_file;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Read};
 
@@ -265,105 +267,5 @@ fn reserve_line(line: &mut Vec<u8>, more: usize, limit: usize) {
     if line.capacity() < need {
         let want = (2 * line.len()).min(limit + 1).max(need);
         line.reserve_exact(want - line.len());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Returns at most `step` bytes per read, so that every boundary is tested.
-    struct Drip<'a>(&'a [u8], usize);
-
-    impl Read for Drip<'_> {
-        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-            let n = self.0.len().min(self.1).min(buf.len());
-            buf[..n].copy_from_slice(&self.0[..n]);
-            self.0 = &self.0[n..];
-            Ok(n)
-        }
-    }
-
-    fn frames(input: &[u8], step: usize, limit: usize) -> Vec<Frame> {
-        FrameReader::new(Drip(input, step), limit).map(|frame| frame.expect("drip never fails")).collect()
-    }
-
-    /// The same where a line over `uncompressed_bytes` is compressed.
-    fn compressed_frames(input: &[u8], step: usize, limit: usize, uncompressed_bytes: usize) -> Vec<Frame> {
-        let frames = FrameReader { uncompressed_bytes, ..FrameReader::new(Drip(input, step), limit) };
-        frames.map(|frame| frame.expect("drip never fails")).collect()
-    }
-
-    fn message(text: &str) -> Frame {
-        Frame::Message(text.as_bytes().to_vec())
-    }
-
-    fn too_large(id: Option<&str>, has_method: bool, bytes: u64) -> Frame {
-        Frame::TooLarge { id: id.map(Into::into), has_method, bytes }
-    }
-
-    fn check(input: &str, expect: &[Frame]) {
-        for step in 1..=input.len().max(1) {
-            assert_eq!(frames(input.as_bytes(), step, 16), expect, "{input:?} in steps of {step}");
-        }
-    }
-
-    #[test]
-    fn lines_become_frames() {
-        check("", &[]);
-        check("\n \r\n\n", &[]);
-        check("{}\n{}\n", &[message("{}"), message("{}")]);
-        check("{}\r\n\n[]", &[message("{}\r"), message("[]")]);
-        check("\u{feff}{}\n\u{feff}[]", &[message("{}"), message("[]")]);
-        check("0123456789abcdef\nx", &[message("0123456789abcdef"), message("x")]);
-    }
-
-    #[test]
-    fn too_large_lines_are_dropped_and_the_stream_continues() {
-        check("0123456789abcdefg\nx\n", &[too_large(None, false, 17), message("x")]);
-        check("{\"result\":\"xxxxxxxx\",\"id\":7}\n{}\n", &[too_large(Some("7"), false, 28), message("{}")]);
-        check("{\"method\":\"m\",\"id\":\"a\\\"b\"}", &[too_large(Some("\"a\\\"b\""), true, 26)]);
-        check("{\"id\":1,\"result\":\"cut off", &[too_large(Some("1"), false, 25)]);
-    }
-
-    #[test]
-    fn a_message_has_capacity_for_its_newline() {
-        for length in [1, 16, DEFAULT_READ_CHUNK, 3 * DEFAULT_READ_CHUNK + 1] {
-            let mut input = vec![b'x'; length];
-            input.push(b'\n');
-            let Some(Frame::Message(line)) = frames(&input, usize::MAX, 1 << 20).pop() else {
-                panic!("{length} bytes are within the limit")
-            };
-            assert!(line.len() == length && line.capacity() > length);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn lines_joined_are_the_stream(
-            lines in prop::collection::vec("[ -~]{1,40}x", 0..20), step in 1_usize..50
-        ) {
-            let input: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-            let expect: Vec<_> = lines.iter().map(|line| message(line)).collect();
-            prop_assert_eq!(frames(input.as_bytes(), step, 41), expect);
-        }
-
-        #[test]
-        fn compression_changes_no_frame(
-            input in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'"'), Just(b'{'), any::<u8>()], 0..400),
-            step in 1_usize..50, limit in 0_usize..60, uncompressed in 0_usize..40,
-        ) {
-            prop_assert_eq!(compressed_frames(&input, step, limit, uncompressed), frames(&input, step, limit));
-        }
-
-        #[test]
-        fn any_bytes_in_any_steps_give_the_same_frames(
-            input in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'"'), Just(b'{'), any::<u8>()], 0..400),
-            step in 1_usize..50, limit in 0_usize..60,
-        ) {
-            prop_assert_eq!(frames(&input, step, limit), frames(&input, usize::MAX, limit));
-        }
     }
 }

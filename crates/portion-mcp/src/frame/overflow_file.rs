@@ -88,7 +88,7 @@ mod tests {
 
     use portion_gateway::store::spill::unlinked_in;
 
-    use super::OverflowFile;
+    use super::{OverflowFile, StoredPiece};
 
     #[test]
     fn pieces_are_encrypted_and_read_in_any_order() {
@@ -107,5 +107,22 @@ mod tests {
         file.file.write_all(b"x").expect("a file");
         assert!(file.read(stored[0]).is_err(), "a changed piece");
         assert!(file.read(stored[1]).is_ok());
+    }
+
+    #[test]
+    fn equal_pieces_are_encrypted_differently() {
+        let mut file = OverflowFile::open(&unlinked_in(vec![std::env::temp_dir()])).expect("a file");
+        let stored: Vec<_> = (0..300).map(|_| file.write(b"password").expect("is written")).collect();
+        let mut raw = Vec::new();
+        file.file.rewind().expect("a file");
+        file.file.read_to_end(&mut raw).expect("a file");
+        let mut pieces: Vec<_> = raw.chunks(stored[0].bytes).collect();
+        assert_eq!((pieces.len(), raw.len()), (300, 300 * stored[0].bytes));
+        pieces.sort_unstable();
+        pieces.dedup();
+        assert_eq!(pieces.len(), 300);
+        // A piece is only valid at its place.
+        let moved = StoredPiece { number: stored[1].number, ..stored[0] };
+        assert!(file.read(moved).is_err());
     }
 }
