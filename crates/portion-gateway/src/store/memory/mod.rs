@@ -23,6 +23,8 @@ mod cache_entry;
 mod displacement;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod tests;
 mod tombstones;
 mod usage;
 mod views;

@@ -87,4 +87,20 @@ mod tests {
         assert!(tombstones.find(&scope, numbered(19_999)).is_some());
         assert!(tombstones.find(&Scope::from_principal("bob"), numbered(19_999)).is_none());
     }
+
+    #[test]
+    fn a_tombstone_that_is_replaced_counts_once() {
+        let (scope, mut tombstones) = (Scope::from_principal("ada"), Tombstones::default());
+        let (id, name) = (numbered(1), "list".to_owned());
+        let endpoint =
+            Some(Arc::new(Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true }));
+        for n in 0..20_000_u64 {
+            let arguments = (n % 2 == 0).then(|| "{}".into());
+            let endpoint = endpoint.clone();
+            tombstones.add(id, Tombstone { scope, endpoint, arguments, origin_snapshot: numbered(n) });
+            assert_eq!(tombstones.bytes, 192 + 4 + if n % 2 == 0 { 2 } else { 0 });
+        }
+        assert_eq!((tombstones.by_id.len(), tombstones.order.len()), (1, 1));
+        assert_eq!(tombstones.find(&scope, id).map(|found| found.origin_snapshot), Some(numbered(19_999)));
+    }
 }

@@ -1,0 +1,277 @@
+//! Tests of sizes, of times, and of snapshots that leave the memory for a file.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::snapshot::{Snapshot, capture};
+use portion_core::view::{Request, View, resolve};
+use portion_policy::endpoint::{Endpoint, EndpointKind};
+
+use super::MemoryStore;
+use super::views::{ViewCache, view_bytes};
+use crate::reuse_key::ReuseKey;
+use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
+
+const TTL: Duration = Duration::from_mins(1);
+
+/// Returns an object with many members, each of which can be viewed.
+fn snapshot() -> Arc<Snapshot> {
+    let mut json = String::from("{\"first\":0");
+    (0..60).for_each(|key| write!(json, ",\"k{key}\":{{\"a\":{key}}}").expect("a string"));
+    let block = Block::new("/content/0/text", Content::Text(json + "}"));
+    Arc::new(capture(Payload { blocks: vec![block], ..Payload::default() }))
+}
+
+fn view(snapshot: &Snapshot, key: usize) -> View {
+    let request = Request { path: Some(format!("/k{key}")), ..Request::default() };
+    resolve(snapshot, None, &request, &Policy::default()).expect("the key is there").view
+}
+
+fn endpoint(name: &str) -> Endpoint {
+    Endpoint { name: name.to_owned(), kind: EndpointKind::Tool, read_only: true, idempotent: true }
+}
+
+fn reuse() -> ReuseKey {
+    ReuseKey::new(&endpoint("list"), "{}")
+}
+
+fn deposit(id: u8) -> NewSnapshot {
+    NewSnapshot {
+        id: [id; 6],
+        snapshot: snapshot(),
+        view: View::root(),
+        endpoint: None,
+        arguments: None,
+        reuse_key: None,
+        rule: None,
+        redaction: None,
+        origin_snapshot: [id; 6],
+    }
+}
+
+fn ada() -> Scope {
+    Scope::from_principal("ada")
+}
+
+fn store(memory_bytes: usize) -> MemoryStore {
+    MemoryStore::new(StoreLimits { memory_bytes, ttl: TTL })
+}
+
+/// Returns the bytes of one snapshot.
+fn bytes_of(deposit: NewSnapshot, views: &[View]) -> usize {
+    let (store, now, id) = (store(1 << 20), Instant::now(), deposit.id);
+    store.put(&ada(), deposit, now).expect("there is room");
+    for view in views {
+        store.put_view(&ada(), id, view.clone(), now).expect("there is room");
+    }
+    store.stats(now).bytes
+}
+
+fn is_found(store: &MemoryStore, id: SnapshotId, now: Instant) -> bool {
+    store.find(&ada(), id, View::root().id(), now).is_ok()
+}
+
+#[test]
+fn everything_that_is_kept_counts() {
+    let (plain, root) = (bytes_of(deposit(1), &[]), deposit(1));
+    assert_eq!(plain, root.snapshot.heap_bytes() + 1024);
+    let named = NewSnapshot { endpoint: Some(Arc::new(endpoint("twelve bytes"))), ..deposit(1) };
+    assert_eq!(bytes_of(named, &[]), plain + 12);
+    let called = NewSnapshot { arguments: Some("{\"a\":1}".into()), ..deposit(1) };
+    assert_eq!(bytes_of(called, &[]), plain + 7);
+    let (first, second) = (view(&root.snapshot, 0), view(&root.snapshot, 1));
+    let (of_first, of_second) = (view_bytes(&first), view_bytes(&second));
+    assert_eq!(of_first, first.heap_bytes() + 128);
+    let viewed = NewSnapshot { view: first.clone(), ..deposit(1) };
+    assert_eq!(bytes_of(viewed, std::slice::from_ref(&first)), plain + of_first);
+    assert_eq!(bytes_of(deposit(1), &[first, second.clone(), second]), plain + of_first + of_second);
+}
+
+#[test]
+fn the_memory_is_used_up_to_its_last_byte() {
+    let (now, each) = (Instant::now(), bytes_of(deposit(1), &[]));
+    for (spare, are_both_kept) in [(0, true), (1, false)] {
+        let store = store(2 * each - spare);
+        store.put(&ada(), deposit(1), now).expect("there is room");
+        store.put(&ada(), deposit(2), now).expect("there is room");
+        assert_eq!((is_found(&store, [1; 6], now), is_found(&store, [2; 6], now)), (are_both_kept, true));
+        assert_eq!(store.stats(now).evicted, u64::from(!are_both_kept));
+    }
+    let small = store(each - 1);
+    let refused = small.put(&ada(), deposit(1), now);
+    assert_eq!(refused, Err(StoreWriteError::NoCapacity { bytes: each, room: each - 1 }));
+    assert_eq!(small.stats(now).refused, 1);
+}
+
+#[test]
+fn time_is_over_at_its_end_and_never_runs_backwards() {
+    let (store, start) = (store(1 << 20), Instant::now());
+    let nanosecond = Duration::from_nanos(1);
+    store.put(&ada(), deposit(1), start).expect("there is room");
+    store.put(&ada(), deposit(2), start).expect("there is room");
+    let last = start + TTL - nanosecond;
+    assert!(is_found(&store, [1; 6], last), "its time is not over");
+    assert!(!is_found(&store, [2; 6], start + TTL), "its time is over");
+    assert!(is_found(&store, [1; 6], last + TTL - nanosecond), "it was used since");
+    // The time of a slow caller is that of the latest one.
+    let latest = last + TTL + TTL / 2;
+    assert!(is_found(&store, [1; 6], latest));
+    assert!(is_found(&store, [1; 6], start));
+    assert!(is_found(&store, [1; 6], latest + TTL - nanosecond), "its last use was the latest time");
+    let stats = store.stats(latest + 3 * TTL);
+    assert_eq!((stats.snapshots, stats.principals, stats.bytes, stats.expired), (0, 0, 0, 2));
+    assert!(!is_found(&store, [1; 6], start));
+}
+
+#[test]
+fn a_reuse_key_belongs_to_the_latest_snapshot_of_a_scope() {
+    let (store, now) = (store(1 << 20), Instant::now());
+    for id in [1, 2] {
+        let deposit = NewSnapshot { reuse_key: Some(reuse()), ..deposit(id) };
+        store.put(&ada(), deposit, now).expect("there is room");
+    }
+    let bob = Scope::from_principal("bob");
+    let key = |scope: &Scope, id: u8| store.current_reuse_key(scope, [id; 6]);
+    assert_eq!([key(&ada(), 1), key(&ada(), 2), key(&bob, 2)], [None, Some(reuse()), None]);
+    assert!(store.find_reusable(&bob, reuse(), now).is_none());
+    store.forget_reuse(&bob, reuse());
+    assert_eq!(store.find_reusable(&ada(), reuse(), now).map(|found| found.id), Some([2; 6]));
+    store.forget_reuse(&ada(), reuse());
+    assert!(store.find_reusable(&ada(), reuse(), now).is_none());
+    assert_eq!(key(&ada(), 2), None);
+}
+
+/// A memory that is full with two snapshots, and moves them to a file.
+fn spilling() -> (MemoryStore, Instant) {
+    let each = bytes_of(deposit(1), &[]);
+    let store = MemoryStore::spilling(StoreLimits { memory_bytes: 2 * each, ttl: TTL });
+    let now = Instant::now();
+    for id in [1, 2] {
+        store.put(&ada(), deposit(id), now).expect("there is room");
+    }
+    (store, now)
+}
+
+#[test]
+fn what_spills_evicts_nothing_by_itself() {
+    let (store, now) = spilling();
+    let refused = store.put(&ada(), deposit(3), now);
+    assert!(matches!(refused, Err(StoreWriteError::NoCapacity { .. })), "{refused:?}");
+    assert!(is_found(&store, [1; 6], now) && is_found(&store, [2; 6], now));
+    let stats = store.stats(now);
+    assert_eq!((stats.evicted, stats.refused), (0, 0), "the file may have room");
+}
+
+#[test]
+fn the_least_recently_used_is_displaced_unless_it_has_to_stay() {
+    let (store, now) = spilling();
+    let each = bytes_of(deposit(1), &[]);
+    let next = |bytes: usize, keep: Option<u8>| {
+        let displaced = store.next_displaced(&ada(), bytes, keep.map(|id| [id; 6]), now);
+        displaced.map(|displaced| displaced.deposit.id[0])
+    };
+    assert_eq!(next(0, None), None, "it fits");
+    assert_eq!(next(1, None), Some(1));
+    assert_eq!(next(1, Some(2)), Some(1));
+    assert_eq!(next(1, Some(1)), None, "it has to stay");
+    assert_eq!(next(2 * each, None), Some(1));
+    assert_eq!(next(2 * each + 1, None), None, "it never fits");
+    assert_eq!(next(each, Some(2)), Some(1));
+    assert_eq!(next(each + 1, Some(2)), None, "it never fits beside what has to stay");
+    assert!(is_found(&store, [1; 6], now));
+    assert_eq!(next(1, None), Some(2), "the other one was used since");
+}
+
+#[test]
+fn what_was_used_meanwhile_stays() {
+    let (store, now) = spilling();
+    let displaced = |id: u8| store.displaced(&ada(), [id; 6]).expect("it is there");
+    assert!(store.displaced(&Scope::from_principal("bob"), [1; 6]).is_none());
+    let used = displaced(1);
+    assert!(is_found(&store, [1; 6], now));
+    assert!(!store.release(&used));
+    store.evict(&used);
+    assert!(is_found(&store, [1; 6], now));
+    // One that was written is not remembered as gone, one that was evicted is.
+    assert!(store.release(&displaced(1)));
+    let found = store.find(&ada(), [1; 6], View::root().id(), now);
+    assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
+    store.evict(&displaced(2));
+    let found = store.find(&ada(), [2; 6], View::root().id(), now);
+    assert!(matches!(found, Err(StoreLookupError::SnapshotGone { .. })), "{found:?}");
+    let stats = store.stats(now);
+    assert_eq!((stats.snapshots, stats.bytes, stats.evicted, stats.expired), (0, 0, 1, 0));
+}
+
+#[test]
+fn only_the_owner_discards_a_snapshot() {
+    let (store, now) = spilling();
+    store.discard(&Scope::from_principal("bob"), [1; 6]);
+    assert!(is_found(&store, [1; 6], now));
+    store.discard(&ada(), [1; 6]);
+    assert!(!is_found(&store, [1; 6], now));
+    assert_eq!(store.stats(now).snapshots, 1);
+}
+
+#[test]
+fn what_returns_from_a_file_has_its_views_and_replaces_nothing() {
+    let (store, now) =
+        (MemoryStore::spilling(StoreLimits { memory_bytes: 1 << 20, ttl: TTL }), Instant::now());
+    let (first, second) = (view(&snapshot(), 0), view(&snapshot(), 1));
+    store.restore(&ada(), deposit(1), vec![first.clone()], now).expect("there is room");
+    assert!(store.find(&ada(), [1; 6], first.id(), now).is_ok());
+    store.restore(&ada(), deposit(1), vec![second.clone()], now).expect("it is there");
+    let found = store.find(&ada(), [1; 6], second.id(), now);
+    assert!(matches!(found, Err(StoreLookupError::ViewGone { .. })), "{found:?}");
+    assert!(store.find(&ada(), [1; 6], first.id(), now).is_ok());
+    // It leaves with its views, the most recently used last.
+    store.put_view(&ada(), [1; 6], second.clone(), now).expect("there is room");
+    assert!(store.find(&ada(), [1; 6], first.id(), now).is_ok());
+    let displaced = store.displaced(&ada(), [1; 6]).expect("it is there");
+    assert_eq!(displaced.deposit.view.id(), View::root().id());
+    assert_eq!(displaced.views.iter().map(View::id).collect::<Vec<_>>(), [second.id(), first.id()]);
+    assert_eq!(displaced.expires_at, Some(now + TTL));
+}
+
+#[test]
+fn the_least_recently_used_views_go_and_the_root_stays() {
+    let (snapshot, root) = (snapshot(), View::root());
+    let mut views = ViewCache::new(&snapshot, &root);
+    for key in 0..32 {
+        let view = view(&snapshot, key);
+        assert_eq!(views.evict_for(view_bytes(&view)), 0, "view {key}");
+        let bytes = view_bytes(&view);
+        views.add(view, bytes);
+    }
+    let (oldest, second) = (view(&snapshot, 0), view(&snapshot, 1));
+    assert!(views.get(oldest.id()).is_some(), "it is used again");
+    let view = view(&snapshot, 40);
+    assert_eq!(views.evict_for(view_bytes(&view)), view_bytes(&second), "there are 32 at most");
+    let bytes = view_bytes(&view);
+    views.add(view, bytes);
+    assert!(views.get(second.id()).is_none() && views.get(oldest.id()).is_some());
+    assert!(views.get(root.id()).is_some());
+    assert_eq!(views.recent().count(), 32);
+    assert_eq!(views.bytes(), views.recent().map(view_bytes).sum::<usize>());
+}
+
+#[test]
+fn the_bytes_of_views_are_bounded() {
+    let (snapshot, root) = (snapshot(), View::root());
+    let mut views = ViewCache::new(&snapshot, &root);
+    assert_eq!(views.capacity_bytes(), snapshot.heap_bytes() + (64 << 10));
+    let (first, second) = (view(&snapshot, 0), view(&snapshot, 1));
+    let (of_first, of_second) = (view_bytes(&first), view_bytes(&second));
+    views.add(first, of_first);
+    views.add(second, of_second);
+    let spare = views.capacity_bytes() - of_first - of_second;
+    assert_eq!(views.evict_for(spare), 0);
+    assert_eq!(views.evict_for(spare + 1), of_first);
+    assert_eq!(views.bytes(), of_second);
+    assert_eq!(views.evict_for(views.capacity_bytes()), of_second);
+    assert_eq!((views.bytes(), views.recent().count()), (0, 0));
+}
