@@ -45,7 +45,53 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::{pack, unpack};
+    use super::{HEADER_BYTES, pack, unpack};
+
+    #[test]
+    fn only_what_compresses_well_is_compressed() {
+        let mut state = 7_u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as u8
+        })
+        .take(1_000)
+        .collect();
+        for (plain, is_compressed) in [
+            (noise.clone(), false),
+            (noise[..1].to_vec(), false),
+            (Vec::new(), false),
+            (noise.repeat(9), true),
+        ] {
+            let packed = pack(&plain);
+            assert_eq!(packed[0], u8::from(is_compressed), "{} bytes", plain.len());
+            assert_eq!(packed.len() == HEADER_BYTES + plain.len(), !is_compressed);
+            assert_eq!(unpack(&packed), Some(plain));
+        }
+        // The best ratio there is.
+        let zeros = vec![0_u8; 4 << 20];
+        let packed = pack(&zeros);
+        assert!(packed.len() < zeros.len() / 200, "{} bytes", packed.len());
+        assert_eq!(unpack(&packed), Some(zeros));
+    }
+
+    #[test]
+    fn another_form_or_length_is_damage() {
+        for plain in [b"plain".to_vec(), b"compressed ".repeat(50)] {
+            let packed = pack(&plain);
+            let changed = |at: usize, to: u8| {
+                let mut changed = packed.clone();
+                changed[at] = to;
+                unpack(&changed)
+            };
+            assert_eq!(changed(0, 2), None);
+            assert_eq!(changed(0, 1 - packed[0]), None);
+            assert_eq!(changed(5, packed[5] + 1), None);
+            assert_eq!(changed(5, packed[5] - 1), None);
+            assert_eq!(changed(8, 0xff), None, "more bytes than it can have");
+            assert_eq!(unpack(&packed[..HEADER_BYTES - 1]), None);
+            assert_eq!(unpack(&packed[..packed.len() - 1]), None);
+        }
+    }
 
     proptest! {
         #[test]

@@ -104,3 +104,89 @@ fn name_bytes(name: FieldName) -> [u8; 9] {
 fn invalid() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "this is not a snapshot of that scope")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Seek as _, Write as _};
+
+    use portion_core::cursor::Scope;
+
+    use super::{Container, ENTRY_BYTES, HEAD_BYTES, write};
+    use crate::store::FieldName::{self, Block, Header, IndexPiece, Meta, View};
+
+    fn fields() -> Vec<(FieldName, Vec<u8>)> {
+        let names = [
+            Header,
+            Meta,
+            IndexPiece(0),
+            IndexPiece(1),
+            Block(0),
+            Block(1),
+            Block(u32::MAX),
+            View([0; 5]),
+            View([1, 2, 3, 4, 5]),
+        ];
+        let content = |(number, name): (usize, &FieldName)| (*name, vec![number as u8; number * 3]);
+        names.iter().enumerate().map(content).collect()
+    }
+
+    fn ada() -> Scope {
+        Scope::from_principal("ada")
+    }
+
+    fn written() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, &ada(), &fields()).expect("memory takes everything");
+        bytes
+    }
+
+    fn open(bytes: &[u8], scope: &Scope) -> io::Result<Container> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(bytes)?;
+        file.rewind()?;
+        Container::open(file, scope)
+    }
+
+    #[test]
+    fn fields_are_read_in_any_order() {
+        let mut container = open(&written(), &ada()).expect("it is whole");
+        for (name, bytes) in fields().iter().rev().chain(&fields()) {
+            assert_eq!(container.read(*name).expect("it is whole").as_ref(), Some(bytes), "{name}");
+        }
+        for name in [IndexPiece(2), Block(2), View([5; 5])] {
+            assert_eq!(container.read(name).expect("it is whole"), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_container_of_another_scope_is_none() {
+        assert!(open(&written(), &Scope::from_principal("bob")).is_err());
+    }
+
+    #[test]
+    fn a_changed_byte_of_the_head_or_the_table_is_noticed() {
+        let written = written();
+        for at in 0..HEAD_BYTES + fields().len() * ENTRY_BYTES {
+            let mut changed = written.clone();
+            changed[at] ^= 1;
+            assert!(open(&changed, &ada()).is_err(), "byte {at}");
+        }
+        for len in [0, 3, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + ENTRY_BYTES] {
+            assert!(open(&written[..len], &ada()).is_err(), "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_cut_off_is_an_error() {
+        let written = written();
+        let mut container = open(&written[..written.len() - 1], &ada()).expect("the table is whole");
+        for (name, bytes) in fields() {
+            let read = container.read(name);
+            if name == View([1, 2, 3, 4, 5]) {
+                assert!(read.is_err());
+            } else {
+                assert_eq!(read.expect("it is whole"), Some(bytes), "{name}");
+            }
+        }
+    }
+}

@@ -87,3 +87,49 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{create_private_dir, hex, remove_stale_temporaries, temporary_path, write_file};
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = root.path().join("file");
+        for content in ["first", "second and longer", "3"] {
+            write_file(root.path(), &path, content.as_bytes()).expect("it can be written");
+            assert_eq!(fs::read_to_string(&path).expect("a file"), content);
+        }
+        assert!(write_file(root.path(), &root.path().join("none/file"), b"x").is_err());
+        let left = fs::read_dir(root.path().join("tmp")).expect("a directory").count();
+        assert_eq!(left, 0, "nothing is left of what failed");
+    }
+
+    #[test]
+    fn stale_temporaries_are_removed_whatever_they_are() {
+        let root = tempfile::tempdir().expect("a directory");
+        remove_stale_temporaries(root.path(), |_| true);
+        for _ in 0..2 {
+            fs::write(temporary_path(root.path()).expect("a path"), "x").expect("it can be written");
+            let directory = temporary_path(root.path()).expect("a path");
+            create_private_dir(&directory).expect("it can be created");
+            fs::write(directory.join("fields"), "x").expect("it can be written");
+        }
+        let count = || fs::read_dir(root.path().join("tmp")).expect("a directory").count();
+        assert_eq!(count(), 4);
+        remove_stale_temporaries(root.path(), |_| false);
+        assert_eq!(count(), 4);
+        remove_stale_temporaries(root.path(), fs::Metadata::is_file);
+        assert_eq!(count(), 2);
+        remove_stale_temporaries(root.path(), |_| true);
+        assert_eq!(count(), 0);
+    }
+
+    #[test]
+    fn bytes_have_two_digits_each() {
+        assert_eq!(hex(&[]), "");
+        assert_eq!(hex(&[0, 9, 16, 255]), "000910ff");
+    }
+}

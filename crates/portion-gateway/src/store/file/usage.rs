@@ -87,6 +87,7 @@ fn is_scope(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::PathBuf;
     use std::time::{Duration, SystemTime};
 
@@ -107,6 +108,39 @@ mod tests {
         let evicted = usage.evict_for(&scope, bytes, limit);
         let names: Vec<PathBuf> = gone.iter().map(|at| PathBuf::from(at.to_string())).collect();
         assert_eq!(evicted.into_iter().map(|entry| entry.path).collect::<Vec<_>>(), names);
+    }
+
+    #[test]
+    fn snapshots_are_measured_in_the_directories_of_scopes_alone() {
+        let root = tempfile::tempdir().expect("a directory");
+        let add = |scope: &str, id: &str, files: &[(&str, usize)], seconds: u64| {
+            let directory = root.path().join(scope).join(id);
+            fs::create_dir_all(&directory).expect("it can be created");
+            for (name, bytes) in files {
+                fs::write(directory.join(name), vec![0_u8; *bytes]).expect("it can be written");
+            }
+            let last_used = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            if let Ok(file) = fs::File::options().write(true).open(directory.join("fields")) {
+                file.set_modified(last_used).expect("it is ours");
+            }
+        };
+        let (one, other) = ("0a".repeat(32), "F0".repeat(32));
+        add(&one, "b", &[("fields", 100), ("view-1", 20), ("view-2", 3)], 30);
+        add(&one, "a", &[("fields", 7)], 10);
+        add(&other, "c", &[("fields", 1_000)], 20);
+        // One without fields, and directories that are no scopes.
+        add(&one, "d", &[("view-1", 50)], 5);
+        for name in ["tmp", &"0a".repeat(31), &"0a".repeat(33), &"0g".repeat(32)] {
+            add(name, "e", &[("fields", 10_000)], 1);
+        }
+        fs::write(root.path().join("key"), "x").expect("it can be written");
+        let usage = Usage::read(root.path(), "fields");
+        assert_eq!((usage.bytes(), usage.scopes.len()), (1_130, 2));
+        let entries = usage.entries.iter().map(|entry| {
+            assert!(entry.path.starts_with(&usage.scopes[entry.scope]));
+            (entry.path.file_name().and_then(|name| name.to_str()), entry.bytes)
+        });
+        assert_eq!(entries.collect::<Vec<_>>(), [(Some("a"), 7), (Some("c"), 1_000), (Some("b"), 123)]);
     }
 
     #[test]
