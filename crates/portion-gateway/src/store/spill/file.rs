@@ -104,3 +104,74 @@ fn offset(run: &Run) -> u64 {
 fn run_bytes(run: &Run) -> usize {
     (run.end - run.start) as usize * GRANULE_BYTES as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{GRANULE_BYTES, SpillFile, unlinked_in};
+
+    const GRANULE: usize = GRANULE_BYTES as usize;
+
+    fn len(file: &SpillFile) -> u64 {
+        file.file.as_ref().map_or(0, |file| file.metadata().expect("a file").len())
+    }
+
+    #[test]
+    fn bytes_are_read_from_the_runs_that_they_were_written_to() {
+        let mut file = SpillFile::new(unlinked_in(vec![std::env::temp_dir()]));
+        let first: Vec<u8> = (0..GRANULE + 5).map(|n| (n % 251) as u8).collect();
+        let second: Vec<u8> = (0..3 * GRANULE).map(|n| (n % 241) as u8).collect();
+        file.write(&[0..1, 3..4], &first).expect("there is room");
+        file.write(&[1..3, 4..5], &second).expect("there is room");
+        assert_eq!(len(&file), 5 * GRANULE_BYTES);
+        assert!(file.read(&[0..1, 3..4], first.len()).expect("it was written") == first);
+        assert!(file.read(&[1..3, 4..5], second.len()).expect("it was written") == second);
+        assert!(file.read(&[1..3], 10).expect("it was written") == second[..10]);
+        assert!(file.read(&[4..6], 2 * GRANULE).is_err(), "nothing was written there");
+    }
+
+    #[test]
+    fn the_file_shrinks_and_never_grows_by_itself() {
+        let mut file = SpillFile::new(unlinked_in(vec![std::env::temp_dir()]));
+        file.truncate(0);
+        assert!(file.file.is_none(), "it is opened when something is written");
+        file.write(&[0..4], &[7; 4 * GRANULE]).expect("there is room");
+        for (end, expect) in [(9, 4), (4, 4), (3, 3), (1, 1), (2, 1), (0, 0)] {
+            file.truncate(end);
+            assert_eq!(len(&file), expect * GRANULE_BYTES, "an end at {end}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_tried_again() {
+        let attempts = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&attempts);
+        let open = move || -> io::Result<File> {
+            if counted.fetch_add(1, Ordering::Relaxed) < 2 {
+                Err(io::ErrorKind::StorageFull.into())
+            } else {
+                tempfile::tempfile()
+            }
+        };
+        let mut file = SpillFile::new(Arc::new(open));
+        assert!(file.read(&[0..1], 1).is_err());
+        for (expect_ok, has_failed) in [(false, true), (false, true), (true, false), (true, false)] {
+            let written = file.write(&[0..1], b"a");
+            assert_eq!((written.is_ok(), file.has_failed), (expect_ok, has_failed));
+        }
+        assert_eq!(attempts.load(Ordering::Relaxed), 3, "it is opened once");
+    }
+
+    #[test]
+    fn the_first_directory_that_can_be_written_is_used() {
+        let missing = || std::path::PathBuf::from("/nonexistent/portion");
+        assert!(unlinked_in(vec![missing(), std::env::temp_dir()])().is_ok());
+        let error = unlinked_in(vec![missing()])().expect_err("there is no directory");
+        assert!(error.to_string().contains("/nonexistent/portion"), "{error}");
+        assert!(unlinked_in(Vec::new())().is_err());
+    }
+}

@@ -1,5 +1,8 @@
 //! The snapshots in the temporary file, by key, reuse key and time of expiry.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

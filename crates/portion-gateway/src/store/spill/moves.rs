@@ -256,3 +256,36 @@ fn split(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
 fn is_root(view: &View) -> bool {
     view.id() == View::root().id()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::{join, split};
+
+    #[test]
+    fn damaged_fields_are_not_split() {
+        let joined = join(&[b"one".to_vec(), Vec::new(), b"three".to_vec()]);
+        assert_eq!(joined.len(), 4 * 8 + 8);
+        for len in 0..joined.len() {
+            assert_eq!(split(&joined[..len]), None, "{len} bytes");
+        }
+        for count in [4, u64::MAX, u64::MAX / 8, 1 << 61] {
+            let claimed = [&count.to_le_bytes()[..], &joined[8..]].concat();
+            assert_eq!(split(&claimed), None, "{count} fields");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn joined_fields_are_split(fields in vec(vec(any::<u8>(), 0..30), 0..9)) {
+            prop_assert_eq!(split(&join(&fields)), Some(fields));
+        }
+
+        #[test]
+        fn any_bytes_are_split_or_not(bytes in vec(any::<u8>(), 0..80)) {
+            let _ = split(&bytes);
+        }
+    }
+}
