@@ -14,6 +14,7 @@
 
 pub mod containers;
 pub mod json_pointer;
+pub mod name_list;
 mod object_preview;
 pub mod path;
 pub mod projection;

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::name_list::split_names;
 use crate::object_preview::write_object_preview;
 use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
 
@@ -31,9 +32,9 @@ const MAX_DEPTH: usize = 32;
 pub type OmittedFields = BTreeSet<String>;
 
 impl FieldSelection {
-    /// Parses a list of field names, separated by commas.
+    /// Parses a list of field names; see [`split_names`].
     pub fn parse(list: &str) -> Self {
-        list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(pointer_to_dotted).collect()
+        split_names(list, |_| true).iter().map(|name| pointer_to_dotted(name)).collect()
     }
 
     /// Returns the paths, sorted.

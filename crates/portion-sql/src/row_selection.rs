@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{View, ViewError, parse_sort};
+use portion_json::name_list::split_names;
 use portion_text::spelling::{closest_name, equivalent_name};
 
 use crate::catalogue;
@@ -33,12 +34,12 @@ pub fn select_rows(
     let shown = match fields {
         None | Some("all" | "*") => "*".to_owned(),
         Some(fields) => {
-            let wanted = fields.split(',').map(str::trim).filter(|name| !name.is_empty());
-            let columns = wanted.map(|name| {
-                column_named(&names, name).map(quote_identifier).map_err(|nearest| {
+            let wanted = split_names(fields, |name| names.contains(&name));
+            let columns = wanted.into_iter().map(|name| {
+                column_named(&names, &name).map(quote_identifier).map_err(|nearest| {
                     let visible = rows.columns().iter().filter(|column| !column.is_hidden);
                     let available = visible.map(|column| column.name.clone()).collect();
-                    ViewError::Field { given: name.to_owned(), nearest, available }
+                    ViewError::Field { given: name, nearest, available }
                 })
             });
             columns.collect::<Result<Vec<_>, _>>()?.join(", ")

@@ -46,6 +46,7 @@ mod word_search;
 
 use std::sync::atomic::AtomicBool;
 
+use portion_json::name_list::quote_name;
 use portion_json::projection::FieldSelection;
 use serde_json::{Map, Value};
 
@@ -194,7 +195,7 @@ impl Names for SearchedNames<'_> {
     }
 
     fn has_field(&self, name: &str) -> bool {
-        select_fields(self.snapshot, self.view, name).is_ok()
+        select_fields(self.snapshot, self.view, &quote_name(name)).is_ok()
     }
 }
 

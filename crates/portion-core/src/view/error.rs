@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use portion_json::name_list::quote_name;
 use portion_json::scan::quote;
 use thiserror::Error;
 
@@ -46,7 +47,7 @@ pub enum ViewError {
         first: u32,
     },
     /// No item has this field.
-    #[error("no item has a field {}{}", visible_name(.given), nearest_text(.nearest.as_deref()))]
+    #[error("no item has a field {}{}", visible_name(.given), nearest_field(.nearest.as_deref()))]
     Field {
         /// Name given.
         given: String,
@@ -190,6 +191,15 @@ fn visible_name(name: &str) -> Cow<'_, str> {
     if name.trim() == name && !name.is_empty() { name.into() } else { quote(name).into() }
 }
 
+fn nearest_field(nearest: Option<&str>) -> String {
+    nearest_text(nearest.map(quote_name).as_deref())
+}
+
+/// Returns names as they are written in `fields`.
+fn list_items(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| quote_name(name).into_owned()).collect()
+}
+
 fn nearest_text(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
@@ -247,11 +257,11 @@ impl ViewError {
             Self::BeforeFetched { .. } => "repeat the original call with this offset and no cursor".into(),
             Self::Offset(_) => "use offset=0 for the start, or follow nextCursor".into(),
             Self::Field { available, .. } => {
-                name_sentence("choose from: ", available, "fields=all returns every field")
+                name_sentence("choose from: ", &list_items(available), "fields=all returns every field")
             }
             Self::RedactedField { .. } => "omit it; the operator configures redaction".into(),
             Self::Exclusion { rest, .. } if rest.is_empty() => "fields=all returns every field".into(),
-            Self::Exclusion { rest, .. } => format!("set fields={}", rest.join(",")),
+            Self::Exclusion { rest, .. } => format!("set fields={}", list_items(rest).join(",")),
             Self::TextHasNoFields => "omit fields; use startLine/endLine, or a query with find".into(),
             Self::NoText(_) => "read a block with cursor and path alone, or with raw".into(),
             Self::Path { available, .. } => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use portion_json::containers::{Member, items, members};
+use portion_json::name_list::split_names;
 use portion_json::path::key_matches;
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
 use portion_json::scan::JsonKind;
@@ -56,14 +57,15 @@ pub(crate) fn select_fields(
     if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
         return Ok(RequestedFields::Only(fields));
     }
-    if let Some(error) = exclusion(&json, names) {
+    let names = split_names(names, |name| json.iter().any(|subject| field_path(subject, name).is_some()));
+    if let Some(error) = exclusion(&json, &names) {
         return Err(error);
     }
     if json.iter().all(|subject| has_no_records(subject)) {
         return Ok(RequestedFields::Auto);
     }
     let mut paths = Vec::new();
-    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    for name in names.iter().map(String::as_str) {
         let found: Vec<String> = json.iter().filter_map(|subject| field_path(subject, name)).collect();
         if found.is_empty() && name == "all" {
             return Err(ViewError::Conflict { one: "fields=all", other: "names of fields" });
@@ -97,8 +99,8 @@ fn available_names(json: &[&IndexedText]) -> Vec<String> {
 const EXCLUSION_MARKS: [char; 3] = ['-', '!', '^'];
 
 /// Returns the error for names that say which fields to leave out: `-note`. It names the fields that remain.
-fn exclusion(json: &[&IndexedText], names: &str) -> Option<ViewError> {
-    if !names.contains(EXCLUSION_MARKS) {
+fn exclusion(json: &[&IndexedText], names: &[String]) -> Option<ViewError> {
+    if !names.iter().any(|name| name.starts_with(EXCLUSION_MARKS)) {
         return None;
     }
     let all = available_names(json);
@@ -112,7 +114,7 @@ fn exclusion(json: &[&IndexedText], names: &str) -> Option<ViewError> {
         }
     };
     let (mut excluded, mut shown) = (Vec::new(), Vec::new());
-    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    for name in names {
         match split(name) {
             Err(left_out) => excluded.push(left_out),
             Ok(name) => shown.push(name),

@@ -1,5 +1,6 @@
 //! Requests of callers, validated as far as possible without the payload.
 
+use portion_json::name_list::{quote_name, split_names};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 
 use super::controls::CONTROLS;
@@ -20,7 +21,7 @@ pub struct Request {
     pub page_count: Option<u32>,
     /// Number of items, rows or lines to skip.
     pub offset: Option<u32>,
-    /// Fields: comma-separated paths, or `all`.
+    /// Fields: comma-separated paths, those with commas in double quotes, or `all`.
     pub fields: Option<String>,
     /// A heading, or a name from `detailsAvailable`.
     pub section: Option<String>,
@@ -249,15 +250,18 @@ impl ControlValue<'_> {
         }
     }
 
-    /// Parses a comma-separated list or an array of strings.
+    /// Parses a comma-separated list, or an array of strings as such a list.
     fn parse_list(&self) -> Result<String, ViewError> {
         const WANTS: &str = "names separated by commas, like `id,status,price.total`, or `all`";
         let joined = match JsonKind::of_value(self.json) {
             JsonKind::String => self.unquoted(),
-            JsonKind::Array => parse_strings(self.json).ok_or_else(|| self.malformed_error(WANTS))?.join(","),
+            JsonKind::Array => {
+                let names = parse_strings(self.json).ok_or_else(|| self.malformed_error(WANTS))?;
+                names.iter().map(|name| quote_name(name)).collect::<Vec<_>>().join(",")
+            }
             _ => return Err(self.malformed_error(WANTS)),
         };
-        if joined.split(',').all(|name| name.trim().is_empty()) {
+        if split_names(&joined, |_| true).is_empty() {
             return Err(self.malformed_error(WANTS));
         }
         Ok(joined)

@@ -81,9 +81,11 @@ fn places() {
 fn names() {
     check("fields", "\"id, price.total\"", "fields: Some(\"id, price.total\")");
     check("fields", "[\"id\",\"name\"]", "fields: Some(\"id,name\")");
+    check("fields", r#"["a,b","\"c"]"#, r#"fields: Some("\"a,b\",\"\"\"c\"")"#);
     let wants = "it must be names separated by commas, like `id,status,price.total`, or `all`";
     check("fields", "7", &format!("field_unknown: fields is 7; {wants}"));
     check("fields", "\" , \"", &format!("field_unknown: fields is  , ; {wants}"));
+    check("fields", r#""\"\"""#, &format!(r#"field_unknown: fields is ""; {wants}"#));
     check("fields", "[1]", &format!("field_unknown: fields is [1]; {wants}"));
     check("path", "\"/a/b\"", "path: Some(\"/a/b\")");
     check("path", "3", "path: Some(\"3\")");

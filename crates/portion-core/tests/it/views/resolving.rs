@@ -90,6 +90,19 @@ fn lists_are_paged_and_sorted() {
 }
 
 #[test]
+fn fields_with_commas_are_named_in_quotes() {
+    let list = r#"[{"id":1,"with,comma":2,"c":3},{"id":4,"with,comma":5,"c":6}]"#;
+    let expect = r#"[{"id":1,"with,comma":2},{"id":4,"with,comma":5}]"#;
+    check(list, &[("fields", r#""\"with,comma\",id""#)], expect);
+    check(list, &[("fields", r#"["id","with,comma"]"#)], expect);
+    check(list, &[("fields", r#"["id,c"]"#)], r#"[{"id":1,"c":3},{"id":4,"c":6}]"#);
+    let error = r#"field_unknown: no item has a field with; did you mean "with,comma"?"#;
+    check(list, &[("fields", r#""with,comma""#)], error);
+    let advice = ask(list, &[("fields", r#""with,comma""#)]).expect_err("two names").advice();
+    assert!(advice.contains(r#""with,comma""#), "{advice}");
+}
+
+#[test]
 fn objects_have_sections_but_no_pages() {
     check(OBJECT, &[("section", "\"Financials\"")], r#"{"due":5}"#);
     check(OBJECT, &[("section", "\"FINANCIALS\"")], r#"{"due":5}"#);
