@@ -117,7 +117,7 @@ impl ResultWriter {
                 Some(ROUNDED_TYPE) => DeclaredType::Rounded,
                 Some(_) => DeclaredType::Scalar,
             };
-            let given = given_names.get(at).filter(|_| !given_sql.contains(column.name()));
+            let given = given_names.get(at).filter(|_| !is_written(given_sql, column.name()));
             let name = names.unique(given.copied().unwrap_or_else(|| column.name()));
             let mut key = String::from("\"");
             escape_into(&name, &mut key);
@@ -208,6 +208,12 @@ impl ResultWriter {
             type_hints: Vec::new(),
         }
     }
+}
+
+/// Returns true if a statement has a name as it is, or in quotes that double those inside.
+fn is_written(sql: &str, name: &str) -> bool {
+    let doubled = |quote: &str| name.contains(quote) && sql.contains(&name.replace(quote, &quote.repeat(2)));
+    sql.contains(name) || ["\"", "`", "'"].into_iter().any(doubled)
 }
 
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;

@@ -125,6 +125,8 @@ fn names_are_unique_regardless_of_case() {
     check(r#"[{"\u0061":1},{"a":2}]"#, "SELECT * FROM items", r#"[{"a":1},{"a":2}]"#);
     let odd = r#"[{"":1,"a\"b":2,"x\u0000y":3}]"#;
     check(odd, "SELECT \"a\"\"b\" AS q FROM items", r#"[{"q":2}]"#);
+    check(odd, r#"SELECT "a""b" FROM items"#, r#"[{"a\"b":2}]"#);
+    check(odd, r#"SELECT i."a""b" AS "x""y", 1 AS 'it''s' FROM items i"#, r#"[{"x\"y":2,"it's":1}]"#);
 }
 
 #[test]
