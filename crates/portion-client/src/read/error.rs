@@ -30,6 +30,14 @@ pub enum ReadError {
         /// Description of what there is.
         found: String,
     },
+    /// There are several lists, and none comes first.
+    #[error(
+        "the result has chunks in several places ({found}): name the member that holds their list with --list-field"
+    )]
+    SeveralLists {
+        /// Paths of the places.
+        found: String,
+    },
     /// No record has a text.
     #[error("no chunk has a text in `{name}` (its fields: {fields}): name the field with --text-field")]
     NoText {

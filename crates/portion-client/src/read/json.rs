@@ -1,5 +1,7 @@
 //! Steps through JSON text without building values.
 
+use std::collections::BTreeSet;
+
 use portion_json::containers::{self, Member};
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
@@ -9,6 +11,16 @@ pub(crate) fn members(object: &str) -> Option<Vec<(String, &str)>> {
     let members = containers::read_members(object, Span::new(0, object.len())).ok()?;
     let decoded = |member: Member| (unescape(member.key.slice(object)), member.value.slice(object));
     Some(members.into_iter().map(decoded).collect())
+}
+
+/// Returns the members of an object in order. Of equal keys only the last is returned, as in Python and JavaScript.
+pub(crate) fn distinct_members(object: &str) -> Option<Vec<(String, &str)>> {
+    let mut members = members(object)?;
+    let mut seen = BTreeSet::new();
+    members.reverse();
+    members.retain(|(name, _)| seen.insert(name.clone()));
+    members.reverse();
+    Some(members)
 }
 
 /// Returns the items of an array; `None` if the text is not an array.

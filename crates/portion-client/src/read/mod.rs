@@ -4,6 +4,7 @@
 //! - one text block: a JSON list, an object with one, newline-delimited JSON, JSON after words or in a Markdown fence
 //! - several text blocks: one chunk per block, as text or as a JSON record
 //! - lists of plain texts, and lists in a string of an envelope
+//! - objects that hold the chunks by key
 //!
 //! ```
 //! use portion_client::read::{FieldNames, read_chunks};
@@ -53,8 +54,11 @@ pub fn read_chunks(result: &str, names: &FieldNames) -> Result<Vec<Chunk>, ReadE
     if let Some(value) = &result.structured {
         outcome.try_value(Located::new(value), names);
     }
-    if outcome.records.is_none() {
+    if outcome.records.is_none() && outcome.several.is_none() {
         outcome.try_texts(&result.texts, names);
+    }
+    if let Some(paths) = outcome.several {
+        return Err(ReadError::SeveralLists { found: shortened(paths.join(", ")) });
     }
     let records = match (outcome.records, outcome.empty, outcome.without_text) {
         (Some(records), ..) => records,
@@ -71,12 +75,14 @@ struct Outcome {
     records: Option<Records>,
     empty: bool,
     without_text: Option<Records>,
+    /// Paths of several lists of equal rank.
+    several: Option<Vec<String>>,
 }
 
 impl Outcome {
     fn try_value(&mut self, value: Located, names: &FieldNames) {
         let found = match &names.list {
-            Some(path) => list::at_path(&value, path).map_or(Found::Nothing, Found::List),
+            Some(path) => list::at_path(&value, path, names).map_or(Found::Nothing, Found::List),
             None => list::find(value, names),
         };
         match found {
@@ -102,6 +108,7 @@ impl Outcome {
                     .map(|item| as_record(item, names));
                 self.without_text.get_or_insert_with(|| records.collect());
             }
+            Found::Several(paths) => self.several = Some(paths),
             Found::Nothing => {}
         }
     }
@@ -114,13 +121,19 @@ impl Outcome {
         for text in texts {
             let mut block = Self::default();
             block.try_value(Located::new(&parsable(text)), names);
-            lists.push(block.records.unwrap_or_else(|| vec![plain(text, names)]));
+            if block.several.is_some() {
+                self.several = block.several;
+                return;
+            }
+            let has_chunks = block.records.is_some();
+            lists.push((has_chunks, block.records.unwrap_or_else(|| vec![plain(text, names)])));
         }
         // A list in one block: the texts around it introduce it.
-        if lists.iter().any(|list| list.len() > 1) {
-            lists.retain(|list| list.len() > 1);
+        if lists.iter().any(|(_, list)| list.len() > 1) {
+            lists.retain(|(has_chunks, _)| *has_chunks);
         }
-        self.records = Some(lists.concat()).filter(|records| !records.is_empty());
+        let records: Records = lists.into_iter().flat_map(|(_, list)| list).collect();
+        self.records = Some(records).filter(|records| !records.is_empty());
     }
 
     fn try_text(&mut self, text: &str, names: &FieldNames) {
@@ -219,9 +232,13 @@ fn field_list(record: &str) -> String {
     let Some(members) = json::members(record) else { return "none".to_owned() };
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     let all = names.join(", ");
-    match all.char_indices().nth(MAX_NAMES) {
-        _ if all.is_empty() => "none".to_owned(),
-        Some((end, _)) => format!("{}…", &all[..end]),
-        None => all,
+    if all.is_empty() { "none".to_owned() } else { shortened(all) }
+}
+
+/// Returns a list of names, cut where it is too long for an error.
+fn shortened(names: String) -> String {
+    match names.char_indices().nth(MAX_NAMES) {
+        Some((end, _)) => format!("{}…", &names[..end]),
+        None => names,
     }
 }

@@ -98,6 +98,56 @@ fn the_usual_names_are_known() {
 }
 
 #[test]
+fn chunks_can_be_held_by_key() {
+    let keys = r#"{"k1":{"id":1,"score":0.5,"text":"a"},"k0":{"id":2,"score":0.75,"text":"b"}}"#;
+    let expect = ["1 0.5 a", "2 0.75 b"];
+    check_text(keys, &expect);
+    check_text(&format!(r#"{{"total":2,"results":{keys}}}"#), &expect);
+    check_text(&format!(r#"{{"data":{{"odd name":{keys}}},"facets":["x"]}}"#), &expect);
+    check_text(&format!(r#"{{"results":{keys},"suggestions":[{{"text":"no"}}]}}"#), &expect);
+    check(&format!(r#"{{"structuredContent":{keys}}}"#), &expect);
+    let many: Vec<String> = (0..1000).map(|n| format!(r#""k{n}":{{"text":"a"}}"#)).collect();
+    let chunks = read_chunks(&of_texts(&[&format!("{{{}}}", many.join(","))]), &FieldNames::default());
+    assert_eq!(chunks.expect("chunks").len(), 1000);
+    check_text(r#"{"a":{"text":"a"},"b":{"text":"b"},"c":{"n":1}}"#, &["- - a", "- - b", "- - -"]);
+    check_text(r#"{"a":{"text":"no"},"a":{"text":"a"},"b":{"text":"b"}}"#, &["- - a", "- - b"]);
+    check_text(r#"{"a":{"text":"a","marks":[{"text":"no"}]},"b":{"text":"b"}}"#, &["- - a", "- - b"]);
+    check_text(r#"{"query":{"text":"q"},"response":{"content":"c","results":[{"text":"a"}]}}"#, &["- - a"]);
+    check_text(r#"{"result":{"text":"a"},"usage":{"tokens":7}}"#, &["- - a"]);
+    let named = FieldNames { list: Some("in".into()), ..FieldNames::default() };
+    check_named(&of_texts(&[&format!(r#"{{"in":{keys},"results":[{{"text":"no"}}]}}"#)]), &named, &expect);
+    check_named(&of_texts(&[r#"{"in":{"k":{"text":"a"}}}"#]), &named, &["- - a"]);
+    check_error(&of_texts(&[r#"{"in":{"id":1,"text":"a"}}"#]), &named, "no list at `in`");
+}
+
+#[test]
+fn of_several_lists_none_is_taken_unless_its_name_is_usual() {
+    let usual = FieldNames::default();
+    let refused = |text: &str, found: &str| {
+        check_error(&of_texts(&[text]), &usual, &format!("chunks in several places ({found})"));
+    };
+    refused(r#"{"web":[{"text":"a"}],"news":[{"text":"b"}]}"#, "web, news");
+    refused(
+        r#"{"groups":{"x":{"hits":[{"text":"a"}]},"y":{"hits":[{"text":"b"}],"docs":[]}}}"#,
+        "groups.x.hits, groups.y.hits",
+    );
+    refused(r#"{"x":{"chunks":["a"]},"y":{"chunks":["b"]}}"#, "x.chunks, y.chunks");
+    refused(r#"{"total":2,"a":{"text":"a"},"b":{"text":"b"}}"#, "a, b");
+    check_text(r#"{"web":[{"text":"no"}],"results":[{"text":"a"}]}"#, &["- - a"]);
+    check_text(r#"{"results":[{"text":"no"}],"chunks":[{"text":"a"}]}"#, &["- - a"]);
+    check_text(r#"{"web":[{"text":"a"}],"more":{"web":[{"text":"no"}]}}"#, &["- - a"]);
+    check_text(r#"{"chunks":[{"text":"no"}],"chunks":[{"text":"a"}]}"#, &["- - a"]);
+    let lists = r#"{"web":[{"text":"a"}],"news":[{"text":"b"}]}"#;
+    let result = format!(r#"{{"content":[{}],"structuredContent":{lists}}}"#, text_block("two lists"));
+    check_error(&result, &usual, "(web, news)");
+    check_error(&of_texts(&["a", lists]), &usual, "(web, news)");
+    check(
+        &of_texts(&["Hits:", r#"{"text":"a"}"#, r#"[{"text":"b"},{"text":"c"}]"#]),
+        &["- - a", "- - b", "- - c"],
+    );
+}
+
+#[test]
 fn names_can_be_given() {
     let names = |text: &str, score: &str, id: &str, list: &str| {
         let given = |name: &str| (!name.is_empty()).then(|| name.to_owned());
