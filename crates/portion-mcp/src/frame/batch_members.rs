@@ -127,7 +127,9 @@ mod tests {
         fn members_are_parts_of_the_line(line in prop::collection::vec(prop::sample::select(b"[]{}\",\\a".to_vec()), 0..60)) {
             let members: Vec<&[u8]> = batch_members(&line).collect();
             prop_assert!(members.iter().map(|member| member.len()).sum::<usize>() <= line.len());
-            prop_assert!(line.trim_ascii_start().first() != Some(&b'[') || members.iter().all(|member| member[0] == b'{'));
+            let is_batch = line.trim_ascii_start().starts_with(b"[");
+            let are_objects = members.iter().all(|member| member.starts_with(b"{"));
+            prop_assert!(!is_batch || are_objects);
         }
     }
 }

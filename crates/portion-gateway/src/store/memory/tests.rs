@@ -113,15 +113,18 @@ fn time_is_over_at_its_end_and_never_runs_backwards() {
     let nanosecond = Duration::from_nanos(1);
     store.put(&ada(), deposit(1), start).expect("there is room");
     store.put(&ada(), deposit(2), start).expect("there is room");
-    let last = start + TTL - nanosecond;
+    let last = start + TTL.saturating_sub(nanosecond);
     assert!(is_found(&store, [1; 6], last), "its time is not over");
     assert!(!is_found(&store, [2; 6], start + TTL), "its time is over");
-    assert!(is_found(&store, [1; 6], last + TTL - nanosecond), "it was used since");
+    assert!(is_found(&store, [1; 6], last + TTL.saturating_sub(nanosecond)), "it was used since");
     // The time of a slow caller is that of the latest one.
     let latest = last + TTL + TTL / 2;
     assert!(is_found(&store, [1; 6], latest));
     assert!(is_found(&store, [1; 6], start));
-    assert!(is_found(&store, [1; 6], latest + TTL - nanosecond), "its last use was the latest time");
+    assert!(
+        is_found(&store, [1; 6], latest + TTL.saturating_sub(nanosecond)),
+        "its last use was the latest time"
+    );
     let stats = store.stats(latest + 3 * TTL);
     assert_eq!((stats.snapshots, stats.principals, stats.bytes, stats.expired), (0, 0, 0, 2));
     assert!(!is_found(&store, [1; 6], start));

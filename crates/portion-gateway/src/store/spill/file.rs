@@ -109,6 +109,7 @@ fn run_bytes(run: &Run) -> usize {
 mod tests {
     use std::fs::File;
     use std::io;
+    use std::slice::from_ref;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -130,8 +131,8 @@ mod tests {
         assert_eq!(len(&file), 5 * GRANULE_BYTES);
         assert!(file.read(&[0..1, 3..4], first.len()).expect("it was written") == first);
         assert!(file.read(&[1..3, 4..5], second.len()).expect("it was written") == second);
-        assert!(file.read(&[1..3], 10).expect("it was written") == second[..10]);
-        assert!(file.read(&[4..6], 2 * GRANULE).is_err(), "nothing was written there");
+        assert!(file.read(from_ref(&(1..3)), 10).expect("it was written") == second[..10]);
+        assert!(file.read(from_ref(&(4..6)), 2 * GRANULE).is_err(), "nothing was written there");
     }
 
     #[test]
@@ -139,7 +140,7 @@ mod tests {
         let mut file = SpillFile::new(unlinked_in(vec![std::env::temp_dir()]));
         file.truncate(0);
         assert!(file.file.is_none(), "it is opened when something is written");
-        file.write(&[0..4], &[7; 4 * GRANULE]).expect("there is room");
+        file.write(from_ref(&(0..4)), &[7; 4 * GRANULE]).expect("there is room");
         for (end, expect) in [(9, 4), (4, 4), (3, 3), (1, 1), (2, 1), (0, 0)] {
             file.truncate(end);
             assert_eq!(len(&file), expect * GRANULE_BYTES, "an end at {end}");
@@ -158,9 +159,9 @@ mod tests {
             }
         };
         let mut file = SpillFile::new(Arc::new(open));
-        assert!(file.read(&[0..1], 1).is_err());
+        assert!(file.read(from_ref(&(0..1)), 1).is_err());
         for (expect_ok, has_failed) in [(false, true), (false, true), (true, false), (true, false)] {
-            let written = file.write(&[0..1], b"a");
+            let written = file.write(from_ref(&(0..1)), b"a");
             assert_eq!((written.is_ok(), file.has_failed), (expect_ok, has_failed));
         }
         assert_eq!(attempts.load(Ordering::Relaxed), 3, "it is opened once");

@@ -85,11 +85,11 @@ async fn a_use_restarts_the_time_to_live_and_its_end_is_exact() {
     let store = trial.open(1 << 20);
     put(&store, 1).await;
     put(&store, 2).await;
-    trial.pass(TTL - SECOND);
+    trial.pass(TTL.saturating_sub(SECOND));
     assert_eq!(store.touch(ada(1)).await, Ok(()));
     trial.pass(SECOND);
     assert_eq!(store.touch(ada(2)).await, gone(2));
-    trial.pass(TTL - 2 * SECOND);
+    trial.pass(TTL.saturating_sub(2 * SECOND));
     let read = store.get(ada(1), &[FieldName::Header, FieldName::Block(1)]).await;
     assert_eq!(read, Ok(vec![Some(vec![1]), None]));
     trial.pass(TTL);

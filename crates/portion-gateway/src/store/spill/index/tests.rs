@@ -85,7 +85,7 @@ fn snapshots_expire_at_the_end_of_their_time() {
     insert(&mut index, 1, 1, Some(now + TTL));
     insert(&mut index, 2, 1, Some(now + 2 * TTL));
     insert(&mut index, 3, 1, None);
-    assert!(index.expire(now + TTL - nanosecond).is_empty());
+    assert!(index.expire(now + TTL.saturating_sub(nanosecond)).is_empty());
     let expired = index.expire(now + TTL);
     let ids: Vec<_> = expired
         .iter()
