@@ -124,7 +124,7 @@ def fuzzed(runner, count):
 
 
 def soak(runner, count):
-    warm_up = str(count / 4)
+    warm_up = str(min(3, count / 10))
     soak_test = REPOSITORY / "tests/soak/run.py"
     minutes = ("--minutes", str(count), "--warm-up", warm_up, "--slope", "0.1")
     runner.command(sys.executable, soak_test, "--portion", runner.portion, *minutes)
