@@ -90,7 +90,10 @@ fn a_help_that_cannot_be_written_is_a_failure() -> Result<(), Box<dyn Error>> {
             Command::new(command).args(line.split(' ')).stdout(full).stderr(Stdio::piped()).output()?;
         let told = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(1), "{line}: {told}");
-        assert!(told.starts_with("portion: stdout cannot be written: No space left on device"), "{line}: {told}");
+        assert!(
+            told.starts_with("portion: stdout cannot be written: No space left on device"),
+            "{line}: {told}"
+        );
     }
     Ok(())
 }
