@@ -6,7 +6,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderMap, HeaderName, HeaderValue, VARY};
+use http::Method;
+use http::header::{
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    VARY,
+};
 
 use crate::response_headers::RESPONSE_HEADERS;
 
@@ -14,6 +18,13 @@ use crate::response_headers::RESPONSE_HEADERS;
 const MAX_ENTRIES: usize = 1024;
 /// Longest origin that is remembered, in bytes.
 const MAX_ORIGIN_BYTES: usize = 256;
+
+/// Returns true for a CORS preflight, by which a browser asks if a page may send another request.
+pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::OPTIONS
+        && headers.contains_key(ORIGIN)
+        && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
 
 /// Header fields of a response.
 type Fields = Vec<(HeaderName, HeaderValue)>;

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
-use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use http_body::Body as HttpBody;
 use portion_core::view::Request as Controls;
 use portion_gateway::gateway::Gateway;
@@ -17,7 +15,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::body::{Body, BoxError, streamed};
-use crate::cors::CorsMemory;
+use crate::cors::{CorsMemory, is_preflight};
 use crate::exchange::Exchange;
 use crate::options::{HttpOptions, Shared};
 use crate::response_timeout::ResponseTimeout;
@@ -106,7 +104,8 @@ where
     }
     let (mut head, body) = request.into_parts();
     let mut exchange = Exchange::new(&shared, &head);
-    let controls = if is_preflight(&head) {
+    // The URL of a preflight has the controls of the request that follows.
+    let controls = if is_preflight(&head.method, &head.headers) {
         Controls::default()
     } else {
         match exchange.answer_without_service().await {
@@ -117,11 +116,4 @@ where
     exchange.prepare_request(&mut head);
     let response = inner.call(Request::from_parts(head, body)).await?;
     Ok(exchange.shape(response, controls).await)
-}
-
-/// Returns true for the request by which a browser asks if it may send another one. Its URL has the controls of the other.
-fn is_preflight(head: &Parts) -> bool {
-    head.method == Method::OPTIONS
-        && head.headers.contains_key(ORIGIN)
-        && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }

@@ -7,11 +7,11 @@ use hyper::header::{
     ACCEPT, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HOST, HeaderMap,
     HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, USER_AGENT, WWW_AUTHENTICATE,
 };
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Request, Response, StatusCode};
 use portion_auth::{Authenticator, PROTECTED_RESOURCE_PATH, requested_host};
 use portion_gateway::principal::PrincipalResolver;
 use portion_http::reverse_proxy::{denied_response, document_response, rejected_response};
-use portion_http::{Body, CallerIdentity};
+use portion_http::{Body, CallerIdentity, is_preflight};
 use portion_mcp::front::http::OriginGuard;
 
 /// Path of the API, as a resource whose metadata clients request.
@@ -50,7 +50,7 @@ impl ApiCallers {
         {
             return Err(document_response(metadata.document(host, RESOURCE_PATH)));
         }
-        if is_preflight(&request) {
+        if is_preflight(request.method(), request.headers()) && request.body().is_end_stream() {
             // A browser sends no credential with it.
             let given = std::mem::take(request.headers_mut());
             let allowed = given.iter().filter(|(name, _)| PREFLIGHT_FIELDS.contains(name));
@@ -80,15 +80,6 @@ impl ApiCallers {
             }
         }
     }
-}
-
-/// Returns true for a CORS preflight, which asks if a page may send a request.
-fn is_preflight<B: HttpBody>(request: &Request<B>) -> bool {
-    let fields = request.headers();
-    request.method() == Method::OPTIONS
-        && fields.contains_key(ORIGIN)
-        && fields.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
-        && request.body().is_end_stream()
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ struct TableCell {
     is_text: bool,
 }
 
-/// What the cells of a column have in common.
+/// Properties that the cells of a column share.
 #[derive(Clone, Copy, Debug, Default)]
 struct ColumnShape {
     /// Width of the widest cell.

@@ -196,13 +196,13 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 10, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
         #[test]
         fn what_is_added_up_answers_as_requests_do(
-            requests in prop::collection::vec(any_request(), 1_000..1_600),
+            requests in prop::collection::vec(any_request(), 1_000..2_600),
             more in prop::collection::vec(any_request(), 0..30),
-            filters in prop::collection::vec(any_filter(), 4),
+            filters in prop::collection::vec(any_filter(), 8),
             hours in 0..4_u64,
         ) {
             let (one, other) = (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));

@@ -98,7 +98,7 @@ async fn a_use_restarts_the_time_to_live_and_its_end_is_exact() {
     assert_eq!(store.touch(ada(3)).await, Err(StoreReadError::Unknown));
 }
 
-/// What others store is counted after half a minute.
+/// Snapshots that others store are counted after half a minute.
 #[tokio::test]
 async fn the_directory_is_counted_again_after_a_while() {
     for (wait, expect) in [(Duration::from_secs(29), 5), (Duration::from_secs(30), 4)] {
