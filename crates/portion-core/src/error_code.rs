@@ -240,7 +240,7 @@ static TABLE: [ErrorInfo; 34] = {
             ..in_call(
                 Code::QueryTooCostly,
                 "query_too_costly",
-                "a statement or pattern beyond two seconds or its memory, or too many pending queries of the session",
+                "a statement or pattern beyond two seconds of processor time or its memory, or too many pending queries of the session",
                 "what to narrow",
             )
         },

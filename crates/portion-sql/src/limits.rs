@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// Limits of a query.
 #[derive(Clone, Debug)]
 pub struct QueryLimits {
-    /// Maximum duration.
+    /// Maximum processor time of the thread. A query that waits for a busy processor may take
+    /// five times as long. Systems without such a clock limit the elapsed time.
     pub timeout: Duration,
     /// Maximum rows of the result; the rest is left out, and
     /// [`QueryResult::is_truncated`](crate::QueryResult::is_truncated) is set.
@@ -38,6 +39,9 @@ impl Default for QueryLimits {
     }
 }
 
+/// Largest ratio of the elapsed time of a query to its processor time.
+const MAX_WAIT_FACTOR: u32 = 5;
+
 /// The reason for stopping a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
@@ -50,25 +54,47 @@ pub(crate) enum StopReason {
 /// Deadline and stop reason of one query, checked wherever work is done for it.
 #[derive(Debug)]
 pub(crate) struct QueryDeadline {
-    ends_at: Instant,
+    started: Instant,
+    started_processor_time: Option<Duration>,
+    timeout: Duration,
     cancel_flag: Option<Arc<AtomicBool>>,
     stop_code: AtomicU8,
 }
 
 impl QueryDeadline {
+    /// Starts the time of a query that this thread runs.
     pub(crate) fn new(limits: &QueryLimits) -> Self {
-        let now = Instant::now();
-        let end = now.checked_add(limits.timeout).unwrap_or(now + Duration::from_hours(1));
-        Self { ends_at: end, cancel_flag: limits.cancel_flag.clone(), stop_code: AtomicU8::new(0) }
+        Self {
+            started: Instant::now(),
+            started_processor_time: thread_processor_time(),
+            timeout: limits.timeout,
+            cancel_flag: limits.cancel_flag.clone(),
+            stop_code: AtomicU8::new(0),
+        }
     }
 
     /// Returns true once the query must stop.
     pub(crate) fn is_over(&self) -> bool {
         let is_stopped = || self.cancel_flag.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if self.stop_reason().is_none() && (is_stopped() || Instant::now() >= self.ends_at) {
+        if self.stop_reason().is_none() && (is_stopped() || self.is_time_over()) {
             self.stop(StopReason::Time);
         }
         self.stop_reason().is_some()
+    }
+
+    /// The clock of processor time takes a system call, so it is read only after the timeout has elapsed.
+    fn is_time_over(&self) -> bool {
+        let elapsed = self.started.elapsed();
+        if elapsed < self.timeout {
+            return false;
+        }
+        match (self.started_processor_time, thread_processor_time()) {
+            (Some(start), Some(now)) => {
+                now.saturating_sub(start) >= self.timeout
+                    || elapsed >= self.timeout.saturating_mul(MAX_WAIT_FACTOR)
+            }
+            _ => true,
+        }
     }
 
     pub(crate) fn stop(&self, why: StopReason) {
@@ -86,5 +112,52 @@ impl QueryDeadline {
             1 => Some(StopReason::Time),
             _ => Some(StopReason::Memory),
         }
+    }
+}
+
+/// Returns the processor time that this thread has used; `None` where the system does not tell.
+#[cfg(unix)]
+fn thread_processor_time() -> Option<Duration> {
+    use rustix::time::{ClockId, clock_gettime};
+
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
+}
+
+#[cfg(not(unix))]
+fn thread_processor_time() -> Option<Duration> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deadline(timeout: Duration) -> QueryDeadline {
+        QueryDeadline::new(&QueryLimits { timeout, ..QueryLimits::default() })
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn waiting_uses_none_of_the_timeout_and_work_all_of_it() {
+        let deadline = deadline(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(150));
+        assert!(!deadline.is_over(), "this thread used hardly any processor time");
+        while !deadline.is_over() {
+            std::hint::spin_loop();
+        }
+        assert_eq!(deadline.stop_reason(), Some(StopReason::Time));
+    }
+
+    #[test]
+    fn a_query_that_only_waits_ends_too() {
+        let deadline = deadline(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1) * MAX_WAIT_FACTOR);
+        assert!(deadline.is_over());
+    }
+
+    #[test]
+    fn the_longest_timeout_is_never_over() {
+        assert!(!deadline(Duration::MAX).is_over());
     }
 }
