@@ -165,17 +165,7 @@ impl Fetches {
         else {
             return false;
         };
-        let snapshot = NewSnapshot {
-            id: held.id,
-            snapshot: Arc::clone(&held.snapshot),
-            view: held.view.clone(),
-            endpoint: held.endpoint.clone(),
-            arguments: held.arguments.clone(),
-            reuse_key: None,
-            rule: held.rule.clone(),
-            redaction: held.redaction,
-            origin_snapshot: held.origin_snapshot,
-        };
+        let snapshot = NewSnapshot::from(held.clone());
         let fetch = Fetch::new(list);
         {
             let mut all = self.lock();

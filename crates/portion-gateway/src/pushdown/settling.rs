@@ -6,7 +6,6 @@ use std::time::Instant;
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::view::View;
 use portion_tokens::{Factor, Tokenizer};
 
 use super::fetch::Fetch;
@@ -30,17 +29,7 @@ fn fetch(max_items: usize) -> Arc<Fetch> {
 fn deposit(fetch: &Fetch) -> Deposit {
     let policy = Arc::new(EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::Len4, Factor::ONE));
     let snapshot = Arc::new(capture(fetch.list().to_payload(None), &policy).expect("it is captured"));
-    let snapshot = NewSnapshot {
-        id: ID,
-        snapshot,
-        view: View::root(),
-        endpoint: None,
-        arguments: None,
-        reuse_key: None,
-        rule: None,
-        redaction: None,
-        origin_snapshot: ID,
-    };
+    let snapshot = NewSnapshot::new(ID, snapshot);
     Deposit { scope: Scope::from_principal("ada"), snapshot, policy }
 }
 

@@ -213,6 +213,23 @@ pub struct StoredSnapshot {
     pub origin_snapshot: SnapshotId,
 }
 
+impl NewSnapshot {
+    /// Returns a snapshot of an original payload, with the root view and no other metadata.
+    pub fn new(id: SnapshotId, snapshot: Arc<Snapshot>) -> Self {
+        Self {
+            id,
+            snapshot,
+            view: View::root(),
+            endpoint: None,
+            arguments: None,
+            reuse_key: None,
+            rule: None,
+            redaction: None,
+            origin_snapshot: id,
+        }
+    }
+}
+
 impl From<StoredSnapshot> for NewSnapshot {
     /// Stores it again, without a reuse key.
     fn from(stored: StoredSnapshot) -> Self {

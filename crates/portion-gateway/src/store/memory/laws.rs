@@ -105,17 +105,7 @@ impl Trial {
                 let view = if *viewed { view(&snapshot, 0) } else { View::root() };
                 self.made.push((id, Arc::clone(&snapshot)));
                 let reuse = Some(reuse(id));
-                let deposit = NewSnapshot {
-                    id,
-                    snapshot,
-                    view,
-                    endpoint: None,
-                    arguments: None,
-                    reuse_key: reuse,
-                    rule: None,
-                    redaction: None,
-                    origin_snapshot: id,
-                };
+                let deposit = NewSnapshot { view, reuse_key: reuse, ..NewSnapshot::new(id, snapshot) };
                 let made =
                     self.made_room(*principal, |cache, scope| cache.put(scope, deposit, Vec::new(), now));
                 if made {

@@ -40,17 +40,7 @@ fn reuse() -> ReuseKey {
 }
 
 fn deposit(id: u8) -> NewSnapshot {
-    NewSnapshot {
-        id: [id; 6],
-        snapshot: snapshot(),
-        view: View::root(),
-        endpoint: None,
-        arguments: None,
-        reuse_key: None,
-        rule: None,
-        redaction: None,
-        origin_snapshot: [id; 6],
-    }
+    NewSnapshot::new([id; 6], snapshot())
 }
 
 fn ada() -> Scope {

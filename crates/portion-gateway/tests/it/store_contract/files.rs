@@ -66,15 +66,8 @@ pub(super) async fn put(
     snapshot: &Arc<Snapshot>,
 ) -> Result<(), StoreWriteError> {
     let deposit = NewSnapshot {
-        id: named(id),
-        snapshot: Arc::clone(snapshot),
-        view: View::root(),
         endpoint: Some(Arc::new(list_bookings())),
-        arguments: None,
-        reuse_key: None,
-        rule: None,
-        redaction: None,
-        origin_snapshot: named(id),
+        ..NewSnapshot::new(named(id), Arc::clone(snapshot))
     };
     store.put(scope, deposit, Instant::now()).await
 }

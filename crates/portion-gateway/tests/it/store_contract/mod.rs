@@ -42,15 +42,10 @@ impl Trial<'_> {
 
     async fn put(&mut self, scope: &Scope, id: u8, snapshot: &Arc<Snapshot>, view: View) {
         let deposit = NewSnapshot {
-            id: named(id),
-            snapshot: Arc::clone(snapshot),
             view,
             endpoint: Some(Arc::new(list_bookings())),
-            arguments: None,
             reuse_key: Some(key("{}")),
-            rule: None,
-            redaction: None,
-            origin_snapshot: named(id),
+            ..NewSnapshot::new(named(id), Arc::clone(snapshot))
         };
         let now = self.now();
         self.store.put(scope, deposit, now).await.expect("there is room");
@@ -161,15 +156,8 @@ async fn the_latest_of_equal_calls_is_recalled(trial: &mut Trial<'_>) {
 async fn a_list_that_grows_is_still_recalled(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("grows"), Arc::new(drawers(3)));
     let grown = NewSnapshot {
-        id: named(8),
-        snapshot: Arc::new(drawers(9)),
-        view: View::root(),
         endpoint: Some(Arc::new(list_bookings())),
-        arguments: None,
-        reuse_key: None,
-        rule: None,
-        redaction: None,
-        origin_snapshot: named(8),
+        ..NewSnapshot::new(named(8), Arc::new(drawers(9)))
     };
     for (before, expect) in [(vec![8], 8), (vec![8, 9], 9)] {
         for id in before {
@@ -208,15 +196,10 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("gone"), Arc::new(drawers(3)));
     let now = trial.now();
     let deposit = NewSnapshot {
-        id: named(7),
-        snapshot: Arc::clone(&snapshot),
-        view: View::root(),
         endpoint: Some(Arc::new(create_order())),
         arguments: Some("{\"table\":7}".into()),
-        reuse_key: None,
-        rule: None,
-        redaction: None,
         origin_snapshot: named(6),
+        ..NewSnapshot::new(named(7), Arc::clone(&snapshot))
     };
     trial.store.put(&scope, deposit, now).await.expect("there is room");
     trial.wait(trial.ttl);
