@@ -12,6 +12,7 @@ use portion_text::printable::printable_name;
 use serde_json::Value;
 
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
+use super::launch::directory_problem;
 
 /// A server that a client starts.
 #[derive(Clone, Debug, Default)]
@@ -152,8 +153,11 @@ fn check_entry(
     findings: &mut Vec<Finding>,
 ) -> Option<ClientServer> {
     let title = title(file, &entry.name);
-    if let Some(scope) = entry.scope.as_deref().filter(|scope| !Path::new(scope).is_dir()) {
-        let message = format!("belongs to {}, which does not exist: not checked", printable_name(scope));
+    let scope = entry.scope.as_deref();
+    if let Some((scope, problem)) =
+        scope.and_then(|scope| Some((scope, directory_problem(Path::new(scope))?)))
+    {
+        let message = format!("belongs to {}, which {problem}: not checked", printable_name(scope));
         findings.push(Finding::new(Level::Info, "disabled", title, message));
         return None;
     }

@@ -1,6 +1,7 @@
 //! How a client starts a server: the program with its arguments, variables and working directory.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -36,6 +37,16 @@ pub(super) enum LaunchError {
     Invalid(String),
 }
 
+/// Returns why a path cannot be used as a directory, as the end of a sentence; `None` if it can.
+pub(super) fn directory_problem(path: &Path) -> Option<String> {
+    match path.metadata() {
+        Ok(found) if found.is_dir() => None,
+        Ok(_) => Some("is not a directory".into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some("does not exist".into()),
+        Err(error) => Some(format!("cannot be read: {error}")),
+    }
+}
+
 impl Launch {
     /// Resolves an entry, as its client does.
     ///
@@ -48,8 +59,8 @@ impl Launch {
             Some(cwd) => Some(server.project.join(resolved(cwd)?)),
             None => server.has_scope.then(|| server.project.clone()).filter(|project| project.is_dir()),
         };
-        if let Some(cwd) = cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
-            let message = format!("its working directory {} does not exist", cwd.display());
+        if let Some((cwd, problem)) = cwd.as_ref().and_then(|cwd| Some((cwd, directory_problem(cwd)?))) {
+            let message = format!("its working directory {} {problem}", cwd.display());
             return Err(LaunchError::Invalid(message));
         }
         let mut env = match &server.env_file {
@@ -187,6 +198,14 @@ mod tests {
             assert!(message.contains(expect), "{message}");
         };
         check(ClientServer { cwd: Some("no/such".into()), ..server(&["x"]) }, "/no/such does not exist");
+        check(
+            ClientServer { cwd: Some("/dev/null".into()), ..server(&["x"]) },
+            "/dev/null is not a directory",
+        );
+        check(
+            ClientServer { cwd: Some("/dev/null/a".into()), ..server(&["x"]) },
+            "/dev/null/a cannot be read: Not a dir",
+        );
         check(
             ClientServer { env_file: Some("no.env".into()), ..server(&["x"]) },
             "its envFile /no.env cannot be read",
