@@ -1,4 +1,4 @@
-"""A server answers with a line that is no message, or not UTF-8: the call is answered at once, and says so, in both revisions."""
+"""A server answers with a line or an event that is no message, or not UTF-8: the call is answered at once, and says so, in both revisions."""
 
 import json
 import sys
@@ -7,13 +7,13 @@ import time
 import pytest
 
 from harness.command import wrapped
+from harness.event_server import event_server
 from harness.listening import Listening, served
-from harness.talk import ACCEPT, exchange, messages
+from harness.pairing import FRONTS, pairing
+from harness.talk import ACCEPT, exchange, messages, talk
 from harness.wire import Wire, request
 
 PREFIX = "io.modelcontextprotocol"
-SERVER = r"""
-import json, sys
 LINES = {
     "neither": b'{"jsonrpc":"2.0","id":%b}',
     "both": b'{"jsonrpc":"2.0","id":%b,"result":{},"error":{"code":1,"message":"x"}}',
@@ -24,8 +24,11 @@ LINES = {
     "another version": b'{"jsonrpc":"1.0","id":%b,"result":{"content":[]}}',
     "a batch with a number": b'[{"jsonrpc":"2.0","id":%b,"result":{"content":[]}}, 5]',
     "a batch with both": b'[{"jsonrpc":"2.0","id":%b,"result":{},"error":{"code":1,"message":"x"}}]',
+    "long and NaN": b'{"jsonrpc":"2.0","id":%b,"result":{"content":[{"type":"text","text":"' + b"x" * 9_000 + b'"}],"a":NaN}}',
     "no UTF-8": b'{"jsonrpc":"2.0","id":%b,"result":{"content":[{"type":"text","text":"caf\xe9 \xff\xfe"}]}}',
 }
+INVALID = [kind for kind in LINES if kind != "no UTF-8"]
+SERVER = f"import json, sys\nLINES = {LINES!r}" + r"""
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message:
@@ -42,23 +45,21 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 
-INVALID = [
-    "neither",
-    "both",
-    "NaN",
-    "two results",
-    "two ids, the other last",
-    "two ids, the other first",
-    "another version",
-    "a batch with a number",
-    "a batch with both",
-]
-
 
 @pytest.fixture(scope="module")
 def url():
     with Listening(served("--request-timeout", "50s", "--", sys.executable, "-c", SERVER)) as portion:
         yield portion.url
+
+
+def event(number, arguments):
+    return b"data: " + LINES[arguments["kind"]] % json.dumps(number).encode() + b"\n\n"
+
+
+@pytest.fixture(scope="module")
+def events():
+    with event_server("odd", event, stays_open=True) as url:
+        yield url
 
 
 def called(url, era, kind):
@@ -89,6 +90,19 @@ def test_a_line_that_is_no_message_is_an_error_at_once(url, era, kind):
     answer = called(url, era, kind)
     assert "upstream_invalid" in json.dumps(answer), answer
     assert answer["id"] == "a" and time.monotonic() - began < 25, "it waited for the timeout"
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_an_event_that_is_no_message_is_an_error_at_once(events, front):
+    with pairing(front, "--request-timeout", "50s", "--url", events) as target, talk(target) as session:
+        session.open()
+        for number, kind in enumerate(INVALID, 100):
+            began = time.monotonic()
+            params = {"name": "odd", "arguments": {"kind": kind}}
+            answers = session.ask(json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}))
+            (answer,) = [json.loads(answer) for answer in answers]
+            assert answer["id"] == number and "upstream_invalid" in json.dumps(answer), (kind, answer)
+            assert time.monotonic() - began < 25, f"{kind}: it waited for the timeout"
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])

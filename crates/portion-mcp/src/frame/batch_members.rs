@@ -2,11 +2,23 @@
 
 use memchr::memchr2;
 
-use super::BYTE_ORDER_MARK;
+use super::{BYTE_ORDER_MARK, scan_ids};
+
+/// Yields the ids of each member of a line that may be a response, the last id first. Of several ids, the last that is
+/// pending counts. The line is read as [`batch_members`] reads it.
+pub(crate) fn response_ids(line: &[u8]) -> impl Iterator<Item = Vec<Box<str>>> {
+    batch_members(line).filter_map(|member| match scan_ids(member) {
+        (mut ids, false) => {
+            ids.reverse();
+            Some(ids)
+        }
+        _ => None,
+    })
+}
 
 /// Yields the objects of a line that is an array, or the line itself if it is not. Text that is not JSON is read as far as
 /// possible, in time proportional to the line.
-pub(crate) fn batch_members(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn batch_members(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let content = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii_start();
     let items = content.strip_prefix(b"[");
     let mut rest = items.unwrap_or_default();

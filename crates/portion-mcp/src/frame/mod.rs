@@ -26,7 +26,7 @@ use std::io::{self, Read};
 use memchr::memchr;
 use portion_gateway::store::spill::FileOpener;
 
-pub(crate) use batch_members::batch_members;
+pub(crate) use batch_members::response_ids;
 use compressed_line::CompressedLine;
 use id_scanner::IdScanner;
 pub(crate) use line_breaks::replace_line_breaks;
@@ -171,7 +171,7 @@ pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
 }
 
 /// Returns all raw ids of a message that may not be JSON, in order, and true if it has a method.
-pub(crate) fn scan_ids(line: &[u8]) -> (Vec<Box<str>>, bool) {
+fn scan_ids(line: &[u8]) -> (Vec<Box<str>>, bool) {
     let mut scanner = IdScanner::default();
     scanner.feed(line);
     scanner.finish_with_all_ids()

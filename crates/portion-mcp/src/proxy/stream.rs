@@ -12,6 +12,7 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
+use portion_gateway::dropped_messages::DropReason;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -167,15 +168,8 @@ impl RelayedStream {
             *is_resumable |= event.id().is_some();
         }
         let is_message = event.event_type() == b"message" && !event.data().is_empty();
-        // Small events that are not messages are forwarded: they may be meant for the client.
-        if !is_message || !is_json_rpc(event.data()) {
-            let data = String::from_utf8_lossy(event.data());
-            let redacted = self.recipient.processor().redacted(&data);
-            out.extend(match redacted == data {
-                _ if event.data().len() > MAX_NON_MESSAGE_BYTES => event.without_data(),
-                true => event.into_raw(),
-                false => event.with_data(redacted.as_bytes()),
-            });
+        if !is_message || !self.recipient.is_for_processor(event.data()) {
+            out.extend(self.recipient.forward_other_event(event));
             return;
         }
         let mut messages =
@@ -256,9 +250,34 @@ impl StreamRecipient {
         }
     }
 
+    fn shared(&self) -> &ProxyShared {
+        match self {
+            Self::Post { post, .. } => &post.shared,
+            Self::Session { shared, .. } => shared,
+        }
+    }
+
     /// Returns true if nothing in a text is to be hidden.
     fn is_shown(&self, text: &str) -> bool {
         self.processor().redacted(text) == text
+    }
+
+    /// Returns true for a message, and for data that is none and answers a pending request.
+    fn is_for_processor(&self, data: &[u8]) -> bool {
+        is_json_rpc(data) || self.processor().is_answered_by_invalid(data)
+    }
+
+    /// Returns the bytes for the client of an event that is not for the processor. Small data is forwarded: it may be meant for
+    /// the client. Larger data is dropped.
+    fn forward_other_event(&self, event: SseEvent) -> Vec<u8> {
+        let data = String::from_utf8_lossy(event.data());
+        if event.data().len() > MAX_NON_MESSAGE_BYTES {
+            let why = "an event of more than 4 KiB that is not a message";
+            self.shared().processor_factory.gateway.record_drop(DropReason::Invalid, event.data().len(), why);
+            return event.without_data();
+        }
+        let redacted = self.processor().redacted(&data);
+        if redacted == data { event.into_raw() } else { event.with_data(redacted.as_bytes()) }
     }
 
     /// Waits for the shutdown if this is a listening stream.

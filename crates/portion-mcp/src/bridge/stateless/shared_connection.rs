@@ -14,7 +14,7 @@ use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
 use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
-use crate::frame::{Frame, batch_members, scan_ids};
+use crate::frame::{Frame, response_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
@@ -254,12 +254,8 @@ impl SharedConnection {
     /// either, with its own id: its processor rejects and counts that one.
     fn reject_invalid_line(&self, line: &[u8], error: InvalidMessage) {
         let mut is_response = false;
-        for member in batch_members(line) {
-            let answered = match scan_ids(member) {
-                // Of several ids, the last that is pending counts.
-                (ids, false) => ids.iter().rev().find_map(|id| self.requests().take_request(id)),
-                _ => None,
-            };
+        for ids in response_ids(line) {
+            let answered = ids.iter().find_map(|id| self.requests().take_request(id));
             let Some((post, id)) = answered else { continue };
             is_response = true;
             if let Some(sender) = self.requests().sender(post) {

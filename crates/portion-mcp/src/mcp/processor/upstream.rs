@@ -21,7 +21,7 @@ use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest, PendingRequests, ToolListing};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
-use crate::frame::{Frame, batch_members, scan_ids};
+use crate::frame::{Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 
 /// Timeout of the gateway's own request for a page of tools.
@@ -94,7 +94,7 @@ impl McpProcessor {
     }
 
     /// Drops a line that is not a message, and answers the request that waits for it, or those that wait for the members of
-    /// a batch. Of several ids of a member, the last that is pending counts.
+    /// a batch.
     async fn reject_invalid_server_line(&self, line: &[u8], error: InvalidMessage) -> Vec<OutgoingMessage> {
         self.gateway.record_drop(
             DropReason::Invalid,
@@ -102,13 +102,17 @@ impl McpProcessor {
             &format!("a server line that is not a message: {error}"),
         );
         let mut out = Vec::new();
-        for member in batch_members(line) {
-            let (ids, false) = scan_ids(member) else { continue };
-            let Some(id) = ids.iter().rev().find(|id| self.is_awaited(id)) else { continue };
+        for ids in response_ids(line) {
+            let Some(id) = ids.iter().find(|id| self.is_awaited(id)) else { continue };
             let reason = Fault::upstream_invalid(&format!("an invalid JSON-RPC 2.0 message ({error})"));
             out.extend(self.answer_for_server(id, |_| reason).await);
         }
         out
+    }
+
+    /// Returns true if a pending request may be answered by a line that is not a message.
+    pub(crate) fn is_answered_by_invalid(&self, line: &[u8]) -> bool {
+        response_ids(line).flatten().any(|id| self.is_awaited(&id))
     }
 
     /// Returns true if a request with this id waits for the server.

@@ -1,22 +1,14 @@
 //! Handles messages from the server: completes requests and forwards messages to the client.
 
-use std::sync::LazyLock;
-use std::time::Instant;
-
-use portion_gateway::dropped_messages::LogRateLimit;
-
 use super::super::message::{to_single_line, with_response_id};
 use super::super::{LinkClosed, LinkEvent};
 use super::outbound_message::OutboundMessage;
 use super::server_handle::ServerHandle;
-use crate::frame::Frame;
+use crate::frame::{Frame, response_ids};
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 
-/// Rate limit of the log line about invalid messages.
-static INVALID_LOG_LIMIT: LazyLock<LogRateLimit> = LazyLock::new(LogRateLimit::default);
-
 impl ServerHandle {
-    /// Forwards a message. `outbound` is the message that it responds to.
+    /// Forwards a message, or data that is none. `outbound` is the message that it responds to.
     ///
     /// # Errors
     /// Returns [`LinkClosed`] if the inbox has been dropped.
@@ -29,11 +21,12 @@ impl ServerHandle {
             let text = String::from_utf8_lossy(&bytes);
             match ParsedBatch::parse(&text) {
                 Ok(batch) => self.complete_requests(&text, &batch, outbound),
-                Err(why) => {
-                    if let Some(unlogged) = INVALID_LOG_LIMIT.acquire(Instant::now()) {
-                        tracing::warn!(%why, bytes = bytes.len(), unlogged, "dropped data that is not a message");
+                // Its processor counts it, and answers the requests in its place.
+                Err(_) => {
+                    for ids in response_ids(&bytes) {
+                        let _ = ids.iter().find_map(|id| self.in_flight.complete(id));
                     }
-                    return Ok(());
+                    None
                 }
             }
         };
