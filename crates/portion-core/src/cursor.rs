@@ -25,10 +25,10 @@ mod charge;
 mod letters;
 
 use std::fmt;
-use std::hint::black_box;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 
 pub use charge::charged;
@@ -138,8 +138,7 @@ impl Scope {
 
     /// Compares in constant time.
     pub fn constant_time_eq(&self, other: &Self) -> bool {
-        let differ = |differ: u8, (a, b): (&u8, &u8)| black_box(differ | (a ^ b));
-        self.0.iter().zip(&other.0).fold(0, differ) == 0
+        self.0.ct_eq(&other.0).into()
     }
 
     /// Restores a scope from its hash; `None` for bytes of another length.
