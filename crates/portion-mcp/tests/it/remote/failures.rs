@@ -59,13 +59,28 @@ async fn responses_that_are_not_mcp_are_reported() {
     )
     .await;
     check(|reply| reply.whole("202 Accepted", ""), &["without a response"]).await;
-    check(|reply| reply.json("{}"), &["without a response"]).await;
-    check(|reply| reply.json("{\"jsonrpc\":"), &["without a response"]).await;
     check(
         |reply| reply.whole("200 OK\r\nContent-Type: application/json\r\nContent-Encoding: zstd", "x"),
         &["compressed as `zstd`"],
     )
     .await;
+}
+
+#[tokio::test]
+async fn data_that_is_not_a_message_is_forwarded_for_its_processor() {
+    let answered_by = async |body: &'static str| {
+        let server = Server::new(move |_, _, reply| reply.json(body));
+        let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+        peer.say(&call("1")).await;
+        assert_eq!(peer.hear().await, body);
+        peer
+    };
+    for body in ["{}", "{\"jsonrpc\":", r#"{"jsonrpc":"2.0","id":2}"#] {
+        let mut peer = answered_by(body).await;
+        assert!(peer.hear().await.contains("without a response"), "{body}");
+    }
+    // Its processor answers the request.
+    assert_eq!(answered_by(r#"{"jsonrpc":"2.0","id":1}"#).await.leave().await, []);
 }
 
 #[tokio::test]
