@@ -64,8 +64,8 @@ impl CachedStore {
         }
         let Some(behind) = &self.behind else { return self.memory.put(scope, deposit, now) };
         let (key, reuse) = (SnapshotKey { scope: *scope, id: deposit.id }, deposit.reuse_key);
-        match self.memory.put(scope, deposit.clone(), now) {
-            Ok(()) => behind.put_later(key, deposit),
+        match self.memory.put_unwritten(scope, deposit.clone(), now) {
+            Ok(write) => behind.put_later(key, deposit, write),
             Err(_) => behind.put_now(key, deposit).await?,
         }
         if let Some(reuse) = reuse {
@@ -89,11 +89,10 @@ impl CachedStore {
         if let Some(spilling) = &self.spilling {
             return spilling.put_view(scope, id, (snapshot, view), now).await;
         }
-        let stored = self.memory.put_view(scope, id, view.clone(), now);
-        let Some(behind) = &self.behind else { return stored.map(drop) };
+        let Some(behind) = &self.behind else { return self.memory.put_view(scope, id, view, now).map(drop) };
         let key = SnapshotKey { scope: *scope, id };
-        match stored {
-            Ok(view) => behind.put_view_later(key, snapshot, view),
+        match self.memory.put_view_unwritten(scope, id, view.clone(), now) {
+            Ok((view, write)) => behind.put_view_later(key, snapshot, view, write),
             Err(_) => behind.put_view_now(key, snapshot, &view).await?,
         }
         Ok(())
@@ -132,11 +131,11 @@ impl CachedStore {
         let key = SnapshotKey { scope: *scope, id };
         match found {
             Ok(held) if !held.snapshot.is_partial() => {
-                behind.touch_later(key, &held);
+                behind.touch_later(key, &held, &self.memory);
                 Ok(held)
             }
             Ok(held) if extent == Extent::Page && held.view.is_of_everything() => {
-                behind.touch_later(key, &held);
+                behind.touch_later(key, &held, &self.memory);
                 // Other replies from it need other blocks.
                 let snapshot = Arc::new(held.snapshot.without_needs());
                 Ok(StoredSnapshot { snapshot, ..held })

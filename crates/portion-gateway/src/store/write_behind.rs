@@ -12,8 +12,10 @@ use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use tokio::runtime::{Builder, Runtime};
 
+use super::memory::QueuedWrite;
 use super::{
-    NewSnapshot, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError, StoredSnapshot, record,
+    MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError, StoredSnapshot,
+    record,
 };
 use crate::deferred_worker::{DeferredWorker, JobPriority};
 use crate::offload::offload;
@@ -39,10 +41,10 @@ impl WriteBehind {
     }
 
     /// Stores a snapshot later.
-    pub(super) fn put_later(&self, key: SnapshotKey, deposit: NewSnapshot) {
+    pub(super) fn put_later(&self, key: SnapshotKey, deposit: NewSnapshot, write: QueuedWrite) {
         let bytes = deposit.snapshot.heap_bytes();
         self.submit(JobPriority::Required, bytes, async move |store| {
-            log_failure(&*store, &store.put(key, record::encode(&deposit)).await);
+            finish(&*store, write, &store.put(key, record::encode(&deposit)).await);
         });
         // Another instance may be asked for the rest at once.
         self.worker.wake();
@@ -59,11 +61,17 @@ impl WriteBehind {
     }
 
     /// Stores a view later.
-    pub(super) fn put_view_later(&self, key: SnapshotKey, snapshot: &Arc<Snapshot>, view: View) {
+    pub(super) fn put_view_later(
+        &self,
+        key: SnapshotKey,
+        snapshot: &Arc<Snapshot>,
+        view: View,
+        write: QueuedWrite,
+    ) {
         let (snapshot, bytes) = (Arc::clone(snapshot), view.heap_bytes());
         self.submit(JobPriority::Required, bytes, async move |store| {
             let (_, packed) = record::encode_view(&snapshot, &view);
-            log_failure(&*store, &store.put_view(key, view.id(), packed).await);
+            finish(&*store, write, &store.put_view(key, view.id(), packed).await);
         });
         self.worker.wake();
     }
@@ -81,14 +89,18 @@ impl WriteBehind {
 
     /// Restarts the time to live of a snapshot later. If the store has lost it, and it is
     /// whole, it is stored again, with the view that was used.
-    pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot) {
-        let held = held.clone();
+    pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot, memory: &Arc<MemoryStore>) {
+        let (held, memory) = (held.clone(), Arc::clone(memory));
         self.submit(JobPriority::Required, 0, async move |store| {
             let touched = store.touch(key).await;
             let is_lost =
                 matches!(touched, Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown));
             if is_lost && !held.snapshot.is_partial() {
-                log_failure(&*store, &store.put(key, record::encode(&held.into())).await);
+                let outcome = store.put(key, record::encode(&held.clone().into())).await;
+                if outcome.is_ok() {
+                    memory.mark_rewritten(&key.scope, &held);
+                }
+                log_failure(&*store, &outcome);
             }
         });
     }
@@ -155,6 +167,13 @@ fn log_reuse_failure(outcome: &Result<(), StoreWriteError>) {
     if let Err(error) = outcome {
         tracing::debug!(%error, "equal calls are not answered from the snapshot store");
     }
+}
+
+fn finish(store: &dyn SnapshotStore, write: QueuedWrite, outcome: &Result<(), StoreWriteError>) {
+    if outcome.is_ok() {
+        write.succeed();
+    }
+    log_failure(store, outcome);
 }
 
 fn log_failure(store: &dyn SnapshotStore, outcome: &Result<(), StoreWriteError>) {

@@ -243,6 +243,20 @@ async fn replies_have_cursors_while_the_store_behind_the_memory_fails() {
     portion(trial.follow(cursor).await);
 }
 
+/// The copy in memory is the only one.
+#[tokio::test]
+async fn while_the_store_fails_no_result_is_evicted_for_a_later_one() {
+    let measured = Trial::new();
+    portion(measured.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let trial = Trial::of(&Quarters, unreachable(measured.stats().bytes * 3 / 2));
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let cursor = next_cursor(&first).expect("there is more");
+    let later = portion(trial.fresh(list_bookings(), bookings(1_990), Request::default()).await);
+    assert_eq!(next_cursor(&later), None);
+    assert!(later.notice().contains("store_unavailable"), "{}", later.notice());
+    portion(trial.follow(cursor).await);
+}
+
 #[tokio::test]
 async fn an_unreachable_store_is_reported() {
     let (kept, lost) = (Trial::new(), Trial::of(&Quarters, unreachable(0)));

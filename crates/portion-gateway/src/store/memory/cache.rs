@@ -10,6 +10,7 @@ use portion_core::view::View;
 
 use super::cache_entry::{CacheEntry, RemovalReason, RemovedSnapshot};
 use super::tombstones::{Tombstone, Tombstones};
+use super::unwritten::StoreWrites;
 use super::usage::{UsageByScope, UsageEntry, UseTick};
 use super::views::{self, ViewCache};
 use crate::reuse_key::ReuseKey;
@@ -79,7 +80,9 @@ impl SnapshotCache {
         if views.bytes() > views.capacity_bytes() {
             return self.reject(views.bytes(), views.capacity_bytes());
         }
-        self.evict_for(scope, bytes, 0)?;
+        let replaced = self.entries.get(&deposit.id).map(|entry| entry.bytes);
+        let growth = bytes.saturating_sub(replaced.unwrap_or_default());
+        self.evict_for(scope, growth, replaced.map(|_| deposit.id))?;
         // Ids are random, so this is a repeated write, or a list that has grown, which keeps its reuse key.
         let reuse_key = deposit.reuse_key.or_else(|| self.current_reuse_key(scope, deposit.id));
         self.detach(deposit.id);
@@ -104,7 +107,9 @@ impl SnapshotCache {
                 origin_snapshot: origin,
                 reuse_key,
                 bytes,
+                created: tick,
                 last_used: tick,
+                writes: StoreWrites::default(),
                 expires_at: expires,
             },
         );
@@ -143,9 +148,8 @@ impl SnapshotCache {
         let freed = slot.views.evict_for(bytes);
         let before = slot.bytes;
         self.resize(id, before - freed);
-        // As the most recently used snapshot of its scope it is evicted last; `evict_for` refuses before that.
         self.touch(id, now);
-        self.evict_for(scope, bytes, before - freed)?;
+        self.evict_for(scope, bytes, Some(id))?;
         if let Some(slot) = self.entries.get_mut(&id) {
             slot.views.add(view, bytes);
         }
@@ -222,39 +226,57 @@ impl SnapshotCache {
         std::mem::take(&mut self.removed)
     }
 
-    /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `fixed` bytes of the
-    /// scope belong to its most recently used snapshot, and must stay. A cache that spills evicts nothing.
-    fn evict_for(&mut self, scope: &Scope, bytes: usize, fixed: usize) -> Result<(), StoreWriteError> {
-        let room = self.room(scope, fixed);
+    /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `keep` must stay. A cache that spills
+    /// evicts nothing.
+    fn evict_for(
+        &mut self,
+        scope: &Scope,
+        bytes: usize,
+        keep: Option<SnapshotId>,
+    ) -> Result<(), StoreWriteError> {
+        let room = self.room(scope, keep);
         if bytes > room {
             return self.reject(bytes, room);
         }
-        while let Some(id) = self.next_eviction(scope, bytes) {
+        while let Some(id) = self.next_eviction(scope, bytes, keep) {
             if self.spills || !self.remove(id, RemovalReason::Evicted) {
                 return self.reject(bytes, room);
             }
         }
-        Ok(())
+        if self.fits(bytes) { Ok(()) } else { self.reject(bytes, room) }
     }
 
-    /// Returns the bytes that a scope can have beside the others, without `fixed` bytes of it that must stay.
-    pub(super) fn room(&self, scope: &Scope, fixed: usize) -> usize {
+    /// Returns the bytes that a scope can have beside the others, and beside `keep`, which must stay.
+    pub(super) fn room(&self, scope: &Scope, keep: Option<SnapshotId>) -> usize {
+        let fixed = keep.and_then(|id| self.entries.get(&id)).map_or(0, |entry| entry.bytes);
         let memory = self.limits.memory_bytes;
         let share = memory / self.usage.scope_count_with(scope);
         let others = self.bytes - self.usage.bytes(scope);
         (memory - others).max(share).saturating_sub(fixed)
     }
 
-    /// Returns the snapshot to evict next, so that `bytes` more of a scope fit; `None` if they fit.
-    pub(super) fn next_eviction(&self, scope: &Scope, bytes: usize) -> Option<SnapshotId> {
-        let memory = self.limits.memory_bytes;
-        if self.bytes + bytes <= memory {
+    /// Returns the snapshot to evict next, so that `bytes` more of a scope fit; `None` if they fit, or if nothing besides
+    /// `keep` can be evicted.
+    pub(super) fn next_eviction(
+        &self,
+        scope: &Scope,
+        bytes: usize,
+        keep: Option<SnapshotId>,
+    ) -> Option<SnapshotId> {
+        if self.fits(bytes) {
             return None;
         }
-        let share = memory / self.usage.scope_count_with(scope);
+        let share = self.limits.memory_bytes / self.usage.scope_count_with(scope);
         let is_own = self.usage.bytes(scope) + bytes > share;
         let owner = if is_own { Some(*scope) } else { self.usage.largest_other(scope) };
-        owner.and_then(|owner| self.usage.oldest(&owner))
+        let is_evictable = |id: &SnapshotId| {
+            Some(*id) != keep && self.entries.get(id).is_some_and(|entry| entry.writes.are_done())
+        };
+        owner.and_then(|owner| self.usage.oldest(&owner, is_evictable))
+    }
+
+    fn fits(&self, bytes: usize) -> bool {
+        self.bytes + bytes <= self.limits.memory_bytes
     }
 
     /// Removes expired snapshots. Returns the current time, which never runs backwards.

@@ -9,6 +9,7 @@ use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use portion_policy::endpoint::Endpoint;
 
+use super::unwritten::StoreWrites;
 use super::usage::UseTick;
 use super::views::ViewCache;
 use crate::reuse_key::ReuseKey;
@@ -29,7 +30,9 @@ pub(super) struct CacheEntry {
     pub(super) origin_snapshot: SnapshotId,
     pub(super) reuse_key: Option<ReuseKey>,
     pub(super) bytes: usize,
+    pub(super) created: UseTick,
     pub(super) last_used: UseTick,
+    pub(super) writes: StoreWrites,
     /// `None` if the time is beyond the range of the clock.
     pub(super) expires_at: Option<Instant>,
 }

@@ -19,11 +19,10 @@ impl SnapshotCache {
         now: Instant,
     ) -> Option<DisplacedSnapshot> {
         self.expire(now);
-        let fixed = keep.and_then(|id| self.entries.get(&id)).map_or(0, |entry| entry.bytes);
-        if bytes > self.room(scope, fixed) {
+        if bytes > self.room(scope, keep) {
             return None;
         }
-        let id = self.next_eviction(scope, bytes).filter(|id| Some(*id) != keep)?;
+        let id = self.next_eviction(scope, bytes, keep)?;
         self.entries.get(&id).map(CacheEntry::displaced)
     }
 

@@ -13,6 +13,9 @@
 //! evicted for it. The share is the memory divided by the number of principals with snapshots, including the
 //! new one, so a single principal has all of it.
 //!
+//! A snapshot that the store behind the memory has not got, or has refused, is never evicted: this is its only copy. If
+//! nothing else can make room, the new snapshot is refused.
+//!
 //! A memory in front of a [temporary file](super::spill) evicts nothing by itself: the same snapshots are moved to
 //! the file first.
 //!
@@ -26,6 +29,7 @@ mod laws;
 #[cfg(test)]
 mod tests;
 mod tombstones;
+mod unwritten;
 mod usage;
 mod views;
 
@@ -40,6 +44,7 @@ use self::cache::SnapshotCache;
 pub(super) use self::cache_entry::DisplacedSnapshot;
 use self::cache_entry::{RemovalReason, RemovedSnapshot};
 pub(super) use self::tombstones::Tombstone;
+pub(super) use self::unwritten::QueuedWrite;
 use super::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 use crate::reuse_key::ReuseKey;
 
@@ -63,7 +68,7 @@ impl MemoryStore {
     /// Stores a snapshot, and assigns its reuse key to it in place of any earlier snapshot.
     ///
     /// # Errors
-    /// [`StoreWriteError::NoCapacity`]; then nothing is evicted.
+    /// [`StoreWriteError::NoCapacity`]; then nothing is evicted whose only copy is here.
     pub fn put(&self, scope: &Scope, deposit: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
         self.with_cache(|cache| cache.put(scope, deposit, Vec::new(), now))
     }

@@ -50,9 +50,13 @@ impl UsageByScope {
         self.by_scope.get(scope).map_or(0, |account| account.bytes)
     }
 
-    /// Returns the least recently used snapshot of a scope.
-    pub(super) fn oldest(&self, scope: &Scope) -> Option<SnapshotId> {
-        self.by_scope.get(scope)?.by_last_use.first_key_value().map(|(_, id)| *id)
+    /// Returns the least recently used snapshot of a scope that is selected.
+    pub(super) fn oldest(
+        &self,
+        scope: &Scope,
+        is_selected: impl Fn(&SnapshotId) -> bool,
+    ) -> Option<SnapshotId> {
+        self.by_scope.get(scope)?.by_last_use.values().copied().find(is_selected)
     }
 
     /// Returns the scope with most bytes, except this one.

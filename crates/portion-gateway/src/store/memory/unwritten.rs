@@ -1,0 +1,192 @@
+//! Snapshots whose only copy is in memory, because the store behind it has not got them yet, or has refused them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::view::View;
+
+use super::MemoryStore;
+use super::cache::SnapshotCache;
+use super::usage::UseTick;
+use crate::store::{NewSnapshot, StoreWriteError, StoredSnapshot};
+
+/// Writes of a snapshot and its views to the store behind the memory.
+#[derive(Debug, Default)]
+pub(super) struct StoreWrites {
+    queued: u32,
+    has_failed: bool,
+}
+
+impl StoreWrites {
+    /// Returns true if the store has everything, or there is none.
+    pub(super) fn are_done(&self) -> bool {
+        self.queued == 0 && !self.has_failed
+    }
+}
+
+/// A queued write. Until it succeeds, its snapshot is not evicted from memory. Dropped before, it has failed.
+pub(in crate::store) struct QueuedWrite {
+    memory: Arc<MemoryStore>,
+    scope: Scope,
+    id: SnapshotId,
+    /// Distinguishes versions of a list that grows.
+    created: UseTick,
+    has_succeeded: bool,
+}
+
+impl QueuedWrite {
+    /// Reports that the store has it.
+    pub(in crate::store) fn succeed(mut self) {
+        self.has_succeeded = true;
+    }
+}
+
+impl Drop for QueuedWrite {
+    fn drop(&mut self) {
+        self.memory.with_cache(|cache| cache.finish_write(self));
+    }
+}
+
+impl MemoryStore {
+    /// Stores a snapshot that is to be written to the store.
+    ///
+    /// # Errors
+    /// As for [`MemoryStore::put`].
+    pub(in crate::store) fn put_unwritten(
+        self: &Arc<Self>,
+        scope: &Scope,
+        deposit: NewSnapshot,
+        now: Instant,
+    ) -> Result<QueuedWrite, StoreWriteError> {
+        let id = deposit.id;
+        let created = self.with_cache(|cache| {
+            cache.put(scope, deposit, Vec::new(), now)?;
+            cache.begin_write(scope, id)
+        })?;
+        Ok(self.queued_write(scope, id, created))
+    }
+
+    /// Stores a view that is to be written to the store.
+    ///
+    /// # Errors
+    /// As for [`MemoryStore::put_view`].
+    pub(in crate::store) fn put_view_unwritten(
+        self: &Arc<Self>,
+        scope: &Scope,
+        id: SnapshotId,
+        view: View,
+        now: Instant,
+    ) -> Result<(View, QueuedWrite), StoreWriteError> {
+        let (view, created) = self.with_cache(|cache| {
+            let view_id = view.id();
+            cache.put_view(scope, id, view, now)?;
+            let held = cache.find(scope, id, view_id, now).map_err(|_| StoreWriteError::SnapshotGone)?;
+            Ok::<_, StoreWriteError>((held.view, cache.begin_write(scope, id)?))
+        })?;
+        Ok((view, self.queued_write(scope, id, created)))
+    }
+
+    /// Reports that the store has a snapshot again whose writes had failed.
+    pub(in crate::store) fn mark_rewritten(&self, scope: &Scope, held: &StoredSnapshot) {
+        self.with_cache(|cache| cache.mark_rewritten(scope, held));
+    }
+
+    fn queued_write(self: &Arc<Self>, scope: &Scope, id: SnapshotId, created: UseTick) -> QueuedWrite {
+        QueuedWrite { memory: Arc::clone(self), scope: *scope, id, created, has_succeeded: false }
+    }
+}
+
+impl SnapshotCache {
+    /// Counts a queued write. Returns the creation of the entry.
+    fn begin_write(&mut self, scope: &Scope, id: SnapshotId) -> Result<UseTick, StoreWriteError> {
+        let entry = self.entries.get_mut(&id).filter(|entry| entry.scope == *scope);
+        let entry = entry.ok_or(StoreWriteError::SnapshotGone)?;
+        entry.writes.queued += 1;
+        Ok(entry.created)
+    }
+
+    fn finish_write(&mut self, write: &QueuedWrite) {
+        let entry = self.entries.get_mut(&write.id);
+        if let Some(entry) =
+            entry.filter(|entry| entry.scope == write.scope && entry.created == write.created)
+        {
+            entry.writes.queued = entry.writes.queued.saturating_sub(1);
+            entry.writes.has_failed |= !write.has_succeeded;
+        }
+    }
+
+    fn mark_rewritten(&mut self, scope: &Scope, held: &StoredSnapshot) {
+        let entry = self.entries.get_mut(&held.id).filter(|entry| entry.scope == *scope);
+        if let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &held.snapshot)) {
+            entry.writes.has_failed = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use portion_core::cursor::{Scope, ViewId};
+
+    use super::super::tests::{bytes_of, deposit};
+    use super::*;
+    use crate::store::StoreLimits;
+
+    fn memory(entries: usize) -> Arc<MemoryStore> {
+        let memory_bytes = entries * bytes_of(deposit(1), &[]);
+        Arc::new(MemoryStore::new(StoreLimits { memory_bytes, ..StoreLimits::default() }))
+    }
+
+    fn has(memory: &MemoryStore, scope: &Scope, id: u8) -> bool {
+        memory.find(scope, [id; 6], ViewId::default(), Instant::now()).is_ok()
+    }
+
+    #[test]
+    fn what_the_store_has_is_evicted_first() {
+        let (memory, scope, now) = (memory(2), Scope::from_principal("ada"), Instant::now());
+        let lost = memory.put_unwritten(&scope, deposit(1), now).expect("there is room");
+        memory.put_unwritten(&scope, deposit(2), now).expect("there is room").succeed();
+        drop(lost);
+        memory.put_unwritten(&scope, deposit(3), now).expect("the second is evicted").succeed();
+        assert!(has(&memory, &scope, 1) && !has(&memory, &scope, 2) && has(&memory, &scope, 3));
+    }
+
+    #[test]
+    fn the_only_copy_stays_and_the_new_one_is_refused() {
+        let (memory, ada, bob) = (memory(2), Scope::from_principal("ada"), Scope::from_principal("bob"));
+        let now = Instant::now();
+        let queued = [1, 2].map(|id| memory.put_unwritten(&ada, deposit(id), now).expect("there is room"));
+        for scope in [&ada, &bob] {
+            assert!(memory.put_unwritten(scope, deposit(3), now).is_err());
+            assert!(memory.put(scope, deposit(3), now).is_err());
+        }
+        assert!(has(&memory, &ada, 1) && has(&memory, &ada, 2));
+        queued.into_iter().for_each(QueuedWrite::succeed);
+        assert!(memory.put(&bob, deposit(3), now).is_ok(), "now the store has both");
+    }
+
+    #[test]
+    fn a_failed_write_counts_until_the_snapshot_is_written_again() {
+        let (memory, scope, now) = (memory(1), Scope::from_principal("ada"), Instant::now());
+        drop(memory.put_unwritten(&scope, deposit(1), now));
+        assert!(memory.put(&scope, deposit(2), now).is_err());
+        let held = memory.find(&scope, [1; 6], ViewId::default(), now).expect("it is kept");
+        memory.mark_rewritten(&Scope::from_principal("bob"), &held);
+        assert!(memory.put(&scope, deposit(2), now).is_err(), "another caller's");
+        memory.mark_rewritten(&scope, &held);
+        assert!(memory.put(&scope, deposit(2), now).is_ok());
+    }
+
+    #[test]
+    fn a_write_of_an_earlier_version_does_not_count_for_the_later() {
+        let (memory, scope, now) = (memory(1), Scope::from_principal("ada"), Instant::now());
+        let earlier = memory.put_unwritten(&scope, deposit(1), now).expect("there is room");
+        let later = memory.put_unwritten(&scope, deposit(1), now).expect("it replaces the earlier");
+        earlier.succeed();
+        assert!(memory.put(&scope, deposit(2), now).is_err());
+        later.succeed();
+        assert!(memory.put(&scope, deposit(2), now).is_ok());
+    }
+}
