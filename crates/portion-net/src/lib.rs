@@ -6,6 +6,7 @@
 //! - [`link_header`]: the URL of the next page
 //! - [`rate_limits`]: how long an API asks its clients to wait
 //! - [`request_head`]: the size of a request's head, and its limit
+//! - [`uri_reference`]: addresses relative to others, and their origins
 //! - `client` (feature `client`): HTTP clients with and without a connection pool
 //! - `guarded_body` (feature `io`): ties a permit to the body of a message
 //! - `timed_io` (feature `io`): ends connections whose clients do not read
@@ -37,3 +38,4 @@ pub mod request_head;
 pub mod timed_io;
 #[cfg(feature = "tls")]
 pub mod tls;
+pub mod uri_reference;

@@ -144,14 +144,26 @@ impl UpstreamTarget {
     /// ```
     pub fn url_with_query(&self, query: Option<&str>) -> Uri {
         let Some(query) = query.filter(|query| !query.is_empty()) else { return self.url.clone() };
-        let own = self.url.query().unwrap_or_default();
-        let fixed: Vec<String> = parameter_names(own).collect();
-        let kept = query.split('&').filter(|part| parameter_names(part).all(|name| !fixed.contains(&name)));
-        let kept = kept.collect::<Vec<_>>().join("&");
+        let (own, kept) = (self.url.query().unwrap_or_default(), self.without_own_parameters(query));
         let query = [own, &kept].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&");
         let path = self.url.path();
         let whole = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
         whole.parse().map_or_else(|_| self.url.clone(), |path| self.url_at(path))
+    }
+
+    /// Returns a query without the parameters that the operator has set.
+    ///
+    /// ```
+    /// use portion_policy::upstream::UpstreamTarget;
+    ///
+    /// let target = UpstreamTarget::new("http://127.0.0.1:3000/mcp?key=1")?;
+    /// assert_eq!(target.without_own_parameters("a=1&key=1"), "a=1");
+    /// # Ok::<(), portion_policy::upstream::UpstreamTargetError>(())
+    /// ```
+    pub fn without_own_parameters(&self, query: &str) -> String {
+        let own: Vec<String> = parameter_names(self.url.query().unwrap_or_default()).collect();
+        let kept = query.split('&').filter(|part| parameter_names(part).all(|name| !own.contains(&name)));
+        kept.collect::<Vec<_>>().join("&")
     }
 
     /// Sets the headers of each request.

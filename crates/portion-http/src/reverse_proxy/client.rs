@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, TE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER, TE,
 };
 use http::uri::Scheme;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
@@ -22,7 +22,7 @@ use portion_policy::upstream::UpstreamTarget;
 use super::forwarded::{self, ClientAddress};
 use super::request_body::{BodyFailure, BodyProgress, SlowBody, timed};
 use super::upgrade::ConnectionPermit;
-use super::{upgrade, uri};
+use super::{location, upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::response::{fault_response, timeout_fault};
 use crate::response_timeout::ResponseTimeout;
@@ -78,6 +78,7 @@ impl ReverseProxy {
         // The host in the URI, which HTTP/2 has, counts and was checked. `Host` beside it is ignored.
         let host_field = head.headers.remove(HOST);
         let host = host_of(&head.uri).or(host_field);
+        let requested = uri.clone();
         head.uri = uri;
         // The client chooses the version by what the upstream supports.
         head.version = Version::default();
@@ -106,7 +107,7 @@ impl ReverseProxy {
             .flatten();
         let upstream_side = switched.is_some().then(|| hyper::upgrade::on(&mut response));
         remove_hop_by_hop(response.headers_mut());
-        self.rewrite_location(response.headers_mut());
+        location::rewrite_addresses(response.headers_mut(), &self.target, &requested);
         if let (Some(client), Some(upstream), Some(protocol)) = (client_side, upstream_side, switched) {
             upgrade::set_protocol(response.headers_mut(), protocol);
             upgrade::join(client, upstream, permit);
@@ -131,14 +132,6 @@ impl ReverseProxy {
         }
         forwarded::set_fields(headers, client, host);
         self.target.apply_headers(headers);
-    }
-
-    fn rewrite_location(&self, headers: &mut HeaderMap) {
-        let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-        let rewritten = location.and_then(|location| uri::client_location(self.target.url(), location));
-        if let Some(value) = rewritten.and_then(|location| HeaderValue::from_str(&location).ok()) {
-            headers.insert(LOCATION, value);
-        }
     }
 
     /// Returns the error for a request without a response. It names no address of the upstream.

@@ -5,11 +5,12 @@
 //! - bodies are streamed in both directions; protocols such as WebSocket are switched through
 //! - HTTP/1.1 and HTTP/2 on both sides
 //!
-//! Redirects are passed to the client, and never followed. One that points to the upstream itself becomes relative.
+//! Redirects are passed to the client, and never followed. One that points to the upstream itself gets a path of this proxy.
 
 mod activity;
 mod client;
 mod forwarded;
+mod location;
 mod request_body;
 mod server;
 mod stream_stall;

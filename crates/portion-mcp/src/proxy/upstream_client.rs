@@ -21,9 +21,10 @@ use crate::mcp::error_code::INTERNAL_ERROR;
 use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_net::forwarding::remove_override_headers;
 use portion_net::hop_by_hop::remove_hop_by_hop;
+use portion_net::uri_reference::{resolve, same_origin};
 
 use crate::http::encoding;
-use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse, resolve, same_origin};
+use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse};
 
 /// Timeout for a connection to be refused if nothing listens.
 const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);

@@ -4,7 +4,6 @@
 //! - `server_client`: requests and their responses
 //! - `authorizer`: the interface to a component that has the credentials of a server
 //! - `event_stream`: the events of a response
-//! - `uri`: URI references
 //! - `request_error`: errors of requests
 
 mod authorizer;
@@ -12,11 +11,9 @@ mod client;
 mod event_stream;
 mod request_error;
 mod server_client;
-mod uri;
 
 pub use authorizer::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
 pub use client::{HttpClient, NoResponse};
 pub(crate) use event_stream::{EventStream, ResumePoint, StreamItem};
 pub use request_error::{ErrorStatus, RequestError};
 pub(crate) use server_client::{ResponseContent, ServerClient};
-pub(crate) use uri::{display_uri, resolve, same_origin};

@@ -4,10 +4,10 @@ use std::fmt;
 
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{StatusCode, Uri};
+use portion_net::uri_reference::{display_uri, resolve};
 use portion_text::printable::is_printable;
 use thiserror::Error;
 
-use super::uri::{display_uri, resolve};
 use super::{AuthorizationError, NoResponse};
 use crate::http::body::TruncatedBody;
 use crate::http::encoding::UnsupportedEncoding;

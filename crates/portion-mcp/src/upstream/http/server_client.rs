@@ -9,6 +9,7 @@ use hyper::header::{
 };
 use hyper::http::response::Parts;
 use hyper::{Method, Request, StatusCode, Uri};
+use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
@@ -16,7 +17,6 @@ use super::HttpClient;
 use super::authorizer::{Authorizer, Rejection};
 use super::event_stream::{EventStream, ResumePoint};
 use super::request_error::{ErrorStatus, RequestError};
-use super::uri::{display_uri, resolve, same_origin};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::encoding;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Uri;
 use hyper::header::HeaderMap;
+use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -16,10 +17,7 @@ use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent
 use crate::frame::Frame;
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::one_shot_flag::OneShotFlag;
-use crate::upstream::http::{
-    EventStream, HttpClient, RequestError, ResumePoint, ServerClient, StreamItem, display_uri, resolve,
-    same_origin,
-};
+use crate::upstream::http::{EventStream, HttpClient, RequestError, ResumePoint, ServerClient, StreamItem};
 
 /// Timeout for the response and its first event, which names the endpoint.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -9,6 +9,7 @@ use hyper::header::{
 use hyper::{Method, Request, StatusCode, Uri};
 use portion_net::link_header::next_link;
 use portion_net::rate_limits::retry_after;
+use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;
 use tokio::time::timeout_at;
@@ -21,7 +22,7 @@ use super::oauth::{AccessToken, TokenError};
 use super::pacing::retry_delay;
 use crate::http::body::{self, ReadBodyError};
 use crate::http::encoding::{self, UnsupportedEncoding};
-use crate::upstream::http::{NoResponse, display_uri, resolve, same_origin};
+use crate::upstream::http::NoResponse;
 
 /// Retries of one call that only reads, unless the API refuses it for its rate limit.
 const MAX_RETRIES: u32 = 3;

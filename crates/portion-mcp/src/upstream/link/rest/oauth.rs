@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
+use portion_net::uri_reference::display_uri;
 use portion_openapi::percent;
 use portion_policy::upstream::UpstreamTarget;
 use portion_text::printable::is_printable;
@@ -15,7 +16,7 @@ use tokio::time::timeout;
 use super::headers::USER_AGENT_TEXT;
 use crate::http::{body, encoding};
 use crate::shared_attempt::SharedAttempt;
-use crate::upstream::http::{HttpClient, display_uri};
+use crate::upstream::http::HttpClient;
 
 /// Timeout of a request for a token.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,9 +1,18 @@
 //! Resolves URI references: a `Location`, or the endpoint that a server names.
+//!
+//! ```
+//! use http::Uri;
+//! use portion_net::uri_reference::resolve;
+//!
+//! let base: Uri = "http://localhost/a/b?c=d".parse()?;
+//! assert_eq!(resolve(&base, "../e").map(|uri| uri.to_string()).as_deref(), Some("http://localhost/e"));
+//! # Ok::<(), http::uri::InvalidUri>(())
+//! ```
 
-use hyper::http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 
 /// Resolves a reference against `base` (RFC 3986, 5.2); `None` if the result is not an HTTP URL.
-pub(crate) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
+pub fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.trim();
     let reference = reference.split_once('#').map_or(reference, |(before, _)| before);
     if let Some((scheme, rest)) = reference.split_once("://")
@@ -34,7 +43,7 @@ pub(crate) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
 }
 
 /// Returns true if both have the same scheme, host and port: headers for one may be sent to the other.
-pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
+pub fn same_origin(a: &Uri, b: &Uri) -> bool {
     let origin = |uri: &Uri| {
         let (scheme, authority) = (uri.scheme()?.clone(), uri.authority()?.clone());
         let port = authority.port_u16().or_else(|| default_port(&scheme));
@@ -45,7 +54,7 @@ pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
 }
 
 /// Formats a URI for messages, without query and user, which may be secret.
-pub(crate) fn display_uri(uri: &Uri) -> String {
+pub fn display_uri(uri: &Uri) -> String {
     let (scheme, authority) =
         (uri.scheme_str().unwrap_or_default(), uri.authority().map_or("", Authority::as_str));
     let authority = authority.rsplit('@').next().unwrap_or_default();
@@ -79,7 +88,7 @@ fn remove_dot_segments(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hyper::Uri;
+    use http::Uri;
 
     use super::{resolve, same_origin};
 
