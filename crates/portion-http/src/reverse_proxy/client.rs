@@ -22,6 +22,7 @@ use portion_policy::upstream::UpstreamTarget;
 use super::forwarded::{self, ClientAddress};
 use super::request_body::{BodyFailure, BodyProgress, SlowBody, timed};
 use super::upgrade::ConnectionPermit;
+use super::uri::DotSegment;
 use super::{location, upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::response::{fault_response, timeout_fault};
@@ -68,9 +69,7 @@ impl ReverseProxy {
         }
         let uri = match uri::upstream_uri(&self.target, request.uri()) {
             Ok(uri) => uri,
-            Err(error) => {
-                return error_response(ErrorCode::PathInvalid, &error.to_string(), "send another path");
-            }
+            Err(error) => return invalid_path_response(error),
         };
         let protocol = upgrade::protocol(request.headers());
         let client_side = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
@@ -223,6 +222,12 @@ pub fn rejected_response(status: StatusCode, reason: &str) -> Response<Body> {
     response
 }
 
+/// Returns the response to a request whose path may lead out of that of the upstream; `None` for another path. Callers
+/// check it before anything else answers the request.
+pub fn path_rejection(request: &Uri) -> Option<Response<Body>> {
+    uri::check_path(request.path()).err().map(invalid_path_response)
+}
+
 /// Returns the response to a caller that may not call, or cannot be verified at the moment.
 pub fn denied_response(status: StatusCode, reason: &str) -> Response<Body> {
     let (code, advice) = match status {
@@ -264,6 +269,11 @@ pub(super) fn head_too_large_response() -> Response<Body> {
     *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
+}
+
+/// Returns the response to a request with such a path.
+fn invalid_path_response(segment: DotSegment) -> Response<Body> {
+    error_response(ErrorCode::PathInvalid, &segment.to_string(), "send another path")
 }
 
 /// Returns the response to a request that the upstream would answer with the request itself.

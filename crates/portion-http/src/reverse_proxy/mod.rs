@@ -17,7 +17,7 @@ mod stream_stall;
 mod upgrade;
 mod uri;
 
-pub use client::{ReverseProxy, denied_response, document_response, rejected_response};
+pub use client::{ReverseProxy, denied_response, document_response, path_rejection, rejected_response};
 pub use server::{ServerLimits, serve};
 
 #[cfg(test)]

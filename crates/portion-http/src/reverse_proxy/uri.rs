@@ -22,12 +22,18 @@ pub(super) struct DotSegment;
 /// Returns [`DotSegment`] if the path may lead out of the upstream's own.
 pub(super) fn upstream_uri(target: &UpstreamTarget, request: &Uri) -> Result<Uri, DotSegment> {
     let path = request.path();
-    if has_dot_segment(path) {
-        return Err(DotSegment);
-    }
+    check_path(path)?;
     let prefix = target.url().path().trim_end_matches('/');
     let slash = if path.starts_with('/') { "" } else { "/" };
     Ok(target.with_path(&format!("{prefix}{slash}{path}")).url_with_query(request.query()))
+}
+
+/// Checks that the path of a request cannot lead out of the upstream's own.
+///
+/// # Errors
+/// Returns [`DotSegment`] if it may.
+pub(super) fn check_path(path: &str) -> Result<(), DotSegment> {
+    if has_dot_segment(path) { Err(DotSegment) } else { Ok(()) }
 }
 
 /// Returns true if a path has a segment `.` or `..` as any server reads it: escaped once or several times, after a

@@ -122,7 +122,10 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
         let (callers, mut shaped) = (Arc::clone(&callers), shaped.clone());
         async move {
             match callers.admit(request).await {
-                Ok(request) => tower_service::Service::call(&mut shaped, request).await,
+                Ok(request) => match reverse_proxy::path_rejection(request.uri()) {
+                    Some(rejected) => Ok(rejected),
+                    None => tower_service::Service::call(&mut shaped, request).await,
+                },
                 Err(response) => Ok::<_, Infallible>(response),
             }
         }
