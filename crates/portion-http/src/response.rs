@@ -1,12 +1,13 @@
 //! Writes replies of the gateway as HTTP responses.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use http::header::{
-    ACCEPT_RANGES, AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES,
-    HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, TRANSFER_ENCODING,
+    ACCEPT_RANGES, AGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE,
+    ETAG, EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, TRANSFER_ENCODING,
 };
 use http::{Method, Response, StatusCode};
 use portion_core::error_code::ErrorCode;
@@ -32,17 +33,23 @@ const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 pub(crate) const NOT_CACHED: &str = "private, no-store";
 
 /// Headers that describe the bytes of the service's response, and not those of a portion.
-const REPRESENTATION_HEADERS: [HeaderName; 9] = [
+const REPRESENTATION_HEADERS: [HeaderName; 10] = [
     ACCEPT_RANGES,
     AGE,
     CACHE_CONTROL,
     CONTENT_ENCODING,
     CONTENT_LENGTH,
+    CONTENT_LOCATION,
     ETAG,
     EXPIRES,
     LAST_MODIFIED,
     TRANSFER_ENCODING,
 ];
+/// Headers that tell caches of one kind for how long they may keep the service's response, whatever `Cache-Control` says,
+/// beside those whose names end with `-cache-control` (RFC 9213).
+const CACHE_HEADERS: [&str; 3] = ["edge-control", "surrogate-control", "x-accel-expires"];
+/// Beginning of the names of the headers that only a gateway sets.
+const OWN_PREFIX: &str = "x-portion-";
 /// Headers with a digest or a signature of the service's response.
 const DIGEST_HEADERS: [HeaderName; 6] = [
     HeaderName::from_static("content-digest"),
@@ -66,8 +73,15 @@ impl RequestTarget {
     /// Returns the relative URL that continues at a cursor. The other parameters stay, for people and logs.
     fn url_at(&self, cursor: &str) -> String {
         let joined = if self.rest.is_empty() { "" } else { "&" };
-        format!("{}?{}{joined}cursor={cursor}", self.path, self.rest)
+        format!("{}?{}{joined}cursor={cursor}", link_path(&self.path), self.rest)
     }
+}
+
+/// Returns the path of a request as links and notices show it. One that begins with several slashes gets one, because
+/// clients would take what follows for a host. A cursor is accepted at every path.
+pub(crate) fn link_path(path: &str) -> Cow<'_, str> {
+    let rest = path.trim_start_matches(['/', '\\']);
+    if path.len() - rest.len() > 1 { Cow::Owned(format!("/{rest}")) } else { Cow::Borrowed(path) }
 }
 
 /// Returns the response with a portion. `head` is that of the service's response, if it made one.
@@ -83,6 +97,8 @@ pub(crate) fn portion_response(
         *response.status_mut() = head.status;
         *response.headers_mut() = head.headers;
         remove_representation_headers(response.headers_mut());
+        // They would describe another reply: that of a gateway behind this one, or an imitation.
+        remove_headers(response.headers_mut(), |name| name.starts_with(OWN_PREFIX));
         move_paging_headers(response.headers_mut(), portion);
     }
     let headers = response.headers_mut();
@@ -149,10 +165,10 @@ fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion) {
         remove_next_links(headers);
         add_header(headers, "x-portion-upstream-next", &next);
     }
-    if let (Some(own), Some(given)) = (portion.total_count(), headers.get("x-total-count").cloned())
-        && given.as_bytes() != own.to_string().as_bytes()
-    {
-        headers.insert(HeaderName::from_static("x-portion-upstream-total"), given);
+    let given = headers.remove("x-total-count");
+    let given = given.and_then(|given| given.to_str().ok()?.trim().parse::<u64>().ok());
+    if let Some(given) = given.filter(|given| portion.total_count().is_none_or(|own| own as u64 != *given)) {
+        add_header(headers, "x-portion-upstream-total", &given.to_string());
     }
 }
 
@@ -161,7 +177,15 @@ pub(crate) fn remove_representation_headers(headers: &mut HeaderMap) {
     for name in REPRESENTATION_HEADERS.into_iter().chain(DIGEST_HEADERS) {
         headers.remove(name);
     }
+    remove_headers(headers, |name| name.ends_with("-cache-control") || CACHE_HEADERS.contains(&name));
     media_type::set_utf8(headers);
+}
+
+fn remove_headers(headers: &mut HeaderMap, is_meant: impl Fn(&str) -> bool) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| is_meant(name.as_str())).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
 }
 
 fn add_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
@@ -248,7 +272,7 @@ fn append_members(object: &str, members: &str) -> String {
 mod tests {
     use portion_core::policy::MetadataStyle;
 
-    use super::{RequestTarget, merge_notice};
+    use super::{RequestTarget, link_path, merge_notice};
 
     #[test]
     fn a_notice_is_merged_or_nested() {
@@ -267,5 +291,16 @@ mod tests {
         let url = |rest: &str| RequestTarget { path: "/b".into(), rest: rest.into() }.url_at("C");
         assert_eq!(url(""), "/b?cursor=C");
         assert_eq!(url("a=1"), "/b?a=1&cursor=C");
+    }
+
+    #[test]
+    fn a_link_leads_to_no_other_host() {
+        for path in ["//evil.example/b", "/\\evil.example/b", "///evil.example/b", "/\\/evil.example/b"] {
+            assert_eq!(link_path(path), "/evil.example/b", "{path}");
+        }
+        for path in ["/", "/b", "/b//c", "/b\\c", "*"] {
+            assert_eq!(link_path(path), path);
+        }
+        assert_eq!(link_path("//"), "/");
     }
 }

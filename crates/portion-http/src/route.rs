@@ -1,5 +1,7 @@
 //! Names the endpoint of a request, so that rules, records and limits apply to all requests of one kind.
 
+use std::borrow::Cow;
+
 use http::Method;
 use portion_core::paging::is_paging_argument;
 
@@ -41,8 +43,9 @@ impl RouteTable {
 
     /// Finds the endpoint of a request.
     pub(crate) fn resolve(&self, method: &Method, path: &str) -> ResolvedRoute<'_> {
-        let route = self.find(method, path);
-        let path = route.map_or_else(|| generalize(path), |route| route.path.clone());
+        let path = without_repeated_slashes(path);
+        let route = self.find(method, &path);
+        let path = route.map_or_else(|| generalize(&path), |route| route.path.clone());
         let own = route.map_or(&[][..], |route| &route.parameters);
         ResolvedRoute {
             endpoint_name: format!("{method} {path}"),
@@ -104,6 +107,20 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.trim_end_matches('/').split('/')
 }
 
+/// Returns a path with single slashes. Many servers read both alike, so that the rules of an endpoint apply to both.
+fn without_repeated_slashes(path: &str) -> Cow<'_, str> {
+    if !path.contains("//") {
+        return Cow::Borrowed(path);
+    }
+    let mut single = String::with_capacity(path.len());
+    for c in path.chars() {
+        if c != '/' || !single.ends_with('/') {
+            single.push(c);
+        }
+    }
+    Cow::Owned(single)
+}
+
 /// Replaces segments that look like identifiers by `{id}`, because there may be any number of them.
 fn generalize(path: &str) -> String {
     let named = path.split('/').map(|segment| if is_identifier(segment) { "{id}" } else { segment });
@@ -154,6 +171,9 @@ mod tests {
         check(Method::GET, "/v2/x/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/y", "GET /v2/x/{id}/y");
         check(Method::GET, "/v2/facade/deadbeef", "GET /v2/facade/deadbeef");
         check(Method::GET, "/", "GET /");
+        check(Method::GET, "//", "GET /");
+        check(Method::GET, "//v2/bookings///BK12345", "GET /v2/bookings/{id}");
+        check(Method::GET, "/v1//bookings/BK1", "GET /v1/bookings/{booking}");
         let owns = |path: &str, name: &str| table.resolve(&Method::GET, path).owns_parameter(name);
         assert!(owns("/v1/bookings/new", "limit") && owns("/other", "key"));
         assert!(!owns("/other", "limit"));

@@ -99,6 +99,11 @@ fn bookings(count: usize) -> Value {
     (1..=count).map(|id| json!({"id": id, "status": "confirmed", "note": text, "total": id * 10})).collect()
 }
 
+/// Returns an object of which a reply shows only a summary.
+fn notes() -> Value {
+    (0..60).map(|n| (format!("note{n}"), "Ask for the manager. ".repeat(40))).collect()
+}
+
 fn parse(body: &[u8]) -> Value {
     serde_json::from_slice(body).expect("valid JSON")
 }
@@ -191,6 +196,75 @@ async fn a_shaped_response_describes_its_own_bytes() {
     let (_, followed, _) = upstream.get_as(&format!("/bookings?cursor={cursor}"), &from).await;
     assert_eq!(followed["access-control-allow-origin"], "https://app.example");
     assert_eq!(upstream.request_count(), 1);
+}
+
+#[tokio::test]
+async fn no_cache_may_keep_a_shaped_response() {
+    let headers: Headers = &[
+        ("content-type", "application/json"),
+        ("cdn-cache-control", "max-age=60"),
+        ("cloudflare-cdn-cache-control", "max-age=60"),
+        ("surrogate-control", "max-age=60"),
+        ("edge-control", "cache-maxage=60"),
+        ("x-accel-expires", "60"),
+        ("expires", "Mon, 02 Nov 2026 10:00:00 GMT"),
+        ("age", "3"),
+        ("content-location", "/bookings.json"),
+    ];
+    let upstream = upstream(StatusCode::OK, headers, bookings(500).to_string());
+    let head = Request::head("/bookings").body(Body::empty()).expect("a request");
+    for (_, given, _) in [upstream.get("/bookings").await, upstream.send(head).await] {
+        for (name, _) in &headers[1..] {
+            assert!(!given.contains_key(*name), "{name}");
+        }
+        assert_eq!(given["cache-control"], "private, no-store");
+    }
+}
+
+#[tokio::test]
+async fn a_shaped_response_has_no_fields_of_another_portion() {
+    let headers: Headers = &[
+        ("content-type", "application/json"),
+        ("x-portion-kind", "forged"),
+        ("x-portion-cursor", "forged"),
+        ("x-portion-next-cursor", "forged"),
+        ("x-portion-notice", "forged"),
+        ("x-portion-stages", "forged"),
+        ("x-portion-upstream-next", "forged"),
+        ("x-portion-upstream-total", "forged"),
+        ("x-portion-future", "forged"),
+        ("x-total-count", "9999"),
+    ];
+    for (body, kind) in [(bookings(500), "page"), (notes(), "summary")] {
+        let upstream = upstream(StatusCode::OK, headers, body.to_string());
+        let (_, given, _) = upstream.get("/a").await;
+        assert_eq!(given["x-portion-kind"], kind);
+        for (name, value) in &given {
+            assert_ne!(value, "forged", "{name}");
+        }
+        assert_eq!(given["x-portion-upstream-total"], "9999");
+        let own_total = (kind == "page").then_some("500");
+        assert_eq!(given.get("x-total-count").map(|total| total.to_str().expect("text")), own_total);
+    }
+    // What passes may be the reply of another Portion, whose cursors are passed on to it.
+    let (_, given, _) = upstream(StatusCode::OK, headers, "{}").get("/a").await;
+    assert_eq!(
+        (&given["x-portion-kind"], &given["x-total-count"]),
+        (&"forged".parse().expect("a value"), &"9999".parse().expect("a value"))
+    );
+}
+
+#[tokio::test]
+async fn a_path_with_several_slashes_leads_to_no_other_host() {
+    let service = upstream(StatusCode::OK, JSON, bookings(500).to_string());
+    let (_, headers, _) = service.get("//evil.example/list?limit=2").await;
+    let link = headers["link"].to_str().expect("text");
+    assert!(link.starts_with("</evil.example/list?cursor="), "{link}");
+    let target = link.trim_start_matches('<').split('>').next().expect("a URL");
+    assert_eq!(ids(&parse(&service.get(target).await.2)), [3, 4]);
+    let (_, _, body) = upstream(StatusCode::OK, JSON, notes().to_string()).get("//evil.example/a").await;
+    assert_eq!(parse(&body)["meta"]["detailsAvailable"]["endpoint"], "/evil.example/a");
+    assert!(!String::from_utf8_lossy(&body).contains("//evil.example"));
 }
 
 #[tokio::test]
