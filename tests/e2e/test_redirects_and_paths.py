@@ -9,6 +9,7 @@ import requests
 
 from harness.command import PORTION, RAW_FIXTURE
 from harness.listening import Listening, served
+from harness.rest_stub import Response, RestStub
 from harness.talk import ACCEPT, exchange
 from test_http_api import API
 
@@ -105,3 +106,63 @@ def test_an_api_may_redirect_its_client_who_follows_or_not(raw):
     with Listening(API) as api, Listening([PORTION, "http", "--upstream", f"{api.url}/api", "--listen", "127.0.0.1:0", "--admin", "off"]) as proxy:
         answer = requests.get(f"{proxy.url}/moved", timeout=30, allow_redirects=False)
         assert answer.status_code == 307 and not answer.headers["location"].startswith(api.url)
+
+
+# What the client gets for a location of the API below /v1, in the response to /v1/a/N.
+CLIENT_LOCATIONS = [
+    ("/v1/list", "/list"),
+    ("/v1", "/"),
+    ("//{host}/v1/list", "/list"),
+    ("HTTP://{host}/v1/list?a=1#x", "/list?a=1#x"),
+    ("list", "list"),
+    ("?a=1", "?a=1"),
+    ("../list", "/list"),
+    ("../../other", "http://{host}/other"),
+    ("/other?a=1", "http://{host}/other?a=1"),
+    ("//{host}/v12/list", "http://{host}/v12/list"),
+    ("/v1//evil.example/x", "http://{host}/v1//evil.example/x"),
+    ("http://{host}/v1/\\evil.example/x", "http://{host}/v1/\\evil.example/x"),
+    ("//evil.example/v1/list", "//evil.example/v1/list"),
+    ("https://{host}/v1/list", "https://{host}/v1/list"),
+]
+
+
+def in_front_of(url):
+    return Listening([PORTION, "http", "--upstream", url, "--listen", "127.0.0.1:0", "--admin", "off"])
+
+
+@pytest.mark.parametrize("field", ["location", "content-location"])
+def test_a_location_of_the_api_leads_to_portion(field):
+    def moved(request):
+        location, _ = CLIENT_LOCATIONS[int(request.path["number"])]
+        return Response(status=307, headers={field: location.format(host=host)})
+
+    with RestStub({"GET /v1/a/{number}": moved}) as stub, in_front_of(f"{stub.url}/v1") as proxy:
+        host = stub.url.partition("//")[2]
+        for number, (location, expected) in enumerate(CLIENT_LOCATIONS):
+            answer = requests.get(f"{proxy.url}/a/{number}", timeout=30, allow_redirects=False)
+            assert answer.headers[field] == expected.format(host=host), location
+
+
+def test_no_dot_segment_is_read_with_a_cursor(raw):
+    with in_front_of(f"{raw.url}/api") as proxy:
+        told(raw)
+        for around, dots in itertools.product(AROUND, DOTS):
+            path = around.format(dots)
+            with exchange(proxy.url, "GET", {}, target=f"{path}?cursor=nocursor") as answer:
+                assert (answer.status, json.load(answer)["error"]["code"]) == (400, "path_invalid"), path
+        assert told(raw) == []
+
+
+def test_a_link_stays_at_its_host():
+    items = [{"id": number, "note": "Ask for the manager. " * 9} for number in range(50)]
+    # Python's server reads a path with several slashes in one of two ways.
+    with RestStub({"* /list": lambda _: items, "* /p/list": lambda _: items}) as stub, in_front_of(stub.url) as proxy:
+        for path in ["//p/list", "///p/list"]:
+            with exchange(proxy.url, "GET", {}, target=f"{path}?limit=2") as answer:
+                assert (answer.status, len(json.load(answer))) == (200, 2)
+                link = answer.headers["link"]
+            target = link.partition("<")[2].partition(">")[0]
+            following = requests.get(requests.compat.urljoin(f"{proxy.url}{path}", target), timeout=30)
+            assert following.url.startswith(proxy.url + "/p/list?cursor="), link
+            assert [item["id"] for item in following.json()] == [2, 3]

@@ -23,6 +23,10 @@ A test writes this page from the code. [A JSON REST API behind Portion](http-api
 These query parameters are [controls](controls.md). They are removed before the API sees a request, except those that the API has itself
 (`--api-parameter`, `--openapi`):
 ";
+const FOREIGN_FIELDS: &str = "
+A reply that Portion has shaped has no `X-Portion-*` of the API, and the API's `X-Total-Count` only as `X-Portion-Upstream-Total`. A response that
+passes as it came keeps these fields of the API, which may be another Portion.
+";
 const ADMIN: &str = "
 ## The admin listener
 
@@ -45,6 +49,7 @@ fn the_reference_has_all_interfaces() -> Outcome {
     for header in RESPONSE_HEADERS {
         writeln!(text, "| `{}` | {} |", header.name, header.meaning)?;
     }
+    text.push_str(FOREIGN_FIELDS);
     write_statuses(&mut text)?;
     text.push_str(ADMIN);
     let document: Value = serde_json::from_str(&page("crates/portion-dashboard/src/api/openapi.json")?)?;
