@@ -8,6 +8,7 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
+use thiserror::Error as ThisError;
 
 pub use hyper_util::client::legacy::Error;
 
@@ -15,6 +16,12 @@ use crate::tls::{self, TlsError};
 
 /// Sends requests with a body `B`, with TLS for `https` URLs. Redirects are responses like any other.
 pub type Client<B> = legacy::Client<HttpsConnector<HttpConnector>, B>;
+
+/// Most header fields of a response over HTTP/1.1. It is that of hyper, which allocates memory for each response if there
+/// may be more.
+pub const MAX_RESPONSE_FIELDS: usize = 100;
+/// Largest head of a response, in bytes.
+pub const MAX_RESPONSE_HEAD_BYTES: usize = 408 << 10;
 
 /// Timeout for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,6 +44,36 @@ pub enum HttpVersions {
     Http2,
 }
 
+/// Reason that the response to a request cannot be read.
+#[derive(Clone, Copy, Debug, ThisError, PartialEq, Eq)]
+pub enum UnreadableHead {
+    /// The head is over a limit.
+    #[error(
+        "its head has more than {} header fields or {} KiB",
+        MAX_RESPONSE_FIELDS,
+        MAX_RESPONSE_HEAD_BYTES >> 10
+    )]
+    TooLarge,
+    /// The head is not one of HTTP/1.1.
+    #[error("it is not HTTP/1.1")]
+    Invalid,
+}
+
+impl UnreadableHead {
+    /// Returns the reason if an error has one of these.
+    pub fn of(error: &Error) -> Option<Self> {
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            match error.downcast_ref::<hyper::Error>() {
+                Some(error) if error.is_parse_too_large() => return Some(Self::TooLarge),
+                Some(error) if error.is_parse() => return Some(Self::Invalid),
+                _ => cause = error.source(),
+            }
+        }
+        None
+    }
+}
+
 /// Returns a client that keeps connections open for later requests. Root certificates are loaded only if `is_secure` is
 /// set.
 ///
@@ -57,6 +94,9 @@ where
     http.enforce_http(false);
     let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
     let mut client = legacy::Client::builder(TokioExecutor::new());
+    client.http1_max_buf_size(MAX_RESPONSE_HEAD_BYTES);
+    #[cfg(feature = "http2")]
+    client.http2_max_header_list_size(MAX_RESPONSE_HEAD_BYTES as u32);
     let connector = match versions {
         HttpVersions::Http1 => connector.enable_http1().wrap_connector(http),
         #[cfg(feature = "http2")]

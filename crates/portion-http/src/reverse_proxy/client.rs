@@ -13,7 +13,7 @@ use http::uri::Scheme;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use portion_core::error_code::ErrorCode;
 use portion_gateway::call::Fault;
-use portion_net::client::{self, HttpVersions};
+use portion_net::client::{self, HttpVersions, UnreadableHead};
 use portion_net::forwarding::{echoes_request, remove_override_headers};
 use portion_net::hop_by_hop::remove_hop_by_hop;
 use portion_net::tls::{TlsError, is_certificate_error};
@@ -135,16 +135,18 @@ impl ReverseProxy {
 
     /// Returns the error for a request without a response. It names no address of the upstream.
     fn unreachable_response(&self, error: &client::Error) -> Response<Body> {
-        let (mut causes, mut is_other_protocol) = (error.to_string(), false);
+        let mut causes = error.to_string();
         let mut cause = std::error::Error::source(error);
         while let Some(error) = cause {
             causes = format!("{causes}: {error}");
-            is_other_protocol |= error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse);
             cause = error.source();
         }
         // The query may contain a secret.
         let upstream = self.target.url().authority().map(ToString::to_string).unwrap_or_default();
         tracing::warn!(upstream, error = causes, "the upstream gave no response");
+        if let Some(reason) = UnreadableHead::of(error) {
+            return unreadable_response(reason);
+        }
         let (message, advice) = if is_certificate_error(error) {
             (
                 "the certificate of the upstream is not valid",
@@ -152,11 +154,6 @@ impl ReverseProxy {
             )
         } else if error.is_connect() {
             ("the upstream cannot be reached", "try again in a moment; nothing was sent")
-        } else if is_other_protocol {
-            (
-                "the response of the upstream is not HTTP/1.1",
-                "if the upstream speaks HTTP/2 without TLS, start portion http with --upstream h2c://HOST:PORT",
-            )
         } else {
             (
                 "the upstream gave no response",
@@ -274,6 +271,22 @@ pub(super) fn head_too_large_response() -> Response<Body> {
 /// Returns the response to a request with such a path.
 fn invalid_path_response(segment: DotSegment) -> Response<Body> {
     error_response(ErrorCode::PathInvalid, &segment.to_string(), "send another path")
+}
+
+/// Returns the error for a response whose head cannot be read.
+fn unreadable_response(reason: UnreadableHead) -> Response<Body> {
+    let message = format!("the response of the upstream cannot be read: {reason}");
+    let (code, advice) = match reason {
+        UnreadableHead::TooLarge => (
+            ErrorCode::UpstreamInvalid,
+            "let the upstream send fewer or shorter header fields; the request may have acted",
+        ),
+        UnreadableHead::Invalid => (
+            ErrorCode::UpstreamUnreachable,
+            "if the upstream speaks HTTP/2 without TLS, start portion http with --upstream h2c://HOST:PORT",
+        ),
+    };
+    error_response(code, &message, advice)
 }
 
 /// Returns the response to a request that the upstream would answer with the request itself.

@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
-use super::{ReverseProxy, ServerLimits, serve};
+use super::{ReverseProxy, ServerLimits, path_rejection, serve};
 use crate::body::full;
 use crate::response_timeout::ResponseTimeout;
 
@@ -220,6 +220,35 @@ async fn crumbs_of_a_cookie_are_joined() {
     assert!(head.contains("cookie: a=1; b=2\r\n"), "{head}");
     assert_eq!(head.matches("cookie:").count(), 1, "{head}");
     client.abort();
+}
+
+#[tokio::test]
+async fn a_head_over_a_limit_is_named() {
+    let (upstream, address) = listener().await;
+    for fields in ["x-a: 1\r\n".repeat(300), format!("x-a: {}\r\n", "a".repeat(700 << 10))] {
+        let request = Request::get("/a").body(full("")).expect("a request");
+        let accepted = tokio::spawn(proxy_to(address).call(request));
+        let (mut stream, _) = upstream.accept().await.expect("a connection");
+        read_head(&mut stream).await;
+        let sent = format!("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n{fields}\r\n");
+        // It is not read to its end.
+        let _ = timeout(LONG, stream.write_all(sent.as_bytes())).await.expect("in time");
+        let response =
+            timeout(LONG, accepted).await.expect("in time").expect("no panic").expect("a response");
+        assert_eq!(response.status(), 502);
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        let text = String::from_utf8_lossy(&body);
+        assert!(text.contains("upstream_invalid") && text.contains("100 header fields or 408 KiB"), "{text}");
+        assert!(!text.contains("h2c"), "{text}");
+    }
+}
+
+#[test]
+fn a_path_that_may_lead_elsewhere_is_rejected() {
+    for (path, is_rejected) in [("/a/../b?cursor=x", true), ("/%2e%2E/b", true), ("/a..b", false)] {
+        let rejected = path_rejection(&path.parse().expect("a URI"));
+        assert_eq!(rejected.map(|response| response.status().as_u16()), is_rejected.then_some(400), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -27,6 +27,17 @@ pub type Body = UnsyncBoxBody<Bytes, TruncatedBody>;
 #[error("the body was truncated: {0}")]
 pub struct TruncatedBody(pub Box<dyn std::error::Error + Send + Sync>);
 
+impl TruncatedBody {
+    /// Creates the error from that of another body, which may already be this one.
+    pub fn from_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        let error: Box<dyn std::error::Error + Send + Sync> = error.into();
+        match error.downcast::<Self>() {
+            Ok(truncated) => *truncated,
+            Err(other) => Self(other),
+        }
+    }
+}
+
 /// Error of reading a body.
 #[derive(Debug, Error)]
 pub enum ReadBodyError {
@@ -60,7 +71,7 @@ where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    body.map_err(|error| TruncatedBody(error.into())).boxed_unsync()
+    body.map_err(TruncatedBody::from_error).boxed_unsync()
 }
 
 /// Reads a whole body of at most `limit` bytes.
@@ -79,7 +90,7 @@ where
     // The announced length is not trusted: memory grows with the bytes received.
     let mut all = Vec::with_capacity((size_hint.lower() as usize).min(64 << 10));
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| TruncatedBody(error.into()))?;
+        let frame = frame.map_err(TruncatedBody::from_error)?;
         let Some(bytes) = frame.data_ref() else { continue };
         if bytes.len() > limit - all.len() {
             return Err(ReadBodyError::TooLarge(limit));

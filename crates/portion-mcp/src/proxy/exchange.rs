@@ -22,7 +22,7 @@ use crate::frame::Frame;
 use crate::front::http::batch::join_responses;
 use crate::front::http::http_error::{self, HttpError};
 use crate::front::http::{InboundRequest, RequestBody};
-use crate::http::body::{self, Body, ReadBodyError};
+use crate::http::body::{self, Body, ReadBodyError, TruncatedBody};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
@@ -229,12 +229,19 @@ impl PostExchange {
             Err(error) => return self.failure_response(&error, answers),
         };
         if head.status.is_success() && self.processor.pending_count() > 0 {
-            let kind =
-                head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("an empty body");
-            return self.failure_response(
-                &format!("the server answered with {kind}, which is no response of MCP"),
-                answers,
-            );
+            let kind: String = match head.headers.get(CONTENT_TYPE) {
+                Some(kind) => {
+                    String::from_utf8_lossy(kind.as_bytes()).chars().take(MAX_SHOWN_ERROR_CHARS).collect()
+                }
+                None => match self.wait_or_timeout(is_empty(body), &mut answers).await {
+                    Some(Ok(true)) => "an empty body".to_owned(),
+                    Some(Ok(false)) => "a body without Content-Type".to_owned(),
+                    Some(Err(error)) => return self.failure_response(&error, answers),
+                    None => return local_response(&answers, self.is_batch),
+                },
+            };
+            let why = format!("the server answered with {kind}, which is no response of MCP");
+            return self.failure_response(&why, answers);
         }
         let Some(read) = self.wait_or_timeout(body::read_error(body), &mut answers).await else {
             return local_response(&answers, self.is_batch);
@@ -323,9 +330,9 @@ impl PostExchange {
         Frame::TooLarge { id: self.first_request_id.clone(), has_method: false, bytes }
     }
 
-    /// Returns the errors for all pending requests after the connection was lost.
-    pub(super) fn connection_lost_errors(&self, why: &dyn Display) -> Vec<Vec<u8>> {
-        client_messages(self.processor.on_server_gone(why))
+    /// Returns the errors for all pending requests whose response was lost or cannot be used. `why` is a sentence.
+    pub(super) fn lost_response_errors(&self, why: &dyn Display) -> Vec<Vec<u8>> {
+        client_messages(self.processor.on_response_lost(why))
     }
 
     /// Returns the JSON-RPC errors for all pending requests after the server has ended its stream regularly.
@@ -334,7 +341,7 @@ impl PostExchange {
     }
 
     fn failure_response(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
-        respond_with_errors(why, answers, self.connection_lost_errors(why), self.is_batch)
+        respond_with_errors(why, answers, self.lost_response_errors(why), self.is_batch)
     }
 
     fn unreachable_response(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
@@ -398,6 +405,15 @@ fn join_for_client(answers: &[Vec<u8>], is_batch: bool) -> Vec<u8> {
         return join_responses(answers.iter().map(Vec::as_slice), false);
     }
     answers.last().cloned().unwrap_or_default()
+}
+
+/// Returns true if a body has no bytes.
+async fn is_empty(body: Body) -> Result<bool, TruncatedBody> {
+    match body::read_all(body, 0).await {
+        Ok(_) => Ok(true),
+        Err(ReadBodyError::TooLarge(_)) => Ok(false),
+        Err(ReadBodyError::Truncated(error)) => Err(error),
+    }
 }
 
 /// Returns true if the bytes are a message or a batch.

@@ -226,7 +226,7 @@ impl RelayedStream {
             StreamRecipient::Post { post, is_resumable }
                 if !is_resumable || post.shared.upstream.refuses_connections().await =>
             {
-                post.connection_lost_errors(&broken)
+                post.lost_response_errors(&broken)
             }
             _ => Vec::new(),
         };

@@ -106,7 +106,7 @@ where
             return Err(RequestBodyError::TooSlow { bytes: all.len(), seconds: started.elapsed().as_secs() });
         };
         let Some(frame) = frame else { return Ok((all, reservation)) };
-        let frame = frame.map_err(|error| TruncatedBody(error.into()))?;
+        let frame = frame.map_err(TruncatedBody::from_error)?;
         let Some(bytes) = frame.data_ref() else { continue };
         if bytes.len() > limits.max_body_bytes - all.len() {
             return Err(RequestBodyError::TooLarge(limits.max_body_bytes));

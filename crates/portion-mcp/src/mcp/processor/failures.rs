@@ -29,6 +29,12 @@ impl McpProcessor {
         requests.iter().map(error).collect()
     }
 
+    /// Answers every pending request whose response was lost, or cannot be used. `why` is a sentence.
+    pub fn on_response_lost(&self, why: &dyn Display) -> Vec<OutgoingMessage> {
+        self.internal_calls.close();
+        self.refuse_all_pending(&responses::lost_response_fault(&self.redacted(&why.to_string())))
+    }
+
     /// Returns a text from outside of messages without hidden values, such as the output of a server that has ended.
     pub fn redacted(&self, text: &str) -> String {
         let caller = self.general_caller();

@@ -13,6 +13,9 @@ use super::pending::PendingRequest;
 /// Error code of MCP before 2026-07-28 for an unknown resource URI. Later revisions use invalid params.
 const RESOURCE_NOT_FOUND: i32 = -32002;
 
+/// Advice for a call whose outcome is unknown.
+const MAY_HAVE_ACTED: &str = "the call may have acted; check its outcome before you repeat it";
+
 /// Builds a response with a JSON result.
 pub(super) fn success_response(id: &str, result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
@@ -69,13 +72,21 @@ pub(super) fn resource_response(id: &str, reply: &Reply, is_stateless: bool) -> 
     }
 }
 
+/// Returns the fault for a request whose response was lost, or cannot be used.
+pub(super) fn lost_response_fault(cause: &dyn Display) -> Fault {
+    Fault::new(ErrorCode::UpstreamGone, cause.to_string(), MAY_HAVE_ACTED.into())
+}
+
 /// Returns the fault for a request that the server will no longer answer.
 pub(super) fn server_gone_fault(cause: &dyn Display) -> Fault {
-    let advice = "the call may have acted; check its outcome before you repeat it".into();
     // The server's last output follows the first line.
     let cause = cause.to_string();
     let (sentence, rest) = cause.split_at(cause.find('\n').unwrap_or(cause.len()));
-    Fault::new(ErrorCode::UpstreamGone, format!("{sentence} before it responded{rest}"), advice)
+    Fault::new(
+        ErrorCode::UpstreamGone,
+        format!("{sentence} before it responded{rest}"),
+        MAY_HAVE_ACTED.into(),
+    )
 }
 
 /// Returns the fault for a request that did not reach the server.

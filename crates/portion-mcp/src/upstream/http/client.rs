@@ -2,7 +2,7 @@
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use portion_net::client::{self, HttpVersions};
+use portion_net::client::{self, HttpVersions, UnreadableHead};
 use portion_net::tls::TlsError;
 use thiserror::Error;
 
@@ -54,7 +54,15 @@ impl HttpClient {
 }
 
 fn describe_error(authority: &str, error: &client::Error) -> String {
-    let failure = if error.is_connect() { "cannot be reached" } else { "did not respond" };
+    let unreadable = UnreadableHead::of(error);
+    if let Some(reason @ UnreadableHead::TooLarge) = unreadable {
+        return format!("{authority} sent a response that cannot be read: {reason}");
+    }
+    let failure = match unreadable {
+        Some(_) => "sent a response that is not HTTP/1.1",
+        None if error.is_connect() => "cannot be reached",
+        None => "did not respond",
+    };
     let mut message = format!("{authority} {failure}");
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

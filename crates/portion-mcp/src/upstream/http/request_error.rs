@@ -167,7 +167,7 @@ fn display_retry_after(value: &str) -> String {
 }
 
 /// Returns the beginning of a server's text, on one line.
-fn single_line_excerpt(bytes: &[u8]) -> String {
+pub(super) fn single_line_excerpt(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain = text.chars().filter(|c| is_printable(*c));

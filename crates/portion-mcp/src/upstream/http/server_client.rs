@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::HttpClient;
 use super::authorizer::{Authorizer, Rejection};
 use super::event_stream::{EventStream, ResumePoint};
-use super::request_error::{ErrorStatus, RequestError};
+use super::request_error::{ErrorStatus, RequestError, single_line_excerpt};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::encoding;
 
@@ -208,7 +208,10 @@ impl ServerClient {
         }
         if kind != "application/json" {
             let is_empty = matches!(body::read_all(body, 0).await, Ok(nothing) if nothing.is_empty());
-            let received = if kind.is_empty() { "something".to_owned() } else { kind };
+            let received = match kind.as_str() {
+                "" => "a body without Content-Type".to_owned(),
+                kind => single_line_excerpt(kind.as_bytes()),
+            };
             return if is_empty {
                 Ok(ResponseContent::Empty)
             } else {

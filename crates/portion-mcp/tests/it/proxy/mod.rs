@@ -227,6 +227,23 @@ fn a_truncated_body_is_one_error() {
     });
     let (head, body) = scene.post("", CALL);
     assert!(head.starts_with("HTTP/1.1 200") && body.contains("upstream_gone"), "{head} {body}");
+    let text = parsed(&body)["result"]["content"][0]["text"].to_string();
+    assert_eq!(text.matches("was truncated").count(), 1, "{text}");
+    assert!(!text.contains("before it responded"), "{text}");
+}
+
+#[test]
+fn a_response_without_a_type_and_a_head_over_a_limit_are_named() {
+    let many = format!("{}Content-Length: 0\r\n\r\n", "X-A: 1\r\n".repeat(300));
+    for (rest, expect) in [
+        ("Content-Length: 2\r\n\r\n{}".to_owned(), "a body without Content-Type"),
+        ("Content-Length: 0\r\n\r\n".to_owned(), "an empty body"),
+        (many, "its head has more than 100 header fields or 408 KiB"),
+    ] {
+        let scene = Scene::new(move |_, stream| say(stream, format!("HTTP/1.1 200 OK\r\n{rest}")));
+        let (_, body) = scene.post("", CALL);
+        assert!(body.contains(expect) && !body.contains("before it responded"), "{expect}: {body}");
+    }
 }
 
 #[test]

@@ -58,6 +58,7 @@ async fn responses_that_are_not_mcp_are_reported() {
         &["text/html", "check that the URL"],
     )
     .await;
+    check(|reply| reply.whole("200 OK", "{}"), &["a body without Content-Type"]).await;
     check(|reply| reply.whole("202 Accepted", ""), &["without a response"]).await;
     check(
         |reply| reply.whole("200 OK\r\nContent-Type: application/json\r\nContent-Encoding: zstd", "x"),
@@ -95,6 +96,14 @@ async fn truncated_responses_are_reported() {
     )
     .await;
     check(Reply::end, &["did not respond", "it may have acted"]).await;
+    check(
+        |reply| {
+            reply.raw(format!("HTTP/1.1 200 OK\r\n{}Content-Length: 0\r\n\r\n", "X-A: 1\r\n".repeat(300)));
+            reply.end();
+        },
+        &["its head has more than 100 header fields or 408 KiB", "it may have acted"],
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -295,7 +295,9 @@ impl RestApi {
         let body = match body::read_all(content, self.options.max_response_bytes).await {
             Ok(body) => body,
             Err(ReadBodyError::TooLarge(limit)) => return Err(ExchangeError::TooLarge(limit)),
-            Err(ReadBodyError::Truncated(error)) => return Err(ExchangeError::Truncated(error.to_string())),
+            Err(ReadBodyError::Truncated(error)) => {
+                return Err(ExchangeError::Truncated(error.0.to_string()));
+            }
         };
         Ok(RestResponse { url: url.clone(), status: head.status, headers: head.headers, body })
     }
