@@ -85,7 +85,7 @@ fn split_refresh(value: &str) -> Option<(&str, &str, &str)> {
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
-    use http::header::{CONTENT_LOCATION, HeaderValue, LOCATION, REFRESH};
+    use http::header::{CONTENT_LOCATION, HeaderName, HeaderValue, LOCATION, REFRESH};
     use portion_policy::upstream::UpstreamTarget;
 
     use super::{client_address, rewrite_addresses};
@@ -174,7 +174,8 @@ mod tests {
         let target = UpstreamTarget::new("https://api.example/v1").expect("a URL");
         let requested = "https://api.example/v1/a".parse().expect("a URL");
         let mut headers = HeaderMap::new();
-        let mut add = |name, value: &'static str| headers.append(name, HeaderValue::from_static(value));
+        let mut add =
+            |name: HeaderName, value: &'static str| headers.append(name, HeaderValue::from_static(value));
         add(LOCATION, "https://other.example/");
         add(LOCATION, "/v1/c");
         add(CONTENT_LOCATION, "/v1/a.json");
