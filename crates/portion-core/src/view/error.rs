@@ -10,6 +10,9 @@ use thiserror::Error;
 use super::controls::CONTROLS;
 use crate::error_code::ErrorCode;
 
+/// Largest number of characters of a name or value in a request that a message repeats.
+const MAX_REPEATED_CHARS: usize = 200;
+
 /// A request that cannot be served.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ViewError {
@@ -57,13 +60,13 @@ pub enum ViewError {
         available: Vec<String>,
     },
     /// The values of this field are hidden and were left out.
-    #[error("{given} is redacted, and no item has a value of it")]
+    #[error("{} is redacted, and no item has a value of it", shortened(.given))]
     RedactedField {
         /// Name given.
         given: String,
     },
     /// `fields` with a field to leave out: it only lists fields to show.
-    #[error("fields lists what to show; it cannot leave out {}", .excluded.join(", "))]
+    #[error("fields lists what to show; it cannot leave out {}", joined(.excluded))]
     Exclusion {
         /// Names of the fields to leave out.
         excluded: Vec<String>,
@@ -77,7 +80,13 @@ pub enum ViewError {
     #[error("fields does not apply here: text has no fields")]
     TextHasNoFields,
     /// A path that does not resolve.
-    #[error("there is no path {given}: {reached} has no {}{}", visible_name(.missing), nearest_text(.nearest.as_deref()))]
+    #[error(
+        "there is no path {}: {} has no {}{}",
+        shortened(.given),
+        shortened(.reached),
+        visible_name(.missing),
+        nearest_text(.nearest.as_deref())
+    )]
     Path {
         /// Path given.
         given: String,
@@ -109,7 +118,7 @@ pub enum ViewError {
     #[error("{0}")]
     Range(String),
     /// A query on a section of a text, whose tables have the lines of the whole text.
-    #[error("a query reads the whole text, not only the section {section}")]
+    #[error("a query reads the whole text, not only the section {}", shortened(.section))]
     SectionOfQuery {
         /// Section given.
         section: String,
@@ -117,7 +126,7 @@ pub enum ViewError {
         lines: (usize, usize),
     },
     /// A `sort` that cannot be applied.
-    #[error("sort is {given}; {why}")]
+    #[error("sort is {}; {why}", shortened(.given))]
     Sort {
         /// Value given.
         given: String,
@@ -125,13 +134,13 @@ pub enum ViewError {
         why: String,
     },
     /// `sort` on a text.
-    #[error("sort is {0}; this text has no rows to sort")]
+    #[error("sort is {}; this text has no rows to sort", shortened(.0))]
     SortOfText(String),
     /// `sort` on an object.
-    #[error("sort is {0}; only lists can be sorted")]
+    #[error("sort is {}; only lists can be sorted", shortened(.0))]
     SortOfNoList(String),
     /// `sort` on a list that was not fetched completely.
-    #[error("sort is {given}; only a complete list can be sorted: {gap}")]
+    #[error("sort is {}; only a complete list can be sorted: {gap}", shortened(.given))]
     SortOfPart {
         /// Value given.
         given: String,
@@ -157,13 +166,13 @@ pub enum ViewError {
         other: &'static str,
     },
     /// A control that is given more than once, with different values.
-    #[error("{0} is given more than once")]
+    #[error("{} is given more than once", shortened(.0))]
     Repeated(String),
     /// A page of a value without pages.
     #[error("a single object has no pages")]
     NoPages,
     /// An argument of our own tool that is not a control.
-    #[error("unknown argument {0}")]
+    #[error("unknown argument {}", shortened(.0))]
     UnknownArgument(String),
     /// A control with a value of the wrong type.
     #[error("{name} is {given}; it must be {wants}")]
@@ -186,9 +195,23 @@ fn page_syntax(name: &str) -> &'static str {
     }
 }
 
-/// Returns a name in quotes if it would not be visible otherwise.
+/// Returns a name, shortened, in quotes if it would not be visible otherwise.
 fn visible_name(name: &str) -> Cow<'_, str> {
-    if name.trim() == name && !name.is_empty() { name.into() } else { quote(name).into() }
+    let is_visible = name.trim() == name && !name.is_empty();
+    let name = shortened(name);
+    if is_visible { name } else { quote(&name).into() }
+}
+
+/// Returns the beginning of a name or value that is too long for a message.
+fn shortened(given: &str) -> Cow<'_, str> {
+    match given.char_indices().nth(MAX_REPEATED_CHARS) {
+        Some((end, _)) => format!("{}…", &given[..end]).into(),
+        None => given.into(),
+    }
+}
+
+fn joined(names: &[String]) -> String {
+    shortened(&names.join(", ")).into_owned()
 }
 
 fn nearest_field(nearest: Option<&str>) -> String {
@@ -292,7 +315,7 @@ impl ViewError {
                 format!("set maxTokens from {least} to {most}, or omit it")
             }
             Self::Conflict { one, other } => format!("use {one} or {other}, not both"),
-            Self::Repeated(name) => format!("give {name} once"),
+            Self::Repeated(name) => format!("give {} once", shortened(name)),
             Self::UnknownArgument(_) => format!("omit it; the arguments are {}", CONTROLS.join(", ")),
             Self::Malformed { name, wants, .. } => format!("set {name} to {wants}, or omit it"),
         }
@@ -318,4 +341,41 @@ fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
     text.push_str("; ");
     text.push_str(otherwise);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_REPEATED_CHARS, ViewError};
+
+    #[test]
+    fn a_message_repeats_the_beginning_of_what_was_given() {
+        let (given, none) = (|| "é%zz ".repeat(6_000) + "x", Vec::new);
+        for error in [
+            ViewError::Field { given: given(), nearest: None, available: none() },
+            ViewError::RedactedField { given: given() },
+            ViewError::Exclusion { excluded: vec![given(), given()], rest: none() },
+            ViewError::Path {
+                given: given(),
+                reached: given(),
+                missing: given(),
+                nearest: None,
+                available: none(),
+            },
+            ViewError::Section { given: given(), nearest: None, available: none(), is_text: true },
+            ViewError::SectionOfQuery { section: given(), lines: (1, 2) },
+            ViewError::Sort { given: given(), why: "no item has it".to_owned() },
+            ViewError::SortOfText(given()),
+            ViewError::SortOfNoList(given()),
+            ViewError::SortOfPart { given: given(), gap: "some items".to_owned() },
+            ViewError::Repeated(given()),
+            ViewError::UnknownArgument(given()),
+        ] {
+            let (message, advice) = (error.to_string(), error.advice());
+            assert!(message.contains("é%zz é%zz") && message.contains('…'), "{message}");
+            assert!(message.chars().count() < 4 * MAX_REPEATED_CHARS, "{message}");
+            assert!(advice.chars().count() < 2 * MAX_REPEATED_CHARS, "{advice}");
+        }
+        let short = ViewError::Field { given: "x".repeat(200), nearest: None, available: Vec::new() };
+        assert!(short.to_string().ends_with("xxx"), "{short}");
+    }
 }
