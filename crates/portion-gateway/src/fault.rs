@@ -10,18 +10,22 @@
 //! assert!(fault.to_json().starts_with(r#"{"error":{"code":"message_too_large","message":"#));
 //! ```
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use portion_core::cursor::{CursorToken, charged};
 use portion_core::error_code::ErrorCode;
 use portion_core::render::FollowUpCall;
 use portion_core::view::ViewError;
+use portion_json::scan::quote;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_tokens::TokenCounter;
 use serde::Serialize;
 
 /// Largest number of characters of an endpoint's name in a fault.
 const MAX_NAME_CHARS: usize = 128;
+/// Largest number of characters of the message beside a fault: the last output of a server that has ended fits.
+const MAX_SHORT_MESSAGE_CHARS: usize = 2_500;
 
 /// An error, with advice for the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,13 +273,13 @@ impl Fault {
     }
 
     /// Fits the fault into `budget` tokens and `bytes`: shortens message and advice, the longer one first.
-    /// Code and cursor stay, whatever the budget. The cursor is charged a constant, so that its random bytes
-    /// change nothing.
+    /// Code and cursor stay, whatever the budget. It also fits as the data of a JSON-RPC error, beside its short message.
+    /// The cursor is charged a constant, so that its random bytes change nothing.
     #[must_use]
     pub fn fit_to_budget(mut self, counter: &dyn TokenCounter, budget: usize, bytes: usize) -> Self {
         loop {
-            let json = self.to_json();
-            if json.len() <= bytes && counter.fits(&charged(&json, self.cursor.as_slice()), budget) {
+            let longest = self.to_json_rpc_error();
+            if longest.len() <= bytes && counter.fits(&charged(&longest, self.cursor.as_slice()), budget) {
                 return self;
             }
             let longer =
@@ -287,6 +291,11 @@ impl Fault {
             longer.truncate(end);
             longer.push('…');
         }
+    }
+
+    /// Returns the message, shortened if it is long, for an error that has a message beside the fault.
+    pub fn short_message(&self) -> Cow<'_, str> {
+        shortened(&self.message, MAX_SHORT_MESSAGE_CHARS)
     }
 
     /// `{"error":{"code":…,"message":…,"advice":…,"cursor":…}}`, compact.
@@ -309,13 +318,24 @@ impl Fault {
         serde_json::to_string(&Outer { error })
             .unwrap_or_else(|_| format!("{{\"error\":{{\"code\":\"{}\"}}}}", self.code.name()))
     }
+
+    /// `{"code":…,"message":…,"data":…}`, the longest form of the fault.
+    fn to_json_rpc_error(&self) -> String {
+        let (code, message, data) = (self.code.info().json_rpc, quote(&self.short_message()), self.to_json());
+        format!("{{\"code\":{code},\"message\":{message},\"data\":{data}}}")
+    }
 }
 
 /// Returns the endpoint's name for a sentence, shortened.
 fn display_name(endpoint: &Endpoint) -> String {
-    match endpoint.name.char_indices().nth(MAX_NAME_CHARS) {
-        Some((cut, _)) => format!("{}…", &endpoint.name[..cut]),
-        None => endpoint.name.clone(),
+    shortened(&endpoint.name, MAX_NAME_CHARS).into_owned()
+}
+
+/// Returns the beginning of a text that has more characters than these.
+fn shortened(text: &str, max_chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
     }
 }
 
@@ -332,9 +352,35 @@ fn retry_phrase(endpoint: &Endpoint) -> String {
 #[cfg(test)]
 mod tests {
     use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
+    use portion_core::error_code::ErrorCode;
     use portion_tokens::Tokenizer;
 
-    use super::Fault;
+    use super::{Fault, MAX_SHORT_MESSAGE_CHARS};
+
+    #[test]
+    fn a_fault_fits_with_its_message_beside_it() {
+        let counter = Tokenizer::Auto.counter();
+        for (message, advice) in
+            [("qx%zz!".repeat(5_000), "\u{1}é".repeat(50)), ("no".to_owned(), "qx%zz!".repeat(900))]
+        {
+            for (budget, bytes) in [(300, 1 << 20), (4_000, 1 << 20), (4_000, 2_000)] {
+                let fault = Fault::new(ErrorCode::FieldUnknown, message.clone(), advice.clone());
+                let error = fault.fit_to_budget(counter, budget, bytes).to_json_rpc_error();
+                assert!(counter.count(&error) <= budget && error.len() <= bytes, "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_message_beside_a_fault_is_whole_unless_it_is_long() {
+        let beside = |message: String| {
+            Fault::new(ErrorCode::UpstreamGone, message, String::new()).short_message().into_owned()
+        };
+        assert_eq!(beside("it has ended".to_owned()), "it has ended");
+        let all = "é".repeat(MAX_SHORT_MESSAGE_CHARS);
+        assert_eq!(beside(all.clone()), all);
+        assert_eq!(beside(format!("{all}é")), format!("{all}…"));
+    }
 
     #[test]
     fn no_byte_of_a_cursor_changes_a_fault() {

@@ -30,7 +30,7 @@ pub(super) fn error_response(id: &str, code: i32, message: &str, data: Option<&s
 
 /// Builds an error response from a fault, for methods other than `tools/call`.
 pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
-    error_response(id, fault.code.info().json_rpc, &fault.message, Some(&fault.to_json()))
+    error_response(id, fault.code.info().json_rpc, &fault.short_message(), Some(&fault.to_json()))
 }
 
 /// Builds a response from a fault, in the form that the pending request expects.
@@ -65,7 +65,7 @@ pub(super) fn resource_response(id: &str, reply: &Reply, is_stateless: bool) -> 
             if !is_stateless
                 && matches!(reason.code, ErrorCode::CursorExpired | ErrorCode::CursorInvalid) =>
         {
-            error_response(id, RESOURCE_NOT_FOUND, &reason.message, Some(&reason.to_json()))
+            error_response(id, RESOURCE_NOT_FOUND, &reason.short_message(), Some(&reason.to_json()))
         }
         Reply::Fault(reason) => fault_response(id, reason),
         Reply::Untouched => fault_response(id, &nothing_to_show_fault()),

@@ -230,6 +230,23 @@ fn an_invalid_read_uri_is_an_error_with_advice() {
 }
 
 #[test]
+fn an_error_repeats_a_short_part_of_a_long_uri() {
+    let processor = processor_with_tools();
+    let rows: Vec<Value> = (0..2_000).map(|id| json!({"id": id, "name": format!("row {id}")})).collect();
+    let entry = json!({"uri": "file:///a", "mimeType": "application/json", "text": json!(rows).to_string()});
+    let first = read(&processor, "file:///a", Some(&json!([entry])));
+    let cursor = first.1["meta"]["cursor"].as_str().expect("a handle");
+    for control in ["fields", "path"] {
+        let uri = format!("portion://read/{cursor}?{control}={}", "qx%25zz!".repeat(5_000));
+        let error = ask(&processor, "resources/read", &json!({ "uri": uri }), None)["error"].clone();
+        let message = error["message"].as_str().expect("a text");
+        assert!(message.contains("qx%zz!qx%zz!") && message.contains('…'), "{error}");
+        assert_eq!(error["data"]["error"]["message"], message);
+        assert!(error.to_string().len() < 4_000, "{error}");
+    }
+}
+
+#[test]
 fn follow_ups_of_a_prompt_name_the_roles() {
     let processor = processor_with_tools();
     let message = |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});

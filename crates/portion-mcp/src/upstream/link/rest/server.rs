@@ -21,6 +21,8 @@ use crate::upstream::link::{LinkEvent, LinkTransport};
 const STATEFUL_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// Revisions in which each request names its revision.
 const STATELESS_VERSIONS: [&str; 1] = ["2026-07-28"];
+/// Largest number of characters of an unknown revision that an error repeats.
+const MAX_VERSION_CHARS: usize = 64;
 /// Time in milliseconds for which clients may keep the list of tools. The list changes only with a restart.
 const LIST_TTL_MS: u64 = 300_000;
 
@@ -200,8 +202,9 @@ fn server_info(api: &RestApi) -> String {
 }
 
 fn unsupported_version(id: &str, version: &str) -> String {
+    let version: String = version.chars().take(MAX_VERSION_CHARS).collect();
     let message = quote(&format!("Unsupported protocol version: {version}"));
-    let (supported, requested) = (quoted_list(&STATELESS_VERSIONS), quote(version));
+    let (supported, requested) = (quoted_list(&STATELESS_VERSIONS), quote(&version));
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{UNSUPPORTED_VERSION},"message":{message},"data":{{"supported":{supported},"requested":{requested}}}}}}}"#
     )
