@@ -1,13 +1,12 @@
 //! The commands of each operation.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_gateway::call::ReuseKey;
-use portion_gateway::store::{FieldName, MAX_WRITE_DELAY, RETRY_INTERVAL, SnapshotKey, StoreReadError};
+use portion_gateway::store::{FieldName, SnapshotKey, StoreReadError};
 use redis::{Pipeline, Value, pipe};
-use tokio::time::sleep;
 
 use crate::failure::Failure;
 use crate::keeper::Keeper;
@@ -21,8 +20,6 @@ const HEADER_TTL: Duration = Duration::from_hours(1);
 const WRITE_BATCH_BYTES: usize = 1 << 20;
 /// Fields that are read in one round trip: 2 MiB of blocks.
 const READ_BATCH_FIELDS: usize = 32;
-/// Wait for a view that another instance is still writing, of a snapshot that is there. Views that are not used are removed, so this is shorter.
-const MAX_VIEW_DELAY: Duration = Duration::from_millis(300);
 
 /// Values of fields, in their order.
 type FieldValues = Vec<Option<Vec<u8>>>;
@@ -149,32 +146,22 @@ impl Shared {
         fields: &[FieldName],
     ) -> Result<Vec<Option<Vec<u8>>>, StoreReadError> {
         let (first, rest) = fields.split_at(fields.len().min(READ_BATCH_FIELDS));
-        let begun = Instant::now();
-        let mut has_header = false;
-        loop {
-            if let Some((names, mut values)) = self.find(key, first).await? {
-                let lacks_view = |(name, value): (&FieldName, &Option<Vec<u8>>)| {
-                    matches!(name, FieldName::View(_)) && value.is_none()
-                };
-                if first.iter().zip(&values).any(lacks_view) && begun.elapsed() < MAX_VIEW_DELAY {
-                    sleep(RETRY_INTERVAL).await;
-                    continue;
-                }
-                for batch in rest.chunks(READ_BATCH_FIELDS) {
-                    let mut commands = pipe();
-                    read_fields(&mut commands, &names, batch);
-                    let answers = self.keeper.run(&commands).await?;
-                    values.extend(read::<Vec<Option<Vec<u8>>>>(answers.into_iter().next())?);
-                }
-                return Ok(values);
-            }
-            match self.gone(key).await? {
-                StoreReadError::Unknown if begun.elapsed() < MAX_WRITE_DELAY => sleep(RETRY_INTERVAL).await,
-                // Both are written at once, perhaps since the look at the fields.
-                StoreReadError::SnapshotGone { .. } if !has_header => has_header = true,
-                gone => return Err(gone),
-            }
+        let mut found = self.find(key, first).await?.ok_or(StoreReadError::Unknown);
+        if found.is_err() {
+            found = match self.gone(key).await? {
+                // Fields and header are written at once, perhaps since the look at the fields.
+                gone @ StoreReadError::SnapshotGone { .. } => self.find(key, first).await?.ok_or(gone),
+                unknown => Err(unknown),
+            };
         }
+        let (names, mut values) = found?;
+        for batch in rest.chunks(READ_BATCH_FIELDS) {
+            let mut commands = pipe();
+            read_fields(&mut commands, &names, batch);
+            let answers = self.keeper.run(&commands).await?;
+            values.extend(read::<Vec<Option<Vec<u8>>>>(answers.into_iter().next())?);
+        }
+        Ok(values)
     }
 
     /// Finds a snapshot under the names of any secret, and reads its first fields.

@@ -2,23 +2,32 @@
 //!
 //! The first request reads the meta and the beginning of the text, where first pages and much of what every page repeats
 //! are. A small snapshot is then read whole. Rendering a page of a large one notes which blocks it needs, and these are read.
+//!
+//! Another instance may still be writing what its reply has promised, so that a snapshot or a view that is not there is
+//! waited for, whatever the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use portion_core::cursor::ViewId;
 use portion_core::snapshot::{FieldCounts, Snapshot};
 use portion_core::view::View;
+use tokio::time::sleep;
 
 use super::record::{self, Header};
 use super::write_behind::WriteBehind;
-use super::{FieldName, SnapshotKey, StoreLookupError, StoredSnapshot};
+use super::{FieldName, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError, StoredSnapshot};
 use crate::offload::offload;
 
 /// Content that is read together with the header.
 const PREFETCHED: [FieldName; 2] = [FieldName::Block(0), FieldName::Block(1)];
 /// Number of blocks up to which a snapshot is read whole: 512 KiB.
 const MAX_WHOLE_BLOCKS: u32 = 8;
+/// Longest wait for what another instance is still writing: it writes after its reply.
+const MAX_WRITE_DELAY: Duration = Duration::from_secs(3);
+/// Time between attempts to read it.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Part of a snapshot that a request may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +48,7 @@ pub(super) async fn load(
     let root_id = View::root().id();
     let first = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
     let names: Vec<FieldName> = first.into_iter().chain(PREFETCHED).collect();
-    let mut fields = behind.store.get(key, &names).await?;
+    let mut fields = get_written(&*behind.store, key, &names).await?;
     let prefetched = fields.split_off(first.len().min(fields.len()));
     let Ok([Some(header), Some(meta), packed_view, packed_root]) = <[_; 4]>::try_from(fields) else {
         return Err(unreadable());
@@ -104,8 +113,33 @@ pub(super) async fn load_view(
     snapshot: &Snapshot,
     view: ViewId,
 ) -> Option<View> {
-    let fields = behind.store.get(key, &[FieldName::View(view)]).await.unwrap_or_default();
+    let fields = get_written(&*behind.store, key, &[FieldName::View(view)]).await.unwrap_or_default();
     record::decode_view(snapshot, view, fields.first()?.as_deref()?)
+}
+
+/// Reads fields of a snapshot. If the snapshot or one of the views is not there, it may still be written.
+async fn get_written(
+    store: &dyn SnapshotStore,
+    key: SnapshotKey,
+    names: &[FieldName],
+) -> Result<Vec<Option<Vec<u8>>>, StoreReadError> {
+    let begun = Instant::now();
+    loop {
+        let read = store.get(key, names).await;
+        let may_be_written = match &read {
+            Ok(fields) => lacks_view(names, fields),
+            Err(error) => *error == StoreReadError::Unknown,
+        };
+        // A store that is lost keeps nobody waiting.
+        if !may_be_written || begun.elapsed() >= MAX_WRITE_DELAY || !store.status().is_available {
+            return read;
+        }
+        sleep(RETRY_INTERVAL).await;
+    }
+}
+
+fn lacks_view(names: &[FieldName], fields: &[Option<Vec<u8>>]) -> bool {
+    names.iter().zip(fields).any(|(name, field)| matches!(name, FieldName::View(_)) && field.is_none())
 }
 
 /// Returns the error for a snapshot that is damaged, or of another version.

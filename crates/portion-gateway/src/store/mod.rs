@@ -45,11 +45,6 @@ pub use record::RedactionId;
 pub(crate) use record::redaction_id;
 pub use spill::SpillingStore;
 
-/// Longest wait of a store for a snapshot that another instance is still writing: it writes after its reply.
-pub const MAX_WRITE_DELAY: Duration = Duration::from_secs(3);
-/// Time between attempts to read what another instance is writing.
-pub const RETRY_INTERVAL: Duration = Duration::from_millis(20);
-
 /// Future of a store operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -76,7 +71,7 @@ pub trait SnapshotStore: Send + Sync {
     ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
 
     /// Reads fields of a snapshot, in the order of `names`; `None` for each that it does not have. Restarts its
-    /// time to live.
+    /// time to live. Waits for nothing that another instance may still be writing.
     fn get<'a>(
         &'a self,
         key: SnapshotKey,

@@ -21,18 +21,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
-use tokio::time::sleep;
 
 use self::container::Container;
 use self::directory::{create_private_dir, create_private_file, hex, temporary_path, write_file};
 use self::usage::{Usage, subdirectories};
-use super::{
-    FieldName, MAX_WRITE_DELAY, RETRY_INTERVAL, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
-    StoreWriteError,
-};
+use super::{FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError};
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
 
@@ -130,18 +126,8 @@ impl SnapshotStore for FileStore {
         key: SnapshotKey,
         names: &'a [FieldName],
     ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
-        Box::pin(async move {
-            let begun = Instant::now();
-            loop {
-                let (shared, names) = (Arc::clone(&self.shared), names.to_vec());
-                match offload(usize::MAX, move || shared.get(key, &names)).await {
-                    Err(StoreReadError::Unknown) if begun.elapsed() < MAX_WRITE_DELAY => {
-                        sleep(RETRY_INTERVAL).await;
-                    }
-                    answer => return answer,
-                }
-            }
-        })
+        let (shared, names) = (Arc::clone(&self.shared), names.to_vec());
+        Box::pin(offload(usize::MAX, move || shared.get(key, &names)))
     }
 
     fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {

@@ -98,6 +98,27 @@ async fn instances_share_what_they_store() {
     assert_eq!(held.view.id(), second.id());
 }
 
+/// A view that another instance is still writing is waited for, whether the snapshot is in memory or not.
+#[tokio::test]
+async fn a_view_that_is_being_written_is_waited_for() {
+    for memory_bytes in [0, 1 << 20] {
+        let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(200)));
+        let (here, there) = (store(root.path(), memory_bytes), store(root.path(), memory_bytes));
+        put(&here, &scope, 1, &snapshot).await.expect("there is room");
+        flush(&here);
+        there.find(&scope, named(1), View::root().id(), Instant::now()).await.expect("it is stored");
+        let view = drawer(&snapshot, 0);
+        let write_late = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let written = here.put_view(&scope, named(1), (&snapshot, view.clone()), Instant::now()).await;
+            written.expect("it is small");
+        };
+        let find = there.find(&scope, named(1), view.id(), Instant::now());
+        let (found, ()) = tokio::join!(find, write_late);
+        assert_eq!(found.expect("it is written meanwhile").view.id(), view.id());
+    }
+}
+
 /// Servers share a directory, but nothing in it.
 #[tokio::test]
 async fn another_server_finds_nothing() {
