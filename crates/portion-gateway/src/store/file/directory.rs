@@ -1,12 +1,15 @@
 //! Files that only their owner can read, written whole or not at all.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory, NotFound};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Directory for files that are being written, in the store's own.
 const TEMPORARY: &str = "tmp";
+/// Attempts to move files to a place where other processes write or remove the same ones.
+const MAX_MOVE_ATTEMPTS: usize = 16;
 
 /// Creates a directory and those above it, for the owner alone.
 pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
@@ -63,11 +66,56 @@ pub(super) fn write_file(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<(
             // More precise than what the system sets: views are ordered by it.
             file.set_modified(SystemTime::now())
         })
-        .and_then(|()| fs::rename(&temporary, path));
+        .and_then(|()| replace_file(&temporary, path));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Moves a directory with one file to its place. If there is one already, its file is replaced, and the files beside it stay.
+/// Other processes may write or remove the same directory meanwhile: the last one wins, and none fails.
+pub(super) fn move_directory(temporary: &Path, place: &Path, file_name: &str) -> io::Result<()> {
+    let mut attempts = 1;
+    loop {
+        match try_move_directory(temporary, place, file_name) {
+            Err(error) if attempts < MAX_MOVE_ATTEMPTS && is_collision(&error) => attempts += 1,
+            moved => return moved,
+        }
+    }
+}
+
+fn try_move_directory(temporary: &Path, place: &Path, file_name: &str) -> io::Result<()> {
+    if let Some(parent) = place.parent() {
+        create_private_dir(parent)?;
+    }
+    if fs::rename(temporary, place).is_ok() {
+        return Ok(());
+    }
+    let moved = replace_file(&temporary.join(file_name), &place.join(file_name));
+    let _ = match &moved {
+        Ok(()) => fs::remove_dir(temporary),
+        // A file is in its place.
+        Err(error) if error.kind() == NotADirectory => fs::remove_file(place),
+        Err(_) => Ok(()),
+    };
+    moved
+}
+
+/// Moves a file to its place, whatever is there.
+fn replace_file(temporary: &Path, place: &Path) -> io::Result<()> {
+    match fs::rename(temporary, place) {
+        Err(error) if error.kind() == IsADirectory => {
+            fs::remove_dir_all(place)?;
+            fs::rename(temporary, place)
+        }
+        moved => moved,
+    }
+}
+
+/// Returns true if another process may have changed the place of a directory meanwhile.
+fn is_collision(error: &io::Error) -> bool {
+    matches!(error.kind(), AlreadyExists | DirectoryNotEmpty | IsADirectory | NotADirectory | NotFound)
 }
 
 /// Removes what earlier processes have begun to write and left.
@@ -92,7 +140,9 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 mod tests {
     use std::fs;
 
-    use super::{create_private_dir, hex, remove_stale_temporaries, temporary_path, write_file};
+    use super::{
+        create_private_dir, hex, move_directory, remove_stale_temporaries, temporary_path, write_file,
+    };
 
     #[test]
     fn a_file_is_replaced_whole_or_not_at_all() {
@@ -105,6 +155,31 @@ mod tests {
         assert!(write_file(root.path(), &root.path().join("none/file"), b"x").is_err());
         let left = fs::read_dir(root.path().join("tmp")).expect("a directory").count();
         assert_eq!(left, 0, "nothing is left of what failed");
+    }
+
+    #[test]
+    fn a_directory_is_moved_whatever_is_in_its_place() {
+        let root = tempfile::tempdir().expect("a directory");
+        let place = root.path().join("scope/id");
+        let check = |content: &str| {
+            let temporary = temporary_path(root.path()).expect("a path");
+            create_private_dir(&temporary).expect("it can be created");
+            fs::write(temporary.join("fields"), content).expect("it can be written");
+            move_directory(&temporary, &place, "fields").expect("it can be moved");
+            assert_eq!(fs::read_to_string(place.join("fields")).expect("a file"), content);
+            let left = fs::read_dir(root.path().join("tmp")).expect("a directory").count();
+            assert_eq!(left, 0, "{content}");
+        };
+        check("where nothing is, not even the directory above");
+        fs::write(place.join("view"), "kept").expect("it can be written");
+        check("where a directory is");
+        assert_eq!(fs::read_to_string(place.join("view")).expect("a file"), "kept");
+        fs::remove_file(place.join("fields")).expect("it is there");
+        create_private_dir(&place.join("fields/more")).expect("it can be created");
+        check("where a directory is in place of the file");
+        fs::remove_dir_all(&place).expect("it is there");
+        fs::write(&place, "").expect("it can be written");
+        check("where a file is");
     }
 
     #[test]

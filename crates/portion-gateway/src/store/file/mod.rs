@@ -2,7 +2,7 @@
 //! user.
 //!
 //! Only the owner can read the files. Every file is written beside its place and renamed, so that nobody reads
-//! half of one. The directory contains:
+//! half of one. A file that is damaged all the same is a lost snapshot. The directory contains:
 //!
 //! - `key`: the secret that signs cursors, see [`load_or_create_secret`];
 //! - `clock`: the time of the boot, so that expiry does not depend on changes of the system's clock;
@@ -11,6 +11,7 @@
 //! - `SCOPE/ID.gone`: the header of a snapshot that is gone, kept for a day;
 //! - `SCOPE/reuse-…`: the id of the snapshot that answers equal calls.
 
+mod availability;
 mod boot_clock;
 mod container;
 mod directory;
@@ -25,10 +26,15 @@ use std::time::{Duration, SystemTime};
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 
-use self::container::Container;
-use self::directory::{create_private_dir, create_private_file, hex, temporary_path, write_file};
+use self::availability::Availability;
+use self::container::{Container, is_damage};
+use self::directory::{
+    create_private_dir, create_private_file, hex, move_directory, temporary_path, write_file,
+};
 use self::usage::{Usage, subdirectories};
-use super::{FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError};
+use super::{
+    BackendStatus, FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError,
+};
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
 
@@ -70,6 +76,7 @@ struct Shared {
     clock: WallClock,
     /// Bytes of all snapshots, and when they were last counted.
     known_bytes: Mutex<Option<(u64, SystemTime)>>,
+    availability: Availability,
 }
 
 impl FileStore {
@@ -95,8 +102,9 @@ impl FileStore {
     ) -> io::Result<Self> {
         create_private_dir(root)?;
         let (root, namespace) = (root.to_owned(), namespace.to_owned());
-        let known_bytes = Mutex::new(None);
-        Ok(Self { shared: Arc::new(Shared { root, namespace, limits, clock, known_bytes }) })
+        let (known_bytes, availability) = (Mutex::new(None), Availability::default());
+        let shared = Shared { root, namespace, limits, clock, known_bytes, availability };
+        Ok(Self { shared: Arc::new(shared) })
     }
 }
 
@@ -108,7 +116,11 @@ impl SnapshotStore for FileStore {
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let shared = Arc::clone(&self.shared);
         let bytes = fields.iter().map(|(_, bytes)| bytes.len()).sum();
-        Box::pin(offload(bytes, move || shared.put(key, &fields, bytes as u64)))
+        Box::pin(offload(bytes, move || {
+            let written = shared.put(key, &fields, bytes as u64);
+            shared.availability.record_write(bytes, &written);
+            written
+        }))
     }
 
     fn put_view(
@@ -118,7 +130,11 @@ impl SnapshotStore for FileStore {
         bytes: Vec<u8>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let shared = Arc::clone(&self.shared);
-        Box::pin(offload(usize::MAX, move || shared.put_view(key, view, &bytes)))
+        Box::pin(offload(usize::MAX, move || {
+            let written = shared.put_view(key, view, &bytes);
+            shared.availability.record_small_write(&written);
+            written
+        }))
     }
 
     fn get<'a>(
@@ -127,11 +143,19 @@ impl SnapshotStore for FileStore {
         names: &'a [FieldName],
     ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
         let (shared, names) = (Arc::clone(&self.shared), names.to_vec());
-        Box::pin(offload(usize::MAX, move || shared.get(key, &names)))
+        Box::pin(offload(usize::MAX, move || {
+            let read = shared.get(key, &names);
+            shared.availability.record_read(&read);
+            read
+        }))
     }
 
     fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
-        Box::pin(async move { self.shared.open_live(key).map(drop) })
+        Box::pin(async move {
+            let touched = self.shared.open_live(key).map(drop);
+            self.shared.availability.record_read(&touched);
+            touched
+        })
     }
 
     fn set_reusable(
@@ -141,7 +165,14 @@ impl SnapshotStore for FileStore {
         id: Option<SnapshotId>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let shared = Arc::clone(&self.shared);
-        Box::pin(offload(usize::MAX, move || shared.set_reusable(scope, reuse, id)))
+        Box::pin(offload(usize::MAX, move || {
+            let changed = match id {
+                Some(id) => shared.set_reusable(scope, reuse, id),
+                None => shared.clear_reusable(scope, reuse),
+            };
+            shared.availability.record_small_write(&changed);
+            changed
+        }))
     }
 
     fn reusable(
@@ -151,13 +182,21 @@ impl SnapshotStore for FileStore {
     ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(offload(usize::MAX, move || {
-            let id = fs::read(shared.reuse_path(&shared.scope(scope), reuse));
-            Ok(id.ok().and_then(|id| SnapshotId::try_from(id).ok()))
+            let read = shared.reusable(scope, reuse);
+            shared.availability.record_read(&read);
+            read
         }))
     }
 
     fn expire(&self) -> StoreFuture<'_, ()> {
-        Box::pin(async move { self.shared.sweep() })
+        Box::pin(async move {
+            self.shared.probe();
+            self.shared.sweep();
+        })
+    }
+
+    fn status(&self) -> BackendStatus {
+        self.shared.availability.status()
     }
 }
 
@@ -190,30 +229,44 @@ impl Shared {
         let path = self.snapshot_path(&scope, key.id);
         let temporary = temporary_path(&self.root)?;
         let written = (|| {
-            create_private_dir(&self.scope_path(&scope))?;
             create_private_dir(&temporary)?;
             let mut file = io::BufWriter::new(create_private_file(&temporary.join(FIELDS))?);
             container::write(&mut file, &scope, fields)?;
             file.into_inner()?.set_modified((self.clock)())?;
             // Ids are random, so one that exists is a repeated write, or a list that has grown.
-            let _ = fs::remove_dir_all(&path);
-            fs::rename(&temporary, &path)
+            move_directory(&temporary, &path, FIELDS)
         })();
         if written.is_err() {
             let _ = fs::remove_dir_all(&temporary);
         }
-        Ok(written?)
+        written?;
+        // Views that were added before are kept, but those that were just written replace them.
+        for (name, _) in fields.iter().filter(|(name, _)| matches!(name, FieldName::View(_))) {
+            let _ = fs::remove_file(path.join(name.to_string()));
+        }
+        Ok(())
     }
 
     fn put_view(&self, key: SnapshotKey, view: ViewId, bytes: &[u8]) -> Result<(), StoreWriteError> {
-        self.open_live(key).map_err(|_| StoreWriteError::SnapshotGone)?;
+        self.open_live(key).map_err(|error| match error {
+            StoreReadError::Unreachable(why) => StoreWriteError::Unreachable(why),
+            StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown => StoreWriteError::SnapshotGone,
+        })?;
         let directory = self.snapshot_path(&self.scope(key.scope), key.id);
         let path = directory.join(FieldName::View(view).to_string());
         if fs::read(&path).is_ok_and(|stored| stored == bytes) {
             return Ok(());
         }
-        write_file(&self.root, &path, bytes)?;
-        let mut views: Vec<(SystemTime, PathBuf)> = fs::read_dir(&directory)?
+        match write_file(&self.root, &path, bytes) {
+            // Another process has removed the snapshot meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StoreWriteError::SnapshotGone);
+            }
+            written => written?,
+        }
+        let mut views: Vec<(SystemTime, PathBuf)> = fs::read_dir(&directory)
+            .into_iter()
+            .flatten()
             .flatten()
             .filter(|entry| entry.file_name() != FIELDS)
             .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
@@ -236,7 +289,8 @@ impl Shared {
             }
             fields.read(*name)
         };
-        names.iter().map(read).collect::<io::Result<_>>().map_err(StoreReadError::from)
+        let values = names.iter().map(read).collect::<io::Result<_>>();
+        values.map_err(|error| read_error(error, || fields.read(FieldName::Header).ok().flatten()))
     }
 
     /// Opens a snapshot that has not expired, and restarts its time to live.
@@ -249,7 +303,7 @@ impl Shared {
                 return Err(fs::read(path.with_extension("gone"))
                     .map_or(StoreReadError::Unknown, |header| StoreReadError::SnapshotGone { header }));
             }
-            opened => opened?,
+            opened => opened.map_err(|error| read_error(error, || None))?,
         };
         let (now, last_used) = ((self.clock)(), file.metadata()?.modified()?);
         if self.has_expired(last_used, now) {
@@ -257,25 +311,32 @@ impl Shared {
             return Err(StoreReadError::SnapshotGone { header });
         }
         file.set_modified(now)?;
-        Ok(Container::open(file, &scope)?)
+        Container::open(file, &scope).map_err(|error| read_error(error, || None))
     }
 
-    fn set_reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-        id: Option<SnapshotId>,
-    ) -> Result<(), StoreWriteError> {
+    fn set_reusable(&self, scope: Scope, reuse: ReuseKey, id: SnapshotId) -> Result<(), StoreWriteError> {
         let scope = self.scope(scope);
         let path = self.reuse_path(&scope, reuse);
-        let Some(id) = id else {
-            return match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
-                _ => Ok(()),
-            };
+        let write = || {
+            create_private_dir(&self.scope_path(&scope))?;
+            write_file(&self.root, &path, &id)
         };
-        create_private_dir(&self.scope_path(&scope))?;
-        Ok(write_file(&self.root, &path, &id)?)
+        // Another process may have removed the scope, because it was empty.
+        Ok(write().or_else(|_| write())?)
+    }
+
+    fn clear_reusable(&self, scope: Scope, reuse: ReuseKey) -> Result<(), StoreWriteError> {
+        match fs::remove_file(self.reuse_path(&self.scope(scope), reuse)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn reusable(&self, scope: Scope, reuse: ReuseKey) -> Result<Option<SnapshotId>, StoreReadError> {
+        match fs::read(self.reuse_path(&self.scope(scope), reuse)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_damage(&error) => Ok(None),
+            read => Ok(SnapshotId::try_from(read?).ok()),
+        }
     }
 
     fn has_expired(&self, last_used: SystemTime, now: SystemTime) -> bool {
@@ -341,6 +402,17 @@ impl Shared {
         }
     }
 
+    /// Writes and reads a file if the last operation has failed: the disk may have room again.
+    fn probe(&self) {
+        let Some(bytes) = self.availability.probe_bytes() else { return };
+        let probed = temporary_path(&self.root).and_then(|path| {
+            let read = write_file(&self.root, &path, &vec![0_u8; bytes]).and_then(|()| fs::read(&path));
+            let _ = fs::remove_file(&path);
+            read.map(drop)
+        });
+        self.availability.record_probe(&probed);
+    }
+
     /// Removes what has expired, with everything that belongs to it.
     fn sweep(&self) {
         let now = (self.clock)();
@@ -377,6 +449,15 @@ impl Shared {
             }
         }
     }
+}
+
+/// Returns the error of a read. A damaged file is a lost snapshot: nothing can be read from it later either.
+fn read_error(error: io::Error, read_header: impl FnOnce() -> Option<Vec<u8>>) -> StoreReadError {
+    if !is_damage(&error) {
+        return error.into();
+    }
+    tracing::warn!(%error, "a stored snapshot is damaged; its cursors read cursor_expired");
+    StoreReadError::SnapshotGone { header: read_header().unwrap_or_default() }
 }
 
 /// Reads a view, and marks it as used.

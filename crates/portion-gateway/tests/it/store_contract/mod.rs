@@ -2,6 +2,7 @@
 
 mod clocks;
 mod damage;
+mod file_failures;
 mod files;
 mod pages;
 mod restart;

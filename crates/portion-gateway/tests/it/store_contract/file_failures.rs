@@ -1,0 +1,190 @@
+//! Files that cannot be written or read, or are damaged, and processes that write the same ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::Scope;
+use portion_core::view::View;
+use portion_gateway::store::file::FileStoreLimits;
+use portion_gateway::store::{
+    FieldName, FileStore, SnapshotKey, SnapshotStore as _, StoreLookupError, StoreReadError, StoreWriteError,
+};
+use tempfile::TempDir;
+
+use super::files::{put, store};
+use super::named;
+use crate::samples::{drawer, drawers};
+
+const LIMITS: FileStoreLimits = FileStoreLimits { bytes: 64 << 20, ttl: Duration::from_mins(10) };
+
+fn open(root: &TempDir) -> FileStore {
+    FileStore::open(root.path(), "server", LIMITS).expect("a directory")
+}
+
+fn ada(id: u8) -> SnapshotKey {
+    SnapshotKey { scope: Scope::from_principal("ada"), id: named(id) }
+}
+
+fn fields(byte: u8) -> Vec<(FieldName, Vec<u8>)> {
+    vec![(FieldName::Meta, vec![byte; 100]), (FieldName::View([1; 5]), vec![byte; 9])]
+}
+
+/// Returns the directory of the only snapshot.
+fn snapshot_directory(root: &Path) -> PathBuf {
+    let directories = |path: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(path).expect("a directory").flatten().map(|entry| entry.path());
+        entries.filter(|path| path.is_dir() && !path.ends_with("tmp")).collect()
+    };
+    let scopes = directories(root);
+    assert_eq!(scopes.len(), 1, "{scopes:?}");
+    let snapshots = directories(&scopes[0]);
+    assert_eq!(snapshots.len(), 1, "{snapshots:?}");
+    snapshots[0].clone()
+}
+
+/// Nothing can be written while a file is in place of the directory for temporary files.
+#[tokio::test]
+async fn a_store_that_cannot_be_written_says_so_until_it_can() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (store, temporary) = (open(&root), root.path().join("tmp"));
+    store.put(ada(1), fields(1)).await.expect("it can be written");
+    assert!(store.status().is_available);
+    for is_probed in [false, true] {
+        fs::remove_dir_all(&temporary).expect("it is there");
+        fs::write(&temporary, "").expect("it can be written");
+        let failures = store.status().failure_count;
+        let written = store.put(ada(2), fields(2)).await;
+        assert!(matches!(written, Err(StoreWriteError::Unreachable(_))), "{written:?}");
+        let lost = store.status();
+        assert!(!lost.is_available && lost.problem.is_some(), "{lost:?}");
+        assert_eq!(lost.failure_count, failures + 1);
+        store.get(ada(1), &[FieldName::Meta]).await.expect("it can still be read");
+        store.expire().await;
+        assert!(!store.status().is_available, "reading is no writing");
+        fs::remove_file(&temporary).expect("it is there");
+        if is_probed {
+            store.expire().await;
+        } else {
+            store.put(ada(2), fields(2)).await.expect("it can be written again");
+        }
+        let found = store.status();
+        assert!(found.is_available && found.problem.is_none(), "{found:?}");
+        let left = fs::read_dir(&temporary).expect("a directory").count();
+        assert_eq!(left, 0, "nothing is left of it");
+    }
+}
+
+/// An error of the system is no damage: the snapshot may be read later.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_store_that_cannot_be_read_says_so_until_it_can() {
+    let root = tempfile::tempdir().expect("a directory");
+    let store = open(&root);
+    store.put(ada(1), fields(1)).await.expect("it can be written");
+    let file = snapshot_directory(root.path()).join("fields");
+    let whole = fs::read(&file).expect("a file");
+    fs::remove_file(&file).expect("it is there");
+    std::os::unix::fs::symlink(&file, &file).expect("a link to itself");
+    let read = store.get(ada(1), &[FieldName::Meta]).await;
+    assert!(matches!(read, Err(StoreReadError::Unreachable(_))), "{read:?}");
+    let lost = store.status();
+    assert!(!lost.is_available && lost.problem.is_some() && lost.failure_count == 1, "{lost:?}");
+    fs::remove_file(&file).expect("it is there");
+    fs::write(&file, whole).expect("it can be written");
+    store.get(ada(1), &[FieldName::Meta]).await.expect("it is readable again");
+    assert!(store.status().is_available);
+}
+
+/// Whatever is in place of a whole snapshot is a lost snapshot at once, and is replaced when it is written again.
+#[tokio::test]
+async fn a_damaged_snapshot_is_lost() {
+    let (root, scope, snapshot) =
+        (tempfile::tempdir().expect("a directory"), Scope::from_principal("ada"), Arc::new(drawers(40)));
+    let store = store(root.path(), 0);
+    put(&store, &scope, 1, &snapshot).await.expect("there is room");
+    let directory = snapshot_directory(root.path());
+    let file = directory.join("fields");
+    let whole = fs::read(&file).expect("a file");
+    let write = |bytes: &[u8]| fs::write(&file, bytes).expect("it can be written");
+    let damages: [&dyn Fn(); 7] = [
+        &|| write(b""),
+        &|| write(&whole[..10]),
+        &|| write(&whole[..whole.len() / 2]),
+        &|| write(&whole[..whole.len() - 1]),
+        &|| write(&[&b"XXXX"[..], &whole[4..]].concat()),
+        &|| {
+            fs::remove_file(&file).expect("it is there");
+            fs::create_dir_all(file.join("more")).expect("it can be created");
+        },
+        &|| {
+            fs::remove_dir_all(&directory).expect("it is there");
+            fs::write(&directory, "").expect("it can be written");
+        },
+    ];
+    let find = async || store.find(&scope, named(1), View::root().id(), Instant::now()).await;
+    for (number, damage) in damages.iter().enumerate() {
+        damage();
+        let begun = Instant::now();
+        let found = find().await;
+        assert!(
+            matches!(found, Err(StoreLookupError::SnapshotGone { .. } | StoreLookupError::Unknown)),
+            "damage {number}: {found:?}"
+        );
+        assert!(begun.elapsed() < Duration::from_secs(2), "damage {number} is not waited for");
+        let view = (&snapshot, drawer(&snapshot, 0));
+        let kept = store.put_view(&scope, named(1), view, Instant::now()).await;
+        assert!(matches!(kept, Ok(()) | Err(StoreWriteError::SnapshotGone)), "damage {number}: {kept:?}");
+        assert!(store.backend_status().is_some_and(|status| status.is_available), "damage {number}");
+        put(&store, &scope, 1, &snapshot).await.expect("it is replaced");
+        assert_eq!(find().await.expect("it is whole").id, named(1), "damage {number}");
+    }
+}
+
+/// Views that were added to a snapshot are still there when it is written again, unless they are written with it.
+#[tokio::test]
+async fn a_snapshot_that_is_written_again_keeps_its_views() {
+    let root = tempfile::tempdir().expect("a directory");
+    let store = open(&root);
+    store.put(ada(1), fields(1)).await.expect("it can be written");
+    for view in [[1; 5], [2; 5]] {
+        store.put_view(ada(1), view, vec![7; 9]).await.expect("it can be written");
+    }
+    store.put(ada(1), fields(3)).await.expect("it can be written");
+    let names = [FieldName::Meta, FieldName::View([1; 5]), FieldName::View([2; 5])];
+    let read = store.get(ada(1), &names).await;
+    assert_eq!(read, Ok(vec![Some(vec![3; 100]), Some(vec![3; 9]), Some(vec![7; 9])]));
+}
+
+/// Several processes write the same snapshot while another removes it as expired: no write fails.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn processes_that_write_the_same_snapshot_do_not_collide() {
+    let root = tempfile::tempdir().expect("a directory");
+    let remover = FileStore::open(root.path(), "server", FileStoreLimits { ttl: Duration::ZERO, ..LIMITS });
+    let remover = remover.expect("a directory");
+    let writers: Vec<_> = (0..4)
+        .map(|_| {
+            let store = open(&root);
+            tokio::spawn(async move {
+                for byte in 0..100 {
+                    store.put(ada(1), fields(byte)).await.expect("the last one wins");
+                    let kept = store.put_view(ada(1), [2; 5], vec![byte]).await;
+                    assert!(matches!(kept, Ok(()) | Err(StoreWriteError::SnapshotGone)), "{kept:?}");
+                }
+                assert_eq!(store.status().failure_count, 0);
+            })
+        })
+        .collect();
+    while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
+        remover.expire().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    for writer in writers {
+        writer.await.expect("no write fails");
+    }
+    let store = open(&root);
+    store.put(ada(1), fields(5)).await.expect("it can be written");
+    let read = store.get(ada(1), &[FieldName::Meta]).await;
+    assert_eq!(read, Ok(vec![Some(vec![5; 100])]));
+}
