@@ -177,7 +177,7 @@ metrics! {
     STORE_AVAILABLE "portion.store.available" "" Gauge, &[],
         "1 if the store behind the memory can be read and written, else 0; only with a file or a shared store.";
     STORE_FAILURES "portion.store.failures" "{failure}" Counter, &[],
-        "Operations of a shared store that failed.";
+        "Operations of the store behind the memory that failed.";
     MESSAGES_DROPPED "portion.messages_dropped" "{message}" Counter, &[REASON],
         "Messages of servers dropped or shortened: unasked, cancelled (late answers), invalid, oversized.";
     BUILD "portion.build.info" "" Gauge, &[VERSION],

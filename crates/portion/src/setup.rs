@@ -53,6 +53,8 @@ pub(crate) struct Setup {
     /// Identifies callers over HTTP.
     pub(crate) principals: PrincipalResolver,
     gateway: Arc<Gateway>,
+    /// Reason why the configured store could not be opened, if so.
+    store_problem: Option<String>,
     live_config: LiveConfig,
     /// Factories of all servers, whose rules change with the configuration.
     factories: Arc<Mutex<Vec<McpProcessorFactory>>>,
@@ -95,7 +97,7 @@ impl LoadedConfig {
     ) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
         let client_limits = limits_from_environment();
-        let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret } =
+        let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret, problem } =
             Storage::open(&config, servers, default_ttl)?;
         let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.async_observer) as _;
@@ -129,6 +131,7 @@ impl LoadedConfig {
             config,
             principals,
             gateway,
+            store_problem: problem,
             live_config: live,
             factories,
             observers,
@@ -196,9 +199,13 @@ impl Setup {
         self.gateway.store_stats()
     }
 
-    /// Returns the state of the store behind the memory, if there is one.
+    /// Returns the state of the store behind the memory, if there is one, or was to be one.
     pub(crate) fn backend_status(&self) -> Option<store::BackendStatus> {
-        self.gateway.backend_status()
+        let missing = || {
+            let problem = self.store_problem.clone()?;
+            Some(store::BackendStatus { is_available: false, problem: Some(problem), failure_count: 1 })
+        };
+        self.gateway.backend_status().or_else(missing)
     }
 
     /// Returns the numbers of server messages that were not relayed.

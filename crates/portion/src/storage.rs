@@ -33,6 +33,8 @@ pub(crate) struct Storage {
     pub(crate) cursor_secret: [u8; 32],
     pub(crate) earlier_cursor_secrets: Vec<[u8; 32]>,
     pub(crate) principal_secret: [u8; 32],
+    /// Reason why the configured files cannot be used, if so.
+    pub(crate) problem: Option<String>,
 }
 
 impl Storage {
@@ -55,10 +57,12 @@ impl Storage {
             (Some(url), Some(keys)) => open_shared(url, keys, servers, limits)?,
             _ if config.has_file_store() => {
                 let file_limits = FileStoreLimits { bytes: disk_bytes, ttl: limits.ttl };
-                let opened = open_files(&servers.local, file_limits, limits);
-                match opened.inspect_err(|error| tracing::warn!(%error, "results are kept in memory only")) {
+                match open_files(&servers.local, file_limits, limits) {
                     Ok(opened) => opened,
-                    Err(_) => Self::in_memory(limits, 0)?,
+                    Err(error) => {
+                        tracing::warn!(%error, "results are kept in memory only");
+                        Self { problem: Some(error.to_string()), ..Self::in_memory(limits, 0)? }
+                    }
                 }
             }
             _ => Self::in_memory(limits, disk_bytes)?,
@@ -82,7 +86,8 @@ impl Storage {
     }
 
     fn new(store: CachedStore, cursor_secret: [u8; 32], principal_secret: [u8; 32]) -> Self {
-        Self { store, cursor_secret, earlier_cursor_secrets: Vec::new(), principal_secret }
+        let (earlier_cursor_secrets, problem) = (Vec::new(), None);
+        Self { store, cursor_secret, earlier_cursor_secrets, principal_secret, problem }
     }
 }
 

@@ -27,7 +27,7 @@ const MIN_SAMPLES: u64 = 20;
 const LOSS_REPORT_INTERVAL: Duration = Duration::from_mins(5);
 
 /// Returns status and body. The state is `degraded` if the configuration file is invalid, records cannot be written or were
-/// just lost, a shared store is lost, an alert is raised, or estimates are inaccurate.
+/// just lost, the store behind the memory is lost, an alert is raised, or estimates are inaccurate.
 pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     let (state, records) = setup.config_and_recorder_status();
     let (counts, dropped) = (setup.accuracy_stats(), setup.dropped_stats());
