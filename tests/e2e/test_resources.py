@@ -7,10 +7,11 @@ import pytest
 
 from fixture import corpus
 from fixture.server import BLOBS, TALK
+from harness import tokens
 from harness.command import FIXTURE, wrapped
 from harness.published import EVERYTHING
 from harness.peer import Peer
-from harness.reply import HARD_CAP, NOTICE, Reply, items, lawful, walk
+from harness.reply import BUDGET, HARD_CAP, NOTICE, Reply, items, lawful, walk
 from harness.wire import Wire, request
 
 LONGEST = 1000
@@ -129,6 +130,18 @@ def test_an_update_makes_a_new_snapshot_and_old_cursors_keep_the_old():
         assert {"jsonrpc": "2.0", **update} in told
         new = read(3, "fixture://live")
         assert (revision(4, new) - revision(5, old)) % 5 == 1
+
+
+@pytest.mark.parametrize("control", ["fields", "path", "section"])
+def test_an_error_of_a_long_uri_fits_the_budget(control):
+    """Its message is in it twice: for people, and in the data."""
+    with Wire(wrapped(FIXTURE)) as wire:
+        wire.open()
+        answer = json.loads(wire.ask(request(1, "resources/read", {"uri": "fixture://live"})))
+        uri = f"portion://read/{lawful(answer['result']).next}?{control}={'qx%25zz!' * 5000}"
+        error = json.loads(wire.ask(request(2, "resources/read", {"uri": uri})))["error"]
+    assert error["message"] == error["data"]["error"]["message"] and error["data"]["error"]["advice"]
+    assert tokens.count(json.dumps(error, ensure_ascii=False, separators=(",", ":"))) <= BUDGET // 2
 
 
 def test_a_uri_that_leads_nowhere_is_an_error_with_the_way_on(peer):
