@@ -2,8 +2,8 @@
 //!
 //! Each snapshot is one hash, which expires and is evicted as a whole. Its fields are the header, the meta,
 //! pieces of the index, blocks of the text and views. Beside it are a sorted set with the last use of views that were
-//! added later, and the header, which outlives the snapshot for an hour. All three have one hash tag, so that a cluster
-//! keeps them together.
+//! added later, the header, which outlives the snapshot for an hour, and the claim of the instance that fetches the rest
+//! of a list. All of them have one hash tag, so that a cluster keeps them together.
 //!
 //! Names of keys are keyed hashes. They reveal neither ids nor scopes, and nobody can compute them who does not have
 //! the keys of the cursors.
@@ -27,6 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod claims;
 mod connection;
 mod failure;
 mod keeper;

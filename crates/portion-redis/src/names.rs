@@ -23,6 +23,8 @@ pub(crate) struct SnapshotNames {
     pub(crate) views: String,
     /// The header, which outlives the fields.
     pub(crate) header: String,
+    /// The owner of a claim.
+    pub(crate) claim: String,
 }
 
 impl SnapshotNames {
@@ -41,7 +43,8 @@ impl KeyNames {
     pub(crate) fn snapshot(&self, key: SnapshotKey) -> SnapshotNames {
         let parts: [&[u8]; 4] = [b"snapshot", self.namespace.as_bytes(), key.scope.as_bytes(), &key.id];
         let fields = format!("{}:{{{}}}", self.prefix, self.hash(parts));
-        SnapshotNames { views: format!("{fields}:views"), header: format!("{fields}:header"), fields }
+        let beside = |suffix: &str| format!("{fields}:{suffix}");
+        SnapshotNames { views: beside("views"), header: beside("header"), claim: beside("claim"), fields }
     }
 
     pub(crate) fn reuse(&self, scope: Scope, reuse: ReuseKey) -> String {

@@ -21,6 +21,14 @@ const WRITE_BATCH_BYTES: usize = 1 << 20;
 /// Fields that are read in one round trip: 2 MiB of blocks.
 const READ_BATCH_FIELDS: usize = 32;
 
+/// A hash that is written aside.
+pub(crate) struct Draft {
+    /// Commands that remain to be run.
+    pub(crate) commands: Pipeline,
+    /// The header among its fields.
+    pub(crate) header: Option<Vec<u8>>,
+}
+
 /// Values of fields, in their order.
 type FieldValues = Vec<Option<Vec<u8>>>;
 
@@ -50,6 +58,19 @@ impl Shared {
         draft: &str,
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> Result<(), Failure> {
+        let Draft { mut commands, header } = self.write_draft(names, draft, fields).await?;
+        self.put_in_place(&mut commands, names, draft, header);
+        self.keeper.run(&commands).await?;
+        Ok(())
+    }
+
+    /// Writes a hash aside. Its last commands remain to be run.
+    pub(crate) async fn write_draft(
+        &self,
+        names: &SnapshotNames,
+        draft: &str,
+        fields: Vec<(FieldName, Vec<u8>)>,
+    ) -> Result<Draft, Failure> {
         let mut commands = pipe();
         commands.atomic();
         let (mut bytes, mut header) = (0, None);
@@ -70,13 +91,22 @@ impl Shared {
         for (name, field) in self.added_views(names).await? {
             commands.cmd("HSETNX").arg(draft).arg(name).arg(field);
         }
+        Ok(Draft { commands, header })
+    }
+
+    /// Adds the commands that put a hash in the place of a snapshot.
+    pub(crate) fn put_in_place(
+        &self,
+        commands: &mut Pipeline,
+        names: &SnapshotNames,
+        draft: &str,
+        header: Option<Vec<u8>>,
+    ) {
         if let Some(header) = header {
             commands.cmd("SET").arg(&names.header).arg(header).arg("PX").arg(self.outliving_ms());
         }
         commands.cmd("RENAME").arg(draft).arg(&names.fields);
-        self.expire(&mut commands, &names.fields);
-        self.keeper.run(&commands).await?;
-        Ok(())
+        self.expire(commands, &names.fields);
     }
 
     /// Returns the fields of views that were added to a snapshot.
@@ -91,6 +121,21 @@ impl Shared {
         commands.cmd("HMGET").arg(&names.fields).arg(&added);
         let fields: Vec<Option<Vec<u8>>> = read(self.keeper.run(&commands).await?.into_iter().last())?;
         Ok(added.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))).collect())
+    }
+
+    /// Returns the names under which a snapshot is stored; those of new keys if it is not.
+    pub(crate) async fn stored_names(&self, key: SnapshotKey) -> Result<Option<SnapshotNames>, Failure> {
+        if self.names.len() > 1 {
+            for names in &self.names {
+                let names = names.snapshot(key);
+                let mut commands = pipe();
+                commands.cmd("HEXISTS").arg(&names.fields).arg(FieldName::Meta.to_string());
+                if is_one(self.keeper.run(&commands).await?.first()) {
+                    return Ok(Some(names));
+                }
+            }
+        }
+        Ok(self.names.first().map(|names| names.snapshot(key)))
     }
 
     /// Removes what was written of a snapshot, if the store still answers. Otherwise it expires.
@@ -275,7 +320,7 @@ fn read_fields(commands: &mut Pipeline, names: &SnapshotNames, fields: &[FieldNa
 }
 
 /// Converts an answer.
-fn read<T: redis::FromRedisValue>(answer: Option<Value>) -> Result<T, Failure> {
+pub(crate) fn read<T: redis::FromRedisValue>(answer: Option<Value>) -> Result<T, Failure> {
     let value = answer.unwrap_or(Value::Nil).extract_error()?;
     T::from_redis_value(value).map_err(|error| redis::RedisError::from(error).into())
 }
@@ -289,6 +334,6 @@ pub(crate) fn use_time() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
 }
 
-fn millis(time: Duration) -> u64 {
+pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_gateway::call::ReuseKey;
 use portion_gateway::store::{
-    BackendStatus, FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError,
+    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
+    StoreWriteError,
 };
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
@@ -117,6 +118,32 @@ impl SnapshotStore for RedisStore {
                 shared.remove_draft(&draft).await;
             }
             Ok(written?)
+        })
+    }
+
+    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, Result<bool, StoreWriteError>> {
+        let shared = Arc::clone(&self.shared);
+        self.spawn(write_ended, async move { Ok(shared.claim(key, owner).await?) })
+    }
+
+    fn release(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, ()> {
+        let shared = Arc::clone(&self.shared);
+        self.spawn(|| {}, async move {
+            // Otherwise it expires.
+            let _ = shared.release(key, owner).await;
+        })
+    }
+
+    fn replace(
+        &self,
+        key: SnapshotKey,
+        owner: OwnerId,
+        fields: Vec<(FieldName, Vec<u8>)>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        let shared = Arc::clone(&self.shared);
+        self.spawn(write_ended, async move {
+            let replaced = timeout(WRITE_TIMEOUT, shared.replace(key, owner, fields)).await;
+            if replaced.unwrap_or(Err(Failure::TimedOut))? { Ok(()) } else { Err(StoreWriteError::Claimed) }
         })
     }
 

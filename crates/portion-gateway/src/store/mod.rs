@@ -45,6 +45,12 @@ pub use record::RedactionId;
 pub(crate) use record::redaction_id;
 pub use spill::SpillingStore;
 
+/// Time for which a claim holds, unless it is renewed.
+pub const CLAIM_TIME: Duration = Duration::from_secs(6);
+
+/// Identifies a process that claims snapshots.
+pub type OwnerId = [u8; 16];
+
 /// Future of a store operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -60,6 +66,31 @@ pub trait SnapshotStore: Send + Sync {
         key: SnapshotKey,
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
+
+    /// Claims the right to replace a snapshot for [`CLAIM_TIME`], or renews the claim. Returns false while another
+    /// owner has it. A store that no other process writes keeps the default.
+    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, Result<bool, StoreWriteError>> {
+        let _ = (key, owner);
+        Box::pin(async { Ok(true) })
+    }
+
+    /// Gives up a claim, if the owner has it.
+    fn release(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, ()> {
+        let _ = (key, owner);
+        Box::pin(async {})
+    }
+
+    /// Stores a snapshot as [`put`](Self::put) does, if its owner can claim it, and keeps the views that were added.
+    /// Nothing is stored under a claim that has ended meanwhile.
+    fn replace(
+        &self,
+        key: SnapshotKey,
+        owner: OwnerId,
+        fields: Vec<(FieldName, Vec<u8>)>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        let _ = owner;
+        self.put(key, fields)
+    }
 
     /// Adds a view to a stored snapshot, or replaces it. The number of views is bounded: those used longest
     /// ago may go, but never those written with the snapshot.
@@ -248,6 +279,9 @@ pub enum StoreWriteError {
     /// The snapshot of a view does not exist.
     #[error("the snapshot of this view has expired")]
     SnapshotGone,
+    /// Another instance has claimed the snapshot.
+    #[error("another instance stores this snapshot")]
+    Claimed,
     /// The store does not answer.
     #[error("the snapshot store is not available: {0}")]
     Unreachable(String),

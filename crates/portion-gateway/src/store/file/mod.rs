@@ -9,10 +9,13 @@
 //! - `SCOPE/ID/fields`: a snapshot; its modification time is the time of its last use;
 //! - `SCOPE/ID/view-…`: views that were added later;
 //! - `SCOPE/ID.gone`: the header of a snapshot that is gone, kept for a day;
+//! - `SCOPE/ID.claim`: the process that may replace a snapshot, and until when;
+//! - `claims`: locked while claims are read and changed;
 //! - `SCOPE/reuse-…`: the id of the snapshot that answers equal calls.
 
 mod availability;
 mod boot_clock;
+mod claims;
 mod container;
 mod directory;
 mod secret;
@@ -33,7 +36,7 @@ use self::directory::{
 };
 use self::usage::{Usage, subdirectories};
 use super::{
-    BackendStatus, FieldName, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError,
+    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError,
 };
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
@@ -121,6 +124,27 @@ impl SnapshotStore for FileStore {
             shared.availability.record_write(bytes, &written);
             written
         }))
+    }
+
+    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, Result<bool, StoreWriteError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(offload(usize::MAX, move || shared.claim(key, owner)))
+    }
+
+    fn release(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, ()> {
+        let shared = Arc::clone(&self.shared);
+        // Otherwise it expires.
+        Box::pin(offload(usize::MAX, move || drop(shared.release(key, owner))))
+    }
+
+    fn replace(
+        &self,
+        key: SnapshotKey,
+        owner: OwnerId,
+        fields: Vec<(FieldName, Vec<u8>)>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(offload(usize::MAX, move || shared.replace(key, owner, &fields)))
     }
 
     fn put_view(

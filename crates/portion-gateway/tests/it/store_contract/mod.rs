@@ -1,5 +1,6 @@
 //! Contract of snapshot stores, for any store behind the memory. A new store adds tests at the end.
 
+mod claims;
 mod clocks;
 mod damage;
 mod file_failures;

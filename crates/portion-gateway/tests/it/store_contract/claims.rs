@@ -1,0 +1,91 @@
+//! Claims: in every store that processes share, one owner at a time replaces a snapshot.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use portion_core::cursor::Scope;
+use portion_core::view::View;
+use portion_gateway::store::file::{FileStoreLimits, WallClock};
+use portion_gateway::store::{
+    CLAIM_TIME, FieldName, FileStore, OwnerId, SnapshotKey, SnapshotStore, StoreWriteError,
+};
+
+use super::named;
+use super::shared::RedisServer;
+
+const LIMITS: FileStoreLimits = FileStoreLimits { bytes: 1 << 20, ttl: Duration::from_mins(10) };
+const HERE: OwnerId = [1; 16];
+const THERE: OwnerId = [2; 16];
+
+fn key() -> SnapshotKey {
+    SnapshotKey { scope: Scope::from_principal("ada"), id: named(1) }
+}
+
+fn fields(meta: &str) -> Vec<(FieldName, Vec<u8>)> {
+    vec![(FieldName::Header, b"header".to_vec()), (FieldName::Meta, meta.into())]
+}
+
+async fn one_owner_replaces(store: &dyn SnapshotStore) {
+    let view = View::root().id();
+    assert_eq!(store.claim(key(), HERE).await, Ok(true));
+    assert_eq!(store.put(key(), fields("first")).await, Ok(()));
+    assert_eq!(store.claim(key(), THERE).await, Ok(false));
+    assert_eq!(store.replace(key(), THERE, fields("not this")).await, Err(StoreWriteError::Claimed));
+    assert_eq!(store.put_view(key(), view, b"view".to_vec()).await, Ok(()));
+    assert_eq!(store.replace(key(), HERE, fields("second")).await, Ok(()));
+    let read = store.get(key(), &[FieldName::Meta, FieldName::View(view)]).await;
+    assert_eq!(read, Ok(vec![Some(b"second".to_vec()), Some(b"view".to_vec())]), "views are kept");
+    store.release(key(), THERE).await;
+    assert_eq!(store.claim(key(), THERE).await, Ok(false), "only its owner gives it up");
+    store.release(key(), HERE).await;
+    assert_eq!(store.replace(key(), THERE, fields("third")).await, Ok(()));
+    assert_eq!(store.replace(key(), HERE, fields("not this")).await, Err(StoreWriteError::Claimed));
+    let read = store.get(key(), &[FieldName::Meta]).await;
+    assert_eq!(read, Ok(vec![Some(b"third".to_vec())]));
+}
+
+#[tokio::test]
+async fn one_owner_replaces_files() {
+    let root = tempfile::tempdir().expect("a directory");
+    let store = FileStore::open(root.path(), "server", LIMITS).expect("a directory");
+    one_owner_replaces(&store).await;
+}
+
+#[tokio::test]
+async fn one_owner_replaces_hashes() {
+    let server = RedisServer::start();
+    one_owner_replaces(&server.open(&[[7; 32]], "names")).await;
+    one_owner_replaces(&server.open(&[[8; 32], [7; 32]], "rotated")).await;
+}
+
+#[tokio::test]
+async fn a_claim_in_a_file_ends() {
+    let root = tempfile::tempdir().expect("a directory");
+    let passed = Arc::new(Mutex::new(Duration::ZERO));
+    let elapsed = Arc::clone(&passed);
+    let clock: WallClock = Arc::new(move || SystemTime::UNIX_EPOCH + *elapsed.lock().expect("no panic"));
+    let store = FileStore::with_clock(root.path(), "server", LIMITS, clock).expect("a directory");
+    assert_eq!(store.claim(key(), HERE).await, Ok(true));
+    *passed.lock().expect("no panic") += CLAIM_TIME / 2;
+    assert_eq!(store.claim(key(), HERE).await, Ok(true), "it is renewed");
+    *passed.lock().expect("no panic") += CLAIM_TIME / 2;
+    assert_eq!(store.claim(key(), THERE).await, Ok(false));
+    *passed.lock().expect("no panic") += CLAIM_TIME / 2;
+    assert_eq!(store.claim(key(), THERE).await, Ok(true));
+    assert_eq!(store.claim(key(), HERE).await, Ok(false));
+}
+
+/// A hash that waits too long to be put in place is gone, and its claim is not trusted.
+#[tokio::test]
+async fn a_claim_in_redis_ends() {
+    let server = RedisServer::start();
+    let store = server.open(&[[7; 32]], "names");
+    assert_eq!(store.claim(key(), HERE).await, Ok(true));
+    let name = server.ask(&["KEYS", "*:claim"]).trim().to_owned();
+    let left: u128 = server.ask(&["PTTL", &name]).trim().parse().expect("a number");
+    assert!((1..=CLAIM_TIME.as_millis()).contains(&left), "{left} ms");
+    server.ask(&["DEL", &name]);
+    assert_eq!(store.claim(key(), THERE).await, Ok(true));
+    assert_eq!(store.replace(key(), HERE, fields("late")).await, Err(StoreWriteError::Claimed));
+    assert!(!server.ask(&["KEYS", "*"]).contains("draft"), "nothing is left of it");
+}
