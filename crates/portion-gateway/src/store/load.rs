@@ -28,6 +28,11 @@ const MAX_WHOLE_BLOCKS: u32 = 8;
 const MAX_WRITE_DELAY: Duration = Duration::from_secs(3);
 /// Time between attempts to read it.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// Attempts to read a list that is replaced between two reads, because it grows.
+const MAX_ATTEMPTS: usize = 5;
+
+/// A snapshot with its root view, and a view of it, if the store has that view.
+type Loaded = (StoredSnapshot, Option<View>);
 
 /// Part of a snapshot that a request may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +43,28 @@ pub enum Extent {
     Page,
 }
 
-/// Reads a snapshot with its root view, and a view of it, if the store has that view.
+/// Reads a snapshot and a view of it.
 pub(super) async fn load(
     behind: &WriteBehind,
     key: SnapshotKey,
     view: ViewId,
     extent: Extent,
-) -> Result<(StoredSnapshot, Option<View>), StoreLookupError> {
+) -> Result<Loaded, StoreLookupError> {
+    for _ in 0..MAX_ATTEMPTS {
+        if let Some(loaded) = load_unchanged(behind, key, view, extent).await? {
+            return Ok(loaded);
+        }
+    }
+    Err(unreadable())
+}
+
+/// Reads as [`load`] does; `None` if the snapshot is replaced meanwhile.
+async fn load_unchanged(
+    behind: &WriteBehind,
+    key: SnapshotKey,
+    view: ViewId,
+    extent: Extent,
+) -> Result<Option<Loaded>, StoreLookupError> {
     let root_id = View::root().id();
     let first = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
     let names: Vec<FieldName> = first.into_iter().chain(PREFETCHED).collect();
@@ -61,12 +81,17 @@ pub(super) async fn load(
     let content = record::content_fields(&meta).ok_or_else(unreadable)?;
     let rest: Vec<FieldName> =
         content.into_iter().filter(|name| is_whole && !found.contains_key(name)).collect();
-    if !rest.is_empty() {
+    let mut has_rest = !rest.is_empty();
+    if has_rest {
         let fields = behind.store.get(key, &rest).await?;
         found.extend(rest.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))));
     }
-    let decoded = offload(usize::MAX, move || record::decode_snapshot(&meta, &found)).await;
-    let mut snapshot = Arc::new(decoded.ok_or_else(unreadable)?);
+    let packed_meta = meta.clone();
+    let decoded = offload(usize::MAX, move || record::decode_snapshot(&packed_meta, &found)).await;
+    let Some(decoded) = decoded else {
+        return if is_replaced(behind, key, &meta).await { Ok(None) } else { Err(unreadable()) };
+    };
+    let mut snapshot = Arc::new(decoded);
     let decode_view = |snapshot: &Snapshot, id, packed: &Option<Vec<u8>>| {
         record::decode_view(snapshot, id, packed.as_deref()?)
     };
@@ -74,8 +99,17 @@ pub(super) async fn load(
     let must_be_whole = extent == Extent::Whole
         || snapshot.upstream_list().is_some()
         || !serves_pages(decode_view(&snapshot, view, &packed_view));
+    let grows = snapshot.upstream_list().is_some();
     if snapshot.is_partial() && must_be_whole {
-        snapshot = read_blocks(behind, key, &snapshot, snapshot.missing_blocks()).await?;
+        has_rest = true;
+        let read = read_blocks(behind, key, &snapshot, snapshot.missing_blocks()).await;
+        if read.is_err() && grows && is_replaced(behind, key, &meta).await {
+            return Ok(None);
+        }
+        snapshot = read?;
+    }
+    if has_rest && grows && is_replaced(behind, key, &meta).await {
+        return Ok(None);
     }
     let root_view = decode_view(&snapshot, root_id, &packed_root).unwrap_or_else(View::root);
     let view = decode_view(&snapshot, view, &packed_view);
@@ -89,7 +123,13 @@ pub(super) async fn load(
         redaction: Some(header.redaction),
         origin_snapshot: header.origin_snapshot,
     };
-    Ok((stored, view))
+    Ok(Some((stored, view)))
+}
+
+/// Returns true if a snapshot was replaced since its meta was read.
+async fn is_replaced(behind: &WriteBehind, key: SnapshotKey, meta: &[u8]) -> bool {
+    let fields = behind.store.get(key, &[FieldName::Meta]).await.unwrap_or_default();
+    fields.into_iter().flatten().next().is_some_and(|current| current != meta)
 }
 
 /// Returns a snapshot with some of its missing blocks.
