@@ -140,8 +140,8 @@ impl Fetches {
         self.get(id).map(|fetch| fetch.progress().count)
     }
 
-    /// Continues to fetch a stored list that is not complete, until it meets a need. Returns false if that is not
-    /// possible.
+    /// Continues to fetch a stored list that is not complete, until it meets a need, and ahead. Returns false if that is
+    /// not possible.
     pub(crate) async fn resume(self: &Arc<Self>, held: &StoredSnapshot, caller: &Caller, need: Need) -> bool {
         let pushdown = caller.rule.config().pushdown.clone();
         let (Some(pushdown), Some(source), Some(endpoint)) = (pushdown, &caller.page_source, &held.endpoint)
@@ -154,7 +154,7 @@ impl Fetches {
             return false;
         };
         let max_items = match need {
-            Need::Items(items) => items,
+            Need::Items(items) => items.max(pushdown.max_fetch),
             // The bound holds for what needs everything.
             Need::All if extent.fetched >= pushdown.max_fetch => return false,
             Need::All => pushdown.max_fetch,
