@@ -147,6 +147,9 @@ impl Gateway {
             redaction: deposit.redaction,
             origin_snapshot: deposit.origin_snapshot,
         };
+        if fetch.is_some() {
+            self.fetches.claim_later(&job.caller.scope, deposit.id);
+        }
         if !is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await) {
             return None;
         }

@@ -9,7 +9,7 @@ use portion_policy::policy_source::EndpointTarget;
 use portion_policy::pushdown::PagingStyle;
 
 use crate::call::{Caller, Fault, Reply};
-use crate::pushdown::{Fetches, Need};
+use crate::pushdown::{Fetches, Need, is_growing};
 use crate::renderer::{RenderJob, ReplyForm};
 use crate::rules::EndpointRule;
 use crate::store::{Extent, StoreLookupError, StoredSnapshot, redaction_id};
@@ -83,30 +83,36 @@ impl Gateway {
     }
 
     /// Returns a stored snapshot with the items that a request needs: waits for those of a list that is fetched page by
-    /// page, and resumes a fetch that stopped.
+    /// page, here or by another instance, and resumes a fetch that stopped.
     pub(super) async fn with_needed_items(
         &self,
         caller: &Caller,
         held: StoredSnapshot,
         need: Need,
     ) -> StoredSnapshot {
-        let meets = |held: &StoredSnapshot| {
-            held.snapshot.upstream_list().is_none_or(|list| need.is_met(list.fetched, !list.is_partial))
-        };
-        if meets(&held) {
+        let (id, view, scope) = (held.id, held.view.id(), &caller.scope);
+        let was_in_progress = self.fetches.is_in_progress(id);
+        let held = if was_in_progress { held } else { self.store.refresh(scope, held, self.now()).await };
+        if need.is_met_by(&held) {
             return held;
         }
-        let (id, view, deadline) =
-            (held.id, held.view.id(), Fetches::deadline(caller.rule.config().request_timeout));
-        let was_in_progress = self.fetches.is_in_progress(id);
+        let deadline = Fetches::deadline(caller.rule.config().request_timeout);
         self.fetches.wait_until_stored(id, need, deadline).await;
-        let found = self.store.find(&caller.scope, id, view, self.now()).await;
+        let found = self.store.find(scope, id, view, self.now()).await;
         let held = found.unwrap_or(held);
-        // A fetch that stopped during this call is tried again by the next one.
-        if meets(&held) || self.fetches.is_in_progress(id) || (was_in_progress && need == Need::All) {
+        // A fetch that stopped during this call is tried again by the next one. One that another instance goes on with is
+        // not over.
+        let is_lost = self.store.is_shared() && is_growing(&held);
+        let has_stopped = was_in_progress && need == Need::All && !is_lost;
+        if need.is_met_by(&held) || self.fetches.is_in_progress(id) || has_stopped {
+            return held;
+        }
+        let (held, may_fetch) = Box::pin(self.fetches.wait_for_turn(scope, held, need, deadline)).await;
+        if !may_fetch {
             return held;
         }
         if !self.fetches.resume(&held, caller, need).await {
+            self.fetches.release(scope, id).await;
             return held;
         }
         self.fetches.wait_until_stored(id, need, deadline).await;

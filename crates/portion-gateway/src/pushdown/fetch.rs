@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use portion_core::cursor::SnapshotId;
+use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::Payload;
 use portion_core::view::View;
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use super::need::Need;
 use super::paged_list::PagedList;
 
 /// Reason in a list that is served before it is complete.
-const STILL_FETCHING: &str = "still being fetched; the next call waits for more";
+pub(super) const STILL_FETCHING: &str = "still being fetched; the next call waits for more";
 
 /// A list that grows.
 #[derive(Debug)]
@@ -68,10 +68,10 @@ impl Fetch {
         std::ptr::eq(self, other)
     }
 
-    /// Returns the id of its snapshot in the store, once there is one.
-    pub(super) fn deposit_id(&self) -> Option<SnapshotId> {
+    /// Returns the scope and the id of its snapshot in the store, once there is one.
+    pub(super) fn deposit_key(&self) -> Option<(Scope, SnapshotId)> {
         let deposit = self.deposit.lock().unwrap_or_else(PoisonError::into_inner);
-        deposit.as_ref().map(|deposit| deposit.snapshot.id)
+        deposit.as_ref().map(|deposit| (deposit.scope, deposit.snapshot.id))
     }
 
     pub(super) fn progress(&self) -> Progress {

@@ -23,7 +23,7 @@ use crate::gateway_parts::Clock;
 use crate::offload::offload;
 use crate::paged_call::{PageError, PagedCall, PagingNames};
 use crate::renderer::{capture, payload_bytes};
-use crate::store::{CachedStore, NewSnapshot, StoredSnapshot};
+use crate::store::{CachedStore, NewSnapshot, OwnerId, StoreWriteError, StoredSnapshot};
 
 /// Most lists that are fetched at the same time; others wait.
 const MAX_CONCURRENT_FETCHES: usize = 16;
@@ -32,8 +32,10 @@ const MAX_WAIT: Duration = Duration::from_secs(45);
 
 /// The fetches of a gateway.
 pub(crate) struct Fetches {
-    store: CachedStore,
-    clock: Clock,
+    pub(super) store: CachedStore,
+    pub(super) clock: Clock,
+    /// Claims the lists that this process fetches.
+    pub(super) owner: OwnerId,
     in_progress: Mutex<HashMap<SnapshotId, Arc<Fetch>>>,
     rate_limiter: RateLimiter,
     permits: Arc<Semaphore>,
@@ -54,9 +56,13 @@ pub(crate) struct Deposit {
 impl Fetches {
     pub(crate) fn new(store: CachedStore, clock: Clock) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_CONCURRENT_FETCHES));
+        let mut owner = OwnerId::default();
+        // Without randomness nothing is stored.
+        let _ = getrandom::fill(&mut owner);
         Self {
             store,
             clock,
+            owner,
             in_progress: Mutex::default(),
             rate_limiter: RateLimiter::default(),
             permits,
@@ -211,7 +217,10 @@ impl Fetches {
             return fetch.edit(|list| list.stop("no further page can be fetched here".into()));
         };
         runtime.spawn(async move {
-            fetches.fetch_pages(&task_fetch, &call, upstream.as_deref()).await;
+            tokio::select! {
+                () = fetches.fetch_pages(&task_fetch, &call, upstream.as_deref()) => {}
+                () = fetches.share_progress(&task_fetch) => {}
+            }
             fetches.settle(&task_fetch).await;
         });
     }
@@ -267,23 +276,20 @@ impl Fetches {
     /// Stores the list once it is over, and forgets the fetch. Does nothing before its snapshot is stored.
     pub(super) async fn settle(&self, fetch: &Fetch) {
         self.replace_snapshot(fetch, Need::All).await;
-        if let Some(id) = fetch.deposit_id() {
-            // The fetch may be settled by its task and by a reply at the same time, and another one of the same list
-            // may have begun in between.
-            let mut all = self.lock();
-            if all.get(&id).is_some_and(|current| current.is(fetch)) {
-                all.remove(&id);
-            }
+        let Some((scope, id)) = fetch.deposit_key() else { return };
+        if self.is_current(fetch, id) {
+            self.store.release(&scope, id, self.owner).await;
         }
+        self.forget(fetch, id);
     }
 
     /// Replaces the stored snapshot by one with the items fetched so far. `need`: what a reply waits for.
-    async fn replace_snapshot(&self, fetch: &Fetch, need: Need) {
+    pub(super) async fn replace_snapshot(&self, fetch: &Fetch, need: Need) {
         let mut stored = fetch.stored_count.lock().await;
         let Some(deposit) = fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return;
         };
-        if !self.get(deposit.snapshot.id).is_some_and(|current| current.is(fetch)) {
+        if !self.is_current(fetch, deposit.snapshot.id) {
             return;
         }
         let payload = fetch.to_payload(need);
@@ -296,13 +302,32 @@ impl Fetches {
         let first = views.first().cloned().unwrap_or_else(View::root);
         let replacement = NewSnapshot { snapshot: Arc::clone(&snapshot), view: first, ..deposit.snapshot };
         let id = replacement.id;
-        if let Err(refused) = self.store.put(&deposit.scope, replacement, (self.clock)()).await {
-            tracing::warn!(%refused, "a list that was fetched is not stored; its first items stay");
-            return;
+        let now = (self.clock)();
+        match self.store.replace(&deposit.scope, replacement, self.owner, now).await {
+            Ok(()) => {}
+            Err(StoreWriteError::Claimed) => return self.lose(fetch, id),
+            Err(refused) => {
+                tracing::warn!(%refused, "a list that was fetched is not stored; its first items stay");
+                return;
+            }
         }
         *stored = count;
         for view in views.into_iter().skip(1) {
             let _ = self.store.put_view(&deposit.scope, id, (&snapshot, view), (self.clock)()).await;
+        }
+    }
+
+    /// Returns true if this is the fetch of the list now.
+    pub(super) fn is_current(&self, fetch: &Fetch, id: SnapshotId) -> bool {
+        self.get(id).is_some_and(|current| current.is(fetch))
+    }
+
+    /// Forgets a fetch. It may be settled by its task and by a reply at the same time, and another one of the same list may
+    /// have begun in between.
+    pub(super) fn forget(&self, fetch: &Fetch, id: SnapshotId) {
+        let mut all = self.lock();
+        if all.get(&id).is_some_and(|current| current.is(fetch)) {
+            all.remove(&id);
         }
     }
 

@@ -3,7 +3,8 @@
 //! The pure part knows no protocol and does no IO: `list_page` reads one page of an upstream, `carrier` finds it in a
 //! result, `paged_list` joins the pages, and `next_page` decides what to request next. The other part runs fetches in the
 //! background: `fetch` is one list that grows, `fetches` are those of a gateway, `rate_limit` is their common budget of
-//! requests. What calls the upstream is a [`PageSource`](crate::paged_call::PageSource), which the protocol provides.
+//! requests, and `sharing` decides which of several instances with one store fetches a list. What calls the upstream is a
+//! [`PageSource`](crate::paged_call::PageSource), which the protocol provides.
 //!
 //! The first reply is made from the first page. Its snapshot is replaced under the same id as the list grows; items are
 //! only appended, so every position in issued cursors stays valid.
@@ -21,7 +22,9 @@ mod payloads;
 mod rate_limit;
 #[cfg(test)]
 mod settling;
+mod sharing;
 
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
 pub(crate) use need::Need;
+pub(crate) use sharing::is_growing;

@@ -76,6 +76,12 @@ impl Need {
         }
     }
 
+    /// Returns true if a stored list meets the need, or is complete, or if it is no list.
+    pub(crate) fn is_met_by(self, held: &StoredSnapshot) -> bool {
+        let list = held.snapshot.upstream_list();
+        list.is_none_or(|list| self.is_met(list.fetched, !list.is_partial))
+    }
+
     /// Returns true if a list of `count` items meets the need, or is complete.
     pub(crate) fn is_met(self, count: usize, is_complete: bool) -> bool {
         is_complete || matches!(self, Self::Items(items) if count >= items)

@@ -1,29 +1,37 @@
-//! Fetches that end while other fetches of the same list begin.
+//! Fetches that end while other fetches of the same list begin, here or at another instance.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
+use portion_core::view::View;
 use portion_tokens::{Factor, Tokenizer};
 
 use super::fetch::Fetch;
 use super::fetches::{Deposit, Fetches};
 use super::laws::paged_call;
+use super::need::Need;
 use super::paged_list::PagedList;
 use crate::effective_policy::EffectivePolicy;
 use crate::renderer::capture;
-use crate::store::{CachedStore, MemoryStore, NewSnapshot};
+use crate::store::file::FileStoreLimits;
+use crate::store::{CachedStore, FileStore, MemoryStore, NewSnapshot, StoredSnapshot};
 
 const ID: SnapshotId = [7; 6];
 
 /// A fetch with a page of two items, which is over if its bound is two.
 fn fetch(max_items: usize) -> Arc<Fetch> {
-    let page = r#"{"items":[{"id":1},{"id":2}],"total":9}"#.to_owned();
+    Fetch::new(PagedList::begin(&paged_call("offset", 2, max_items), None, page(1)).expect("a list"))
+}
+
+/// A page of two items of nine.
+fn page(first: usize) -> Payload {
+    let page = format!("{{\"items\":[{{\"id\":{first}}},{{\"id\":{}}}],\"total\":9}}", first + 1);
     let blocks = vec![Block::new("/content/0/text", Content::Text(page))];
-    let page = Payload { blocks, ..Payload::default() };
-    Fetch::new(PagedList::begin(&paged_call("offset", 2, max_items), None, page).expect("a list"))
+    Payload { blocks, ..Payload::default() }
 }
 
 fn deposit(fetch: &Fetch) -> Deposit {
@@ -47,4 +55,45 @@ async fn the_end_of_an_earlier_fetch_does_not_end_a_later_one() {
     assert!(fetches.is_in_progress(ID));
     fetches.settle(&later).await;
     assert!(!fetches.is_in_progress(ID));
+}
+
+/// An instance with a store in this directory.
+fn instance(root: &Path) -> (CachedStore, Fetches) {
+    let limits = FileStoreLimits { bytes: 1 << 20, ttl: Duration::from_mins(10) };
+    let file = FileStore::open(root, "server", limits).expect("a directory");
+    let store = CachedStore::new(MemoryStore::default(), Arc::new(file));
+    (store.clone(), Fetches::new(store, Arc::new(Instant::now)))
+}
+
+fn fetched(held: &StoredSnapshot) -> usize {
+    held.snapshot.upstream_list().expect("a list").fetched
+}
+
+#[tokio::test]
+async fn one_instance_at_a_time_fetches_a_list() {
+    let root = tempfile::tempdir().expect("a directory");
+    let ((here, fetching), (there, waiting)) = (instance(root.path()), instance(root.path()));
+    let fetching = Arc::new(fetching);
+    let fetch = fetch(9);
+    let deposit = deposit(&fetch);
+    let scope = deposit.scope;
+    fetching.claim_later(&scope, ID);
+    here.put(&scope, deposit.snapshot.clone(), Instant::now()).await.expect("there is room");
+    fetching.attach(&fetch, deposit, 2).await;
+    let held = there.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
+    let (held, may_fetch) = waiting.wait_for_turn(&scope, held, Need::Items(4), Instant::now()).await;
+    assert_eq!((fetched(&held), may_fetch), (2, false), "the other one fetches it");
+    fetch.edit(|list| list.add_page(&page(3)));
+    fetching.replace_snapshot(&fetch, Need::Items(0)).await;
+    let (held, may_fetch) = waiting.wait_for_turn(&scope, held, Need::Items(4), Instant::now()).await;
+    assert_eq!((fetched(&held), may_fetch), (4, false), "what it stores is read");
+    // It renews its claim no more.
+    fetching.release(&scope, ID).await;
+    let (held, may_fetch) = waiting.wait_for_turn(&scope, held, Need::Items(6), Instant::now()).await;
+    assert_eq!((fetched(&held), may_fetch), (4, true));
+    fetch.edit(|list| list.add_page(&page(5)));
+    fetching.replace_snapshot(&fetch, Need::Items(0)).await;
+    assert!(!fetching.is_in_progress(ID), "it has lost the list");
+    let held = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(fetched(&held), 4, "what the store has is served");
 }

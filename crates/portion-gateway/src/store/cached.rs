@@ -24,9 +24,9 @@ use crate::reuse_key::ReuseKey;
 /// Stores snapshots in memory, and in the store or the temporary file behind it, if there is one.
 #[derive(Clone)]
 pub struct CachedStore {
-    memory: Arc<MemoryStore>,
+    pub(super) memory: Arc<MemoryStore>,
     spilling: Option<Arc<SpillingStore>>,
-    behind: Option<Arc<WriteBehind>>,
+    pub(super) behind: Option<Arc<WriteBehind>>,
 }
 
 impl From<Arc<MemoryStore>> for CachedStore {
@@ -141,7 +141,11 @@ impl CachedStore {
                 Ok(StoredSnapshot { snapshot, ..held })
             }
             Ok(_) => self.load(behind, key, (view, extent), now).await,
-            Err(StoreLookupError::ViewGone { root }) if !root.snapshot.is_partial() => {
+            // A view of a list that grows may be of a later version.
+            Err(StoreLookupError::ViewGone { root })
+                if !root.snapshot.is_partial()
+                    && root.snapshot.upstream_list().is_none_or(|list| !list.is_partial) =>
+            {
                 let mut found = load::load_view(behind, key, &root.snapshot, view).await;
                 if found.is_none() && behind.settle().await {
                     found = load::load_view(behind, key, &root.snapshot, view).await;
@@ -265,7 +269,7 @@ impl CachedStore {
     }
 
     /// Keeps a view that was read, if there is room.
-    fn keep_view(&self, key: SnapshotKey, view: View, now: Instant) -> View {
+    pub(super) fn keep_view(&self, key: SnapshotKey, view: View, now: Instant) -> View {
         self.memory.put_view(&key.scope, key.id, view.clone(), now).unwrap_or(view)
     }
 }

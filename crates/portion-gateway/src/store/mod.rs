@@ -15,6 +15,7 @@
 
 mod cached;
 pub mod file;
+mod growing;
 mod load;
 mod memory;
 mod packed;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_core::cursor::{SnapshotId, ViewId};
+use portion_core::payload::UpstreamList;
 use portion_core::redact::RedactionRules;
 use portion_core::snapshot::{EncodedSnapshot, FieldCounts, Snapshot};
 use portion_core::view::View;
@@ -108,6 +109,15 @@ pub(super) fn content_fields(packed_meta: &[u8]) -> Option<Vec<FieldName>> {
     let FieldCounts { index_pieces, blocks } = field_counts(packed_meta)?;
     let pieces = (0..index_pieces).map(FieldName::IndexPiece);
     Some(pieces.chain((0..blocks).map(FieldName::Block)).collect())
+}
+
+/// Returns the extent of the list that belongs to a meta; `None` if there is none, or the meta is damaged or of another
+/// version.
+pub(super) fn upstream_list(packed_meta: &[u8]) -> Option<UpstreamList> {
+    let meta = unpack(packed_meta)?;
+    let blocks: Vec<Option<&[u8]>> = vec![None; FieldCounts::read(&meta).ok()?.blocks as usize];
+    let snapshot = EncodedSnapshot::decode_partial(&meta, &blocks).ok()?;
+    snapshot.upstream_list().cloned()
 }
 
 /// Decodes a snapshot from its meta and fields that belong to it. If some are missing, it is partial.

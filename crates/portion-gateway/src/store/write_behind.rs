@@ -11,11 +11,12 @@ use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
 
 use super::memory::QueuedWrite;
 use super::{
-    MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError, StoredSnapshot,
-    record,
+    MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError,
+    StoredSnapshot, record,
 };
 use crate::deferred_worker::{DeferredWorker, JobPriority};
 use crate::offload::offload;
@@ -60,6 +61,33 @@ impl WriteBehind {
         self.store.put(key, fields).await
     }
 
+    /// Claims a snapshot later.
+    pub(super) fn claim_later(&self, key: SnapshotKey, owner: OwnerId) {
+        self.submit(JobPriority::Required, 0, async move |store| {
+            // A failure shows when the snapshot is replaced.
+            let _ = store.claim(key, owner).await;
+        });
+    }
+
+    /// Replaces a snapshot under a claim, after what is to be written before.
+    pub(super) async fn replace(
+        &self,
+        key: SnapshotKey,
+        owner: OwnerId,
+        deposit: NewSnapshot,
+    ) -> Result<(), StoreWriteError> {
+        let (done, outcome) = oneshot::channel();
+        let bytes = deposit.snapshot.heap_bytes();
+        self.submit(JobPriority::Required, bytes, async move |store| {
+            let _ = done.send(store.replace(key, owner, record::encode(&deposit)).await);
+        });
+        self.worker.wake();
+        let dropped = |_| Err(StoreWriteError::Unreachable("it is behind".into()));
+        let outcome = outcome.await.unwrap_or_else(dropped);
+        log_failure(&*self.store, &outcome);
+        outcome
+    }
+
     /// Stores a view later.
     pub(super) fn put_view_later(
         &self,
@@ -87,15 +115,16 @@ impl WriteBehind {
         self.store.put_view(key, view.id(), packed).await
     }
 
-    /// Restarts the time to live of a snapshot later. If the store has lost it, and it is
-    /// whole, it is stored again, with the view that was used.
+    /// Restarts the time to live of a snapshot later. If the store has lost it, and it is whole, it is stored again,
+    /// with the view that was used. A list that may grow is not: another instance may have more of it.
     pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot, memory: &Arc<MemoryStore>) {
         let (held, memory) = (held.clone(), Arc::clone(memory));
         self.submit(JobPriority::Required, 0, async move |store| {
             let touched = store.touch(key).await;
             let is_lost =
                 matches!(touched, Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown));
-            if is_lost && !held.snapshot.is_partial() {
+            let may_grow = held.snapshot.upstream_list().is_some_and(|list| list.is_partial);
+            if is_lost && !may_grow && !held.snapshot.is_partial() {
                 let outcome = store.put(key, record::encode(&held.clone().into())).await;
                 if outcome.is_ok() {
                     memory.mark_rewritten(&key.scope, &held);
@@ -178,7 +207,7 @@ fn finish(store: &dyn SnapshotStore, write: QueuedWrite, outcome: &Result<(), St
 
 fn log_failure(store: &dyn SnapshotStore, outcome: &Result<(), StoreWriteError>) {
     match outcome {
-        Ok(()) | Err(StoreWriteError::SnapshotGone) => {}
+        Ok(()) | Err(StoreWriteError::SnapshotGone | StoreWriteError::Claimed) => {}
         // It has reported its state already.
         Err(_) if !store.status().is_available => {}
         Err(error) => tracing::warn!(%error, "a snapshot is kept in memory only"),

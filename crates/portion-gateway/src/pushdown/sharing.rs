@@ -1,0 +1,113 @@
+//! Fetches of lists in a store that several instances share: one of them fetches a list, the others wait for what it stores.
+//!
+//! The instance that fetches a list has its claim in the store. If it renews the claim no more, another one goes on, from
+//! what is stored.
+
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::{Scope, SnapshotId};
+
+use super::fetch::{Fetch, STILL_FETCHING};
+use super::fetches::Fetches;
+use super::need::Need;
+use crate::store::StoredSnapshot;
+
+/// Time after which a claim is renewed, or the items fetched since are stored.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+/// Pause after a list was stored, as a multiple of the time that it took: a long list is written again as a whole.
+const STORING_PAUSE: u32 = 9;
+/// Time between looks at a list that another instance fetches.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Returns true if the fetch of a stored list is not over, as far as the list tells.
+pub(crate) fn is_growing(held: &StoredSnapshot) -> bool {
+    held.snapshot
+        .upstream_list()
+        .filter(|list| list.is_partial)
+        .is_some_and(|list| list.stop_reason.as_ref().is_none_or(|reason| reason == STILL_FETCHING))
+}
+
+impl Fetches {
+    /// Claims a list before its first items are stored.
+    pub(crate) fn claim_later(&self, scope: &Scope, id: SnapshotId) {
+        self.store.claim_later(scope, id, self.owner);
+    }
+
+    /// Gives up the claim of a list that is not fetched here.
+    pub(crate) async fn release(&self, scope: &Scope, id: SnapshotId) {
+        self.store.release(scope, id, self.owner).await;
+    }
+
+    /// Waits until a stored list meets a need, or until this instance may fetch it. Returns the list as it is stored, and
+    /// true if this instance has claimed it.
+    pub(crate) async fn wait_for_turn(
+        &self,
+        scope: &Scope,
+        mut held: StoredSnapshot,
+        need: Need,
+        deadline: Instant,
+    ) -> (StoredSnapshot, bool) {
+        if !self.store.is_shared() {
+            return (held, true);
+        }
+        let mut was_growing = false;
+        loop {
+            held = self.store.refresh(scope, held, (self.clock)()).await;
+            let grows = is_growing(&held);
+            // A fetch that stopped during this call is tried again by the next one.
+            let has_stopped = need == Need::All && !grows && was_growing;
+            if need.is_met_by(&held) || has_stopped {
+                return (held, false);
+            }
+            was_growing = grows;
+            match self.store.claim(scope, held.id, self.owner).await {
+                Ok(true) => break,
+                Ok(false) if Instant::now() < deadline => tokio::time::sleep(LOOK_INTERVAL).await,
+                Ok(false) => return (held, false),
+                // Without the store, the instance that has captured the list goes on with it.
+                Err(_) => {
+                    let is_captured_here = held.rule.is_some();
+                    return (held, is_captured_here);
+                }
+            }
+        }
+        // More may have been stored before the claim.
+        held = self.store.refresh(scope, held, (self.clock)()).await;
+        let must_fetch = !need.is_met_by(&held);
+        if !must_fetch {
+            self.release(scope, held.id).await;
+        }
+        (held, must_fetch)
+    }
+
+    /// Renews the claim of a list that is being fetched, and stores what was fetched. Returns if another instance fetches the
+    /// list.
+    pub(super) async fn share_progress(&self, fetch: &Fetch) {
+        if !self.store.is_shared() {
+            return std::future::pending().await;
+        }
+        let mut next_storing = Instant::now();
+        loop {
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
+            let Some((scope, id)) = fetch.deposit_key() else { continue };
+            let begun = Instant::now();
+            let stored = *fetch.stored_count.lock().await;
+            if fetch.progress().count > stored && begun >= next_storing {
+                self.replace_snapshot(fetch, Need::Items(0)).await;
+                next_storing = Instant::now() + begun.elapsed() * STORING_PAUSE;
+            } else if self.store.claim(&scope, id, self.owner).await == Ok(false) {
+                self.lose(fetch, id);
+            }
+            if !self.is_current(fetch, id) {
+                return;
+            }
+        }
+    }
+
+    /// Ends a fetch, because another instance has claimed the list.
+    pub(super) fn lose(&self, fetch: &Fetch, id: SnapshotId) {
+        tracing::info!("another instance goes on with a list that was fetched here");
+        self.forget(fetch, id);
+        fetch.edit(|list| list.stop("another instance fetches the list".into()));
+    }
+}

@@ -1,0 +1,110 @@
+//! Lists that one instance fetches page by page, and others read meanwhile.
+//!
+//! The instance that fetches a list claims its snapshot, and replaces it in the store before its memory: what the store
+//! has is what every instance serves.
+
+use std::time::Instant;
+
+use portion_core::cursor::{Scope, SnapshotId};
+
+use super::load::{self, Extent};
+use super::{
+    CachedStore, FieldName, NewSnapshot, OwnerId, SnapshotKey, StoreWriteError, StoredSnapshot, record,
+};
+
+impl CachedStore {
+    /// Returns true if other instances may read what is stored.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// Claims a snapshot that is about to be stored, after the reply was sent, and before it is stored.
+    pub(crate) fn claim_later(&self, scope: &Scope, id: SnapshotId, owner: OwnerId) {
+        if let Some(behind) = &self.behind {
+            behind.claim_later(SnapshotKey { scope: *scope, id }, owner);
+        }
+    }
+
+    /// Claims a snapshot, or renews the claim. Returns false while another instance has it.
+    ///
+    /// # Errors
+    /// If the store does not answer.
+    pub(crate) async fn claim(
+        &self,
+        scope: &Scope,
+        id: SnapshotId,
+        owner: OwnerId,
+    ) -> Result<bool, StoreWriteError> {
+        match &self.behind {
+            Some(behind) => behind.store.claim(SnapshotKey { scope: *scope, id }, owner).await,
+            None => Ok(true),
+        }
+    }
+
+    /// Gives up a claim.
+    pub(crate) async fn release(&self, scope: &Scope, id: SnapshotId, owner: OwnerId) {
+        if let Some(behind) = &self.behind {
+            behind.store.release(SnapshotKey { scope: *scope, id }, owner).await;
+        }
+    }
+
+    /// Replaces a snapshot by one with more items of the same list, first in the store.
+    ///
+    /// # Errors
+    /// [`StoreWriteError::Claimed`] if another instance has claimed it; then the memory forgets it. Otherwise if neither
+    /// the memory nor the store can keep it.
+    pub(crate) async fn replace(
+        &self,
+        scope: &Scope,
+        deposit: NewSnapshot,
+        owner: OwnerId,
+        now: Instant,
+    ) -> Result<(), StoreWriteError> {
+        let Some(behind) = &self.behind else { return self.put(scope, deposit, now).await };
+        let key = SnapshotKey { scope: *scope, id: deposit.id };
+        let written = behind.replace(key, owner, deposit.clone()).await;
+        if written == Err(StoreWriteError::Claimed) {
+            self.memory.discard(scope, key.id);
+            return written;
+        }
+        // If the store fails, the memory goes on alone.
+        if self.memory.put(scope, deposit, now).is_ok() {
+            return Ok(());
+        }
+        if written.is_ok() {
+            self.memory.discard(scope, key.id);
+        }
+        written
+    }
+
+    /// Returns a stored snapshot as the store has it, if it is a list that is not complete, and the store has another
+    /// version of it.
+    pub(crate) async fn refresh(&self, scope: &Scope, held: StoredSnapshot, now: Instant) -> StoredSnapshot {
+        let key = SnapshotKey { scope: *scope, id: held.id };
+        let Some(behind) = &self.behind else { return held };
+        let Some(list) = held.snapshot.upstream_list().filter(|list| list.is_partial) else { return held };
+        // A read of what the store does not have would wait for it.
+        if behind.store.touch(key).await.is_err() {
+            return held;
+        }
+        let fields = behind.store.get(key, &[FieldName::Meta]).await.unwrap_or_default();
+        let Some(meta) = fields.into_iter().flatten().next() else { return held };
+        if record::upstream_list(&meta).as_ref() == Some(list) {
+            return held;
+        }
+        let loaded = Box::pin(load::load(behind, key, held.view.id(), Extent::Whole)).await;
+        let Ok((root, view)) = loaded else { return held };
+        let Some(view) = view.or_else(|| held.view.rebased(&root.snapshot)) else { return held };
+        let root = StoredSnapshot { rule: held.rule, ..root };
+        let known = self.memory.displaced(scope, key.id).map(|displaced| displaced.views).unwrap_or_default();
+        if self.memory.put(scope, root.clone().into(), now).is_err() {
+            self.memory.discard(scope, key.id);
+        }
+        // The store has them, too, but perhaps not yet.
+        let others = known.iter().filter(|other| other.id() != view.id());
+        for other in others.filter_map(|other| other.rebased(&root.snapshot)) {
+            self.keep_view(key, other, now);
+        }
+        StoredSnapshot { view: self.keep_view(key, view, now), ..root }
+    }
+}
