@@ -9,7 +9,7 @@ use portion_policy::policy_source::EndpointTarget;
 use portion_policy::pushdown::PagingStyle;
 
 use crate::call::{Caller, Fault, Reply};
-use crate::pushdown::{Fetches, Need, is_growing};
+use crate::pushdown::{Fetches, Need, is_growing, note_pending};
 use crate::renderer::{RenderJob, ReplyForm};
 use crate::rules::EndpointRule;
 use crate::store::{Extent, StoreLookupError, StoredSnapshot, redaction_id};
@@ -109,7 +109,8 @@ impl Gateway {
         }
         let (held, may_fetch) = Box::pin(self.fetches.wait_for_turn(scope, held, need, deadline)).await;
         if !may_fetch {
-            return held;
+            let is_pending = !need.is_met_by(&held) && is_growing(&held);
+            return if is_pending { note_pending(held, &caller.effective_policy).await } else { held };
         }
         if !self.fetches.resume(&held, caller, need).await {
             self.fetches.release(scope, id).await;

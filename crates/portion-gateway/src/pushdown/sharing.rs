@@ -3,13 +3,19 @@
 //! The instance that fetches a list has its claim in the store. If it renews the claim no more, another one goes on, from
 //! what is stored.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::payload::UpstreamList;
 
 use super::fetch::{Fetch, STILL_FETCHING};
 use super::fetches::Fetches;
 use super::need::Need;
+use super::payloads::payload_of;
+use crate::effective_policy::EffectivePolicy;
+use crate::offload::offload;
+use crate::renderer::{capture, payload_bytes};
 use crate::store::StoredSnapshot;
 
 /// Time after which a claim is renewed, or the items fetched since are stored.
@@ -25,6 +31,23 @@ pub(crate) fn is_growing(held: &StoredSnapshot) -> bool {
         .upstream_list()
         .filter(|list| list.is_partial)
         .is_some_and(|list| list.stop_reason.as_ref().is_none_or(|reason| reason == STILL_FETCHING))
+}
+
+/// Returns a list that another instance still fetches with the reason why a reply shows no more of it. What is stored does
+/// not change.
+pub(crate) async fn note_pending(held: StoredSnapshot, policy: &Arc<EffectivePolicy>) -> StoredSnapshot {
+    let Some(list) = held.snapshot.upstream_list().cloned() else { return held };
+    let mut payload = payload_of(&held.snapshot);
+    let list = UpstreamList { stop_reason: Some(STILL_FETCHING.to_owned()), ..list };
+    payload.upstream_list = Some(Box::new(list));
+    let policy = Arc::clone(policy);
+    let captured = offload(payload_bytes(&payload), move || capture(payload, &policy)).await;
+    let Ok(snapshot) = captured else { return held };
+    let snapshot = Arc::new(snapshot);
+    match held.view.rebased(&snapshot) {
+        Some(view) => StoredSnapshot { snapshot, view, ..held },
+        None => held,
+    }
 }
 
 impl Fetches {
