@@ -182,9 +182,10 @@ impl Gateway {
         self.accounting.flush(limit)
     }
 
-    /// Waits at most `limit` until all snapshots are written to the store. Returns true if they are. For the end
-    /// of the program.
+    /// Waits at most `limit` until all snapshots are written to the store, and ends the fetches of further pages. Returns
+    /// true if they are written. For the end of the program.
     pub fn flush_store(&self, limit: Duration) -> bool {
+        self.fetches.give_up();
         self.store.flush(limit)
     }
 

@@ -273,6 +273,17 @@ impl Fetches {
         }
     }
 
+    /// Gives up all lists at the end of the program, so that other instances go on with them at once.
+    pub(crate) fn give_up(&self) {
+        if !self.store.is_shared() {
+            return;
+        }
+        let all = std::mem::take(&mut *self.lock());
+        for (scope, id) in all.values().filter_map(|fetch| fetch.deposit_key()) {
+            self.store.release_later(&scope, id, self.owner);
+        }
+    }
+
     /// Stores the list once it is over, and forgets the fetch. Does nothing before its snapshot is stored.
     pub(super) async fn settle(&self, fetch: &Fetch) {
         self.replace_snapshot(fetch, Need::All).await;

@@ -48,6 +48,13 @@ impl CachedStore {
         }
     }
 
+    /// Gives up a claim later.
+    pub(crate) fn release_later(&self, scope: &Scope, id: SnapshotId, owner: OwnerId) {
+        if let Some(behind) = &self.behind {
+            behind.release_later(SnapshotKey { scope: *scope, id }, owner);
+        }
+    }
+
     /// Replaces a snapshot by one with more items of the same list, first in the store.
     ///
     /// # Errors

@@ -69,6 +69,11 @@ impl WriteBehind {
         });
     }
 
+    /// Gives up a claim later.
+    pub(super) fn release_later(&self, key: SnapshotKey, owner: OwnerId) {
+        self.submit(JobPriority::Required, 0, async move |store| store.release(key, owner).await);
+    }
+
     /// Replaces a snapshot under a claim, after what is to be written before.
     pub(super) async fn replace(
         &self,
