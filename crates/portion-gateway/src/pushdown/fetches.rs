@@ -108,8 +108,9 @@ impl Fetches {
         let id = deposit.snapshot.id;
         *fetch.stored_count.lock().await = count;
         fetch.record_view(&deposit.snapshot.view);
-        *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) = Some(deposit);
+        // A fetch with a deposit that is not among these has lost its list.
         self.lock().insert(id, Arc::clone(fetch));
+        *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) = Some(deposit);
         if fetch.progress().is_over {
             self.settle(fetch).await;
         }
@@ -279,8 +280,11 @@ impl Fetches {
             return;
         }
         let all = std::mem::take(&mut *self.lock());
-        for (scope, id) in all.values().filter_map(|fetch| fetch.deposit_key()) {
-            self.store.release_later(&scope, id, self.owner);
+        for fetch in all.values() {
+            fetch.edit(|list| list.stop("this instance ends".into()));
+            if let Some((scope, id)) = fetch.deposit_key() {
+                self.store.release_later(&scope, id, self.owner);
+            }
         }
     }
 
