@@ -75,13 +75,20 @@ impl CachedStore {
             return written;
         }
         // If the store fails, the memory goes on alone.
-        if self.memory.put(scope, deposit, now).is_ok() {
-            return Ok(());
+        match self.memory.put_unwritten(scope, deposit, now) {
+            Ok(write) => {
+                if written.is_ok() {
+                    write.succeed();
+                }
+                Ok(())
+            }
+            Err(_) => {
+                if written.is_ok() {
+                    self.memory.discard(scope, key.id);
+                }
+                written
+            }
         }
-        if written.is_ok() {
-            self.memory.discard(scope, key.id);
-        }
-        written
     }
 
     /// Returns a stored snapshot as the store has it, if it is a list that is not complete, and the store has another

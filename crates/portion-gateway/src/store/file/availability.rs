@@ -57,7 +57,9 @@ impl Availability {
                 problems.unwritten_bytes = problems.unwritten_bytes.max(bytes);
             }),
             // Nothing was written.
-            Err(StoreWriteError::NoCapacity { .. } | StoreWriteError::SnapshotGone) => {}
+            Err(
+                StoreWriteError::NoCapacity { .. } | StoreWriteError::SnapshotGone | StoreWriteError::Claimed,
+            ) => {}
         }
     }
 

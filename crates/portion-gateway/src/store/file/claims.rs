@@ -2,20 +2,22 @@
 //!
 //! A claim is a file with its owner, and with the time until which it holds, by the clock of the store.
 
-use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::Shared;
 use super::directory::{create_private_dir, write_file};
-use super::{FIELDS, Shared};
-use crate::store::{CLAIM_TIME, FieldName, OwnerId, RETRY_INTERVAL, SnapshotKey, StoreWriteError};
+use crate::store::{CLAIM_TIME, FieldName, OwnerId, SnapshotKey, StoreWriteError};
 
 /// Name of the file that is locked while claims are read and changed.
 const LOCK: &str = "claims";
 /// Longest wait for the lock. It is held while a snapshot is written.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
+/// Time between attempts to lock it.
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Shared {
     /// Claims a snapshot, or renews the claim. Returns false if another owner has it.
@@ -34,24 +36,19 @@ impl Shared {
         }
     }
 
-    /// Replaces a snapshot under a claim, and keeps the views that were added.
+    /// Replaces a snapshot under a claim.
     pub(super) fn replace(
         &self,
         key: SnapshotKey,
         owner: OwnerId,
         fields: &[(FieldName, Vec<u8>)],
+        bytes: usize,
     ) -> Result<(), StoreWriteError> {
         let _lock = self.lock_claims()?;
         if !self.claim_locked(key, owner)? {
             return Err(StoreWriteError::Claimed);
         }
-        let views = self.added_views(key, fields);
-        let bytes: usize = fields.iter().map(|(_, bytes)| bytes.len()).sum();
-        self.put(key, fields, bytes as u64)?;
-        for (path, view) in views {
-            write_file(&self.root, &path, &view)?;
-        }
-        Ok(())
+        self.put(key, fields, bytes as u64)
     }
 
     fn claim_locked(&self, key: SnapshotKey, owner: OwnerId) -> io::Result<bool> {
@@ -64,18 +61,6 @@ impl Shared {
         let millis = u64::try_from(end.as_millis()).unwrap_or(u64::MAX);
         let claim = [&owner[..], &millis.to_le_bytes()].concat();
         write_file(&self.root, &path, &claim).map(|()| true)
-    }
-
-    /// Returns the views that were added to a snapshot, without those among `fields`.
-    fn added_views(&self, key: SnapshotKey, fields: &[(FieldName, Vec<u8>)]) -> Vec<(PathBuf, Vec<u8>)> {
-        let directory = self.snapshot_path(&self.scope(key.scope), key.id);
-        let is_added = |entry: &DirEntry| {
-            let name = entry.file_name();
-            name != FIELDS && !fields.iter().any(|(field, _)| name == field.to_string().as_str())
-        };
-        let read = |entry: DirEntry| Some((entry.path(), fs::read(entry.path()).ok()?));
-        let files = fs::read_dir(directory).into_iter().flatten().flatten();
-        files.filter(is_added).filter_map(read).collect()
     }
 
     fn claim_path(&self, key: SnapshotKey) -> PathBuf {
@@ -93,7 +78,7 @@ impl Shared {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) if begun.elapsed() < MAX_LOCK_WAIT => {
-                    thread::sleep(RETRY_INTERVAL);
+                    thread::sleep(LOCK_INTERVAL);
                 }
                 Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::TimedOut.into()),
                 Err(TryLockError::Error(error)) => return Err(error),

@@ -36,7 +36,8 @@ use self::directory::{
 };
 use self::usage::{Usage, subdirectories};
 use super::{
-    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError, StoreWriteError,
+    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
+    StoreWriteError,
 };
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
@@ -144,7 +145,12 @@ impl SnapshotStore for FileStore {
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let shared = Arc::clone(&self.shared);
-        Box::pin(offload(usize::MAX, move || shared.replace(key, owner, &fields)))
+        let bytes = fields.iter().map(|(_, bytes)| bytes.len()).sum();
+        Box::pin(offload(usize::MAX, move || {
+            let written = shared.replace(key, owner, &fields, bytes);
+            shared.availability.record_write(bytes, &written);
+            written
+        }))
     }
 
     fn put_view(
