@@ -75,20 +75,16 @@ impl CachedStore {
             return written;
         }
         // If the store fails, the memory goes on alone.
-        match self.memory.put_unwritten(scope, deposit, now) {
-            Ok(write) => {
-                if written.is_ok() {
-                    write.succeed();
-                }
-                Ok(())
+        let Ok(write) = self.memory.put_unwritten(scope, deposit, now) else {
+            if written.is_ok() {
+                self.memory.discard(scope, key.id);
             }
-            Err(_) => {
-                if written.is_ok() {
-                    self.memory.discard(scope, key.id);
-                }
-                written
-            }
+            return written;
+        };
+        if written.is_ok() {
+            write.succeed();
         }
+        Ok(())
     }
 
     /// Returns a stored snapshot as the store has it, if it is a list that is not complete, and the store has another

@@ -19,15 +19,14 @@ impl ServerHandle {
     ) -> Result<(), LinkClosed> {
         let corrected = {
             let text = String::from_utf8_lossy(&bytes);
-            match ParsedBatch::parse(&text) {
-                Ok(batch) => self.complete_requests(&text, &batch, outbound),
+            if let Ok(batch) = ParsedBatch::parse(&text) {
+                self.complete_requests(&text, &batch, outbound)
+            } else {
                 // Its processor counts it, and answers the requests in its place.
-                Err(_) => {
-                    for ids in response_ids(&bytes) {
-                        let _ = ids.iter().find_map(|id| self.in_flight.complete(id));
-                    }
-                    None
+                for ids in response_ids(&bytes) {
+                    let _ = ids.iter().find_map(|id| self.in_flight.complete(id));
                 }
+                None
             }
         };
         let message = to_single_line(corrected.unwrap_or(bytes));
