@@ -9,8 +9,8 @@ use super::{CursorTarget, PartOffset, Position, SnapshotId, ViewId};
 const ID_BYTES: usize = size_of::<SnapshotId>();
 /// Bytes of a view's id.
 const VIEW_BYTES: usize = size_of::<ViewId>();
-/// Most bytes of a body: id, flags, part, ordinal, view and offset.
-pub(super) const MAX_BODY_BYTES: usize = ID_BYTES + 1 + 2 + 2 + VIEW_BYTES + 4;
+/// Most bytes of a body: id, flags, part, view, ordinal and offset.
+pub(super) const MAX_BODY_BYTES: usize = ID_BYTES + 1 + 2 + VIEW_BYTES + 2 + 4;
 
 /// Flag of a cursor to a view other than the whole result.
 const HAS_VIEW: u8 = 1;

@@ -77,7 +77,7 @@ fn string_len(text: &[u8]) -> usize {
 mod tests {
     use proptest::prelude::*;
 
-    use super::batch_members;
+    use super::{batch_members, response_ids};
 
     fn check(line: &str, expect: &[&str]) {
         let members: Vec<_> = batch_members(line.as_bytes()).map(String::from_utf8_lossy).collect();
@@ -89,6 +89,21 @@ mod tests {
         for line in ["", "{}", r#"{"a":[{"b":1}]}"#, "garbage [{}]", "\u{feff}{}", "7"] {
             check(line, &[line]);
         }
+    }
+
+    #[test]
+    fn members_without_a_method_are_responses_by_their_ids() {
+        let check_ids = |line: &str, expect: &[&[&str]]| {
+            let ids: Vec<Vec<String>> = response_ids(line.as_bytes())
+                .map(|ids| ids.iter().map(ToString::to_string).collect())
+                .collect();
+            assert_eq!(ids, expect, "{line}");
+        };
+        check_ids("garbage", &[&[]]);
+        check_ids("[]", &[]);
+        check_ids(r#"{"id":7,"method":"ping"}"#, &[]);
+        check_ids(r#"{"id":1,"result":NaN,"id":"b"}"#, &[&["\"b\"", "1"]]);
+        check_ids(r#"[{"id":1},{"id":2,"method":"ping"},{"id":3,"id":4},5]"#, &[&["1"], &["4", "3"]]);
     }
 
     #[test]

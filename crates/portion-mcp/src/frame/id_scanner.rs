@@ -102,7 +102,7 @@ impl IdScanner {
         for (at, &byte) in piece.iter().enumerate() {
             match byte {
                 b'"' => {
-                    if self.depth == 1 && self.expects_key {
+                    if self.expects_key {
                         self.start_token(TokenKind::Key);
                     }
                     self.push_token(b"\"");
@@ -117,7 +117,7 @@ impl IdScanner {
                     self.depth += 1;
                 }
                 b'}' | b']' if self.depth > 1 => self.depth -= 1,
-                b':' if self.depth == 1 && self.expects_key => self.end_key(),
+                b':' if self.expects_key => self.end_key(),
                 b',' if self.depth == 1 => {
                     self.end_value();
                     self.expects_key = true;
@@ -253,6 +253,11 @@ mod tests {
     }
 
     #[test]
+    fn space_before_a_colon_is_no_part_of_the_key() {
+        check(&format!(r#"{{"id"{}:1}}"#, " ".repeat(1_000)), Some("1"), false);
+    }
+
+    #[test]
     fn other_text_yields_no_id() {
         for message in [
             "",
@@ -264,6 +269,7 @@ mod tests {
             r#"{"id":{"id":1}}"#,
             r#"{"id":[1]}"#,
             r#"{"id":1 2}"#,
+            r#"{"id"::1}"#,
             r#"{"result":"id","x":{"id":1}}"#,
             r#"{"a":"id":1}"#,
             r#"{"Id":1,"id ":1,"i\d":1}"#,

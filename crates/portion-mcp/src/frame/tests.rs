@@ -1,5 +1,9 @@
 //! Tests of lines as frames: limits, compression, and reads of any size.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use portion_gateway::store::spill::unlinked_in;
 use proptest::prelude::*;
 
 use super::*;
@@ -85,6 +89,36 @@ fn the_capacity_of_a_line_doubles_up_to_the_limit() {
     let mut line = Vec::with_capacity(64);
     reserve_line(&mut line, 63, 1_000);
     assert_eq!(line.capacity(), 64);
+}
+
+#[test]
+fn an_id_is_found_in_what_is_not_json() {
+    assert_eq!(scan_id(br#"{"id":7,"method":"m","params":NaN}"#), (Some("7".into()), true));
+    assert_eq!(scan_id(br#"{"id":"a","result":"#), (Some("\"a\"".into()), false));
+    assert_eq!(scan_id(b"garbage"), (None, false));
+}
+
+#[test]
+fn what_a_compressed_line_has_no_room_for_in_memory_is_in_the_file() {
+    let opened = Arc::new(AtomicBool::new(false));
+    let (is_opened, open) = (Arc::clone(&opened), unlinked_in(vec![std::env::temp_dir()]));
+    let open: FileOpener = Arc::new(move || {
+        is_opened.store(true, Ordering::Relaxed);
+        open()
+    });
+    let mut seed = 1_u32;
+    // Random bytes do not compress.
+    let line: Vec<u8> = (0..40 << 20)
+        .map(|_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8 | 0x80
+        })
+        .collect();
+    let reader = FrameReader { uncompressed_bytes: 1, ..FrameReader::new(&line[..], usize::MAX) };
+    let frames: Vec<Frame> =
+        reader.with_overflow(Some(open)).map(|frame| frame.expect("it can be read")).collect();
+    assert!(frames == [Frame::Message(line)]);
+    assert!(opened.load(Ordering::Relaxed));
 }
 
 #[test]
