@@ -123,6 +123,21 @@ def fuzzed(runner, count):
         runner.command("cargo", "fuzz", "run", "--sanitizer", "none", target, str(corpus), str(seeds), "--", most)
 
 
+def mutated(runner, count):
+    """Changes the code of cursors, framing and stores in small ways, each of which a test must notice."""
+    if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode:
+        raise Skipped("needs cargo-mutants")
+    tests_of = {
+        "portion-core": ("--test", "it", "laws::cursor"),
+        "portion-mcp": ("--lib", "frame"),
+        "portion-gateway": ("--lib", "--test", "it", "store"),
+    }
+    # `.cargo/mutants.toml` selects the files.
+    for crate, tests in tests_of.items():
+        options = ("--package", crate, "--timeout", str(90 * count), "--output", LOGS / crate)
+        runner.command("cargo", "mutants", *options, "--", *tests, PROPTEST_CASES="32")
+
+
 def soak(runner, count):
     warm_up = str(min(3, count / 10))
     soak_test = REPOSITORY / "tests/soak/run.py"
@@ -235,6 +250,7 @@ ROWS = [
     Row("20 secrets", 1, "run, none in any output", again("canaries")),
     Row("any payload, limit and request", 100, "times the usual cases of the laws, no byte lost", walks),
     Row("fuzz targets", 30, "minutes each, no crash", fuzzed),
+    Row("mutants of cursors, framing and stores", 1, "run, a test fails for each", mutated),
     Row("mixed traffic with faults", 30, "minutes, memory and descriptors flat", soak),
 ]
 

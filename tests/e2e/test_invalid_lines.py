@@ -105,22 +105,6 @@ def test_an_event_that_is_no_message_is_an_error_at_once(events, front):
             assert time.monotonic() - began < 25, f"{kind}: it waited for the timeout"
 
 
-NOISE = b"data: {nope\n\ndata: x\n\nid: 7\ndata:\n\n"
-
-
-@pytest.mark.parametrize("front", FRONTS)
-def test_events_between_messages_that_are_none_are_dropped(front):
-    def stream(number, _):
-        result = {"jsonrpc": "2.0", "id": number, "result": {"content": []}}
-        return NOISE + b"data: " + json.dumps(result).encode() + b"\n\n"
-
-    with event_server("odd", stream) as url, pairing(front, "--url", url) as target, talk(target) as session:
-        session.open()
-        call = {"jsonrpc": "2.0", "id": 100, "method": "tools/call", "params": {"name": "odd", "arguments": {}}}
-        (answer,) = session.ask(json.dumps(call))
-        assert json.loads(answer) == {"jsonrpc": "2.0", "id": 100, "result": {"content": []}}
-
-
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
 def test_replaced_bytes_are_reported(url, era):
     answer = called(url, era, "no UTF-8")

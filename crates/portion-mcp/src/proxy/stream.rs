@@ -25,8 +25,8 @@ use crate::frame::Frame;
 use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event, without_content};
-use crate::mcp::McpProcessor;
 use crate::mcp::error_code::INTERNAL_ERROR;
+use crate::mcp::{McpProcessor, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
 /// Longest silence on a stream. Listening streams are silent for long; a client that has disconnected is noticed by
@@ -35,6 +35,11 @@ const IDLE_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// Largest data, in bytes, of an event or body that is not a message and is forwarded.
 pub(super) const MAX_NON_MESSAGE_BYTES: usize = 4096;
+
+/// Returns true if the data of an event is a message or a batch.
+fn is_json_rpc(data: &[u8]) -> bool {
+    ParsedBatch::parse(&String::from_utf8_lossy(data)).is_ok()
+}
 
 /// A stream that is being relayed.
 struct RelayedStream {
@@ -162,7 +167,8 @@ impl RelayedStream {
         if let StreamRecipient::Post { is_resumable, .. } = &mut self.recipient {
             *is_resumable |= event.id().is_some();
         }
-        if event.event_type() != b"message" || event.data().is_empty() {
+        let is_message = event.event_type() == b"message" && !event.data().is_empty();
+        if !is_message || !self.recipient.is_for_processor(event.data()) {
             out.extend(self.recipient.forward_other_event(event));
             return;
         }
@@ -256,12 +262,17 @@ impl StreamRecipient {
         self.processor().redacted(text) == text
     }
 
-    /// Returns the bytes for the client of an event of another type. Small data is forwarded: it may be meant for the client.
-    /// Larger data is dropped.
+    /// Returns true for a message, and for data that is none and answers a pending request.
+    fn is_for_processor(&self, data: &[u8]) -> bool {
+        is_json_rpc(data) || self.processor().is_answered_by_invalid(data)
+    }
+
+    /// Returns the bytes for the client of an event that is not for the processor. Small data is forwarded: it may be meant for
+    /// the client. Larger data is dropped.
     fn forward_other_event(&self, event: SseEvent) -> Vec<u8> {
         let data = String::from_utf8_lossy(event.data());
         if event.data().len() > MAX_NON_MESSAGE_BYTES {
-            let why = "an event of another type with more than 4 KiB";
+            let why = "an event of more than 4 KiB that is not a message";
             self.shared().processor_factory.gateway.record_drop(DropReason::Invalid, event.data().len(), why);
             return event.without_data();
         }

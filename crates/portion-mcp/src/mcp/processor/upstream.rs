@@ -110,6 +110,11 @@ impl McpProcessor {
         out
     }
 
+    /// Returns true if a pending request may be answered by a line that is not a message.
+    pub(crate) fn is_answered_by_invalid(&self, line: &[u8]) -> bool {
+        response_ids(line).flatten().any(|id| self.is_awaited(&id))
+    }
+
     /// Returns true if a request with this id waits for the server.
     fn is_awaited(&self, id: &str) -> bool {
         self.pending_requests().contains(id) || self.internal_calls.is_waiting(id)
