@@ -10,12 +10,10 @@ use redis::{Pipeline, pipe};
 
 use crate::failure::Failure;
 use crate::names::SnapshotNames;
-use crate::operations::{Draft, Shared, millis, read, use_time};
+use crate::operations::{Shared, millis, read, use_time};
 
 /// Time to live of a hash that waits to replace another. It is shorter than [`CLAIM_TIME`].
 const DRAFT_TTL: Duration = Duration::from_secs(3);
-/// The server's message about a hash that does not exist any more.
-const NO_SUCH_KEY: &str = "no such key";
 
 impl Shared {
     /// Claims a snapshot, or renews the claim. Returns false if another owner has it.
@@ -62,18 +60,14 @@ impl Shared {
         owner: OwnerId,
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> Result<bool, Failure> {
-        let Draft { mut commands, header } = self.write_draft(names, draft, fields).await?;
-        commands.cmd("PEXPIRE").arg(draft).arg(millis(DRAFT_TTL));
-        self.keeper.run(&commands).await?;
+        let header = self.write_draft(names, draft, fields, DRAFT_TTL).await?;
         if !self.claim_names(names, owner).await? {
             return Ok(false);
         }
-        let mut commands = pipe();
-        commands.atomic();
-        self.put_in_place(&mut commands, names, draft, header);
-        match self.keeper.run(&commands).await {
-            Ok(_) => Ok(true),
-            Err(Failure::Refused { reason, .. }) if reason.contains(NO_SUCH_KEY) => Ok(false),
+        match self.put_in_place(names, draft, header).await {
+            Ok(()) => Ok(true),
+            // It took too long, or a repeated command has found its work done.
+            Err(failure) if failure.is_missing_key() => Err(Failure::TimedOut),
             Err(failure) => Err(failure),
         }
     }

@@ -27,6 +27,11 @@ impl Failure {
     pub(crate) fn ends_connection(&self) -> bool {
         !matches!(self, Self::Refused { .. })
     }
+
+    /// Returns true if the server does not have the key that a command needs.
+    pub(crate) fn is_missing_key(&self) -> bool {
+        matches!(self, Self::Refused { reason, .. } if reason.contains("no such key"))
+    }
 }
 
 impl From<RedisError> for Failure {

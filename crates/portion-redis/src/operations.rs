@@ -21,14 +21,6 @@ const WRITE_BATCH_BYTES: usize = 1 << 20;
 /// Fields that are read in one round trip: 2 MiB of blocks.
 const READ_BATCH_FIELDS: usize = 32;
 
-/// A hash that is written aside.
-pub(crate) struct Draft {
-    /// Commands that remain to be run.
-    pub(crate) commands: Pipeline,
-    /// The header among its fields.
-    pub(crate) header: Option<Vec<u8>>,
-}
-
 /// Values of fields, in their order.
 type FieldValues = Vec<Option<Vec<u8>>>;
 
@@ -58,22 +50,25 @@ impl Shared {
         draft: &str,
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> Result<(), Failure> {
-        let Draft { mut commands, header } = self.write_draft(names, draft, fields).await?;
-        self.put_in_place(&mut commands, names, draft, header);
-        self.keeper.run(&commands).await?;
-        Ok(())
+        let header = self.write_draft(names, draft, fields, self.ttl).await?;
+        match self.put_in_place(names, draft, header).await {
+            // The answer was lost with the connection, and the command was repeated.
+            Err(failure) if failure.is_missing_key() && self.has_meta(names).await? => Ok(()),
+            outcome => outcome,
+        }
     }
 
-    /// Writes a hash aside. Its last commands remain to be run.
+    /// Writes a hash aside, and returns the header among its fields.
     pub(crate) async fn write_draft(
         &self,
         names: &SnapshotNames,
         draft: &str,
         fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> Result<Draft, Failure> {
+        ttl: Duration,
+    ) -> Result<Option<Vec<u8>>, Failure> {
         let mut commands = pipe();
         commands.atomic();
-        let (mut bytes, mut header) = (0, None);
+        let (mut bytes, mut header, field_count) = (0, None, fields.len());
         for (name, field) in fields {
             bytes += field.len();
             commands.cmd("HSET").arg(draft).arg(name.to_string()).arg(&field);
@@ -91,22 +86,37 @@ impl Shared {
         for (name, field) in self.added_views(names).await? {
             commands.cmd("HSETNX").arg(draft).arg(name).arg(field);
         }
-        Ok(Draft { commands, header })
+        commands.cmd("PEXPIRE").arg(draft).arg(millis(ttl));
+        commands.cmd("HLEN").arg(draft);
+        let written: usize = read(self.keeper.run(&commands).await?.into_iter().last())?;
+        // A server that was restarted meanwhile has lost the earlier fields.
+        if written < field_count {
+            return Err(Failure::Disconnected("it was restarted".into()));
+        }
+        Ok(header)
     }
 
-    /// Adds the commands that put a hash in the place of a snapshot.
-    pub(crate) fn put_in_place(
+    /// Puts a hash in the place of a snapshot.
+    pub(crate) async fn put_in_place(
         &self,
-        commands: &mut Pipeline,
         names: &SnapshotNames,
         draft: &str,
         header: Option<Vec<u8>>,
-    ) {
+    ) -> Result<(), Failure> {
+        let mut commands = pipe();
+        commands.atomic();
         if let Some(header) = header {
             commands.cmd("SET").arg(&names.header).arg(header).arg("PX").arg(self.outliving_ms());
         }
         commands.cmd("RENAME").arg(draft).arg(&names.fields);
-        self.expire(commands, &names.fields);
+        self.expire(&mut commands, &names.fields);
+        self.keeper.run(&commands).await.map(drop)
+    }
+
+    async fn has_meta(&self, names: &SnapshotNames) -> Result<bool, Failure> {
+        let mut commands = pipe();
+        commands.cmd("HEXISTS").arg(&names.fields).arg(FieldName::Meta.to_string());
+        read(self.keeper.run(&commands).await?.into_iter().last())
     }
 
     /// Returns the fields of views that were added to a snapshot.

@@ -30,6 +30,9 @@ const MAX_CONCURRENT_FETCHES: usize = 16;
 /// Longest wait of a reply for further pages. Most clients wait 60 s for a reply.
 const MAX_WAIT: Duration = Duration::from_secs(45);
 
+/// Shortest time that a reply waits until what it shows is stored.
+const MIN_STORING_WAIT: Duration = Duration::from_secs(5);
+
 /// The fetches of a gateway.
 pub(crate) struct Fetches {
     pub(super) store: CachedStore,
@@ -120,14 +123,19 @@ impl Fetches {
     pub(crate) async fn wait_until_stored(&self, id: SnapshotId, need: Need, deadline: Instant) {
         let Some(fetch) = self.get(id) else { return };
         fetch.wait(need, deadline).await;
-        let stored = *fetch.stored_count.lock().await;
-        // A fetch that is over stores its list itself.
-        if fetch.progress().is_over {
-            self.settle(&fetch).await;
-        } else if !need.is_met(stored, false) {
-            let reason_need = if fetch.meets(need) { Need::Items(0) } else { need };
-            self.replace_snapshot(&fetch, reason_need).await;
-        }
+        let storing = async {
+            let stored = *fetch.stored_count.lock().await;
+            // A fetch that is over stores its list itself.
+            if fetch.progress().is_over {
+                self.settle(&fetch).await;
+            } else if !need.is_met(stored, false) {
+                let reason_need = if fetch.meets(need) { Need::Items(0) } else { need };
+                self.replace_snapshot(&fetch, reason_need).await;
+            }
+        };
+        // A store that is slow delays no reply for long. The fetch stores its list by itself, too.
+        let limit = deadline.saturating_duration_since(Instant::now()).max(MIN_STORING_WAIT);
+        let _ = tokio::time::timeout(limit, storing).await;
     }
 
     /// Keeps a view of a list that is being fetched.
@@ -292,10 +300,8 @@ impl Fetches {
     pub(super) async fn settle(&self, fetch: &Fetch) {
         self.replace_snapshot(fetch, Need::All).await;
         let Some((scope, id)) = fetch.deposit_key() else { return };
-        if self.is_current(fetch, id) {
-            self.store.release(&scope, id, self.owner).await;
-        }
         self.forget(fetch, id);
+        self.release(&scope, id).await;
     }
 
     /// Replaces the stored snapshot by one with the items fetched so far. `need`: what a reply waits for.

@@ -56,9 +56,11 @@ impl Fetches {
         self.store.claim_later(scope, id, self.owner);
     }
 
-    /// Gives up the claim of a list that is not fetched here.
+    /// Gives up the claim of a list, unless it is fetched here.
     pub(crate) async fn release(&self, scope: &Scope, id: SnapshotId) {
-        self.store.release(scope, id, self.owner).await;
+        if !self.is_in_progress(id) {
+            self.store.release(scope, id, self.owner).await;
+        }
     }
 
     /// Waits until a stored list meets a need, or until this instance may fetch it. Returns the list as it is stored, and
@@ -114,9 +116,10 @@ impl Fetches {
             tokio::time::sleep(PROGRESS_INTERVAL).await;
             let Some((scope, id)) = fetch.deposit_key() else { continue };
             let begun = Instant::now();
-            let stored = *fetch.stored_count.lock().await;
+            // A reply that stores the list holds the lock.
+            let stored = fetch.stored_count.try_lock().map_or(usize::MAX, |stored| *stored);
             if fetch.progress().count > stored && begun >= next_storing {
-                self.replace_snapshot(fetch, Need::Items(0)).await;
+                self.replace_and_renew(fetch, &scope, id).await;
                 next_storing = Instant::now() + begun.elapsed() * STORING_PAUSE;
             } else if self.store.claim(&scope, id, self.owner).await == Ok(false) {
                 self.lose(fetch, id);
@@ -124,6 +127,15 @@ impl Fetches {
             if !self.is_current(fetch, id) {
                 return;
             }
+        }
+    }
+
+    /// Stores what was fetched, and renews the claim meanwhile: a long list may take longer than a claim holds.
+    async fn replace_and_renew(&self, fetch: &Fetch, scope: &Scope, id: SnapshotId) {
+        let mut storing = std::pin::pin!(self.replace_snapshot(fetch, Need::Items(0)));
+        while tokio::time::timeout(PROGRESS_INTERVAL, &mut storing).await.is_err() {
+            // A failure shows when the list is replaced.
+            let _ = self.store.claim(scope, id, self.owner).await;
         }
     }
 

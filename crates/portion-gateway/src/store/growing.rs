@@ -99,7 +99,10 @@ impl CachedStore {
         }
         let fields = behind.store.get(key, &[FieldName::Meta]).await.unwrap_or_default();
         let Some(meta) = fields.into_iter().flatten().next() else { return held };
-        if record::upstream_list(&meta).as_ref() == Some(list) {
+        let stored = record::upstream_list(&meta);
+        let has_less = stored.as_ref().is_some_and(|stored| stored.fetched < list.fetched);
+        // The store has refused what was fetched since.
+        if stored.as_ref() == Some(list) || (has_less && self.memory.is_only_copy(scope, key.id)) {
             return held;
         }
         let loaded = Box::pin(load::load(behind, key, held.view.id(), Extent::Whole)).await;

@@ -120,8 +120,8 @@ impl WriteBehind {
         self.store.put_view(key, view.id(), packed).await
     }
 
-    /// Restarts the time to live of a snapshot later. If the store has lost it, and it is whole, it is stored again,
-    /// with the view that was used. A list that may grow is not: another instance may have more of it.
+    /// Restarts the time to live of a snapshot later. If the store has lost it, or has refused it or a view, and it is whole,
+    /// it is stored again, with its views. A list that may grow is not: another instance may have more of it.
     pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot, memory: &Arc<MemoryStore>) {
         let (held, memory) = (held.clone(), Arc::clone(memory));
         self.submit(JobPriority::Required, 0, async move |store| {
@@ -129,8 +129,14 @@ impl WriteBehind {
             let is_lost =
                 matches!(touched, Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown));
             let may_grow = held.snapshot.upstream_list().is_some_and(|list| list.is_partial);
-            if is_lost && !may_grow && !held.snapshot.is_partial() {
-                let outcome = store.put(key, record::encode(&held.clone().into())).await;
+            let is_refused = touched.is_ok() && memory.has_failed_writes(&key.scope, key.id);
+            if (is_lost || is_refused) && !may_grow && !held.snapshot.is_partial() {
+                let views = memory.displaced(&key.scope, key.id).map(|displaced| displaced.views);
+                let mut outcome = store.put(key, record::encode(&held.clone().into())).await;
+                for view in views.unwrap_or_default() {
+                    let (_, packed) = record::encode_view(&held.snapshot, &view);
+                    outcome = outcome.and(store.put_view(key, view.id(), packed).await);
+                }
                 if outcome.is_ok() {
                     memory.mark_rewritten(&key.scope, &held);
                 }

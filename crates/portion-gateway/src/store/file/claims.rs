@@ -53,7 +53,9 @@ impl Shared {
 
     fn claim_locked(&self, key: SnapshotKey, owner: OwnerId) -> io::Result<bool> {
         let (path, now) = (self.claim_path(key), (self.clock)());
-        if read_claim(&path).is_some_and(|(holder, end)| holder != owner && now < end) {
+        // One that ends later than any claim of now was made before the clock was set back.
+        let holds = |end| now < end && end <= now + CLAIM_TIME;
+        if read_claim(&path).is_some_and(|(holder, end)| holder != owner && holds(end)) {
             return Ok(false);
         }
         create_private_dir(&self.scope_path(&self.scope(key.scope)))?;

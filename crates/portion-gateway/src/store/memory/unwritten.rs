@@ -87,6 +87,22 @@ impl MemoryStore {
         Ok((view, self.queued_write(scope, id, created)))
     }
 
+    /// Returns true if this is the only copy of a snapshot, or of one of its views.
+    pub(in crate::store) fn is_only_copy(&self, scope: &Scope, id: SnapshotId) -> bool {
+        self.with_cache(|cache| {
+            let entry = cache.entries.get(&id).filter(|entry| entry.scope == *scope);
+            entry.is_some_and(|entry| !entry.writes.are_done())
+        })
+    }
+
+    /// Returns true if the store has refused a snapshot, or one of its views.
+    pub(in crate::store) fn has_failed_writes(&self, scope: &Scope, id: SnapshotId) -> bool {
+        self.with_cache(|cache| {
+            let entry = cache.entries.get(&id).filter(|entry| entry.scope == *scope);
+            entry.is_some_and(|entry| entry.writes.has_failed)
+        })
+    }
+
     /// Reports that the store has a snapshot again whose writes had failed.
     pub(in crate::store) fn mark_rewritten(&self, scope: &Scope, held: &StoredSnapshot) {
         self.with_cache(|cache| cache.mark_rewritten(scope, held));
