@@ -92,7 +92,7 @@ async fn one_instance_at_a_time_fetches_a_list() {
     let (held, may_fetch) = waiting.wait_for_turn(&scope, held, Need::Items(4), Instant::now()).await;
     assert_eq!((fetched(&held), may_fetch), (4, false), "what it stores is read");
     // It renews its claim no more.
-    fetching.release(&scope, ID).await;
+    here.release(&scope, ID, fetching.owner).await;
     let (held, may_fetch) = waiting.wait_for_turn(&scope, held, Need::Items(6), Instant::now()).await;
     assert_eq!((fetched(&held), may_fetch), (4, true));
     fetch.edit(|list| list.add_page(&page(5)));
@@ -100,4 +100,31 @@ async fn one_instance_at_a_time_fetches_a_list() {
     assert!(!fetching.is_in_progress(ID), "it has lost the list");
     let held = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
     assert_eq!(fetched(&held), 4, "what the store has is served");
+}
+
+/// The memory has the only copy of the items that were fetched since.
+#[tokio::test]
+async fn what_the_store_refuses_of_a_list_stays_in_memory() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (here, fetching) = instance(root.path());
+    let fetch = fetch(9);
+    let deposit = deposit(&fetch);
+    let (scope, policy) = (deposit.scope, Arc::clone(&deposit.policy));
+    fetching.claim_later(&scope, ID);
+    here.put(&scope, deposit.snapshot, Instant::now()).await.expect("there is room");
+    assert!(here.flush(Duration::from_secs(10)));
+    // More than the store may have as a whole.
+    let limits = FileStoreLimits { bytes: 1, ttl: Duration::from_mins(10) };
+    let full = Arc::new(FileStore::open(root.path(), "server", limits).expect("a directory"));
+    let memory = MemoryStore::default();
+    let held = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
+    memory.put(&scope, held.into(), Instant::now()).expect("there is room");
+    let store = CachedStore::new(memory, full);
+    fetch.edit(|list| list.add_page(&page(3)));
+    let grown = capture(fetch.to_payload(Need::Items(0)), &policy).expect("it is captured");
+    let grown = NewSnapshot::new(ID, Arc::new(grown));
+    store.replace(&scope, grown, fetching.owner, Instant::now()).await.expect("the memory has room");
+    let held = store.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is there");
+    let held = store.refresh(&scope, held, Instant::now()).await;
+    assert_eq!(fetched(&held), 4);
 }
