@@ -32,7 +32,7 @@ fn rewrite_field(headers: &mut HeaderMap, name: &HeaderName, edit: impl Fn(&str)
 
 /// Returns the address for clients of what the upstream refers to; `None` if it is the same one.
 ///
-/// What is below the path of the upstream gets a path of this proxy. Everything else at the upstream gets its whole URL:
+/// A target below the path of the upstream gets a path of this proxy. Every other target at the upstream gets its whole URL:
 /// this proxy has no path for it, and a path alone would lead to something else here.
 fn client_address(target: &UpstreamTarget, requested: &Uri, reference: &str) -> Option<String> {
     let reference = reference.trim();

@@ -1,4 +1,4 @@
-//! Whether the files can be read and written.
+//! Records if the files can be read and written.
 //!
 //! A failed read or write makes the store unavailable, until an operation of the same kind succeeds: reading goes on while
 //! the disk is full.

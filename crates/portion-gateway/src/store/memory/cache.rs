@@ -119,7 +119,7 @@ impl SnapshotCache {
     /// Replaces a partial snapshot by the same with more blocks. Missing blocks count as if they were there, so its size
     /// stays the same.
     pub(super) fn complete(&mut self, scope: &Scope, id: SnapshotId, snapshot: &Arc<Snapshot>) {
-        let entry = self.entries.get_mut(&id).filter(|entry| entry.scope == *scope);
+        let entry = self.entry_mut(scope, id);
         if let Some(entry) = entry.filter(|entry| entry.snapshot.is_partial()) {
             entry.snapshot = Arc::clone(snapshot);
         }
@@ -133,7 +133,7 @@ impl SnapshotCache {
         now: Instant,
     ) -> Result<(), StoreWriteError> {
         let now = self.expire(now);
-        let Some(slot) = self.entries.get_mut(&id).filter(|slot| slot.scope == *scope) else {
+        let Some(slot) = self.entry_mut(scope, id) else {
             return Err(StoreWriteError::SnapshotGone);
         };
         if slot.views.get(view.id()).is_some() {
@@ -165,7 +165,7 @@ impl SnapshotCache {
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
         let now = self.expire(now);
-        let Some(slot) = self.entries.get_mut(&id).filter(|slot| slot.scope == *scope) else {
+        let Some(slot) = self.entry_mut(scope, id) else {
             let gone = |tombstone: &Tombstone| StoreLookupError::SnapshotGone {
                 endpoint: tombstone.endpoint.clone(),
                 arguments: tombstone.arguments.clone(),
@@ -224,6 +224,11 @@ impl SnapshotCache {
     /// Returns the snapshots that were removed since the last call.
     pub(super) fn take_removed(&mut self) -> Vec<RemovedSnapshot> {
         std::mem::take(&mut self.removed)
+    }
+
+    /// Returns the snapshot of a scope.
+    pub(super) fn entry_mut(&mut self, scope: &Scope, id: SnapshotId) -> Option<&mut CacheEntry> {
+        self.entries.get_mut(&id).filter(|entry| entry.scope == *scope)
     }
 
     /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `keep` must stay. A cache that spills

@@ -89,18 +89,12 @@ impl MemoryStore {
 
     /// Returns true if this is the only copy of a snapshot, or of one of its views.
     pub(in crate::store) fn is_only_copy(&self, scope: &Scope, id: SnapshotId) -> bool {
-        self.with_cache(|cache| {
-            let entry = cache.entries.get(&id).filter(|entry| entry.scope == *scope);
-            entry.is_some_and(|entry| !entry.writes.are_done())
-        })
+        self.with_cache(|cache| cache.entry_mut(scope, id).is_some_and(|entry| !entry.writes.are_done()))
     }
 
     /// Returns true if the store has refused a snapshot, or one of its views.
     pub(in crate::store) fn has_failed_writes(&self, scope: &Scope, id: SnapshotId) -> bool {
-        self.with_cache(|cache| {
-            let entry = cache.entries.get(&id).filter(|entry| entry.scope == *scope);
-            entry.is_some_and(|entry| entry.writes.has_failed)
-        })
+        self.with_cache(|cache| cache.entry_mut(scope, id).is_some_and(|entry| entry.writes.has_failed))
     }
 
     /// Reports that the store has a snapshot again whose writes had failed.
@@ -116,24 +110,21 @@ impl MemoryStore {
 impl SnapshotCache {
     /// Counts a queued write. Returns the creation of the entry.
     fn begin_write(&mut self, scope: &Scope, id: SnapshotId) -> Result<UseTick, StoreWriteError> {
-        let entry = self.entries.get_mut(&id).filter(|entry| entry.scope == *scope);
-        let entry = entry.ok_or(StoreWriteError::SnapshotGone)?;
+        let entry = self.entry_mut(scope, id).ok_or(StoreWriteError::SnapshotGone)?;
         entry.writes.queued += 1;
         Ok(entry.created)
     }
 
     fn finish_write(&mut self, write: &QueuedWrite) {
-        let entry = self.entries.get_mut(&write.id);
-        if let Some(entry) =
-            entry.filter(|entry| entry.scope == write.scope && entry.created == write.created)
-        {
+        let entry = self.entry_mut(&write.scope, write.id);
+        if let Some(entry) = entry.filter(|entry| entry.created == write.created) {
             entry.writes.queued = entry.writes.queued.saturating_sub(1);
             entry.writes.has_failed |= !write.has_succeeded;
         }
     }
 
     fn mark_rewritten(&mut self, scope: &Scope, held: &StoredSnapshot) {
-        let entry = self.entries.get_mut(&held.id).filter(|entry| entry.scope == *scope);
+        let entry = self.entry_mut(scope, held.id);
         if let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &held.snapshot)) {
             entry.writes.has_failed = false;
         }
