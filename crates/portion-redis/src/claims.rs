@@ -60,6 +60,10 @@ impl Shared {
         owner: OwnerId,
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> Result<bool, Failure> {
+        // The claim is renewed when all is written, because that may take longer than it holds.
+        if !self.claim_names(names, owner).await? {
+            return Ok(false);
+        }
         let header = self.write_draft(names, draft, fields, DRAFT_TTL).await?;
         if !self.claim_names(names, owner).await? {
             return Ok(false);

@@ -25,6 +25,8 @@ pub(crate) struct SnapshotNames {
     pub(crate) header: String,
     /// The owner of a claim.
     pub(crate) claim: String,
+    /// Exists while the fields are replaced.
+    pub(crate) replacing: String,
 }
 
 impl SnapshotNames {
@@ -44,7 +46,13 @@ impl KeyNames {
         let parts: [&[u8]; 4] = [b"snapshot", self.namespace.as_bytes(), key.scope.as_bytes(), &key.id];
         let fields = format!("{}:{{{}}}", self.prefix, self.hash(parts));
         let beside = |suffix: &str| format!("{fields}:{suffix}");
-        SnapshotNames { views: beside("views"), header: beside("header"), claim: beside("claim"), fields }
+        SnapshotNames {
+            views: beside("views"),
+            header: beside("header"),
+            claim: beside("claim"),
+            replacing: beside("replacing"),
+            fields,
+        }
     }
 
     pub(crate) fn reuse(&self, scope: Scope, reuse: ReuseKey) -> String {

@@ -7,6 +7,7 @@ use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_gateway::call::ReuseKey;
 use portion_gateway::store::{FieldName, SnapshotKey, StoreReadError};
 use redis::{Pipeline, Value, pipe};
+use tokio::time::sleep;
 
 use crate::failure::Failure;
 use crate::keeper::Keeper;
@@ -18,6 +19,10 @@ const MAX_VIEWS: i64 = 64;
 const HEADER_TTL: Duration = Duration::from_hours(1);
 /// Bytes of fields that are written in one transaction, unless a single field is larger.
 const WRITE_BATCH_BYTES: usize = 1 << 20;
+/// Time for which a snapshot counts as being replaced, if the process that does it is gone. Replacing takes a few commands.
+const REPLACEMENT_TTL: Duration = Duration::from_secs(3);
+/// Time after which a view that was added to a snapshot that is being replaced is added again.
+const REPLACEMENT_WAIT: Duration = Duration::from_millis(10);
 /// Fields that are read in one round trip: 2 MiB of blocks.
 const READ_BATCH_FIELDS: usize = 32;
 
@@ -83,7 +88,7 @@ impl Shared {
                 bytes = 0;
             }
         }
-        for (name, field) in self.added_views(names).await? {
+        for (name, field) in self.begin_replacement(names).await? {
             commands.cmd("HSETNX").arg(draft).arg(name).arg(field);
         }
         commands.cmd("PEXPIRE").arg(draft).arg(millis(ttl));
@@ -109,6 +114,7 @@ impl Shared {
             commands.cmd("SET").arg(&names.header).arg(header).arg("PX").arg(self.outliving_ms());
         }
         commands.cmd("RENAME").arg(draft).arg(&names.fields);
+        commands.cmd("UNLINK").arg(&names.replacing);
         self.expire(&mut commands, &names.fields);
         self.keeper.run(&commands).await.map(drop)
     }
@@ -119,9 +125,11 @@ impl Shared {
         read(self.keeper.run(&commands).await?.into_iter().last())
     }
 
-    /// Returns the fields of views that were added to a snapshot.
-    async fn added_views(&self, names: &SnapshotNames) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    /// Returns the fields of views that were added to a snapshot. Those added from now on are added again when it is
+    /// replaced.
+    async fn begin_replacement(&self, names: &SnapshotNames) -> Result<Vec<(String, Vec<u8>)>, Failure> {
         let mut commands = pipe();
+        commands.cmd("SET").arg(&names.replacing).arg(1).arg("PX").arg(millis(REPLACEMENT_TTL));
         commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1);
         let added: Vec<String> = read(self.keeper.run(&commands).await?.into_iter().last())?;
         if added.is_empty() {
@@ -181,8 +189,13 @@ impl Shared {
             self.expire(&mut commands, &names.fields);
             self.expire(&mut commands, &names.views);
             commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1 - MAX_VIEWS);
-            let answers = self.keeper.run(&commands).await?;
-            let oldest: Vec<String> = read(answers.into_iter().last())?;
+            commands.cmd("EXISTS").arg(&names.replacing);
+            let mut answers = self.keeper.run(&commands).await?;
+            while is_one(answers.last()) {
+                sleep(REPLACEMENT_WAIT).await;
+                answers = self.keeper.run(&commands).await?;
+            }
+            let oldest: Vec<String> = read(answers.into_iter().rev().nth(1))?;
             if !oldest.is_empty() {
                 let mut commands = pipe();
                 commands.atomic();

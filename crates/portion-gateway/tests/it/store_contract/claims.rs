@@ -58,6 +58,43 @@ async fn one_owner_replaces_hashes() {
     one_owner_replaces(&server.open(&[[8; 32], [7; 32]], "rotated")).await;
 }
 
+/// Replaces a snapshot while another process adds views to it.
+async fn views_are_added_meanwhile(writer: &dyn SnapshotStore, reader: &dyn SnapshotStore) {
+    const VIEWS: u8 = 60;
+    for round in 0..5 {
+        let key = SnapshotKey { id: named(round), ..key() };
+        assert_eq!(writer.put(key, fields("first")).await, Ok(()));
+        for number in 0..VIEWS {
+            let added = async {
+                // Each time at another moment of the replacement.
+                tokio::time::sleep(Duration::from_micros(u64::from(number) * 40)).await;
+                reader.put_view(key, [number; 5], vec![number]).await
+            };
+            let (replaced, added) = tokio::join!(writer.replace(key, HERE, fields("more")), added);
+            assert_eq!((replaced, added), (Ok(()), Ok(())));
+        }
+        let names: Vec<FieldName> = (0..VIEWS).map(|number| FieldName::View([number; 5])).collect();
+        let kept = reader.get(key, &names).await.expect("a snapshot");
+        let lost: Vec<usize> = (0..kept.len()).filter(|&number| kept[number].is_none()).collect();
+        assert!(lost.is_empty(), "views {lost:?} are lost");
+    }
+}
+
+#[tokio::test]
+async fn views_that_are_added_while_a_hash_is_replaced_are_kept() {
+    let server = RedisServer::start();
+    let open = || server.open(&[[7; 32]], "names");
+    views_are_added_meanwhile(&open(), &open()).await;
+    assert!(!server.ask(&["KEYS", "*"]).contains(":draft"), "nothing is left of it");
+}
+
+#[tokio::test]
+async fn views_that_are_added_while_a_file_is_replaced_are_kept() {
+    let root = tempfile::tempdir().expect("a directory");
+    let open = || FileStore::open(root.path(), "server", LIMITS).expect("a directory");
+    views_are_added_meanwhile(&open(), &open()).await;
+}
+
 #[tokio::test]
 async fn a_claim_in_a_file_ends() {
     let root = tempfile::tempdir().expect("a directory");
