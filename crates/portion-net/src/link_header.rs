@@ -1,4 +1,4 @@
-//! Reads `Link` header fields (RFC 8288).
+//! Reads and edits `Link` header fields (RFC 8288).
 
 use http::header::{HeaderMap, HeaderValue, LINK};
 
@@ -51,9 +51,33 @@ pub fn remove_next_links(headers: &mut HeaderMap) {
     }
 }
 
+/// Replaces each target of a field for which `edit` returns another one. The rest of the field stays as it is.
+///
+/// ```
+/// use portion_net::link_header::edit_targets;
+///
+/// let field = "<https://a.example/items?page=3>; rel=\"next\", </help>; rel=help";
+/// let edited = edit_targets(field, |target| target.strip_prefix("https://a.example").map(str::to_owned));
+/// assert_eq!(edited, "</items?page=3>; rel=\"next\", </help>; rel=help");
+/// ```
+pub fn edit_targets(field: &str, edit: impl Fn(&str) -> Option<String>) -> String {
+    let (mut edited, mut copied) = (String::with_capacity(field.len()), 0);
+    for Link { target, start, .. } in links(field) {
+        if let Some(replacement) = edit(target) {
+            edited.push_str(&field[copied..start]);
+            edited.push_str(&replacement);
+            copied = start + target.len();
+        }
+    }
+    edited.push_str(&field[copied..]);
+    edited
+}
+
 /// A link of a field.
 struct Link<'a> {
     target: &'a str,
+    /// Offset of the target in the field.
+    start: usize,
     /// Parameters, with the semicolon before each.
     parameters: &'a str,
 }
@@ -63,10 +87,11 @@ fn links(field: &str) -> impl Iterator<Item = Link<'_>> {
     let mut rest = Some(field);
     std::iter::from_fn(move || {
         let (_, after) = rest.take()?.split_once('<')?;
+        let start = field.len() - after.trim_start().len();
         let (target, after) = after.split_once('>')?;
         let (parameters, following) = split_unquoted(after, ',');
         rest = following;
-        Some(Link { target: target.trim(), parameters })
+        Some(Link { target: target.trim(), start, parameters })
     })
 }
 

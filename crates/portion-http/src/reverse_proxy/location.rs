@@ -1,8 +1,9 @@
 //! Addresses in header fields of responses. Clients resolve them at this proxy, whose paths do not have the path of the
 //! upstream's URL.
 
-use http::header::{CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LOCATION, REFRESH};
+use http::header::{CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LINK, LOCATION, REFRESH};
 use http::uri::Uri;
+use portion_net::link_header::edit_targets;
 use portion_net::uri_reference::{resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 
@@ -14,6 +15,9 @@ pub(super) fn rewrite_addresses(headers: &mut HeaderMap, target: &UpstreamTarget
     rewrite_field(headers, &REFRESH, |value| {
         let (before, address, after) = split_refresh(value)?;
         client_address(target, requested, address).map(|address| format!("{before}{address}{after}"))
+    });
+    rewrite_field(headers, &LINK, |value| {
+        Some(edit_targets(value, |address| client_address(target, requested, address)))
     });
 }
 
@@ -85,7 +89,7 @@ fn split_refresh(value: &str) -> Option<(&str, &str, &str)> {
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
-    use http::header::{CONTENT_LOCATION, HeaderName, HeaderValue, LOCATION, REFRESH};
+    use http::header::{CONTENT_LOCATION, HeaderName, HeaderValue, LINK, LOCATION, REFRESH};
     use portion_policy::upstream::UpstreamTarget;
 
     use super::{client_address, rewrite_addresses};
@@ -180,9 +184,16 @@ mod tests {
         add(LOCATION, "/v1/c");
         add(CONTENT_LOCATION, "/v1/a.json");
         add(REFRESH, "5; URL = \"https://api.example/v1/c\"");
+        add(
+            LINK,
+            "<https://api.example/v1/a?page=2>; rel=next, < /v1/c >; rel=up, <?x=1>, <//other.example>",
+        );
+        add(LINK, "no link");
         rewrite_addresses(&mut headers, &target, &requested);
         let locations: Vec<_> = headers.get_all(LOCATION).iter().collect();
         assert_eq!(locations, ["https://other.example/", "/c"]);
+        let links: Vec<_> = headers.get_all(LINK).iter().collect();
+        assert_eq!(links, ["</a?page=2>; rel=next, < /c >; rel=up, <?x=1>, <//other.example>", "no link"]);
         assert_eq!(
             (&headers[CONTENT_LOCATION], &headers[REFRESH]),
             (&HeaderValue::from_static("/a.json"), &HeaderValue::from_static("5; URL = \"/c\""),)
