@@ -260,13 +260,8 @@ impl CachedStore {
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
         let (root, found) = load::load(behind, key, view, extent).await?;
-        // Without room in memory, it is read again for the next reply. What the store has refused since stays there.
-        let held = self.memory.find(&key.scope, key.id, ViewId::default(), now);
-        let is_newer = held.is_ok_and(|held| !held.snapshot.is_partial())
-            && self.memory.has_failed_writes(&key.scope, key.id);
-        if !is_newer {
-            let _ = self.memory.put(&key.scope, root.clone().into(), now);
-        }
+        // Without room in memory, it is read again for the next reply.
+        self.memory.put_read(&key.scope, &root, now);
         match found {
             Some(view) => Ok(StoredSnapshot { view: self.keep_view(key, view, now), ..root }),
             None => Err(StoreLookupError::ViewGone { root: Box::new(root) }),

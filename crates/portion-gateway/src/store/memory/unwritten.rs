@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::view::View;
 
 use super::MemoryStore;
@@ -87,6 +87,19 @@ impl MemoryStore {
         Ok((view, self.queued_write(scope, id, created)))
     }
 
+    /// Keeps a snapshot that was read from the store, if there is room. What the store has refused since stays instead.
+    pub(in crate::store) fn put_read(&self, scope: &Scope, read: &StoredSnapshot, now: Instant) {
+        self.with_cache(|cache| {
+            let is_older = cache.has_failed_writes(scope, read.id)
+                && cache
+                    .find(scope, read.id, ViewId::default(), now)
+                    .is_ok_and(|held| !held.snapshot.is_partial());
+            if !is_older {
+                let _ = cache.put(scope, read.clone().into(), Vec::new(), now);
+            }
+        });
+    }
+
     /// Returns true if this is the only copy of a snapshot, or of one of its views.
     pub(in crate::store) fn is_only_copy(&self, scope: &Scope, id: SnapshotId) -> bool {
         self.with_cache(|cache| cache.entry_mut(scope, id).is_some_and(|entry| !entry.writes.are_done()))
@@ -94,7 +107,7 @@ impl MemoryStore {
 
     /// Returns true if the store has refused a snapshot, or one of its views.
     pub(in crate::store) fn has_failed_writes(&self, scope: &Scope, id: SnapshotId) -> bool {
-        self.with_cache(|cache| cache.entry_mut(scope, id).is_some_and(|entry| entry.writes.has_failed))
+        self.with_cache(|cache| cache.has_failed_writes(scope, id))
     }
 
     /// Reports that the store has a snapshot again whose writes had failed.
@@ -108,6 +121,10 @@ impl MemoryStore {
 }
 
 impl SnapshotCache {
+    fn has_failed_writes(&mut self, scope: &Scope, id: SnapshotId) -> bool {
+        self.entry_mut(scope, id).is_some_and(|entry| entry.writes.has_failed)
+    }
+
     /// Counts a queued write. Returns the creation of the entry.
     fn begin_write(&mut self, scope: &Scope, id: SnapshotId) -> Result<UseTick, StoreWriteError> {
         let entry = self.entry_mut(scope, id).ok_or(StoreWriteError::SnapshotGone)?;
