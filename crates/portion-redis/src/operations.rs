@@ -188,24 +188,28 @@ impl Shared {
             commands.cmd("ZADD").arg(&names.views).arg(use_time()).arg(&field);
             self.expire(&mut commands, &names.fields);
             self.expire(&mut commands, &names.views);
-            commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1 - MAX_VIEWS);
             commands.cmd("EXISTS").arg(&names.replacing);
-            let mut answers = self.keeper.run(&commands).await?;
-            while is_one(answers.last()) {
+            while is_one(self.keeper.run(&commands).await?.last()) {
                 sleep(REPLACEMENT_WAIT).await;
-                answers = self.keeper.run(&commands).await?;
             }
-            let oldest: Vec<String> = read(answers.into_iter().rev().nth(1))?;
-            if !oldest.is_empty() {
-                let mut commands = pipe();
-                commands.atomic();
-                commands.cmd("HDEL").arg(&names.fields).arg(&oldest);
-                commands.cmd("ZREM").arg(&names.views).arg(&oldest);
-                self.keeper.run(&commands).await?;
-            }
+            self.drop_oldest_views(&names).await?;
             return Ok(true);
         }
         Ok(false)
+    }
+
+    async fn drop_oldest_views(&self, names: &SnapshotNames) -> Result<(), Failure> {
+        let mut commands = pipe();
+        commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1 - MAX_VIEWS);
+        let oldest: Vec<String> = read(self.keeper.run(&commands).await?.into_iter().last())?;
+        if oldest.is_empty() {
+            return Ok(());
+        }
+        let mut commands = pipe();
+        commands.atomic();
+        commands.cmd("HDEL").arg(&names.fields).arg(&oldest);
+        commands.cmd("ZREM").arg(&names.views).arg(&oldest);
+        self.keeper.run(&commands).await.map(drop)
     }
 
     pub(crate) async fn get(

@@ -121,3 +121,6 @@ impl CachedStore {
         StoredSnapshot { view: self.keep_view(key, view, now), ..root }
     }
 }
+
+#[cfg(test)]
+mod tests;

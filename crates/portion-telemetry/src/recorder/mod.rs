@@ -67,6 +67,7 @@ impl Settings {
 /// for queued events.
 #[derive(Debug)]
 pub struct Recorder {
+    path: PathBuf,
     stats: Arc<QueueStats>,
     /// `None` if the writer thread could not be started.
     worker: Option<Worker<Event>>,
@@ -76,13 +77,13 @@ impl Recorder {
     /// Starts the writer thread. This neither blocks nor fails. Errors of the file are logged, retried, and visible in
     /// the [`QueueSnapshot`].
     pub fn start(settings: Settings) -> Self {
-        let stats = Arc::new(QueueStats::default());
+        let (path, stats) = (settings.path.clone(), Arc::new(QueueStats::default()));
         let worker = Worker::start(&WORKER, Writer::new(settings, Arc::clone(&stats)));
         let worker = worker.inspect_err(|error| {
             tracing::warn!(%error, "cannot start the telemetry thread; nothing is recorded");
             stats.set_error(format!("cannot start the writer thread: {error}"));
         });
-        Self { stats, worker: worker.ok() }
+        Self { path, stats, worker: worker.ok() }
     }
 
     /// Returns the state of the queue.
@@ -114,7 +115,9 @@ impl Recorder {
         let QueueSnapshot { queued: waiting, last_error: error, .. } = self.snapshot();
         let dropped = self.stats.take_unreported();
         if waiting > 0 || dropped > 0 {
-            tracing::warn!(waiting, dropped, error, "telemetry ends with unwritten records");
+            // The error names the file as well, but a file that is locked may not have failed yet.
+            let file = self.path.display();
+            tracing::warn!(waiting, dropped, error, %file, "telemetry ends with unwritten records");
         }
     }
 }

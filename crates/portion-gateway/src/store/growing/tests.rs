@@ -1,0 +1,182 @@
+//! Two instances with a store in one directory.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::payload::{Block, Content, Payload, UpstreamList};
+use portion_core::policy::{ClientLimits, Policy};
+use portion_core::snapshot::capture;
+use portion_core::view::{Request, View, resolve};
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::policy_source::{EndpointConfig, EndpointTarget};
+
+use crate::rules::{EndpointRule, EndpointRules};
+use crate::store::file::FileStoreLimits;
+use crate::store::{
+    CachedStore, FileStore, MemoryStore, NewSnapshot, OwnerId, StoreLimits, StoreWriteError, StoredSnapshot,
+};
+
+const ID: SnapshotId = [1; 6];
+const HERE: OwnerId = [1; 16];
+const THERE: OwnerId = [2; 16];
+const TTL: Duration = Duration::from_mins(10);
+const WRITE_TIME: Duration = Duration::from_mins(1);
+
+fn ada() -> Scope {
+    Scope::from_principal("ada")
+}
+
+/// A list of which some items were fetched.
+fn list(fetched: usize, is_partial: bool) -> NewSnapshot {
+    let items: Vec<String> = (0..fetched).map(|id| format!("{{\"id\":{id},\"n\":{}}}", id % 3)).collect();
+    let block = Block::new("/content/0/text", Content::Text(format!("[{}]", items.join(","))));
+    let upstream = UpstreamList { fetched, is_partial, ..UpstreamList::default() };
+    let payload =
+        Payload { blocks: vec![block], upstream_list: Some(Box::new(upstream)), ..Payload::default() };
+    NewSnapshot::new(ID, Arc::new(capture(payload)))
+}
+
+/// A selection of a list.
+fn selection(of: &NewSnapshot) -> View {
+    let request = Request { fields: Some("id".into()), ..Request::default() };
+    resolve(&of.snapshot, None, &request, &Policy::default()).expect("a list").view
+}
+
+fn rule() -> Arc<EndpointRule> {
+    let rules = EndpointRules::new(Arc::new(EndpointConfig::default()), ClientLimits::UNKNOWN);
+    rules.rule_for(EndpointTarget { upstream: None, kind: EndpointKind::Tool, name: "list" })
+}
+
+fn files(root: &Path, bytes: u64) -> Arc<FileStore> {
+    Arc::new(FileStore::open(root, "server", FileStoreLimits { bytes, ttl: TTL }).expect("a directory"))
+}
+
+fn instance(root: &Path) -> CachedStore {
+    CachedStore::new(MemoryStore::default(), files(root, 1 << 20))
+}
+
+async fn found(store: &CachedStore) -> StoredSnapshot {
+    store.find(&ada(), ID, View::root().id(), Instant::now()).await.expect("it is stored")
+}
+
+fn fetched(held: &StoredSnapshot) -> usize {
+    held.snapshot.upstream_list().expect("a list").fetched
+}
+
+#[tokio::test]
+async fn claims_are_those_of_the_store() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (here, there) = (instance(root.path()), instance(root.path()));
+    assert!(here.is_shared());
+    here.claim_later(&ada(), ID, HERE);
+    assert!(here.flush(WRITE_TIME));
+    assert_eq!(there.claim(&ada(), ID, THERE).await, Ok(false));
+    here.release_later(&ada(), ID, HERE);
+    assert!(here.flush(WRITE_TIME));
+    assert_eq!(there.claim(&ada(), ID, THERE).await, Ok(true));
+    assert_eq!(here.claim(&ada(), ID, HERE).await, Ok(false));
+    there.release(&ada(), ID, THERE).await;
+    assert_eq!(here.claim(&ada(), ID, HERE).await, Ok(true));
+    let alone = CachedStore::from(Arc::new(MemoryStore::default()));
+    assert!(!alone.is_shared());
+    assert_eq!(alone.claim(&ada(), ID, THERE).await, Ok(true));
+}
+
+#[tokio::test]
+async fn a_list_is_replaced_in_the_store_before_the_memory() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (here, there) = (instance(root.path()), instance(root.path()));
+    here.put(&ada(), list(2, true), Instant::now()).await.expect("there is room");
+    here.replace(&ada(), list(4, true), HERE, Instant::now()).await.expect("there is room");
+    assert_eq!((fetched(&found(&here).await), fetched(&found(&there).await)), (4, 4));
+    assert_eq!(there.claim(&ada(), ID, THERE).await, Ok(false), "a replacement claims it");
+    here.release(&ada(), ID, HERE).await;
+    assert_eq!(there.claim(&ada(), ID, THERE).await, Ok(true));
+    let refused = here.replace(&ada(), list(6, true), HERE, Instant::now()).await;
+    assert_eq!(refused, Err(StoreWriteError::Claimed));
+    assert_eq!(fetched(&found(&here).await), 4, "the memory has forgotten it, and the store is read");
+}
+
+/// What only the store has room for is read from there, and what neither has room for is refused.
+#[tokio::test]
+async fn a_list_that_the_memory_has_no_room_for_is_in_the_store() {
+    let root = tempfile::tempdir().expect("a directory");
+    let memory = MemoryStore::new(StoreLimits { memory_bytes: 20_000, ttl: TTL });
+    let here = CachedStore::new(memory, files(root.path(), 1 << 20));
+    here.put(&ada(), list(2, true), Instant::now()).await.expect("there is room");
+    here.replace(&ada(), list(2_000, true), HERE, Instant::now()).await.expect("the store has room");
+    assert_eq!(fetched(&found(&here).await), 2_000);
+    let memory = MemoryStore::new(StoreLimits { memory_bytes: 20_000, ttl: TTL });
+    let full = CachedStore::new(memory, files(root.path(), 1));
+    let refused = full.replace(&ada(), list(3_000, true), HERE, Instant::now()).await;
+    assert!(matches!(refused, Err(StoreWriteError::NoCapacity { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn another_version_in_the_store_is_read() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (here, there) = (instance(root.path()), instance(root.path()));
+    let first = NewSnapshot { rule: Some(rule()), ..list(2, true) };
+    let selected = selection(&first);
+    here.put(&ada(), first.clone(), Instant::now()).await.expect("there is room");
+    let views = (&first.snapshot, selected.clone());
+    here.put_view(&ada(), ID, views, Instant::now()).await.expect("there is room");
+    assert!(here.flush(WRITE_TIME));
+    let held = found(&here).await;
+    let same = here.refresh(&ada(), held.clone(), Instant::now()).await;
+    assert!(Arc::ptr_eq(&same.snapshot, &held.snapshot), "nothing else is stored");
+    for (count, is_partial) in [(5, true), (3, true), (3, false)] {
+        there.replace(&ada(), list(count, is_partial), THERE, Instant::now()).await.expect("there is room");
+        let held = here.find(&ada(), ID, selected.id(), Instant::now()).await.expect("it is in memory");
+        let fresh = here.refresh(&ada(), held, Instant::now()).await;
+        let now = fresh.snapshot.upstream_list().expect("a list");
+        assert_eq!((now.fetched, now.is_partial), (count, is_partial), "more, less, or the last of it");
+        assert_eq!(fresh.view.id(), selected.id(), "the view is the same");
+        assert!(fresh.rule.is_some(), "its rule applies as before");
+        let held = found(&here).await;
+        assert_eq!(fetched(&held), count, "the memory has it, too");
+        assert!(held.rule.is_some());
+    }
+    there.replace(&ada(), list(9, false), THERE, Instant::now()).await.expect("there is room");
+    let complete = here.refresh(&ada(), found(&here).await, Instant::now()).await;
+    assert_eq!(fetched(&complete), 3, "a complete list does not change");
+}
+
+/// The views of a list are those of its new version, though the store does not have them yet.
+#[tokio::test]
+async fn views_in_memory_are_kept() {
+    let root = tempfile::tempdir().expect("a directory");
+    let here = instance(root.path());
+    let first = list(2, true);
+    here.put(&ada(), first.clone(), Instant::now()).await.expect("there is room");
+    assert!(here.flush(WRITE_TIME));
+    let held = found(&here).await;
+    let other = instance(root.path());
+    other.replace(&ada(), list(5, true), THERE, Instant::now()).await.expect("there is room");
+    let selected = selection(&first);
+    here.memory.put_view(&ada(), ID, selected.clone(), Instant::now()).expect("there is room");
+    let fresh = here.refresh(&ada(), held, Instant::now()).await;
+    assert_eq!(fetched(&fresh), 5);
+    let kept = here.memory.find(&ada(), ID, selected.id(), Instant::now()).expect("it is in memory");
+    assert_eq!((fetched(&kept), kept.view.id()), (5, selected.id()));
+}
+
+#[tokio::test]
+async fn a_list_that_the_store_has_lost_stays() {
+    let root = tempfile::tempdir().expect("a directory");
+    let here = instance(root.path());
+    here.put(&ada(), list(2, true), Instant::now()).await.expect("there is room");
+    assert!(here.flush(WRITE_TIME));
+    let held = found(&here).await;
+    for entry in std::fs::read_dir(root.path()).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).expect("it is removed");
+        }
+    }
+    let begun = Instant::now();
+    assert_eq!(fetched(&here.refresh(&ada(), held, Instant::now()).await), 2);
+    assert!(begun.elapsed() < Duration::from_secs(2), "nobody waits for what is gone");
+}
