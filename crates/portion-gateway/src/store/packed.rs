@@ -61,6 +61,8 @@ mod tests {
             (noise[..1].to_vec(), false),
             (Vec::new(), false),
             (noise.repeat(9), true),
+            // Less than a hundredth is saved.
+            ([vec![0; 25], noise.clone(), noise.iter().rev().skip(25).copied().collect()].concat(), false),
         ] {
             let packed = pack(&plain);
             assert_eq!(packed[0], u8::from(is_compressed), "{} bytes", plain.len());

@@ -167,6 +167,9 @@ mod tests {
         state.record_read(&Ok(()));
         assert_eq!(problem(&state), None);
         assert_eq!(state.status().failure_count, 3);
+        state.record_small_write(&unwritable("no space for a view"));
+        assert_eq!(problem(&state).as_deref(), Some("no space for a view"));
+        assert_eq!(state.status().failure_count, 4);
     }
 
     #[test]

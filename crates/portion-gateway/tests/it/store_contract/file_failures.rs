@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
 use portion_core::view::View;
+use portion_gateway::call::ReuseKey;
 use portion_gateway::store::file::FileStoreLimits;
 use portion_gateway::store::{
     FieldName, FileStore, SnapshotKey, SnapshotStore as _, StoreLookupError, StoreReadError, StoreWriteError,
@@ -15,7 +18,8 @@ use tempfile::TempDir;
 
 use super::files::{put, store};
 use super::named;
-use crate::samples::{drawer, drawers};
+use crate::samples::lines::Lines;
+use crate::samples::{drawer, drawers, list_bookings};
 
 const LIMITS: FileStoreLimits = FileStoreLimits { bytes: 64 << 20, ttl: Duration::from_mins(10) };
 
@@ -95,6 +99,82 @@ async fn a_store_that_cannot_be_read_says_so_until_it_can() {
     fs::write(&file, whole).expect("it can be written");
     store.get(ada(1), &[FieldName::Meta]).await.expect("it is readable again");
     assert!(store.status().is_available);
+}
+
+/// Runs an operation in this thread, whose log is captured: without a runtime, a file store waits for nothing.
+fn run<T>(operation: impl Future<Output = T>) -> T {
+    match pin!(operation).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+#[test]
+fn a_lost_store_is_logged_once_and_so_is_its_return() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (store, temporary) = (open(&root), root.path().join("tmp"));
+    let lines = Lines::default();
+    let guard = tracing::subscriber::set_default(lines.clone());
+    run(store.put(ada(1), fields(1))).expect("it can be written");
+    assert_eq!(lines.text(), "");
+    fs::remove_dir_all(&temporary).expect("it is there");
+    fs::write(&temporary, "").expect("it can be written");
+    for _ in 0..3 {
+        run(store.put(ada(2), fields(2))).expect_err("it cannot be written");
+    }
+    fs::remove_file(&temporary).expect("it is there");
+    for _ in 0..3 {
+        run(store.put(ada(2), fields(2))).expect("it can be written again");
+    }
+    drop(guard);
+    let log = lines.text();
+    let [lost, found] = log.lines().collect::<Vec<_>>()[..] else { panic!("{log}") };
+    assert!(lost.starts_with("WARN") && lost.contains("not available"), "{lost}");
+    assert!(found.starts_with("INFO") && found.contains("are available"), "{found}");
+}
+
+#[tokio::test]
+async fn a_view_is_replaced_by_another_version() {
+    let root = tempfile::tempdir().expect("a directory");
+    let store = open(&root);
+    store.put(ada(1), fields(1)).await.expect("it can be written");
+    for version in [vec![2], vec![2], vec![3; 5]] {
+        store.put_view(ada(1), [7; 5], version.clone()).await.expect("it can be written");
+        assert_eq!(store.get(ada(1), &[FieldName::View([7; 5])]).await, Ok(vec![Some(version)]));
+    }
+    fs::remove_dir_all(root.path().join("tmp")).expect("it is there");
+    fs::write(root.path().join("tmp"), "").expect("it can be written");
+    let refused = store.put_view(ada(1), [8; 5], vec![4]).await;
+    assert!(matches!(refused, Err(StoreWriteError::Unreachable(_))), "{refused:?}");
+    assert!(!store.status().is_available, "a view that cannot be written is a failure as well");
+}
+
+/// A key for equal calls that is no file is no answer, and one that cannot be read or removed is a failure.
+#[cfg(unix)]
+#[tokio::test]
+async fn keys_for_equal_calls_are_read_or_fail() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (store, reuse) = (open(&root), ReuseKey::new(&list_bookings(), "{}"));
+    let (scope, id) = (ada(1).scope, ada(1).id);
+    store.put(ada(1), fields(1)).await.expect("it can be written");
+    assert_eq!(store.reusable(scope, reuse).await, Ok(None));
+    assert_eq!(store.set_reusable(scope, reuse, None).await, Ok(()), "there is nothing to clear");
+    store.set_reusable(scope, reuse, Some(id)).await.expect("it can be written");
+    assert_eq!(store.reusable(scope, reuse).await, Ok(Some(id)));
+    let scope_directory = snapshot_directory(root.path()).parent().expect("a scope").to_owned();
+    let entries = fs::read_dir(scope_directory).expect("a directory").flatten().map(|entry| entry.path());
+    let is_key =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("reuse-"));
+    let file = entries.into_iter().find(is_key).expect("a key");
+    fs::remove_file(&file).expect("it is there");
+    std::os::unix::fs::symlink(&file, &file).expect("a link to itself");
+    let read = store.reusable(scope, reuse).await;
+    assert!(matches!(read, Err(StoreReadError::Unreachable(_))), "{read:?}");
+    fs::remove_file(&file).expect("it is there");
+    fs::create_dir(&file).expect("a directory");
+    assert_eq!(store.reusable(scope, reuse).await, Ok(None));
+    let cleared = store.set_reusable(scope, reuse, None).await;
+    assert!(matches!(cleared, Err(StoreWriteError::Unreachable(_))), "{cleared:?}");
 }
 
 /// Whatever is in place of a whole snapshot is a lost snapshot at once, and is replaced when it is written again.

@@ -183,6 +183,17 @@ async fn the_directory_is_bounded() {
     assert!(matches!(refused, Err(StoreWriteError::NoCapacity { room: 40_000, .. })), "{refused:?}");
 }
 
+#[tokio::test]
+async fn a_snapshot_as_large_as_the_limit_is_stored() {
+    let root = directory();
+    let limits = FileStoreLimits { bytes: 1_000, ..LIMITS };
+    let file = FileStore::open(root.path(), "server", limits).expect("a directory");
+    let key = SnapshotKey { scope: Scope::from_principal("ada"), id: named(1) };
+    file.put(key, vec![(FieldName::Meta, vec![1; 1_000])]).await.expect("there is room");
+    let refused = file.put(key, vec![(FieldName::Meta, vec![1; 1_001])]).await;
+    assert_eq!(refused, Err(StoreWriteError::NoCapacity { bytes: 1_001, room: 1_000 }));
+}
+
 /// A damaged file gives the error of a snapshot that is gone, or the whole snapshot.
 #[tokio::test]
 async fn damage_is_noticed() {
