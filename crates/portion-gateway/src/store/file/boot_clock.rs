@@ -77,6 +77,7 @@ mod linux {
             let apart = |one: SystemTime, other: SystemTime| {
                 one.duration_since(other).or_else(|_| other.duration_since(one)).expect("a duration")
             };
+            assert!(uptime() > Duration::ZERO);
             assert!(apart(first + uptime(), SystemTime::now()) < Duration::from_mins(1));
             // The clock of the system is set an hour ahead.
             let path = root.path().join(FILE_NAME);

@@ -13,8 +13,6 @@ use super::super::FieldName;
 const MAGIC: [u8; 4] = *b"PSN1";
 const HEAD_BYTES: usize = 4 + 32 + 4 + 4;
 const ENTRY_BYTES: usize = 1 + 8 + 8 + 8;
-/// Largest number of fields: a payload of 4 GiB in the smallest blocks has fewer.
-const MAX_FIELDS: usize = 1 << 20;
 
 /// An open file, with the places of its fields.
 pub(super) struct Container {
@@ -53,15 +51,15 @@ impl Container {
         file.read_exact(&mut head)?;
         let (magic, rest) = head.split_at(4);
         let (owner, rest) = rest.split_at(32);
-        let number = |at: usize| rest[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte));
-        let (count, checksum) = (number(0) as usize, number(4));
+        let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| rest[at + i]));
+        let (table_bytes, checksum) = (u64::from(number(0)) * ENTRY_BYTES as u64, number(4));
         let is_theirs = Scope::from_bytes(owner).is_some_and(|owner| owner.constant_time_eq(scope));
-        if magic != MAGIC || !is_theirs || count > MAX_FIELDS {
+        if magic != MAGIC || !is_theirs {
             return Err(invalid());
         }
         let mut bytes = Vec::new();
-        (&mut file).take((count * ENTRY_BYTES) as u64).read_to_end(&mut bytes)?;
-        if bytes.len() != count * ENTRY_BYTES || crc32fast::hash(&bytes) != checksum {
+        (&mut file).take(table_bytes).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 != table_bytes || crc32fast::hash(&bytes) != checksum {
             return Err(invalid());
         }
         let table = bytes.chunks_exact(ENTRY_BYTES).map(Entry::read).collect();
@@ -82,7 +80,7 @@ impl Container {
 
 impl Entry {
     fn read(bytes: &[u8]) -> Self {
-        let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         Self { name: std::array::from_fn(|i| bytes[i]), offset: number(9), len: number(17) }
     }
 }

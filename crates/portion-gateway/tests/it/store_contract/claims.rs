@@ -114,6 +114,25 @@ async fn a_claim_in_a_file_ends() {
     assert_eq!(store.claim(key(), HERE).await, Ok(true), "the clock was set back");
 }
 
+/// A process that holds the lock is waited for, but not for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_claim_is_waited_for() {
+    let root = tempfile::tempdir().expect("a directory");
+    let store = FileStore::open(root.path(), "server", LIMITS).expect("a directory");
+    assert_eq!(store.claim(key(), HERE).await, Ok(true));
+    let lock = std::fs::File::open(root.path().join("claims")).expect("a file");
+    lock.lock().expect("nobody holds it");
+    let claim = tokio::spawn(async move { (store.claim(key(), HERE).await, store) });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!claim.is_finished(), "it waits");
+    lock.unlock().expect("it is held");
+    let (claimed, store) = claim.await.expect("no panic");
+    assert_eq!(claimed, Ok(true));
+    lock.lock().expect("nobody holds it");
+    let late = tokio::time::timeout(Duration::from_mins(1), store.claim(key(), HERE)).await;
+    assert!(matches!(late, Ok(Err(StoreWriteError::Unreachable(_)))), "{late:?}");
+}
+
 /// A hash that waits too long to be put in place is gone, and its claim is not trusted.
 #[tokio::test]
 async fn a_claim_in_redis_ends() {
