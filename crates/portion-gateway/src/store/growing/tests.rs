@@ -15,7 +15,8 @@ use portion_policy::policy_source::{EndpointConfig, EndpointTarget};
 use crate::rules::{EndpointRule, EndpointRules};
 use crate::store::file::FileStoreLimits;
 use crate::store::{
-    CachedStore, FileStore, MemoryStore, NewSnapshot, OwnerId, StoreLimits, StoreWriteError, StoredSnapshot,
+    CachedStore, FieldName, FileStore, MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore as _,
+    StoreLimits, StoreWriteError, StoredSnapshot,
 };
 
 const ID: SnapshotId = [1; 6];
@@ -179,4 +180,23 @@ async fn a_list_that_the_store_has_lost_stays() {
     let begun = Instant::now();
     assert_eq!(fetched(&here.refresh(&ada(), held, Instant::now()).await), 2);
     assert!(begun.elapsed() < Duration::from_secs(2), "nobody waits for what is gone");
+}
+
+/// Another instance may have more of it.
+#[tokio::test]
+async fn a_list_that_grows_is_not_written_again() {
+    for is_partial in [true, false] {
+        let root = tempfile::tempdir().expect("a directory");
+        let here = instance(root.path());
+        std::fs::remove_dir_all(root.path().join("tmp")).expect("it is there");
+        std::fs::write(root.path().join("tmp"), "").expect("it can be written");
+        here.put(&ada(), list(2, is_partial), Instant::now()).await.expect("it is in memory");
+        assert!(here.flush(WRITE_TIME));
+        std::fs::remove_file(root.path().join("tmp")).expect("it is there");
+        found(&here).await;
+        assert!(here.flush(WRITE_TIME));
+        let key = SnapshotKey { scope: ada(), id: ID };
+        let stored = files(root.path(), 1 << 20).get(key, &[FieldName::Meta]).await;
+        assert_eq!(stored.is_ok(), !is_partial, "{stored:?}");
+    }
 }

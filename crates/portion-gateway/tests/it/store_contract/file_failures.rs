@@ -12,7 +12,8 @@ use portion_core::view::View;
 use portion_gateway::call::ReuseKey;
 use portion_gateway::store::file::FileStoreLimits;
 use portion_gateway::store::{
-    FieldName, FileStore, SnapshotKey, SnapshotStore as _, StoreLookupError, StoreReadError, StoreWriteError,
+    CachedStore, FieldName, FileStore, SnapshotKey, SnapshotStore as _, StoreLookupError, StoreReadError,
+    StoreWriteError,
 };
 use tempfile::TempDir;
 
@@ -147,6 +148,44 @@ async fn a_view_is_replaced_by_another_version() {
     let refused = store.put_view(ada(1), [8; 5], vec![4]).await;
     assert!(matches!(refused, Err(StoreWriteError::Unreachable(_))), "{refused:?}");
     assert!(!store.status().is_available, "a view that cannot be written is a failure as well");
+}
+
+/// What could not be written is in memory only, and is written when it is used again.
+#[tokio::test]
+async fn what_was_refused_is_written_later() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (here, scope, snapshot) =
+        (store(root.path(), 1 << 20), Scope::from_principal("ada"), Arc::new(drawers(40)));
+    let flush = || assert!(here.flush(Duration::from_mins(1)));
+    let find = async |store: &CachedStore, view| store.find(&scope, named(1), view, Instant::now()).await;
+    let (temporary, [first, second]) = (root.path().join("tmp"), [0, 1].map(|n| drawer(&snapshot, n)));
+    let set_writable = |is_writable: bool| {
+        if is_writable {
+            fs::remove_file(&temporary).expect("it is there");
+        } else {
+            fs::remove_dir_all(&temporary).expect("it is there");
+            fs::write(&temporary, "").expect("it can be written");
+        }
+    };
+    set_writable(false);
+    put(&here, &scope, 1, &snapshot).await.expect("it is in memory");
+    here.put_view(&scope, named(1), (&snapshot, first.clone()), Instant::now())
+        .await
+        .expect("it is in memory");
+    flush();
+    set_writable(true);
+    find(&here, View::root().id()).await.expect("it is in memory");
+    flush();
+    find(&store(root.path(), 0), first.id()).await.expect("the snapshot was written, with its view");
+    set_writable(false);
+    here.put_view(&scope, named(1), (&snapshot, second.clone()), Instant::now())
+        .await
+        .expect("it is in memory");
+    flush();
+    set_writable(true);
+    find(&here, View::root().id()).await.expect("it is in memory");
+    flush();
+    find(&store(root.path(), 0), second.id()).await.expect("the view was written");
 }
 
 /// A key for equal calls that is no file is no answer, and one that cannot be read or removed is a failure.
