@@ -202,8 +202,11 @@ fn is_credential(name: &HeaderName, value: &[u8]) -> bool {
         return false;
     }
     if name == COOKIE {
-        let has_value =
-            |pair: &[u8]| pair.split(|byte| *byte == b'=').skip(1).any(|part| !part.trim_ascii().is_empty());
+        // A cookie without a name is its value.
+        let has_value = |pair: &[u8]| {
+            let value = pair.iter().position(|byte| *byte == b'=').map_or(pair, |at| &pair[at + 1..]);
+            !value.trim_ascii().is_empty()
+        };
         return value.split(|byte| *byte == b';').any(has_value);
     }
     if name != AUTHORIZATION && name != PROXY_AUTHORIZATION {
@@ -310,14 +313,16 @@ mod tests {
             ("authorization", "Basic Og=="),
             ("cookie", ";"),
             ("cookie", "a=; b= "),
-            ("cookie", "a"),
+            ("cookie", " ; ="),
             ("x-unknown", "a"),
         ] {
             let with = of("/mcp", &[(name, value)]);
             assert!(!with.has_credential() && with == of("/mcp", &[]), "{name}: {value}");
         }
         assert!(of("/mcp", &[("authorization", "raw-key")]).has_credential());
-        assert!(of("/mcp", &[("cookie", "a=; b=c")]).has_credential());
+        for cookie in ["a=; b=c", "a", "=a", "a; b=", "a==", "Bearer a"] {
+            assert!(of("/mcp", &[("cookie", cookie)]).has_credential(), "{cookie}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::paging::{
 };
 use crate::payload::payload_of;
 use crate::response::{
-    CURSOR_HEADER, NOT_CACHED, RequestTarget, fault_response, link_path, portion_response,
+    CURSOR_HEADER, NOT_CACHED, RequestTarget, fault_response, notice_path, portion_response,
     remove_representation_headers, timeout_fault,
 };
 use crate::response_timeout::ResponseTimeout;
@@ -83,7 +83,7 @@ impl<'a> Exchange<'a> {
         let CallerIdentity { scope, is_authenticated } =
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
         let mut caller =
-            Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&link_path(&path));
+            Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&notice_path(&path));
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         let found = Paging::of_endpoint(shared, &method, &caller, &route);
         let sent_query = head.uri.query().unwrap_or_default();

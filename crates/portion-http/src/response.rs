@@ -26,6 +26,8 @@ use crate::{cors, media_type};
 pub(crate) const CURSOR_HEADER: &str = "x-portion-cursor";
 /// Longest notice that is sent as a header, in bytes. Servers and clients often limit all headers to 8 KiB.
 const MAX_NOTICE_HEADER_BYTES: usize = 3072;
+/// Longest path that notices repeat.
+const MAX_NOTICE_PATH_BYTES: usize = 128;
 /// Keys that the notice has at its top level, in camel case.
 const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
@@ -82,6 +84,12 @@ impl RequestTarget {
 pub(crate) fn link_path(path: &str) -> Cow<'_, str> {
     let rest = path.trim_start_matches(['/', '\\']);
     if path.len() - rest.len() > 1 { Cow::Owned(format!("/{rest}")) } else { Cow::Borrowed(path) }
+}
+
+/// Returns the path of a follow-up as notices show it. They have no room for a long one, and a cursor is accepted at `/`.
+pub(crate) fn notice_path(path: &str) -> Cow<'_, str> {
+    let path = link_path(path);
+    if path.len() > MAX_NOTICE_PATH_BYTES { Cow::Borrowed("/") } else { path }
 }
 
 /// Returns the response with a portion. `head` is that of the service's response, if it made one.
@@ -272,7 +280,7 @@ fn append_members(object: &str, members: &str) -> String {
 mod tests {
     use portion_core::policy::MetadataStyle;
 
-    use super::{RequestTarget, link_path, merge_notice};
+    use super::{MAX_NOTICE_PATH_BYTES, RequestTarget, link_path, merge_notice, notice_path};
 
     #[test]
     fn a_notice_is_merged_or_nested() {
@@ -302,5 +310,8 @@ mod tests {
             assert_eq!(link_path(path), path);
         }
         assert_eq!(link_path("//"), "/");
+        let path = format!("/{}", "a".repeat(MAX_NOTICE_PATH_BYTES - 1));
+        assert_eq!(notice_path(&path), path);
+        assert_eq!(notice_path(&format!("{path}a")), "/");
     }
 }

@@ -131,8 +131,10 @@ pub(super) fn content_from_str(text: &str) -> FileContent {
 
 fn content_from_string(text: String) -> FileContent {
     let says_nothing = |line: &str| {
-        let line = line.trim();
-        line.is_empty() || line.starts_with('#') || line == "---" || line == "..."
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let value = line.strip_prefix("---").unwrap_or(line).trim_start();
+        // Null is written in four ways.
+        matches!(value, "" | "..." | "~" | "null" | "Null" | "NULL")
     };
     if text.trim_start_matches('\u{feff}').lines().all(says_nothing) {
         FileContent::Empty
@@ -172,6 +174,7 @@ mod tests {
         check("", None, ReadAssessment::Incomplete);
         check("# comments\n\n---\n", None, ReadAssessment::Incomplete);
         check("\u{feff}", None, ReadAssessment::Incomplete);
+        check("--- ~ # later\nnull\n", None, ReadAssessment::Incomplete);
         check("{\"hardCap\":8000}", None, ReadAssessment::Complete);
         check("{\"limits\":{\"hardCap\":8000}", None, ReadAssessment::Complete);
         check("{\"hardCap\":8000", None, ReadAssessment::Incomplete);
