@@ -25,9 +25,11 @@ use crate::accuracy::recount::{CountableReply, EstimateSource, RecountJob};
 use crate::accuracy::tracker::{AccuracyKey, AccuracyTracker};
 use crate::call::{Caller, Fault};
 use crate::decision_log;
-use crate::deferred_worker::{DeferredWorker, JobPriority};
+use crate::deferred_worker::{DeferredWorker, JobPriority, QueueLimits};
 use crate::gateway_parts::Clock;
 
+/// Limits of pending recounts.
+const QUEUE: QueueLimits = QueueLimits { jobs: 64, bytes: 64 << 20 };
 /// Largest reply, in text bytes, that is always recounted: takes about 40 µs.
 const ALWAYS_RECOUNT_MAX_BYTES: usize = 2 << 10;
 /// Largest reply, in text bytes, that is recounted if it is sampled.
@@ -146,7 +148,7 @@ impl Accounting {
         let (process, requests) = (u64::from_ne_bytes(process), AtomicU64::new(0));
         Self {
             observer,
-            deferred_worker: DeferredWorker::new("portion-beside"),
+            deferred_worker: DeferredWorker::new("portion-beside", QUEUE),
             accuracy_tracker: Arc::default(),
             clock,
             process_tag: process,

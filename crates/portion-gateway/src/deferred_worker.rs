@@ -10,15 +10,12 @@ use std::time::{Duration, Instant};
 use portion_worker::{Worker, WorkerOptions, for_each};
 use tracing::dispatcher::{self, Dispatch};
 
-/// Queue of jobs. Waking the thread costs more than all other steps, so the thread mostly polls.
-const QUEUE: WorkerOptions = WorkerOptions {
-    capacity: 64,
+/// Options of the thread. Waking it costs more than all other steps, so it mostly polls.
+const POLLING: WorkerOptions = WorkerOptions {
     wake_at: 16,
     poll_interval: (Duration::from_millis(2), Duration::from_millis(250)),
     ..WorkerOptions::new("")
 };
-/// Largest total size of pending jobs in bytes, unless a single job is larger.
-const MAX_PENDING_BYTES: usize = 64 << 20;
 /// Share of one core for best-effort jobs.
 const CPU_SHARE: f64 = 0.1;
 /// CPU time of best-effort jobs before the share applies.
@@ -29,9 +26,19 @@ const THOROUGH_FRACTION: f64 = 0.8;
 /// Runs deferred jobs.
 pub(crate) struct DeferredWorker {
     thread_name: &'static str,
+    max_jobs: usize,
     /// Started for the first job. `None` if the thread could not be started.
     worker: OnceLock<Option<Worker<DeferredJob>>>,
     limits: Arc<Mutex<JobLimits>>,
+}
+
+/// Limits of pending jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueLimits {
+    /// Largest number of jobs.
+    pub(crate) jobs: usize,
+    /// Largest total size in bytes, unless a single job is larger.
+    pub(crate) bytes: usize,
 }
 
 /// Importance of a job.
@@ -51,8 +58,8 @@ struct DeferredJob {
 }
 
 /// Bytes and CPU time of the jobs, which are limited like their number.
-#[derive(Default)]
 struct JobLimits {
+    max_bytes: usize,
     pending_bytes: usize,
     /// CPU time of best-effort jobs, decayed by the share of the time since; and when it was last updated.
     time_spent: Duration,
@@ -63,8 +70,14 @@ struct JobLimits {
 
 impl DeferredWorker {
     /// Creates a worker. Its thread starts with the first job.
-    pub(crate) fn new(thread_name: &'static str) -> Self {
-        Self { thread_name, worker: OnceLock::new(), limits: Arc::default() }
+    pub(crate) fn new(thread_name: &'static str, QueueLimits { jobs, bytes }: QueueLimits) -> Self {
+        let limits = Arc::new(Mutex::new(JobLimits::new(bytes)));
+        Self { thread_name, max_jobs: jobs, worker: OnceLock::new(), limits }
+    }
+
+    /// Returns the number of jobs that wait or run.
+    pub(crate) fn pending(&self) -> usize {
+        self.worker.get().and_then(Option::as_ref).map_or(0, Worker::pending)
     }
 
     /// Begins with the pending jobs now, and not when the thread looks next.
@@ -115,7 +128,7 @@ impl DeferredWorker {
     fn worker(&self) -> Option<&Worker<DeferredJob>> {
         let worker = self.worker.get_or_init(|| {
             let limits = Arc::clone(&self.limits);
-            let options = WorkerOptions { name: self.thread_name, ..QUEUE };
+            let options = WorkerOptions { name: self.thread_name, capacity: self.max_jobs, ..POLLING };
             let worker = Worker::start(&options, for_each(move |job| run_job(&limits, job)));
             let warn = |error: &_| tracing::warn!(%error, "a thread for deferred work cannot start");
             worker.inspect_err(warn).ok()
@@ -136,10 +149,14 @@ fn run_job(limits: &Mutex<JobLimits>, DeferredJob { work, priority, bytes, log_d
 }
 
 impl JobLimits {
+    fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, pending_bytes: 0, time_spent: Duration::ZERO, measured_at: None, is_hurried: false }
+    }
+
     /// Admits a job if the limits allow it.
     fn try_admit(&mut self, priority: JobPriority, bytes: usize) -> bool {
         let total = self.pending_bytes.saturating_add(bytes);
-        let has_room = self.pending_bytes == 0 || total <= MAX_PENDING_BYTES;
+        let has_room = self.pending_bytes == 0 || total <= self.max_bytes;
         let admitted = has_room
             && (priority == JobPriority::Required || self.decayed_time_spent(Instant::now()) <= CPU_BURST);
         if admitted {
@@ -172,9 +189,14 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::time::{Duration, Instant};
 
-    use super::{CPU_BURST, DeferredWorker, JobLimits, JobPriority, MAX_PENDING_BYTES, QUEUE};
+    use super::{CPU_BURST, DeferredWorker, JobLimits, JobPriority, QueueLimits};
 
     const LONG: Duration = Duration::from_mins(1);
+    const LIMITS: QueueLimits = QueueLimits { jobs: 20, bytes: 1_000 };
+
+    fn worker() -> DeferredWorker {
+        DeferredWorker::new("portion-test", LIMITS)
+    }
 
     /// Submits a job that blocks until the sender is used.
     fn held_up(worker: &DeferredWorker) -> Sender<()> {
@@ -191,7 +213,7 @@ mod tests {
     #[test]
     fn jobs_run_in_the_background_and_are_waited_for() {
         let (sender, receiver) = channel();
-        let worker = DeferredWorker::new("portion-test");
+        let worker = worker();
         for n in 0..10 {
             let sender = sender.clone();
             worker.submit(JobPriority::BestEffort, 1, move |thorough| {
@@ -205,7 +227,7 @@ mod tests {
 
     #[test]
     fn jobs_beyond_the_limit_run_at_once() {
-        let worker = DeferredWorker::new("portion-test");
+        let worker = worker();
         let go = held_up(&worker);
         let (sender, receiver) = channel();
         let work = |bytes: usize| {
@@ -214,14 +236,15 @@ mod tests {
                 sender.send(thorough).expect("it is heard");
             });
         };
-        work(MAX_PENDING_BYTES);
+        work(LIMITS.bytes);
         assert!(receiver.try_recv().is_err(), "it waits");
         work(1);
         assert_eq!(receiver.try_recv(), Ok(false));
-        for _ in 2..QUEUE.capacity {
+        for _ in 2..LIMITS.jobs {
             work(0);
         }
         assert!(receiver.try_recv().is_err(), "they wait");
+        assert_eq!(worker.pending(), LIMITS.jobs);
         work(0);
         assert_eq!(receiver.try_recv(), Ok(false));
         go.send(()).expect("it waits");
@@ -231,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_flush_ends_at_its_limit_while_a_job_runs() {
-        let worker = DeferredWorker::new("portion-test");
+        let worker = worker();
         let go = held_up(&worker);
         let (sender, receiver) = channel();
         worker.submit(JobPriority::Required, 0, move |thorough| sender.send(thorough).expect("it is heard"));
@@ -243,7 +266,7 @@ mod tests {
 
     #[test]
     fn counting_has_a_share_of_cpu_time() {
-        let mut state = JobLimits::default();
+        let mut state = JobLimits::new(LIMITS.bytes);
         let now = Instant::now();
         assert_eq!(state.decayed_time_spent(now), Duration::ZERO);
         state.time_spent += CPU_BURST;
@@ -254,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_one_job() {
-        let worker = DeferredWorker::new("portion-test");
+        let worker = worker();
         worker.submit(JobPriority::Required, 0, |_| panic!("as it should"));
         let (sender, receiver) = channel();
         worker.submit(JobPriority::Required, 0, move |thorough| sender.send(thorough).expect("it is heard"));

@@ -64,6 +64,7 @@ impl CachedStore {
         }
         let Some(behind) = &self.behind else { return self.memory.put(scope, deposit, now) };
         let (key, reuse) = (SnapshotKey { scope: *scope, id: deposit.id }, deposit.reuse_key);
+        behind.wait_for_room().await;
         match self.memory.put_unwritten(scope, deposit.clone(), now) {
             Ok(write) => behind.put_later(key, deposit, write),
             Err(_) => behind.put_now(key, deposit).await?,
@@ -91,6 +92,7 @@ impl CachedStore {
         }
         let Some(behind) = &self.behind else { return self.memory.put_view(scope, id, view, now).map(drop) };
         let key = SnapshotKey { scope: *scope, id };
+        behind.wait_for_room().await;
         match self.memory.put_view_unwritten(scope, id, view.clone(), now) {
             Ok((view, write)) => behind.put_view_later(key, snapshot, view, write),
             Err(_) => behind.put_view_now(key, snapshot, &view).await?,

@@ -1,27 +1,38 @@
 //! Writes to a store after the reply was sent, one job at a time.
 //!
-//! A job that does not fit into the queue is dropped: then the snapshot is kept in memory only.
+//! A reply waits for a moment while many jobs are pending. A job that does not fit into the queue all the same is dropped:
+//! then the snapshot is kept in memory only, until it is used again.
 
 use std::cell::OnceCell;
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use super::memory::QueuedWrite;
 use super::{
     MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError,
     StoredSnapshot, record,
 };
-use crate::deferred_worker::{DeferredWorker, JobPriority};
+use crate::deferred_worker::{DeferredWorker, JobPriority, QueueLimits};
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
 
+/// Limits of the queue. The bytes are those of snapshots in memory, which has a limit of its own.
+const QUEUE: QueueLimits = QueueLimits { jobs: 8_192, bytes: usize::MAX };
+/// Pending jobs from which replies wait for earlier writes: what is written late is missing at other instances.
+const BUSY_JOBS: usize = 64;
+/// Longest wait of a reply.
+const MAX_REPLY_DELAY: Duration = Duration::from_millis(250);
+/// Time between looks at the queue.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 /// Longest wait for earlier writes before something is read.
 const MAX_READ_DELAY: Duration = Duration::from_secs(2);
 
@@ -34,11 +45,27 @@ thread_local! {
 pub(super) struct WriteBehind {
     pub(super) store: Arc<dyn SnapshotStore>,
     worker: Arc<DeferredWorker>,
+    /// Snapshots whose time to live is about to be restarted.
+    touching: Arc<Mutex<HashSet<SnapshotKey>>>,
+    /// True since a job was dropped.
+    is_behind: Arc<AtomicBool>,
 }
 
 impl WriteBehind {
     pub(super) fn new(store: Arc<dyn SnapshotStore>) -> Self {
-        Self { store, worker: Arc::new(DeferredWorker::new("portion-store")) }
+        let worker = Arc::new(DeferredWorker::new("portion-store", QUEUE));
+        Self { store, worker, touching: Arc::default(), is_behind: Arc::default() }
+    }
+
+    /// Waits a moment while many jobs are pending.
+    pub(super) async fn wait_for_room(&self) {
+        let begun = Instant::now();
+        while self.worker.pending() > BUSY_JOBS
+            && begun.elapsed() < MAX_REPLY_DELAY
+            && Handle::try_current().is_ok()
+        {
+            sleep(LOOK_INTERVAL).await;
+        }
     }
 
     /// Stores a snapshot later.
@@ -123,8 +150,12 @@ impl WriteBehind {
     /// Restarts the time to live of a snapshot later. If the store has lost it, or has refused it or a view, and it is whole,
     /// it is stored again, with its views. A list that may grow is not: another instance may have more of it.
     pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot, memory: &Arc<MemoryStore>) {
-        let (held, memory) = (held.clone(), Arc::clone(memory));
-        self.submit(JobPriority::Required, 0, async move |store| {
+        if !lock(&self.touching).insert(key) {
+            return;
+        }
+        let (held, memory, touching) = (held.clone(), Arc::clone(memory), Arc::clone(&self.touching));
+        let is_queued = self.submit(JobPriority::Required, 0, async move |store| {
+            lock(&touching).remove(&key);
             let touched = store.touch(key).await;
             let is_lost =
                 matches!(touched, Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown));
@@ -143,6 +174,9 @@ impl WriteBehind {
                 log_failure(&*store, &outcome);
             }
         });
+        if !is_queued {
+            lock(&self.touching).remove(&key);
+        }
     }
 
     /// Sets or clears the snapshot that answers equal calls, later and in order; now if the queue is full.
@@ -181,15 +215,18 @@ impl WriteBehind {
     where
         F: AsyncFnOnce(Arc<dyn SnapshotStore>) + Send + 'static,
     {
-        let store = Arc::clone(&self.store);
+        let (store, is_behind) = (Arc::clone(&self.store), Arc::clone(&self.is_behind));
         let is_dropped = Arc::new(AtomicBool::new(false));
         let dropped = Arc::clone(&is_dropped);
         self.worker.submit(priority, bytes, move |is_queued| {
             if !is_queued {
-                tracing::debug!("the snapshot store is behind: something is kept in memory only");
+                if !is_behind.swap(true, Ordering::Relaxed) {
+                    tracing::warn!("the snapshot store is behind: results are kept in this process only");
+                }
                 dropped.store(true, Ordering::Relaxed);
                 return;
             }
+            is_behind.store(false, Ordering::Relaxed);
             RUNTIME.with(|runtime| {
                 let runtime = runtime.get_or_init(|| Builder::new_current_thread().enable_all().build().ok());
                 if let Some(runtime) = runtime {
@@ -201,6 +238,10 @@ impl WriteBehind {
         });
         !is_dropped.load(Ordering::Relaxed)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn log_reuse_failure(outcome: &Result<(), StoreWriteError>) {

@@ -183,6 +183,28 @@ async fn the_directory_is_bounded() {
     assert!(matches!(refused, Err(StoreWriteError::NoCapacity { room: 40_000, .. })), "{refused:?}");
 }
 
+/// Many results at once, among follow-ups of them: each is written.
+#[tokio::test]
+async fn a_burst_of_results_is_written() {
+    const RESULTS: u32 = 1_000;
+    let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(40)));
+    let here = store(root.path(), 1 << 30);
+    let id = |number: u32| std::array::from_fn(|at| number.to_be_bytes().get(at).copied().unwrap_or(1));
+    for number in 0..RESULTS {
+        let deposit = NewSnapshot::new(id(number), Arc::clone(&snapshot));
+        here.put(&scope, deposit, Instant::now()).await.expect("there is room");
+        for earlier in number.saturating_sub(3)..=number {
+            here.find(&scope, id(earlier), View::root().id(), Instant::now()).await.expect("it is in memory");
+        }
+    }
+    assert!(here.flush(Duration::from_mins(1)));
+    let file = FileStore::open(root.path(), "server", LIMITS).expect("a directory");
+    for number in 0..RESULTS {
+        let stored = file.get(SnapshotKey { scope, id: id(number) }, &[FieldName::Meta]).await;
+        assert!(stored.is_ok(), "{number}: {stored:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_snapshot_as_large_as_the_limit_is_stored() {
     let root = directory();
