@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.command import PORTION
+from harness.command import PORTION, RAW_FIXTURE
 from harness.listening import Listening
+from harness.talk import exchange
 
 ADA = {"Authorization": "Bearer ada"}
 ROWS = [{"id": number, "note": "café, a cot and two keys. " * 4} for number in range(300)]
@@ -173,6 +174,21 @@ def test_no_field_overrides_path_or_method(proxy, seen):
     ask(proxy, "/rows", {**ADA, **dict.fromkeys(names, "DELETE")})
     (_, _, headers), *_ = seen
     assert headers["X-Key"] == "operator" and not any(name in headers for name in names)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS"])
+def test_a_body_in_chunks_reaches_the_api(method):
+    chunked = [("Transfer-Encoding", "chunked")]
+    cases = [(chunked, b"3\r\nabc\r\n0\r\n\r\n", "abc"), (chunked, b"0\r\n\r\n", ""), ([], b"abc", "abc"), ([], None, "")]
+    with Listening([*RAW_FIXTURE, "--http"]) as raw:
+        with Listening([PORTION, "http", "--upstream", raw.url, "--listen", "127.0.0.1:0", "--admin", "off"]) as proxy:
+            for fields, sent, body in cases:
+                with exchange(proxy.url, method, fields, sent, target="/search") as response:
+                    response.read()
+                with exchange(raw.url, target="/requests") as response:
+                    (asked,) = json.load(response)
+                names = [name.lower() for name, _ in asked["headers"]]
+                assert (asked["method"], asked["body"], "transfer-encoding" in names) == (method, body, bool(fields))
 
 
 def org_of(proxy, target, org, **fields):

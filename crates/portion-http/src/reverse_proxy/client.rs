@@ -20,7 +20,7 @@ use portion_net::tls::{TlsError, is_certificate_error};
 use portion_policy::upstream::UpstreamTarget;
 
 use super::forwarded::{self, ClientAddress};
-use super::request_body::{BodyFailure, BodyProgress, SlowBody, timed};
+use super::request_body::{BodyFailure, BodyProgress, SlowBody, announce, timed};
 use super::upgrade::ConnectionPermit;
 use super::uri::DotSegment;
 use super::{location, upgrade, uri};
@@ -88,6 +88,7 @@ impl ReverseProxy {
             upgrade::set_protocol(&mut head.headers, protocol.clone());
         }
         let (body, progress) = timed(body);
+        announce(&body, &mut head.headers);
         let (method, limit) = (head.method.clone(), head.extensions.remove::<ResponseTimeout>());
         let response = self.client.request(Request::from_parts(head, streamed(body)));
         let mut response = match respond_within(limit, &progress, response).await {

@@ -1,4 +1,4 @@
-//! Ends requests whose bodies arrive too slowly, and tells why a body failed.
+//! Ends requests whose bodies arrive too slowly, tells why a body failed, and announces bodies of unknown length.
 //!
 //! Only the time in which this program waits for the client counts: an upstream that reads slowly is not the client's
 //! fault.
@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http_body::{Body as HttpBody, SizeHint};
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -70,6 +71,15 @@ pub(super) fn timed<B>(body: B) -> (TimedBody<B>, BodyProgress) {
         },
         progress,
     )
+}
+
+/// Announces a body of unknown length. Without the field, hyper sends no such body with GET and HEAD over HTTP/1.1. Over
+/// HTTP/2, or if the body turns out to be empty before the head is sent, hyper removes the field.
+pub(super) fn announce(body: &impl HttpBody, headers: &mut HeaderMap) {
+    let has_length = body.size_hint().exact().is_some() || headers.contains_key(CONTENT_LENGTH);
+    if !has_length && !body.is_end_stream() {
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
 }
 
 impl BodyProgress {

@@ -1,5 +1,7 @@
 //! The server and the proxy with real connections.
 
+mod request_bodies;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
