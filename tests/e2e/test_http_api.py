@@ -298,6 +298,16 @@ def test_a_connection_switches_to_another_protocol():
                     assert connection.recv(64) == word.upper()
 
 
+@pytest.mark.parametrize("fields", [b"", b"Connection: Upgrade\r\nUpgrade: websocket\r\n"])
+def test_a_switch_that_was_not_asked_for_is_an_error(fields):
+    switch = b"HTTP/1.1 101 Switching Protocols\r\n" + fields + b"\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer_with, args=(listener, switch), daemon=True).start()
+        with proxied(Address(listener)) as proxy:
+            refused = get(f"{proxy.url}/bookings")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (502, "upstream_invalid")
+
+
 class Address:
     """The address of a listener."""
 

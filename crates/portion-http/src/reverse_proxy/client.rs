@@ -21,7 +21,7 @@ use portion_policy::upstream::UpstreamTarget;
 
 use super::forwarded::{self, ClientAddress};
 use super::request_body::{BodyFailure, BodyProgress, SlowBody, announce, timed};
-use super::upgrade::ConnectionPermit;
+use super::upgrade::{ConnectionPermit, UnaskedProtocol};
 use super::uri::DotSegment;
 use super::{location, upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
@@ -71,7 +71,8 @@ impl ReverseProxy {
             Ok(uri) => uri,
             Err(error) => return invalid_path_response(error),
         };
-        let protocol = upgrade::protocol(request.headers());
+        // A client of HTTP/1.0 understands no status 101.
+        let protocol = upgrade::protocol(request.headers()).filter(|_| request.version() != Version::HTTP_10);
         let client_side = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
         let (mut head, body) = request.into_parts();
         // The host in the URI, which HTTP/2 has, counts and was checked. `Host` beside it is ignored.
@@ -102,9 +103,10 @@ impl ReverseProxy {
             }
             Err(ResponseTimeout(after)) => return fault_response(&timeout_fault(after, &method)),
         };
-        let switched = (response.status() == StatusCode::SWITCHING_PROTOCOLS)
-            .then(|| upgrade::protocol(response.headers()))
-            .flatten();
+        let switched = match upgrade::switched_protocol(&response, protocol.as_ref()) {
+            Ok(switched) => switched,
+            Err(error) => return self.unasked_response(error),
+        };
         let upstream_side = switched.is_some().then(|| hyper::upgrade::on(&mut response));
         remove_hop_by_hop(response.headers_mut());
         location::rewrite_addresses(response.headers_mut(), &self.target, &requested);
@@ -142,8 +144,7 @@ impl ReverseProxy {
             causes = format!("{causes}: {error}");
             cause = error.source();
         }
-        // The query may contain a secret.
-        let upstream = self.target.url().authority().map(ToString::to_string).unwrap_or_default();
+        let upstream = self.authority();
         tracing::warn!(upstream, error = causes, "the upstream gave no response");
         if let Some(reason) = UnreadableHead::of(error) {
             return unreadable_response(reason);
@@ -162,6 +163,21 @@ impl ReverseProxy {
             )
         };
         error_response(ErrorCode::UpstreamUnreachable, message, advice)
+    }
+
+    /// Returns the error for a response that switches to a protocol that was not asked for. The connection to the
+    /// upstream ends with that response.
+    fn unasked_response(&self, error: UnaskedProtocol) -> Response<Body> {
+        let upstream = self.authority();
+        tracing::warn!(upstream, %error, "the response of the upstream is invalid");
+        let message = format!("the response of the upstream is invalid: {error}");
+        let advice = "the request may have acted; look for its outcome before you repeat it";
+        error_response(ErrorCode::UpstreamInvalid, &message, advice)
+    }
+
+    /// Returns host and port of the upstream, for the log. The query may contain a secret.
+    fn authority(&self) -> String {
+        self.target.url().authority().map(ToString::to_string).unwrap_or_default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The server and the proxy with real connections.
 
 mod request_bodies;
+mod switches;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -62,12 +63,18 @@ const SWITCH: &str = "connection: upgrade\r\nupgrade: echo\r\n";
 
 /// Starts a server that switches to a protocol in which it returns what it gets.
 async fn echo_server() -> SocketAddr {
+    switching_server(SWITCH).await
+}
+
+/// Starts a server that switches to another protocol with these header fields, whatever was asked, and then returns what
+/// it gets.
+async fn switching_server(fields: &'static str) -> SocketAddr {
     let (listener, address) = listener().await;
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             tokio::spawn(async move {
                 read_head(&mut stream).await;
-                let head = format!("HTTP/1.1 101 Switching Protocols\r\n{SWITCH}\r\n");
+                let head = format!("HTTP/1.1 101 Switching Protocols\r\n{fields}\r\n");
                 stream.write_all(head.as_bytes()).await.expect("sent");
                 let (mut reader, mut writer) = stream.split();
                 let _ = tokio::io::copy(&mut reader, &mut writer).await;

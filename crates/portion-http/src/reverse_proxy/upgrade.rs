@@ -3,9 +3,16 @@
 use std::sync::Arc;
 
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use http::{Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use thiserror::Error;
 use tokio::sync::OwnedSemaphorePermit;
+
+/// The upstream switches to a protocol that the request has not asked for.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("it switches to a protocol that was not asked for")]
+pub(super) struct UnaskedProtocol;
 
 /// Permit of a connection of a client, an extension of its requests that ask for another protocol. A tunnel holds it until
 /// it ends.
@@ -26,6 +33,34 @@ pub(super) fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
     let asks =
         tokens.flat_map(|value| value.split(',')).any(|token| token.trim().eq_ignore_ascii_case("upgrade"));
     headers.get(UPGRADE).filter(|_| asks).cloned()
+}
+
+/// Returns the protocol that a response switches to; `None` if it does not switch. `asked`: the protocols that the request
+/// has asked for.
+///
+/// # Errors
+/// Returns [`UnaskedProtocol`] if the response names none of these, or another one.
+pub(super) fn switched_protocol<B>(
+    response: &Response<B>,
+    asked: Option<&HeaderValue>,
+) -> Result<Option<HeaderValue>, UnaskedProtocol> {
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(None);
+    }
+    let switched = protocol(response.headers()).ok_or(UnaskedProtocol)?;
+    let asked = asked.map(names).unwrap_or_default();
+    let switched_names = names(&switched);
+    let is_asked = |name: &&str| asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
+    if switched_names.is_empty() || !switched_names.iter().all(is_asked) {
+        return Err(UnaskedProtocol);
+    }
+    Ok(Some(switched))
+}
+
+/// Returns the names in a list of protocols.
+fn names(protocols: &HeaderValue) -> Vec<&str> {
+    let names = protocols.to_str().unwrap_or_default().split(',').map(str::trim);
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Marks a message as one that switches the protocol.
