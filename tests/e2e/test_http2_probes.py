@@ -116,6 +116,7 @@ ENDS_THE_STREAM = {
     "no path": request(path=None),
     "an empty path": request(path=b""),
     "a path that is none": request(path=b"items"),
+    "an asterisk": request(path=b"*"),
     "a path with a space": request(path=b"/items /smuggled"),
     "a path with CR": request(path=b"/items\r\nx: y"),
     "two methods": fields((b":method", b"POST")) + request(),

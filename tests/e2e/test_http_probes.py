@@ -110,6 +110,7 @@ MUST_REJECT = {
     "target with NUL": get(line=b"GET %GET\0 HTTP/1.1"),
     "target with a bare CR": get(line=b"GET %GET\rX HTTP/1.1"),
     "target that is no path": get(line=b"GET get HTTP/1.1"),
+    "asterisk of another method": get(line=b"GET * HTTP/1.1"),
     "only garbage": b"GARBAGE\r\n\r\n",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 64 + b"\r\n\r\n",
     "length with letters": post(b"Content-Length: x"),
@@ -189,7 +190,6 @@ MAY_REJECT = {
     "a length that a connection field names": post(LENGTH, b"Connection: Content-Length"),
     "a name with an underscore": post(LENGTH, b"Content_Length: 3", b"Transfer_Encoding: chunked"),
     "asterisk": get(line=b"OPTIONS * HTTP/1.1"),
-    "asterisk of another method": get(line=b"GET * HTTP/1.1"),
     "HTTP/1.0": get(b"Connection: keep-alive", line=b"GET %GET HTTP/1.0"),
     "HTTP/1.0 without a host": get(b"Connection: keep-alive", line=b"GET %GET HTTP/1.0", host=None),
 }

@@ -102,6 +102,16 @@ def test_no_path_leads_out_of_the_api(raw):
     assert not [target for target in decoded if "/../" in target.replace("\\", "/") + "/"], reached
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_an_asterisk_is_no_path(front, raw, method):
+    with in_front_of(f"{raw.url}/api") as proxy:
+        told(raw)
+        for url in (proxy.url, front.url):
+            with exchange(url, method, {}, target="*") as answer:
+                assert answer.status == 400 and json.load(answer)["error"]["message"]
+        assert told(raw) == []
+
+
 def test_an_api_may_redirect_its_client_who_follows_or_not(raw):
     with Listening(API) as api, Listening([PORTION, "http", "--upstream", f"{api.url}/api", "--listen", "127.0.0.1:0", "--admin", "off"]) as proxy:
         answer = requests.get(f"{proxy.url}/moved", timeout=30, allow_redirects=False)

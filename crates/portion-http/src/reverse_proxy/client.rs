@@ -22,7 +22,7 @@ use portion_policy::upstream::UpstreamTarget;
 use super::forwarded::{self, ClientAddress};
 use super::request_body::{BodyFailure, BodyProgress, SlowBody, announce, timed};
 use super::upgrade::{ConnectionPermit, UnaskedProtocol};
-use super::uri::DotSegment;
+use super::uri::InvalidPath;
 use super::{location, upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::response::{fault_response, timeout_fault};
@@ -236,8 +236,8 @@ pub fn rejected_response(status: StatusCode, reason: &str) -> Response<Body> {
     response
 }
 
-/// Returns the response to a request whose path may lead out of that of the upstream; `None` for another path. Callers
-/// check it before anything else answers the request.
+/// Returns the response to a request whose path may lead out of that of the upstream, or that has no path; `None` for
+/// another request. Callers check it before anything else answers the request.
 pub fn path_rejection(request: &Uri) -> Option<Response<Body>> {
     uri::check_path(request.path()).err().map(invalid_path_response)
 }
@@ -285,9 +285,9 @@ pub(super) fn head_too_large_response() -> Response<Body> {
     response
 }
 
-/// Returns the response to a request with such a path.
-fn invalid_path_response(segment: DotSegment) -> Response<Body> {
-    error_response(ErrorCode::PathInvalid, &segment.to_string(), "send another path")
+/// Returns the response to a request without a path, or with such a path.
+fn invalid_path_response(reason: InvalidPath) -> Response<Body> {
+    error_response(ErrorCode::PathInvalid, &reason.to_string(), "send another path")
 }
 
 /// Returns the error for a response whose head cannot be read.

@@ -10,30 +10,38 @@ const OVERLONG: [&str; 5] = ["%c0%ae", "%e0%80%ae", "%c0%af", "%e0%80%af", "%c1%
 /// Levels of percent-encoding that are decoded; a path with more is rejected.
 const MAX_ESCAPE_LEVELS: usize = 4;
 
-/// A path with a segment `.` or `..`, which may lead out of the upstream's own path.
+/// Reason that a request has no URI at the upstream.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("the path has a segment that is `.` or `..`; send the path that it leads to")]
-pub(super) struct DotSegment;
+pub(super) enum InvalidPath {
+    /// A segment is `.` or `..`, which may lead out of the upstream's own path.
+    #[error("the path has a segment that is `.` or `..`; send the path that it leads to")]
+    DotSegment,
+    /// The target of the request is `*`, or only a host.
+    #[error("the target of the request is not a path")]
+    NoPath,
+}
 
 /// Returns the URI of a request's path and query at the upstream. Parameters that the operator has set cannot be
 /// replaced by the client.
 ///
 /// # Errors
-/// Returns [`DotSegment`] if the path may lead out of the upstream's own.
-pub(super) fn upstream_uri(target: &UpstreamTarget, request: &Uri) -> Result<Uri, DotSegment> {
+/// Returns [`InvalidPath`] if there is no path, or if it may lead out of the upstream's own.
+pub(super) fn upstream_uri(target: &UpstreamTarget, request: &Uri) -> Result<Uri, InvalidPath> {
     let path = request.path();
     check_path(path)?;
     let prefix = target.url().path().trim_end_matches('/');
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    Ok(target.with_path(&format!("{prefix}{slash}{path}")).url_with_query(request.query()))
+    Ok(target.with_path(&format!("{prefix}{path}")).url_with_query(request.query()))
 }
 
 /// Checks that the path of a request cannot lead out of the upstream's own.
 ///
 /// # Errors
-/// Returns [`DotSegment`] if it may.
-pub(super) fn check_path(path: &str) -> Result<(), DotSegment> {
-    if has_dot_segment(path) { Err(DotSegment) } else { Ok(()) }
+/// Returns [`InvalidPath`] if it may, or if it is not a path.
+pub(super) fn check_path(path: &str) -> Result<(), InvalidPath> {
+    if !path.starts_with('/') {
+        return Err(InvalidPath::NoPath);
+    }
+    if has_dot_segment(path) { Err(InvalidPath::DotSegment) } else { Ok(()) }
 }
 
 /// Returns true if a path has a segment `.` or `..` as any server reads it: escaped once or several times, after a
@@ -61,11 +69,12 @@ mod tests {
 
     use portion_policy::upstream::UpstreamTarget;
 
-    use super::{DotSegment, upstream_uri};
+    use super::InvalidPath::{self, DotSegment, NoPath};
+    use super::upstream_uri;
 
     #[test]
     fn paths_stay_below_that_of_the_upstream() {
-        let check = |base: &str, request: &str, expect: Result<&str, DotSegment>| {
+        let check = |base: &str, request: &str, expect: Result<&str, InvalidPath>| {
             let request: Uri = request.parse().expect("a URI");
             let target = UpstreamTarget::new(base).expect("a URL");
             let uri = upstream_uri(&target, &request).map(|uri| uri.to_string());
@@ -85,6 +94,11 @@ mod tests {
         {
             check("https://api.example/v1", refused, Err(DotSegment));
         }
+        for refused in ["*", "api.example", "api.example:443"] {
+            check("https://api.example/v1", refused, Err(NoPath));
+        }
+        check("https://api.example/v1", "http://api.example", Ok("https://api.example/v1/"));
+        check("https://api.example/v1", "/*", Ok("https://api.example/v1/*"));
     }
 
     /// Each way to write a dot segment, between each pair of separators.

@@ -33,7 +33,7 @@ pub enum OriginRejected {
     /// The host is invalid.
     #[error("`{0}` is not a host; send Host as NAME, NAME:PORT or [IPV6]:PORT")]
     InvalidHost(String),
-    /// The request line names a host instead of a path, as for a tunnel.
+    /// The request line has a host instead of a path, as for a tunnel, or `*`.
     #[error("the target of the request is not a path")]
     InvalidTarget,
     /// There is no `Host` header, or more than one.
@@ -80,7 +80,7 @@ impl OriginGuard {
     /// # Errors
     /// Returns [`OriginRejected`] if host or origin are not allowed.
     pub fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), OriginRejected> {
-        if target.authority().is_some() && target.scheme().is_none() {
+        if !target.path().starts_with('/') {
             return Err(OriginRejected::InvalidTarget);
         }
         let mut host_headers = headers.get_all(HOST).iter();
@@ -171,7 +171,7 @@ mod table;
 
 #[cfg(test)]
 mod tests {
-    use super::OriginGuard;
+    use super::{OriginGuard, OriginRejected};
     use hyper::HeaderMap;
     use hyper::header::{HOST, HeaderValue, ORIGIN};
 
@@ -284,6 +284,21 @@ mod tests {
         check("[2001:db8::1]", "[2001:0db8::1]:9", true);
         check("*", "whatever.example", true);
         check("*", "whatever:evil", false);
+    }
+
+    #[test]
+    fn a_target_is_a_path() {
+        let guard = OriginGuard::new(([127, 0, 0, 1], 1).into(), vec![], vec![]);
+        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+        let check = |target: &str, expect: Result<(), OriginRejected>| {
+            assert_eq!(guard.check(&target.parse().expect("a target"), &headers), expect, "{target}");
+        };
+        for target in ["/", "/mcp?x=*", "/*", "http://localhost", "http://localhost?x=1"] {
+            check(target, Ok(()));
+        }
+        for target in ["*", "localhost", "localhost:443", "mcp"] {
+            check(target, Err(OriginRejected::InvalidTarget));
+        }
     }
 
     #[test]
