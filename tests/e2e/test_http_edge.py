@@ -133,6 +133,7 @@ def speak(url, data):
         ("Origin", "http://evil.example"),
         ("Origin", "null"),
         ("Origin", "http://localhost.evil.example"),
+        ("Origin", "chrome-extension://localhost"),
     ],
     ids=": ".join,
 )

@@ -97,7 +97,7 @@ impl OriginGuard {
         }
         for origin in headers.get_all(ORIGIN) {
             let origin = String::from_utf8_lossy(origin.as_bytes());
-            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            let authority = web_authority(&origin);
             let same = authority.is_some_and(|authority| authority.eq_ignore_ascii_case(&host));
             let local = self.is_local && authority.and_then(parse_authority).is_some_and(is_loopback);
             let listed = self
@@ -121,6 +121,13 @@ impl OriginGuard {
                 })
         })
     }
+}
+
+/// Returns the authority of an origin, if it is one of web pages: of the scheme `http` or `https`. The name in another
+/// origin, such as that of a browser extension, is no host.
+fn web_authority(origin: &str) -> Option<&str> {
+    let (scheme, authority) = origin.split_once("://")?;
+    ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)).then_some(authority)
 }
 
 /// Returns the host of an authority, `NAME`, `NAME:PORT`, `ADDRESS:PORT` or `[IPV6]:PORT`; `None` if it is invalid.

@@ -145,6 +145,19 @@ const ORIGINS: &[Row] = &[
     ("file:///etc/passwd", false, false),
     ("data:text/html,x", false, false),
     ("chrome-extension://abcdef", false, false),
+    ("chrome-extension://localhost", false, false),
+    ("chrome-extension://localhost:8765", false, false),
+    ("moz-extension://127.0.0.1", false, false),
+    ("Chrome-Extension://[::1]:8765", false, false),
+    ("capacitor://localhost", false, false),
+    ("file://localhost:8765", false, false),
+    ("ws://localhost:8765", false, false),
+    ("xhttp://localhost:8765", false, false),
+    ("httpx://localhost:8765", false, false),
+    (" http://localhost:8765", false, false),
+    ("://localhost:8765", false, false),
+    ("//localhost:8765", false, false),
+    ("moz-extension://listed", true, true),
     ("null", false, false),
     ("NULL", false, false),
     ("", false, false),
@@ -156,7 +169,8 @@ const ORIGINS: &[Row] = &[
 
 fn guard(at: &str) -> OriginGuard {
     let hosts = vec!["listed.example".to_owned(), "ported.example:9".to_owned()];
-    OriginGuard::new(at.parse().expect("an address"), hosts, vec!["https://app.example".to_owned()])
+    let origins = ["https://app.example", "moz-extension://listed"].map(str::to_owned).to_vec();
+    OriginGuard::new(at.parse().expect("an address"), hosts, origins)
 }
 
 fn is_allowed(guard: &OriginGuard, host: &str, origin: Option<&str>) -> bool {
