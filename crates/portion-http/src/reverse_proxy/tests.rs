@@ -252,6 +252,21 @@ async fn a_head_over_a_limit_is_named() {
     }
 }
 
+#[tokio::test]
+async fn a_head_that_is_not_read_gets_a_status_without_a_body() {
+    let (_upstream, upstream_address) = listener().await;
+    let address = served(upstream_address, ServerLimits::default()).await;
+    for (fields, status) in [
+        ("x-a: 1\r\n".repeat(100), 431),
+        ("content-length: 1\r\ncontent-length: 2\r\n".to_owned(), 400),
+        ("x-a: 1\r\n 2\r\n".to_owned(), 400),
+    ] {
+        let (_, head) = requested(address, &fields).await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        assert!(head.to_ascii_lowercase().contains("content-length: 0\r\n"), "{head}");
+    }
+}
+
 #[test]
 fn a_target_that_may_lead_elsewhere_is_rejected() {
     for (path, is_rejected) in

@@ -27,6 +27,16 @@ const FOREIGN_FIELDS: &str = "
 A reply that Portion has shaped has no `X-Portion-*` of the API, and the API's `X-Total-Count` only as `X-Portion-Upstream-Total`. A response that
 passes as it came keeps these fields of the API, which may be another Portion.
 ";
+const STATUSES: &str = "
+## Statuses of errors
+
+The body is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`. Errors of the API keep its status. These have no body: 400 for a
+head of a request that is not valid HTTP, 431 and 414 for a head or a target over a [limit](limits.md#limits-that-protect-the-process),
+503 for a connection beyond the limit.
+
+| status | [codes](errors.md) |
+| --- | --- |
+";
 const ADMIN: &str = "
 ## The admin listener
 
@@ -59,8 +69,7 @@ fn the_reference_has_all_interfaces() -> Outcome {
 
 /// Writes the statuses of errors with their codes.
 fn write_statuses(text: &mut String) -> Outcome {
-    text.push_str("\n## Statuses of errors\n\nThe body is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`. Errors of the API keep its status.\n\n");
-    text.push_str("| status | [codes](errors.md) |\n| --- | --- |\n");
+    text.push_str(STATUSES);
     let mut codes: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     for code in ErrorCode::all() {
         let name = code.name();
