@@ -33,7 +33,7 @@ use crate::response::{
     remove_representation_headers, timeout_fault,
 };
 use crate::response_timeout::ResponseTimeout;
-use crate::variant::{forbids_keeping, variant_of, varies_always, wants_fresh};
+use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use http_body::Body as HttpBody;
 
 /// A request, and what its response needs of it.
@@ -85,7 +85,9 @@ impl<'a> Exchange<'a> {
         let mut caller =
             Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&notice_path(&path));
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
-        let found = Paging::of_endpoint(shared, &method, &caller, &route);
+        // What a body asks for is in neither the key of a result nor the request for a further page.
+        let has_body = has_body(head);
+        let found = Paging::of_endpoint(shared, &method, &caller, &route).filter(|_| !has_body);
         let sent_query = head.uri.query().unwrap_or_default();
         // A client that selects a page in another way walks the list itself, with the API's own parameters.
         let (bypassed, paging): (Option<Paging>, Option<Paging>) = match found {
@@ -125,7 +127,7 @@ impl<'a> Exchange<'a> {
             idempotent: is_safe || matches!(method, Method::PUT | Method::DELETE),
         };
         let variant = variant_of(&head.headers);
-        let reuse_key = (is_safe && is_authenticated && !forbids_keeping(&head.headers))
+        let reuse_key = (is_safe && is_authenticated && !has_body && !forbids_keeping(&head.headers))
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
         let pages = paging.as_ref().and_then(|_| HttpPages::for_request(shared, head, &caller));
         caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, PRAGMA, VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, PRAGMA, TRANSFER_ENCODING,
+    VARY,
 };
+use http::request::Parts;
 use portion_net::hop_by_hop::remove_hop_by_hop;
 
 use crate::paging::CONDITIONAL_FIELDS;
@@ -29,6 +31,17 @@ const VOLATILE_FIELDS: [HeaderName; 16] = [
     HeaderName::from_static("x-correlation-id"),
     HeaderName::from_static("x-request-id"),
 ];
+
+/// Marks a request that has a body, which need not show in its head: a body over HTTP/2 needs no length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HasBody;
+
+/// Returns true if a request has a body, on which its response may depend.
+pub(crate) fn has_body(head: &Parts) -> bool {
+    head.extensions.get::<HasBody>().is_some()
+        || head.headers.contains_key(TRANSFER_ENCODING)
+        || head.headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
+}
 
 /// Returns the header fields of a request on which its response may depend, in an order that does not depend on how they were
 /// sent.

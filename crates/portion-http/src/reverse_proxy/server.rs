@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use http::header::{COOKIE, HeaderMap, HeaderValue};
 use http::{Method, Request, Response};
+use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -32,6 +33,7 @@ use super::forwarded::ClientAddress;
 use super::stream_stall::{self, StreamExecutor};
 use super::upgrade::{self, ConnectionPermit};
 use crate::body::Body;
+use crate::variant::HasBody;
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug)]
@@ -213,6 +215,9 @@ where
         };
         join_cookies(request.headers_mut());
         request.extensions_mut().insert(self.address);
+        if !request.body().is_end_stream() {
+            request.extensions_mut().insert(HasBody);
+        }
         if upgrade::protocol(request.headers()).is_some() {
             request.extensions_mut().insert(self.permit.clone());
         }

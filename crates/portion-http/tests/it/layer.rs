@@ -351,6 +351,24 @@ async fn callers_are_separated_by_their_credentials() {
     assert_eq!(upstream.request_count(), before + 2);
 }
 
+/// The response may depend on the body, which is not part of what is compared.
+#[tokio::test]
+async fn requests_with_a_body_reuse_nothing() {
+    let upstream = upstream(StatusCode::OK, JSON, bookings(500).to_string());
+    let head: [(&str, &str); 1] = [("authorization", "Bearer ada")];
+    for (field, reuses) in [
+        (("content-length", "0"), true),
+        (("content-length", "9"), false),
+        (("transfer-encoding", "chunked"), false),
+    ] {
+        let caller = [head[0], field];
+        upstream.get_as("/bookings", &caller).await;
+        let before = upstream.request_count();
+        upstream.get_as("/bookings?page=2", &caller).await;
+        assert_eq!(upstream.request_count() == before, reuses, "{field:?}");
+    }
+}
+
 #[tokio::test]
 async fn compressed_bodies_are_decoded_only_to_be_shaped() {
     use async_compression::tokio::bufread::GzipEncoder;

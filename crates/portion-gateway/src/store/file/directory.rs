@@ -95,9 +95,8 @@ fn try_move_directory(temporary: &Path, place: &Path, file_name: &str) -> io::Re
     let moved = replace_file(&temporary.join(file_name), &place.join(file_name));
     let _ = match &moved {
         Ok(()) => fs::remove_dir(temporary),
-        // A file is in its place.
-        Err(error) if error.kind() == NotADirectory => fs::remove_file(place),
-        Err(_) => Ok(()),
+        // A file may be in its place. A directory stays.
+        Err(_) => fs::remove_file(place),
     };
     moved
 }
@@ -180,6 +179,9 @@ mod tests {
         fs::remove_dir_all(&place).expect("it is there");
         fs::write(&place, "").expect("it can be written");
         check("where a file is");
+        let absent = temporary_path(root.path()).expect("a path");
+        move_directory(&absent, &place, "fields").expect_err("it is not there, however often it is tried");
+        assert_eq!(fs::read_to_string(place.join("fields")).expect("a file"), "where a file is");
     }
 
     #[test]

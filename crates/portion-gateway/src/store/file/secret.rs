@@ -17,14 +17,7 @@ const FILE_NAME: &str = "key";
 pub fn load_or_create_secret(root: &Path, purpose: &str) -> io::Result<[u8; 32]> {
     create_private_dir(root)?;
     let path = root.join(FILE_NAME);
-    let opened = match File::open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create(root, &path)?;
-            File::open(&path)
-        }
-        opened => opened,
-    };
-    let mut file = opened?;
+    let mut file = File::open(&path).or_else(|_| create(root, &path).and_then(|()| File::open(&path)))?;
     check_private(&file, &path)?;
     let mut bytes = Vec::new();
     (&mut file).take(33).read_to_end(&mut bytes)?;
@@ -51,7 +44,7 @@ fn create(root: &Path, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILE_NAME, load_or_create_secret};
+    use super::{FILE_NAME, create, load_or_create_secret};
 
     #[test]
     fn a_secret_is_created_once_and_differs_by_purpose() {
@@ -59,6 +52,17 @@ mod tests {
         let first = load_or_create_secret(root.path(), "cursors").expect("it is created");
         assert_eq!(load_or_create_secret(root.path(), "cursors").expect("it is there"), first);
         assert_ne!(load_or_create_secret(root.path(), "principals").expect("it is there"), first);
+    }
+
+    #[test]
+    fn the_file_that_is_there_first_stays() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = root.path().join(FILE_NAME);
+        std::fs::write(&path, "first").expect("it can be written");
+        create(root.path(), &path).expect("another process has created it");
+        assert_eq!(std::fs::read(&path).expect("a file"), b"first");
+        create(root.path(), &root.path().join("none/key")).expect_err("there is no such directory");
+        assert_eq!(std::fs::read_dir(root.path().join("tmp")).expect("a directory").count(), 0);
     }
 
     #[test]

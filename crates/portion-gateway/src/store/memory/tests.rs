@@ -66,6 +66,19 @@ fn is_found(store: &MemoryStore, id: SnapshotId, now: Instant) -> bool {
 }
 
 #[test]
+fn views_take_the_place_of_older_ones() {
+    let (store, now, root) = (store(1 << 20), Instant::now(), deposit(1));
+    let snapshot = Arc::clone(&root.snapshot);
+    store.put(&ada(), root, now).expect("there is room");
+    let alone = store.stats(now).bytes;
+    for key in 0..60 {
+        store.put_view(&ada(), [1; 6], view(&snapshot, key), now).expect("there is room");
+    }
+    let latest: usize = (28..60).map(|key| view_bytes(&view(&snapshot, key))).sum();
+    assert_eq!(store.stats(now).bytes, alone + latest);
+}
+
+#[test]
 fn everything_that_is_kept_counts() {
     let (plain, root) = (bytes_of(deposit(1), &[]), deposit(1));
     assert_eq!(plain, root.snapshot.heap_bytes() + 1024);
