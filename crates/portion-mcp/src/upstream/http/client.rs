@@ -1,7 +1,7 @@
 //! HTTP client with a connection pool.
 
 use hyper::body::Incoming;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use portion_net::client::{self, HttpVersions, UnreadableHead};
 use portion_net::tls::TlsError;
 use thiserror::Error;
@@ -14,7 +14,7 @@ pub struct HttpClient {
     inner: client::Client<Body>,
 }
 
-/// A request without a response. It is unknown whether the server has acted on it.
+/// A request without a response of HTTP. It is unknown whether the server has acted on it.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct NoResponse {
@@ -46,10 +46,16 @@ impl HttpClient {
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, NoResponse> {
         let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
         let sent = self.inner.request(request).await;
-        sent.map_err(|error| NoResponse {
+        let response = sent.map_err(|error| NoResponse {
             message: describe_error(&authority, &error),
             was_reached: !error.is_connect(),
-        })
+        })?;
+        // What follows would be of another protocol, and no request asks for one.
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let message = format!("{authority} switched to another protocol (101) in place of a response");
+            return Err(NoResponse { message, was_reached: true });
+        }
+        Ok(response)
     }
 }
 

@@ -247,6 +247,28 @@ fn a_response_without_a_type_and_a_head_over_a_limit_are_named() {
 }
 
 #[test]
+fn a_switch_of_protocols_is_no_response() {
+    let scene = Scene::new(|request, stream| {
+        if request.body.contains("\"hints\"") {
+            say(stream, "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n");
+            return say(stream, json(&result("7", 1)));
+        }
+        say(stream, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: foo\r\nConnection: Upgrade\r\n\r\nother");
+    });
+    let (head, body) = scene.post("", CALL);
+    let answer = parsed(&body);
+    assert!(head.starts_with("HTTP/1.1 200") && answer["id"] == 7, "{head}{body}");
+    assert!(body.contains("upstream_gone") && body.contains("(101)"), "{body}");
+    assert!(body.contains("may have acted"), "{body}");
+    for target in ["/mcp", "/.well-known/oauth-protected-resource"] {
+        let (head, body) = scene.ask(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        assert!(head.starts_with("HTTP/1.1 502") && body.contains("(101)"), "{target}: {head}{body}");
+    }
+    // Other statuses of this kind come before the response.
+    assert_eq!(scene.post("", &CALL.replace("\"log\"", "\"hints\"")).1, result("7", 1));
+}
+
+#[test]
 fn a_truncated_relayed_body_is_truncated_for_the_client_too() {
     let scene = Scene::new(|_, stream| {
         say(

@@ -107,6 +107,17 @@ async fn truncated_responses_are_reported() {
 }
 
 #[tokio::test]
+async fn a_switch_of_protocols_is_reported() {
+    check(
+        |reply| {
+            reply.raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: foo\r\nConnection: Upgrade\r\n\r\n");
+        },
+        &["switched to another protocol (101)", "it may have acted"],
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn an_unreachable_server_is_reported_to_each_request() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
