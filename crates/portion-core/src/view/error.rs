@@ -5,13 +5,11 @@ use std::fmt::Write as _;
 
 use portion_json::name_list::quote_name;
 use portion_json::scan::quote;
+use portion_text::repeated::shortened;
 use thiserror::Error;
 
 use super::controls::CONTROLS;
 use crate::error_code::ErrorCode;
-
-/// Largest number of characters of a name or value in a request that a message repeats.
-const MAX_REPEATED_CHARS: usize = 200;
 
 /// A request that cannot be served.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -202,14 +200,6 @@ fn visible_name(name: &str) -> Cow<'_, str> {
     if is_visible { name } else { quote(&name).into() }
 }
 
-/// Returns the beginning of a name or value that is too long for a message.
-fn shortened(given: &str) -> Cow<'_, str> {
-    match given.char_indices().nth(MAX_REPEATED_CHARS) {
-        Some((end, _)) => format!("{}…", &given[..end]).into(),
-        None => given.into(),
-    }
-}
-
 fn joined(names: &[String]) -> String {
     shortened(&names.join(", ")).into_owned()
 }
@@ -345,7 +335,9 @@ fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_REPEATED_CHARS, ViewError};
+    use portion_text::repeated::MAX_REPEATED_CHARS;
+
+    use super::ViewError;
 
     #[test]
     fn a_message_repeats_the_beginning_of_what_was_given() {

@@ -1,6 +1,7 @@
 //! Determines from the revision of a request if it belongs to a session.
 
 use hyper::HeaderMap;
+use portion_text::repeated::shortened;
 
 use super::{bad_request, header_value};
 use crate::front::http::http_error::HttpError;
@@ -30,9 +31,10 @@ pub(super) enum SessionMode {
 pub(super) fn from_headers(headers: &HeaderMap) -> Result<SessionMode, HttpError> {
     let Some(version) = headers.get(PROTOCOL_VERSION_HEADER) else { return Ok(SessionMode::Stateful) };
     let Some(version) = version.to_str().ok().filter(|version| is_revision(version)) else {
-        let shown = String::from_utf8_lossy(version.as_bytes());
+        let version = String::from_utf8_lossy(version.as_bytes());
+        let version = shortened(&version);
         return Err(bad_request(format!(
-            "`{shown}` in MCP-Protocol-Version is not a revision of MCP; send a revision such as 2025-11-25"
+            "`{version}` in MCP-Protocol-Version is not a revision of MCP; send a revision such as 2025-11-25"
         )));
     };
     Ok(if version < STATELESS_SINCE { SessionMode::Stateful } else { SessionMode::Stateless })
@@ -66,7 +68,7 @@ pub(super) fn check_negotiated_version(
     if STATEFUL_REVISIONS.contains(&version) || negotiated == Some(version) {
         return Ok(());
     }
-    let expected = negotiated.unwrap_or("2025-11-25");
+    let (version, expected) = (shortened(version), shortened(negotiated.unwrap_or("2025-11-25")));
     Err(bad_request(format!(
         "`{version}` in MCP-Protocol-Version is not the revision of this session; send {expected}"
     )))
@@ -89,7 +91,7 @@ mod tests {
     use hyper::HeaderMap;
     use hyper::header::HeaderValue;
 
-    use super::{SessionMode, from_post};
+    use super::{SessionMode, check_negotiated_version, from_headers, from_post};
     use crate::mcp::ParsedBatch;
 
     fn check(header: Option<&'static str>, params: &str, method: &str, expect: Option<SessionMode>) {
@@ -113,5 +115,17 @@ mod tests {
         check(Some("2026-07-28"), is_stateless, "initialize", Some(SessionMode::Stateless));
         check(Some("latest"), "{}", "tools/list", None);
         check(Some("2025-13"), "{}", "tools/list", None);
+    }
+
+    #[test]
+    fn errors_repeat_the_beginning_of_a_revision() {
+        let long = "x".repeat(50_000);
+        let mut headers = HeaderMap::new();
+        headers.insert(super::PROTOCOL_VERSION_HEADER, HeaderValue::try_from(&long).expect("a value"));
+        let not_negotiated = check_negotiated_version(&headers, Some("y"));
+        for error in [from_headers(&headers).err(), not_negotiated.err()] {
+            let error = format!("{error:?}");
+            assert!(error.contains("xxx…") && error.len() < 500, "{error}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
 use portion_net::accept_encoding::is_zlib;
+use portion_text::repeated::shortened;
 use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead};
 use tokio_util::io::{ReaderStream, StreamReader};
@@ -18,7 +19,8 @@ use super::body::{self, Body, TruncatedBody};
 /// A content encoding that is not supported, and was not requested.
 #[derive(Debug, Error)]
 #[error(
-    "the body is compressed as `{0}`, which was not requested; configure the server to send gzip, deflate, br or plain bodies"
+    "the body is compressed as `{}`, which was not requested; configure the server to send gzip, deflate, br or plain bodies",
+    shortened(.0)
 )]
 pub struct UnsupportedEncoding(String);
 

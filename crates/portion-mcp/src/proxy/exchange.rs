@@ -9,6 +9,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::http::response::Parts;
 use hyper::{Method, Response, StatusCode};
+use portion_text::repeated::shortened;
 
 use super::internal_request::{run_internal_requests, send_internal_request};
 use super::responses::{response_with_body, session_not_found};
@@ -72,7 +73,7 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
     let reserved_ids = match session.reserve_ids(summary.request_ids.iter().map(|id| &**id)) {
         Ok(reserved_ids) => reserved_ids,
         Err(id) => {
-            let message = format!("a request with id {id} is already pending");
+            let message = format!("a request with id {} is already pending", shortened(&id));
             return HttpError::new(StatusCode::OK, INVALID_REQUEST, message).for_request(&id).into();
         }
     };
@@ -230,9 +231,7 @@ impl PostExchange {
         };
         if head.status.is_success() && self.processor.pending_count() > 0 {
             let kind: String = match head.headers.get(CONTENT_TYPE) {
-                Some(kind) => {
-                    String::from_utf8_lossy(kind.as_bytes()).chars().take(MAX_SHOWN_ERROR_CHARS).collect()
-                }
+                Some(kind) => shortened(&String::from_utf8_lossy(kind.as_bytes())).into_owned(),
                 None => match self.wait_or_timeout(is_empty(body), &mut answers).await {
                     Some(Ok(true)) => "an empty body".to_owned(),
                     Some(Ok(false)) => "a body without Content-Type".to_owned(),

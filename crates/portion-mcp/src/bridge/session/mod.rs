@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
+use portion_text::repeated::shortened;
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
 use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
@@ -131,9 +132,10 @@ impl BridgeSessions {
         }
         let session = self.find_session(principal, headers)?;
         let after = match header_value(headers, LAST_EVENT_ID_HEADER) {
-            Some(id) => {
-                Some(parse_event_id(id).ok_or_else(|| bad_request(format!("no event has the id `{id}`")))?)
-            }
+            Some(id) => Some(parse_event_id(id).ok_or_else(|| {
+                let message = format!("no event has the id `{}`", shortened(id));
+                bad_request(message)
+            })?),
             None => None,
         };
         let subscription = session.router().subscribe(after, Instant::now());

@@ -5,6 +5,7 @@
 
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
+use portion_text::repeated::shortened;
 
 use crate::bridge::session_mode::PROTOCOL_VERSION_HEADER;
 use crate::front::http::http_error::HttpError;
@@ -75,11 +76,12 @@ fn require_single(headers: &HeaderMap, name: &str) -> Result<(), HttpError> {
     if headers.get_all(name).iter().nth(1).is_none() {
         return Ok(());
     }
-    let message = format!("the header field {name} is repeated");
+    let message = format!("the header field {} is repeated", shortened(name));
     Err(HttpError::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message))
 }
 
 fn header_mismatch(name: &str, what: &str) -> HttpError {
+    let name = shortened(name);
     let message = format!("the header field {name} is missing or differs from {what}; send equal values");
     HttpError::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message)
 }

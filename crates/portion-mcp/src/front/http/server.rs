@@ -18,6 +18,7 @@ use portion_auth::{Authenticator, Identity};
 use portion_gateway::overload::OverloadMonitor;
 use portion_gateway::principal::PrincipalResolver;
 use portion_net::guarded_body::GuardedBody;
+use portion_text::repeated::shortened;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
@@ -306,6 +307,7 @@ impl HttpServer {
         check_head(&head.headers, is_rpc && head.method == Method::POST)?;
         if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
             let coding = String::from_utf8_lossy(coding.as_bytes());
+            let coding = shortened(&coding);
             let message = format!("a body compressed as `{coding}` is not supported; send it uncompressed");
             return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }

@@ -3,6 +3,7 @@
 use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_text::repeated::shortened;
 
 use super::super::catalog::ToolCatalog;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID};
@@ -199,7 +200,7 @@ impl McpProcessor {
             return Some(responses::error_response(id, INVALID_REQUEST, NULL_ID, None));
         }
         if self.pending_requests().contains(id) || (!is_registered && self.active_queries.contains(id)) {
-            let message = format!("a request with id {id} is already pending");
+            let message = format!("a request with id {} is already pending", shortened(id));
             return Some(responses::error_response(id, INVALID_REQUEST, &message, None));
         }
         if self.pending_requests().is_full() {

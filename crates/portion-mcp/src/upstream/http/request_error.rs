@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{
+    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::{StatusCode, Uri};
 use portion_net::uri_reference::{display_uri, resolve};
 use portion_text::printable::is_printable;
@@ -106,9 +108,8 @@ impl ErrorStatus {
     /// Reads the head of a response; `body` is its body as text.
     pub(crate) fn new(url: &Uri, status: StatusCode, headers: &HeaderMap, body: &str) -> Self {
         let field = |name: HeaderName| {
-            let values: Vec<String> =
-                headers.get_all(name).iter().map(|value| single_line_excerpt(value.as_bytes())).collect();
-            values.join(", ")
+            let values: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+            single_line_excerpt(&values.join(&b", "[..]))
         };
         let challenge = field(WWW_AUTHENTICATE);
         let (location, retry_after) = (display_location(url, &field(LOCATION)), field(RETRY_AFTER));

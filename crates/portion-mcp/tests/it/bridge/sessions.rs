@@ -68,6 +68,22 @@ fn the_first_message_decides_the_form_of_a_response() {
 }
 
 #[test]
+fn errors_repeat_the_beginning_of_a_field() {
+    let scene = Scene::new();
+    let session = scene.begin();
+    let check = |method: &str, field: &str, value: &str, status: u16| {
+        let lines = format!("{session}{STREAM}{field}: {}\r\n", value.repeat(20_000));
+        let answer = scene.ask(method, &lines, &request("1", "ping", ""));
+        assert!(answer.status == status && answer.body.contains('…'), "{field}: {}", answer.head);
+        assert!(answer.body.len() < 1000, "{field}: {} bytes", answer.body.len());
+    };
+    check("POST", "MCP-Protocol-Version", "é", 400);
+    check("POST", "MCP-Protocol-Version", "x", 400);
+    check("POST", "Content-Encoding", "é", 415);
+    check("GET", "Last-Event-ID", "x", 400);
+}
+
+#[test]
 fn a_server_sends_a_request_to_its_client() {
     let scene = Scene::new();
     let session = scene.begin();

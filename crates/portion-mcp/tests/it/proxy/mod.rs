@@ -269,6 +269,17 @@ fn a_switch_of_protocols_is_no_response() {
 }
 
 #[test]
+fn errors_repeat_the_beginning_of_a_field_of_the_server() {
+    for field in ["Content-Type", "Content-Encoding"] {
+        let head = format!("HTTP/1.1 200 OK\r\n{field}: {}\r\n", "x".repeat(50_000));
+        let scene = Scene::new(move |_, stream| say(stream, format!("{head}Content-Length: 2\r\n\r\n{{}}")));
+        let (head, body) = scene.post("", CALL);
+        assert!(head.starts_with("HTTP/1.1 200") && body.contains("xxx…"), "{field}: {head}");
+        assert!(body.len() < 2000, "{field}: {} bytes", body.len());
+    }
+}
+
+#[test]
 fn a_truncated_relayed_body_is_truncated_for_the_client_too() {
     let scene = Scene::new(|_, stream| {
         say(
