@@ -5,6 +5,9 @@ use std::future::Future;
 
 use crate::frame::Frame;
 
+/// Reason for [`MessageProcessor::on_server_gone`] if the gateway itself stops.
+pub const GATEWAY_STOPS: &str = "the gateway is stopping and left the server";
+
 /// Processes each message and decides what to send.
 ///
 /// A direction processes one message at a time, in order, and writes the result before the next call; the two

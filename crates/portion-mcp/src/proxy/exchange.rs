@@ -26,7 +26,7 @@ use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError, TruncatedBody};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
-use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
+use crate::message_processor::{GATEWAY_STOPS, MessageProcessor as _, OutgoingMessage};
 
 /// Characters of the large body of an error that are shown.
 const MAX_SHOWN_ERROR_CHARS: usize = 1000;
@@ -119,7 +119,7 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
         post.shared.sessions.remove(&principal);
     }
     if is_event_stream(&response) {
-        stream::relay_post_stream(post, response, &answers)
+        stream::relay_post_stream(post, response, answers)
     } else if is_json(&response) && (summary.must_read_response || !answers.is_empty()) {
         post.read_json_response(response, answers).await
     } else if is_json(&response) && response.status().is_success() {
@@ -272,8 +272,8 @@ impl PostExchange {
         response_with_body(head, json_rpc_error(id, INTERNAL_ERROR, &message))
     }
 
-    /// Waits for a result of the server. Returns `None` if all pending requests have timed out; `answers` then contains
-    /// their errors.
+    /// Waits for a result of the server. Returns `None` if all pending requests have timed out, or the gateway stops;
+    /// `answers` then contains their errors.
     async fn wait_or_timeout<T>(
         &self,
         result: impl Future<Output = T>,
@@ -284,6 +284,9 @@ impl PostExchange {
             tokio::select! {
                 result = &mut result => return Some(result),
                 expired = self.next_timeout() => answers.extend(expired),
+                () = self.shared.shutdown_started.wait(), if self.processor.pending_count() > 0 => {
+                    answers.extend(self.stopped_errors());
+                }
             }
             if self.processor.pending_count() == 0 {
                 return None;
@@ -339,7 +342,13 @@ impl PostExchange {
         client_messages(self.processor.fail_all_pending(why))
     }
 
-    fn failure_response(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
+    /// Returns the errors for all pending requests because the gateway stops.
+    pub(super) fn stopped_errors(&self) -> Vec<Vec<u8>> {
+        client_messages(self.processor.on_server_gone(&GATEWAY_STOPS))
+    }
+
+    /// Returns the response to a post whose response was lost or cannot be used. `why` is a sentence.
+    pub(super) fn failure_response(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
         respond_with_errors(why, answers, self.lost_response_errors(why), self.is_batch)
     }
 

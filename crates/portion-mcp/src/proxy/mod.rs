@@ -133,7 +133,7 @@ impl Backend for Proxy {
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        // Sessions belong to the clients and the server and go on; only listening streams are closed.
+        // Sessions belong to the clients and the server and go on; only streams and unfinished requests end.
         self.shared.shutdown_started.set();
         Box::pin(async {})
     }

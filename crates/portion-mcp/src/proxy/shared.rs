@@ -10,6 +10,6 @@ pub(super) struct ProxyShared {
     pub(super) upstream: UpstreamClient,
     pub(super) processor_factory: McpProcessorFactory,
     pub(super) sessions: SessionCache,
-    /// Set when shutdown has begun.
+    /// Set when running requests have no more time to finish before the gateway stops.
     pub(super) shutdown_started: OneShotFlag,
 }

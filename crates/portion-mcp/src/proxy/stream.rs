@@ -2,7 +2,7 @@
 //!
 //! Events are forwarded one by one, at once and byte for byte, without fields that clients ignore. If the message of an event
 //! is changed, the event keeps its id. A broken stream is never presented as complete: it breaks for the client too, or ends
-//! with an error for each request that can no longer be answered.
+//! with an error for each request that can no longer be answered. The same holds if the gateway stops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
-use hyper::Response;
 use hyper::body::Incoming;
+use hyper::http::response::Parts;
+use hyper::{Response, StatusCode};
 use portion_gateway::dropped_messages::DropReason;
 use tokio::task::yield_now;
 use tokio::time::timeout;
@@ -27,7 +28,7 @@ use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event, without_content};
 use crate::mcp::error_code::INTERNAL_ERROR;
 use crate::mcp::{McpProcessor, ParsedBatch};
-use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
+use crate::message_processor::{GATEWAY_STOPS, MessageProcessor as _, OutgoingMessage};
 
 /// Longest silence on a stream. Listening streams are silent for long; a client that has disconnected is noticed by
 /// its connection.
@@ -61,15 +62,18 @@ enum StreamRecipient {
     },
 }
 
-/// Relays the stream that responds to a post. `first` are the messages that were answered here.
+/// Relays the stream that responds to a post. `answers` are the messages that were answered here.
 pub(super) fn relay_post_stream(
     post: PostExchange,
     response: Response<Incoming>,
-    first: &[Vec<u8>],
+    answers: Vec<Vec<u8>>,
 ) -> Response<Body> {
-    let limit = post.shared.processor_factory.max_server_message_bytes;
-    let first = first.iter().flat_map(|message| encode_event(None, message)).collect();
-    relay_stream(response, limit, first, StreamRecipient::Post { post: Box::new(post), is_resumable: false })
+    let decoded = match upstream_client::decode_response(response) {
+        Ok(decoded) => decoded,
+        Err(error) => return post.failure_response(&error, answers),
+    };
+    let first = answers.iter().flat_map(|message| encode_event(None, message)).collect();
+    relay_stream(decoded, first, StreamRecipient::Post { post: Box::new(post), is_resumable: false })
 }
 
 /// Relays the listening stream of a session.
@@ -79,28 +83,18 @@ pub(super) fn relay_listening_stream(
     forwarded: ForwardedParts,
     response: Response<Incoming>,
 ) -> Response<Body> {
-    let limit = shared.processor_factory.max_server_message_bytes;
     let is_resumed = forwarded.headers.contains_key("last-event-id");
-    relay_stream(
-        response,
-        limit,
-        Vec::new(),
-        StreamRecipient::Session { session, shared, forwarded, is_resumed },
-    )
+    match upstream_client::decode_response(response) {
+        Ok(decoded) => {
+            let recipient = StreamRecipient::Session { session, shared, forwarded, is_resumed };
+            relay_stream(decoded, Vec::new(), recipient)
+        }
+        Err(error) => HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into(),
+    }
 }
 
-fn relay_stream(
-    response: Response<Incoming>,
-    limit: usize,
-    first: Vec<u8>,
-    recipient: StreamRecipient,
-) -> Response<Body> {
-    let (head, body) = match upstream_client::decode_response(response) {
-        Ok(parts) => parts,
-        Err(error) => {
-            return HttpError::new(hyper::StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into();
-        }
-    };
+fn relay_stream((head, body): (Parts, Body), first: Vec<u8>, recipient: StreamRecipient) -> Response<Body> {
+    let limit = recipient.shared().processor_factory.max_server_message_bytes;
     let stream = RelayedStream { body, parser: SseParser::new(limit), recipient, is_over: false };
     let chunks = stream::unfold((stream, first), |(mut stream, first)| async move {
         let chunk = if first.is_empty() { stream.next_chunk().await? } else { Ok(first.into()) };
@@ -116,7 +110,7 @@ impl RelayedStream {
             let received = tokio::select! {
                 received = timeout(IDLE_TIMEOUT, self.body.frame()) => received,
                 expired = self.recipient.next_timeout() => return Some(Ok(self.finish_timed_out(&expired))),
-                () = self.recipient.wait_for_shutdown() => return None,
+                () = self.recipient.wait_for_shutdown() => return self.stop(),
             };
             let frame = match received {
                 Ok(Some(Ok(frame))) => frame,
@@ -158,9 +152,23 @@ impl RelayedStream {
             post.reserved_ids.release();
             self.is_over = true;
         }
-        // An incomplete event may have been forwarded: an empty line ends it.
-        let errors = expired.iter().flat_map(|message| encode_event(None, message));
-        b"\n\n".iter().copied().chain(errors).collect()
+        encode_after_break(expired)
+    }
+
+    /// Ends the stream because the gateway stops. Requests get an error unless the client can resume the stream, which
+    /// then breaks off.
+    fn stop(&mut self) -> Option<Result<Bytes, TruncatedBody>> {
+        self.is_over = true;
+        let StreamRecipient::Post { post, is_resumable } = &mut self.recipient else { return None };
+        if post.processor.pending_count() == 0 {
+            return None;
+        }
+        if *is_resumable {
+            return Some(Err(TruncatedBody(GATEWAY_STOPS.into())));
+        }
+        let errors = post.stopped_errors();
+        post.reserved_ids.release();
+        Some(Ok(encode_after_break(&errors)))
     }
 
     async fn relay_event(&mut self, event: SseEvent, out: &mut Vec<u8>) {
@@ -236,10 +244,14 @@ impl RelayedStream {
             return Some(Err(broken));
         }
         tracing::warn!(%broken, "an exchange with the server failed");
-        // An incomplete event may have been forwarded: an empty line ends it.
-        let errors = errors.iter().flat_map(|message| encode_event(None, message));
-        Some(Ok(b"\n\n".iter().copied().chain(errors).collect()))
+        Some(Ok(encode_after_break(&errors)))
     }
+}
+
+/// Returns events with these messages. An incomplete event may have been forwarded: an empty line ends it.
+fn encode_after_break(messages: &[Vec<u8>]) -> Bytes {
+    let events = messages.iter().flat_map(|message| encode_event(None, message));
+    b"\n\n".iter().copied().chain(events).collect()
 }
 
 impl StreamRecipient {
@@ -280,12 +292,9 @@ impl StreamRecipient {
         if redacted == data { event.into_raw() } else { event.with_data(redacted.as_bytes()) }
     }
 
-    /// Waits for the shutdown if this is a listening stream.
+    /// Waits for the end of the time that running requests have after the beginning of the shutdown.
     async fn wait_for_shutdown(&self) {
-        match self {
-            Self::Post { .. } => std::future::pending().await,
-            Self::Session { shared, .. } => shared.shutdown_started.wait().await,
-        }
+        self.shared().shutdown_started.wait().await;
     }
 
     /// Waits until a request to the server times out. Returns the messages for the client.

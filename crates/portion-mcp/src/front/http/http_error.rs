@@ -61,16 +61,20 @@ impl HttpError {
         let status = if is_bad_gateway { StatusCode::OK } else { self.status };
         Self { status, raw_id: raw_id.to_owned(), ..self }
     }
+
+    /// Returns the JSON-RPC error for the request with this raw id.
+    pub(super) fn json_for(&self, raw_id: &str) -> String {
+        json_rpc_error(raw_id, self.code, &self.message)
+    }
 }
 
 impl From<HttpError> for Response<Body> {
     fn from(error: HttpError) -> Self {
-        let HttpError { status, code, message, raw_id, with_retry_after, closes_connection } = error;
-        let mut response = json_response(status, json_rpc_error(&raw_id, code, &message));
-        if let Some(seconds) = with_retry_after {
+        let mut response = json_response(error.status, error.json_for(&error.raw_id));
+        if let Some(seconds) = error.with_retry_after {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
-        if closes_connection {
+        if error.closes_connection {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response

@@ -13,7 +13,7 @@
 //! - `request_body`: request bodies, within a shared budget
 //! - `active_requests`: requests that must finish before shutdown
 //! - `connection_io`: the byte stream of a connection
-//! - `http_error`, `batch`: errors and joined responses
+//! - `http_error`, `batch`, `posted_requests`: errors and joined responses
 //!
 //! ```no_run
 //! # use portion_mcp::mcp::McpProcessorFactory;
@@ -49,6 +49,7 @@ mod connection_limiter;
 pub mod http_error;
 mod limits;
 mod origin_guard;
+mod posted_requests;
 mod request_body;
 mod request_checks;
 mod server;

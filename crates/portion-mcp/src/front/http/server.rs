@@ -28,6 +28,7 @@ use super::connection_io::{ConnectionIo, ResponsePending};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::limits::HttpLimits;
+use super::posted_requests::PostedRequests;
 use super::request_body::{self, BodyBudget, BodyReservation};
 use super::request_checks::{
     PostKind, begins_work, body_error_response, check_head, check_head_size, overloaded, parse_post,
@@ -42,6 +43,8 @@ use crate::one_shot_flag::OneShotFlag;
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(1950);
 /// Time for running requests to be answered by their backend after draining; then they get an error.
 const FINAL_RESPONSE_TIMEOUT: Duration = Duration::from_millis(300);
+/// Message of that error.
+const CUT_OFF: &str = "the gateway is stopping and did not wait for the response; the call may have acted";
 /// Pause of the listener after it failed to accept a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// Header by which a program requests the whole result of a call.
@@ -272,6 +275,7 @@ impl HttpServer {
         respond: impl FnOnce(InboundRequest) -> Option<ResponseFuture<'a>>,
     ) -> Response<Body> {
         let AdmittedRequest { request, _body_reservation: _reservation, active_request } = admitted;
+        let posted = PostedRequests::of(&request.body);
         let Some(response) = respond(request) else { return self.not_found() };
         let deadline = async {
             self.connections_closing.wait().await;
@@ -281,8 +285,8 @@ impl HttpServer {
             biased;
             response = response => response,
             () = deadline => {
-                let message = "the gateway stopped before the response; the call may have acted";
-                HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message).retry_after(RETRY_AFTER_SECONDS).into()
+                let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, CUT_OFF);
+                posted.fail(error.retry_after(RETRY_AFTER_SECONDS))
             }
         };
         response.map(|body| GuardedBody::new(body, active_request).boxed_unsync())

@@ -9,7 +9,7 @@ use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::HttpLimits;
 use portion_mcp::one_shot_flag::OneShotFlag;
 
-use super::peers::{Scene, json, say};
+use super::peers::{EVENTS, Scene, json, say};
 use crate::waiting::wait_until;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -204,15 +204,59 @@ fn requests_are_rejected_under_overload_and_other_messages_pass() {
 
 #[test]
 fn requests_that_do_not_finish_in_time_get_an_error() {
+    let check = |body: &str, expect: &[&str]| {
+        let scene = never_answering("");
+        let mut running = scene.says((request(body.len()) + body).as_bytes());
+        wait_until("the request arrives", || !scene.seen().is_empty());
+        scene.leave();
+        let answer = read_response(&mut running);
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("may have acted"), "{answer}");
+        for part in expect {
+            assert!(answer.contains(part), "{part}: {answer}");
+        }
+        scene.ended();
+    };
+    check(PING, &["{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":", "the gateway is stopping"]);
+    let call = r#"{"jsonrpc":"2.0","id":"é","method":"tools/call","params":{"name":"x"}}"#;
+    check(call, &["\"id\":\"é\",\"result\":", "the gateway is stopping", "\"isError\":true"]);
+    check(&format!("[{PING},{call}]"), &["\r\n\r\n[{", "\"id\":1,", "\"id\":\"é\","]);
+}
+
+#[test]
+fn streams_that_do_not_finish_in_time_end_with_an_error_or_break_off() {
+    let stopped = |first: &'static str| {
+        let scene = never_answering(first);
+        let mut running = scene.says(whole().as_bytes());
+        let mut all = String::new();
+        while !all.contains(first) {
+            let part = read_response(&mut running);
+            assert!(!part.is_empty(), "{all}");
+            all += &part;
+        }
+        scene.leave();
+        let mut rest = Vec::new();
+        // A stream that breaks off may be the reset of its connection.
+        let _ = running.read_to_end(&mut rest);
+        scene.ended();
+        all + &String::from_utf8_lossy(&rest)
+    };
+    let ended = stopped(": working\n\n");
+    assert!(ended.contains("\"id\":1,\"error\":") && ended.contains("the gateway is stopping"), "{ended}");
+    assert!(ended.ends_with("\r\n0\r\n\r\n"), "{ended}");
+    let broken = stopped("id: 1\ndata: \n\n");
+    assert!(!broken.contains("\"id\":1,") && !broken.ends_with("\r\n0\r\n\r\n"), "{broken}");
+}
+
+/// Starts a server that never answers, or never ends its stream of events, behind a proxy that waits a moment at the end.
+fn never_answering(events: &'static str) -> Scene {
     let never = Arc::new(OneShotFlag::default());
     let limits = HttpLimits { drain_timeout: Duration::from_millis(200), ..short() };
-    let scene = Scene::within(limits, move |_, _| wait(&never));
-    let mut running = scene.says(whole().as_bytes());
-    wait_until("the request arrives", || !scene.seen().is_empty());
-    scene.leave();
-    let answer = read_response(&mut running);
-    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("may have acted"), "{answer}");
-    scene.ended();
+    Scene::within(limits, move |_, stream| {
+        if !events.is_empty() {
+            say(stream, format!("{EVENTS}{events}"));
+        }
+        wait(&never);
+    })
 }
 
 fn wait(flag: &OneShotFlag) {

@@ -315,6 +315,24 @@ fn a_compressed_response_is_read_and_a_bomb_is_rejected() {
 }
 
 #[test]
+fn a_stream_in_an_unknown_coding_is_one_error_for_each_request() {
+    let scene = Scene::new(|_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: zstd\r\n";
+        say(stream, format!("{head}Connection: close\r\n\r\nxx"));
+    });
+    let (head, body) = scene.post("", CALL);
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("application/json"), "{head}");
+    assert_eq!(parsed(&body)["id"], 7, "{body}");
+    assert!(body.contains("compressed as `zstd`") && body.contains("upstream_gone"), "{body}");
+    let (_, body) = scene.post("", &format!("[{CALL},{}]", CALL.replace(":7", ":8")));
+    let ids: Vec<_> =
+        parsed(&body).as_array().expect("a batch").iter().map(|one| one["id"].clone()).collect();
+    assert_eq!(ids, [7, 8], "{body}");
+    let (head, _) = scene.ask("GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 502"), "{head}");
+}
+
+#[test]
 fn a_pending_id_is_rejected_within_its_session() {
     let (go, wait) = channel::<()>();
     let wait = std::sync::Mutex::new(wait);
