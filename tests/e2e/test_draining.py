@@ -3,12 +3,13 @@
 import re
 import socket
 import threading
+from contextlib import contextmanager
 
 import pytest
 import requests
 
 from harness.command import MEET_FIXTURE, PORTION
-from harness.listening import Listening
+from harness.listening import Listening, served
 from harness.rest_stub import RestStub
 from harness.talk import OverHttp
 from harness.waiting import until
@@ -107,3 +108,41 @@ def test_a_running_call_of_a_command_finishes_and_new_ones_are_refused(revision)
         held.close()
         assert answers[0].status_code == 200 and "done" in answers[0].text
         assert front.process.wait(SECONDS) == 143
+
+
+@contextmanager
+def cut_off(front, ask):
+    """A call that the server does not answer runs in the block; then Portion is ended, and the call is told why."""
+    answers = []
+    running = threading.Thread(target=lambda: answers.append(ask()), daemon=True)
+    running.start()
+    yield
+    front.process.terminate()
+    running.join(SECONDS)
+    (answer,) = answers
+    told = answer.json()
+    assert answer.status_code == 200 and told["id"] == 1 and told["result"]["isError"] is True
+    assert "the gateway is stopping" in answer.text and "may have acted" in answer.text
+    assert front.process.wait(SECONDS) == 143
+
+
+def test_a_call_of_a_url_that_does_not_finish_in_time_is_told_so():
+    slow = Slow()
+    with RestStub({"* /mcp": slow}) as stub, Listening(served("--drain-timeout", "1s", "--url", f"{stub.url}/mcp")) as front:
+        ask = lambda: requests.post(front.url, json=CALL, headers={"Accept": "application/json"}, timeout=SECONDS)  # noqa: E731
+        with cut_off(front, ask):
+            assert slow.began.wait(SECONDS)
+        slow.go.set()
+
+
+def test_a_call_of_a_command_that_does_not_finish_in_time_is_told_so():
+    command = served("--drain-timeout", "1s", "--", *MEET_FIXTURE)
+    with socket.create_server(("127.0.0.1", 0)) as meeting, Listening(command) as front:
+        meeting.settimeout(SECONDS)
+        session = OverHttp(front.url)
+        session.open("2025-11-25")
+        headers = {"Accept": "application/json, text/event-stream"} | dict(session._headers())
+        call = CALL | {"params": {"name": "meet", "arguments": {"port": meeting.getsockname()[1], "text": "done"}}}
+        with cut_off(front, lambda: requests.post(front.url, json=call, headers=headers, timeout=SECONDS)):
+            held, _ = meeting.accept()
+        held.close()

@@ -4,11 +4,12 @@
 //! all posts share one link (`stateless`). Each request declares its revision; nothing is negotiated here.
 //!
 //! - `session_mode`: with or without sessions
-//! - `limits`, `responses`: what both share
+//! - `limits`, `responses`, `end_request`: what both share
 //! - `post_response`: the response to a post, as JSON or as a stream of events
 //!
 //! [`Link`]: crate::upstream::link::Link
 
+mod end_request;
 mod limits;
 mod post_response;
 mod responses;

@@ -12,6 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::stream_router::{StreamRouter, Subscription};
+use crate::bridge::end_request::EndRequest;
 use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
 use crate::mcp::{McpProcessor, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
@@ -40,7 +41,7 @@ pub(super) struct BridgeSession {
     /// Notified when a stream of the router has changed.
     pub changed: Notify,
     is_over: AtomicBool,
-    end_requested: OneShotFlag,
+    end_request: EndRequest,
     /// Set when the server has ended as well.
     ended: OneShotFlag,
     has_ended: AtomicBool,
@@ -61,7 +62,7 @@ impl BridgeSession {
             router: Mutex::new(StreamRouter::new(Instant::now())),
             changed: Notify::new(),
             is_over: AtomicBool::new(false),
-            end_requested: OneShotFlag::default(),
+            end_request: EndRequest::default(),
             ended: OneShotFlag::default(),
             has_ended: AtomicBool::new(false),
         });
@@ -89,10 +90,10 @@ impl BridgeSession {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Ends the session: closes the link and answers pending requests.
-    pub(super) fn end(&self) {
+    /// Ends the session: closes the link and answers pending requests. `reason`: see [`EndRequest::make`].
+    pub(super) fn end(&self, reason: &'static str) {
         self.is_over.store(true, Ordering::Relaxed);
-        self.end_requested.set();
+        self.end_request.make(reason);
     }
 
     /// Waits until the server has ended.
@@ -181,7 +182,7 @@ impl BridgeSession {
                     None => break "the server has ended".to_owned(),
                 },
                 outgoing = self.processor.next_timeout() => self.dispatch_from_server(outgoing, &commands).await,
-                () = self.end_requested.wait() => break "the session was ended".to_owned(),
+                reason = self.end_request.wait() => break reason.to_owned(),
             }
         };
         self.is_over.store(true, Ordering::Relaxed);
@@ -248,7 +249,7 @@ impl BridgeSession {
             }
             tokio::select! {
                 () = changed => {}
-                () = self.end_requested.wait() => return,
+                _ = self.end_request.wait() => return,
             }
         }
     }

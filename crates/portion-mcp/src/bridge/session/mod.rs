@@ -29,6 +29,7 @@ use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
 use crate::mcp::{McpProcessorFactory, MessageView, OwnedBatch, ParsedBatch};
+use crate::message_processor::GATEWAY_STOPS;
 use crate::upstream::link::Connector;
 use bridge_session::BridgeSession;
 use portion_gateway::principal::Principal;
@@ -40,6 +41,8 @@ const SESSION_ID_HEADER: &str = "mcp-session-id";
 const LAST_EVENT_ID_HEADER: &str = "last-event-id";
 /// Seconds after which a client should retry if all sessions are in use.
 const RETRY_AFTER_SECONDS: u16 = 1;
+/// Reason for the end of a session other than the end of the gateway.
+const SESSION_ENDED: &str = "the session was ended";
 /// Interval at which idle sessions are ended.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 
@@ -158,14 +161,14 @@ impl BridgeSessions {
         headers: &HeaderMap,
     ) -> Result<Response<Body>, HttpError> {
         let session = self.find_session(principal, headers)?;
-        session.end();
+        session.end(SESSION_ENDED);
         Ok(Response::new(body::empty()))
     }
 
-    /// Ends all sessions and waits until their servers have ended.
+    /// Ends all sessions, because the gateway stops, and waits until their servers have ended.
     pub(super) async fn close(&self) {
         let all: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
-        all.iter().for_each(|session| session.end());
+        all.iter().for_each(|session| session.end(GATEWAY_STOPS));
         for session in all {
             session.ended().await;
         }
@@ -232,7 +235,7 @@ impl BridgeSessions {
             return Err(error.retry_after(RETRY_AFTER_SECONDS));
         };
         tracing::info!("ended an idle session to make room for another");
-        sessions[evicted].end();
+        sessions[evicted].end(SESSION_ENDED);
         Ok(reserve())
     }
 
@@ -248,7 +251,7 @@ impl BridgeSessions {
             };
             if idle_since.is_some_and(|since| now.duration_since(since) > self.limits.idle_timeout) {
                 tracing::info!("ended an idle session");
-                session.end();
+                session.end(SESSION_ENDED);
             }
         }
     }
@@ -273,7 +276,7 @@ impl NewSessionGuard {
 impl Drop for NewSessionGuard {
     fn drop(&mut self) {
         if let Some(session) = &self.0 {
-            session.end();
+            session.end(SESSION_ENDED);
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::mcp::error_code::{
     PARSE_ERROR, UNSUPPORTED_VERSION,
 };
 use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, OwnedBatch, ParsedBatch};
-use crate::message_processor::OutgoingMessage;
+use crate::message_processor::{GATEWAY_STOPS, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
 use crate::shared_attempt::SharedAttempt;
 use crate::upstream::link::Connector;
@@ -99,13 +99,13 @@ impl StatelessClients {
         }
     }
 
-    /// Closes the link and waits until the server has ended.
+    /// Closes the link, because the gateway stops, and waits until the server has ended.
     pub(super) async fn close(&self) {
         self.close_requested.set();
         self.connecting.ended().await;
         let connection = self.current().take();
         if let Some(connection) = connection {
-            connection.end();
+            connection.end(GATEWAY_STOPS);
             connection.ended().await;
         }
     }
@@ -207,7 +207,7 @@ impl StatelessClients {
         }
         let link = tokio::select! {
             link = self.connector.connect() => link.map_err(|error| Arc::from(error.to_string()))?,
-            () = self.close_requested.wait() => return Err("the listener is closing".into()),
+            () = self.close_requested.wait() => return Err("the gateway is stopping".into()),
         };
         let connection = SharedConnection::start(self.processor_factory.clone(), link);
         tokio::spawn(close_when_idle(Arc::downgrade(&connection), self.idle_timeout));
@@ -233,7 +233,7 @@ async fn close_when_idle(connection: Weak<SharedConnection>, idle: Duration) {
         };
         if connection.idle_since().is_some_and(|since| Instant::now().duration_since(since) > idle) {
             tracing::info!("ended the idle server of clients without sessions");
-            connection.end();
+            connection.end("the idle server was stopped");
         }
     }
 }

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
+use crate::bridge::end_request::EndRequest;
 use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
 use crate::frame::{Frame, response_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
@@ -37,7 +38,7 @@ pub(super) struct SharedConnection {
     outbox: Mutex<Option<Outbox>>,
     has_received: AtomicBool,
     is_unresponsive: AtomicBool,
-    end_requested: OneShotFlag,
+    end_request: EndRequest,
     /// Set when the server has ended.
     ended: OneShotFlag,
 }
@@ -53,7 +54,7 @@ impl SharedConnection {
             outbox: Mutex::new(Some(outbox)),
             has_received: AtomicBool::new(false),
             is_unresponsive: AtomicBool::new(false),
-            end_requested: OneShotFlag::default(),
+            end_request: EndRequest::default(),
             ended: OneShotFlag::default(),
         });
         tokio::spawn(Arc::clone(&connection).run_server_side(inbox));
@@ -65,9 +66,9 @@ impl SharedConnection {
         self.outbox().is_none()
     }
 
-    /// Closes the link and answers pending requests.
-    pub(super) fn end(&self) {
-        self.end_requested.set();
+    /// Closes the link and answers pending requests. `reason`: see [`EndRequest::make`].
+    pub(super) fn end(&self, reason: &'static str) {
+        self.end_request.make(reason);
     }
 
     /// Waits until the server has ended.
@@ -184,7 +185,7 @@ impl SharedConnection {
                     Some(LinkEvent::Closed(reason)) => break reason.to_string(),
                     None => break "the server has ended".to_owned(),
                 },
-                () = self.end_requested.wait() => break "the server was stopped".to_owned(),
+                reason = self.end_request.wait() => break reason.to_owned(),
             }
         };
         let outbox = self.outbox().take();

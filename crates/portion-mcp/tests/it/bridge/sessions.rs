@@ -235,6 +235,18 @@ fn sessions_that_open_at_once_keep_the_limit() {
 }
 
 #[test]
+fn a_request_that_shutdown_cuts_off_gets_an_error_that_says_so() {
+    let mut scene = Scene::new();
+    let session = scene.begin();
+    let mut waiting = scene.hear("POST", &format!("{session}{STREAM}"), &request("5", "x/wait", ""));
+    scene.close();
+    let error = waiting.message().1;
+    let message = error["error"]["message"].as_str().unwrap_or_default();
+    assert!(error["id"] == 5 && message.contains("the gateway is stopping"), "{error}");
+    assert!(waiting.next().is_none());
+}
+
+#[test]
 fn no_process_remains_after_shutdown() {
     let mut scene = Scene::new();
     let session = scene.begin();

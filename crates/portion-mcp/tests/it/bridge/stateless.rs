@@ -143,6 +143,18 @@ fn the_next_request_after_an_exit_starts_another_server() {
 }
 
 #[test]
+fn a_request_that_shutdown_cuts_off_gets_an_error_that_says_so() {
+    let mut scene = Scene::new();
+    let (lines, body) = modern("5", "x/wait", "");
+    let mut waiting = scene.hear("POST", &lines, &body);
+    waiting.message();
+    scene.close();
+    let error = waiting.message().1;
+    let message = error["error"]["message"].as_str().unwrap_or_default();
+    assert!(error["id"] == 5 && message.contains("the gateway is stopping"), "{error}");
+}
+
+#[test]
 fn no_process_remains_after_shutdown() {
     let mut scene = Scene::new();
     let server = post(&scene, "a", "1", "x/pid", "").json()["result"]["pid"].as_u64().expect("a number");
