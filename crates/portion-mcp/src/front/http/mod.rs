@@ -5,6 +5,7 @@
 //! them.
 //!
 //! - `origin_guard`: checks `Host` and `Origin`
+//! - `cors`: preflights of browsers, and responses that pages may read
 //! - `caller`: authenticates and identifies callers
 //! - `well_known`: paths of OAuth discovery
 //! - `server`: from a connection to a backend
@@ -46,6 +47,7 @@ pub(crate) mod batch;
 mod caller;
 mod connection_io;
 mod connection_limiter;
+mod cors;
 pub mod http_error;
 mod limits;
 mod origin_guard;

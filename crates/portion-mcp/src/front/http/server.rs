@@ -26,6 +26,7 @@ use super::active_requests::{ActiveRequest, ActiveRequests};
 use super::caller::CallerResolver;
 use super::connection_io::{ConnectionIo, ResponsePending};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
+use super::cors;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::limits::HttpLimits;
 use super::posted_requests::PostedRequests;
@@ -60,6 +61,8 @@ pub struct HttpServer {
     body_budget: BodyBudget,
     active_requests: ActiveRequests,
     overload: Option<OverloadMonitor>,
+    /// True if pages of allowed origins may read responses.
+    is_open_to_pages: bool,
     /// Set when new requests are rejected, and when connections are closed.
     draining: OneShotFlag,
     connections_closing: OneShotFlag,
@@ -93,6 +96,7 @@ impl HttpServer {
             body_budget,
             active_requests,
             overload: limits.overload.map(OverloadMonitor::new),
+            is_open_to_pages: false,
             draining,
             connections_closing,
         }
@@ -102,6 +106,12 @@ impl HttpServer {
     #[must_use]
     pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
         Self { callers: self.callers.with_authenticator(authenticator), ..self }
+    }
+
+    /// Lets pages of allowed origins read responses (CORS). Preflights of browsers are answered here.
+    #[must_use]
+    pub fn with_cors(self) -> Self {
+        Self { is_open_to_pages: true, ..self }
     }
 
     /// Serves until `shutdown` is set. Then it rejects new requests, waits up to [`HttpLimits::drain_timeout`] for
@@ -231,6 +241,19 @@ impl HttpServer {
             let error = if status == StatusCode::BAD_REQUEST { error.closing() } else { error };
             return error.into();
         }
+        let origin = cors::page_origin(request.headers()).filter(|_| self.is_open_to_pages);
+        let Some(origin) = origin else { return self.handle_allowed(request).await };
+        let preflight = cors::preflight_response(&request);
+        let mut response = match preflight {
+            Some(response) => response,
+            None => self.handle_allowed(request).await,
+        };
+        cors::allow_reading(response.headers_mut(), origin);
+        response
+    }
+
+    /// Answers a request whose host and origin are allowed.
+    async fn handle_allowed(&self, request: Request<Incoming>) -> Response<Body> {
         if let Some(backend) = self.backend_for(request.uri().path()) {
             let identity = match self.callers.authenticate(&request).await {
                 Ok(identity) => identity,

@@ -122,6 +122,39 @@ fn a_method_that_echoes_credentials_is_rejected() {
 }
 
 #[test]
+fn preflights_are_answered_and_pages_may_read_responses() {
+    let scene = open_server();
+    let origin = "Origin: http://localhost:3000\r\n";
+    let ask = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x\r\n\r\n";
+    let preflight = format!("OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n{origin}{ask}");
+    let allowed = "access-control-allow-origin: http://localhost:3000";
+    let (head, _) = scene.ask(&preflight);
+    assert!(head.starts_with("HTTP/1.1 204") && head.contains(allowed), "{head}");
+    let (head, _) = scene.ask(&preflight.replace("localhost:3000", "evil.example"));
+    assert!(head.starts_with("HTTP/1.1 403") && !head.contains("access-control"), "{head}");
+    assert!(scene.seen().is_empty());
+    let (head, _) = scene.post(origin, CALL);
+    assert!(
+        head.contains(allowed) && head.contains("access-control-expose-headers: mcp-session-id"),
+        "{head}"
+    );
+    let (head, _) = scene.post(origin, "no message");
+    assert!(head.starts_with("HTTP/1.1 400") && head.contains(allowed), "{head}");
+    assert!(!scene.post("", CALL).0.contains("access-control"));
+}
+
+#[test]
+fn what_the_server_says_about_pages_stays() {
+    let scene = Scene::new(|_, stream| {
+        let allowed = "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\n";
+        say(stream, json(&result("7", 1)).replace("HTTP/1.1 200 OK\r\n", allowed));
+    });
+    let (head, _) = scene.post("Origin: http://localhost:3000\r\n", CALL);
+    assert!(head.contains("access-control-allow-origin: *"), "{head}");
+    assert_eq!(head.matches("access-control").count(), 1, "{head}");
+}
+
+#[test]
 fn fields_that_override_the_path_are_removed() {
     let scene = open_server();
     let lines = "X-Original-URL: /admin\r\nX-Rewrite-URL: /admin\r\nX-HTTP-Method-Override: DELETE\r\n\

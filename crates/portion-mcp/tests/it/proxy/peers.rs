@@ -114,7 +114,8 @@ impl Scene {
         let address = listener.local_addr().expect("an address");
         let guard = OriginGuard::new(address, vec![], vec![]);
         let principals = PrincipalResolver::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
-        let server = Arc::new(HttpServer::new(guard, principals, limits, vec![("/mcp".into(), backend)]));
+        let server = HttpServer::new(guard, principals, limits, vec![("/mcp".into(), backend)]);
+        let server = Arc::new(server.with_cors());
         let leave = Arc::new(OneShotFlag::default());
         let shutdown = Arc::clone(&leave);
         let serving = thread::spawn(move || {

@@ -119,7 +119,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     };
     let limits = limits.with_max_body_bytes(setup.config.client_message_limit());
     let server = HttpServer::new(guard, setup.principals.clone(), limits, backends);
-    let server = Arc::new(server.with_authenticator(callers));
+    let server = Arc::new(server.with_authenticator(callers).with_cors());
     let drain = setup.drain_flag();
     listening::serve_until_signal(server.serve(listener, Arc::clone(&drain)), signals, &drain).await
 }

@@ -1,0 +1,64 @@
+"""Pages in a browser call `serve`: preflights of allowed origins are answered, and what comes back can be read."""
+
+import pytest
+import requests
+
+from harness.command import MEET_FIXTURE
+from harness.listening import Listening, served
+from harness.rest_stub import Response, RestStub
+from test_auth import bearer, new_token
+
+PAGE, STRANGER = "https://app.example", "https://evil.example"
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+ASKED = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type,mcp-param-city"}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}},
+}
+RESULT = {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25", "capabilities": {}}}
+
+
+def request(method, url, origin, headers=None, **more):
+    return requests.request(method, url, headers={"Origin": origin} | (headers or {}), timeout=60, **more)
+
+
+def names(value):
+    return value.lower().split(", ")
+
+
+@pytest.mark.parametrize("kind", ["command", "URL"])
+def test_a_page_of_an_allowed_origin_can_call_and_read(kind):
+    token = new_token("page")
+    options = ["--auth", "bearer", "--token-hash", token["entry"], "--allow-origin", PAGE, "--admin", "off"]
+    with RestStub({"* /mcp": lambda _: RESULT}) as stub:
+        behind = {"command": ["--", *MEET_FIXTURE], "URL": ["--url", f"{stub.url}/mcp"]}[kind]
+        with Listening(served(*options, *behind)) as front:
+            allowed = request("OPTIONS", front.url, PAGE, ASKED)
+            assert allowed.status_code == 204 and allowed.headers["access-control-allow-origin"] == PAGE
+            assert {"authorization", "content-type", "mcp-param-city"} <= {*names(allowed.headers["access-control-allow-headers"])}
+            assert names(allowed.headers["access-control-allow-methods"]) == ["get", "post", "delete"]
+            assert names(allowed.headers["vary"]) == ["origin"]
+            refused = request("POST", front.url, PAGE, ACCEPT, json=INITIALIZE)
+            assert refused.status_code == 401 and refused.headers["access-control-allow-origin"] == PAGE
+            assert "www-authenticate" in names(refused.headers["access-control-expose-headers"])
+            for method, headers in (("OPTIONS", ASKED), ("POST", ACCEPT | bearer(token["token"]))):
+                stranger = request(method, front.url, STRANGER, headers, json=INITIALIZE if method == "POST" else None)
+                assert stranger.status_code == 403 and "access-control-allow-origin" not in stranger.headers
+            assert stub.asked == [], "no server has seen any of this"
+            answered = request("POST", front.url, PAGE, ACCEPT | bearer(token["token"]), json=INITIALIZE)
+            assert answered.status_code == 200 and answered.json()["id"] == 1
+            assert answered.headers["access-control-allow-origin"] == PAGE
+            if kind == "command":
+                assert "mcp-session-id" in answered.headers
+                assert "mcp-session-id" in names(answered.headers["access-control-expose-headers"])
+
+
+def test_what_the_server_says_about_pages_stays():
+    own = Response(RESULT, headers={"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "x-own"})
+    with RestStub({"* /mcp": lambda _: own}) as stub:
+        with Listening(served("--allow-origin", PAGE, "--admin", "off", "--url", f"{stub.url}/mcp")) as front:
+            answered = request("POST", front.url, PAGE, ACCEPT, json=INITIALIZE)
+    assert answered.headers["access-control-allow-origin"] == "*"
+    assert answered.headers["access-control-expose-headers"] == "x-own"
