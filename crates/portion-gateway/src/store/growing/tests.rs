@@ -164,6 +164,27 @@ async fn views_in_memory_are_kept() {
     assert_eq!((fetched(&kept), kept.view.id()), (5, selected.id()));
 }
 
+/// A view that another instance has added is of the version there.
+#[tokio::test]
+async fn a_view_is_read_with_its_version() {
+    for is_partial in [true, false] {
+        let root = tempfile::tempdir().expect("a directory");
+        let (here, there) = (instance(root.path()), instance(root.path()));
+        here.put(&ada(), list(2, is_partial), Instant::now()).await.expect("there is room");
+        assert!(here.flush(WRITE_TIME));
+        let held = found(&here).await;
+        let other = list(if is_partial { 5 } else { 2 }, is_partial);
+        let selected = selection(&other);
+        there.replace(&ada(), other.clone(), THERE, Instant::now()).await.expect("there is room");
+        let view = (&other.snapshot, selected.clone());
+        there.put_view(&ada(), ID, view, Instant::now()).await.expect("there is room");
+        assert!(there.flush(WRITE_TIME));
+        let read = here.find(&ada(), ID, selected.id(), Instant::now()).await.expect("it is stored");
+        assert_eq!(fetched(&read), if is_partial { 5 } else { 2 });
+        assert_eq!(Arc::ptr_eq(&read.snapshot, &held.snapshot), !is_partial, "a complete list is in memory");
+    }
+}
+
 #[tokio::test]
 async fn a_list_that_the_store_has_lost_stays() {
     let root = tempfile::tempdir().expect("a directory");

@@ -11,7 +11,7 @@ use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use portion_gateway::store::file::{FileStoreLimits, WallClock};
 use portion_gateway::store::{
-    CachedStore, FieldName, FileStore, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore as _,
+    CachedStore, Extent, FieldName, FileStore, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore as _,
     StoreLimits, StoreLookupError, StoreReadError, StoreWriteError,
 };
 use tempfile::TempDir;
@@ -181,6 +181,48 @@ async fn the_directory_is_bounded() {
     assert!(matches!(gone, Err(StoreLookupError::SnapshotGone { .. })), "{gone:?}");
     let refused = put(&store, &scope, 100, &Arc::new(drawers(60_000))).await;
     assert!(matches!(refused, Err(StoreWriteError::NoCapacity { room: 40_000, .. })), "{refused:?}");
+}
+
+/// A page leaves out blocks of a large snapshot. What needs them gets a whole one, and what does not reads nothing again.
+#[tokio::test]
+async fn blocks_are_missing_only_where_they_are_not_needed() {
+    let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(60_000)));
+    let here = store(root.path(), 1 << 30);
+    put(&here, &scope, 1, &snapshot).await.expect("there is room");
+    let views = [drawer(&snapshot, 7), drawer(&snapshot, 8)];
+    for view in &views {
+        let view = (&snapshot, view.clone());
+        here.put_view(&scope, named(1), view, Instant::now()).await.expect("there is room");
+    }
+    assert!(here.flush(Duration::from_mins(1)));
+    let there = store(root.path(), 1 << 30);
+    let find = async |view: &View, extent| {
+        let found = there.find_extent(&scope, named(1), (view.id(), extent), Instant::now()).await;
+        found.expect("it is stored").snapshot
+    };
+    for _ in 0..2 {
+        assert!(find(&View::root(), Extent::Page).await.is_partial(), "it has more than a page needs");
+    }
+    let selected = find(&views[0], Extent::Page).await;
+    assert!(!selected.is_partial(), "a selection needs all of it");
+    for view in [&views[1], &View::root()] {
+        assert!(Arc::ptr_eq(&find(view, Extent::Page).await, &selected), "it is in memory");
+    }
+    let there = store(root.path(), 1 << 30);
+    let find = async |extent| {
+        let found = there.find_extent(&scope, named(1), (View::root().id(), extent), Instant::now()).await;
+        found.expect("it is stored").snapshot.is_partial()
+    };
+    assert_eq!(
+        (find(Extent::Page).await, find(Extent::Whole).await, find(Extent::Page).await),
+        (true, false, false)
+    );
+}
+
+#[tokio::test]
+async fn the_memory_alone_has_no_state_of_a_store() {
+    assert!(CachedStore::from(Arc::new(MemoryStore::default())).backend_status().is_none());
+    assert!(store(directory().path(), 0).backend_status().is_some_and(|status| status.is_available));
 }
 
 /// Many results at once, among follow-ups of them: each is written.
