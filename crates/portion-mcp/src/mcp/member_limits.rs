@@ -1,16 +1,15 @@
 //! Limits the size of members outside payloads: members of a message, of its params, of a task.
 //!
-//! Small members keep their bytes. Long strings in larger members are shortened, and members that stay large
-//! are removed. Redaction rules apply here too, by the names of the members.
+//! Small members keep their bytes. Long strings in larger members are shortened. Values that stay large are replaced by marks of
+//! the same kind, because clients may expect an object or an array. Redaction rules apply here too, by the names of the members.
 
 use portion_core::redact::RedactionRules;
-use portion_json::scan::{quote, unescape};
-use portion_json::span::Span;
+use portion_json::scan::{JsonKind, quote, unescape};
 
 use super::member_redaction::redact_member;
 use super::splice::Splice;
 use super::strings::{StringPlace, visit_strings};
-use super::walk::{self, Member, Sequence};
+use super::walk::{self, Member};
 
 /// Largest member, in bytes, in which nothing is shortened.
 const SMALL_MEMBER_BYTES: usize = 1024;
@@ -31,53 +30,42 @@ pub(super) struct MemberLimiter<'a> {
 pub(super) enum LimitOutcome {
     /// The members fit, redacted or not.
     Fits,
-    /// Some members were shortened or removed, by this many bytes.
+    /// Some members were shortened, or replaced by marks, by this many bytes.
     Shortened(usize),
-    /// Too large even when shortened.
+    /// Too large even so. Nothing was changed.
     TooLarge,
 }
 
 impl MemberLimiter<'_> {
-    /// Limits the members of an object, except those named in `except`.
+    /// Limits the total size of these members.
     pub(super) fn limit_members(
         self,
         text: &str,
-        object: Span,
-        except: &[&str],
+        members: &[Member],
         splice: &mut Splice<'_>,
     ) -> LimitOutcome {
-        let members = walk::members(text, object);
-        let is_excepted =
-            |member: &Member| except.iter().any(|name| walk::string_equals(member.key.slice(text), name));
-        let others = || (0..members.len()).filter(|i| !is_excepted(&members[*i]));
-        let whole: usize = others().map(|i| members[i].span().len() + 1).sum();
+        // Each includes its comma.
+        let whole: usize = members.iter().map(|member| member.span().len() + 1).sum();
         let is_large = whole > self.max_bytes;
-        let (mut remaining, mut removed, mut cut) = (self.max_bytes, vec![false; members.len()], 0);
+        let (mut remaining, mut cut) = (self.max_bytes, 0);
         let mut edits = Vec::new();
-        for i in others() {
-            let (span, replacement) = (members[i].span(), self.limit_member(text, members[i], is_large));
-            let len = replacement.as_ref().map_or(span.len(), String::len) + 1;
-            match remaining.checked_sub(len) {
-                Some(rest) => remaining = rest,
-                // Members this small exceed the limit only by their number.
-                None if len <= SMALL_MEMBER_BYTES => return LimitOutcome::TooLarge,
-                None => {
-                    removed[i] = true;
-                    cut += span.len();
-                    continue;
-                }
+        for member in members {
+            let span = member.span();
+            let limited = self.limit_member(text, *member, is_large);
+            let len = limited.as_ref().map_or(span.len(), String::len);
+            // Smaller members exceed the limit only by their number.
+            let is_marked = len >= remaining && len >= SMALL_MEMBER_BYTES;
+            let replacement = if is_marked { Some(self.mark(text, *member)) } else { limited };
+            let len = replacement.as_ref().map_or(span.len(), String::len);
+            let Some(rest) = remaining.checked_sub(len + 1) else { return LimitOutcome::TooLarge };
+            remaining = rest;
+            if is_large || is_marked {
+                cut += span.len().saturating_sub(len);
             }
-            if let Some(replacement) = replacement {
-                cut += span.len().saturating_sub(replacement.len()) * usize::from(is_large);
-                edits.push((span, replacement));
-            }
+            edits.extend(replacement.map(|replacement| (span, replacement)));
         }
         for (place, replacement) in edits {
             splice.replace(place, replacement);
-        }
-        if removed.contains(&true) {
-            let items = members.iter().map(|member| member.span()).collect();
-            splice.edit_sequence(&Sequence { span: object, items }, |i| !removed[i], &[]);
         }
         if cut > 0 { LimitOutcome::Shortened(cut) } else { LimitOutcome::Fits }
     }
@@ -91,6 +79,26 @@ impl MemberLimiter<'_> {
         let json = format!("{{{}}}", hidden.as_deref().unwrap_or(member.span().slice(text)));
         let shortened = truncate_strings(&json);
         shortened.map(|json| json[1..json.len() - 1].to_owned()).or(hidden)
+    }
+
+    /// Returns the member with a mark in place of its value. A long name is shortened.
+    fn mark(self, text: &str, member: Member) -> String {
+        let mut name = unescape(member.key.slice(text));
+        if let Some(redacted) = self.redact.and_then(|redact| redact.redact_name(&name)) {
+            name = redacted;
+        }
+        if name.len() > SMALL_MEMBER_BYTES
+            && let Some(shortened) = truncate(&name)
+        {
+            name = shortened;
+        }
+        let left_out = member.value.slice(text).chars().count();
+        let mark = match walk::kind(text, member.value) {
+            JsonKind::Object => format!("{{\"…\":\"[+{left_out} chars]\"}}"),
+            JsonKind::Array => format!("[\"… [+{left_out} chars]\"]"),
+            _ => format!("\"… [+{left_out} chars]\""),
+        };
+        format!("{}:{mark}", quote(&name))
     }
 }
 
@@ -144,11 +152,8 @@ mod tests {
         let redact = RedactionRules::default_secrets();
         let bound = MemberLimiter { max_bytes: most, redact: Some(&redact) };
         let mut splice = Splice::new(json);
-        assert_eq!(
-            bound.limit_members(json, walk::document_span(json), &["kept"], &mut splice),
-            expect,
-            "{json}"
-        );
+        let members = walk::members_except(json, walk::document_span(json), &["kept"]);
+        assert_eq!(bound.limit_members(json, &members, &mut splice), expect, "{json}");
         if expect != LimitOutcome::TooLarge {
             assert_eq!(splice.apply(), becomes);
         }
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn large_members_are_shortened_or_left_out() {
+    fn large_members_are_shortened_or_marked() {
         let long = "é".repeat(2_000);
         let cut = format!("{} … [+1700 chars]", "é".repeat(300));
         check(
@@ -173,8 +178,19 @@ mod tests {
             LimitOutcome::Shortened(format!(r#""b":"{long}""#).len() - format!(r#""b":"{cut}""#).len()),
             &format!(r#"{{"a":1,"b":"{cut}"}}"#),
         );
-        let many = format!(r#""m":[{}]"#, vec!["1"; 5_000].join(","));
-        check(&format!(r#"{{{many},"a":1}}"#), 2_000, LimitOutcome::Shortened(many.len()), r#"{"a":1}"#);
+        let ones = vec!["1"; 5_000].join(",");
+        for (value, mark) in [
+            (format!("[{ones}]"), r#"["… [+10001 chars]"]"#),
+            (format!(r#"{{"é":[{ones}]}}"#), r#"{"…":"[+10007 chars]"}"#),
+            ("1".repeat(5_000), r#""… [+5000 chars]""#),
+        ] {
+            check(
+                &format!(r#"{{"m":{value},"a":1}}"#),
+                2_000,
+                LimitOutcome::Shortened(value.len() - mark.len()),
+                &format!(r#"{{"m":{mark},"a":1}}"#),
+            );
+        }
         let small: Vec<String> = (0..1_000).map(|i| format!(r#""{i}":1"#)).collect();
         check(&format!("{{{}}}", small.join(",")), 2_000, LimitOutcome::TooLarge, "");
     }
@@ -202,12 +218,25 @@ mod tests {
     #[test]
     fn a_long_name_counts_like_a_value() {
         let name = "n".repeat(5_000);
+        let mark = format!(r#""{} … [+4700 chars]":"… [+1 chars]""#, "n".repeat(300));
         check(
             &format!(r#"{{"{name}":1,"a":1}}"#),
             2_000,
-            LimitOutcome::Shortened(name.len() + 4),
-            r#"{"a":1}"#,
+            LimitOutcome::Shortened(name.len() + 4 - mark.len()),
+            &format!(r#"{{{mark},"a":1}}"#),
         );
+    }
+
+    #[test]
+    fn the_name_of_a_marked_member_is_redacted() {
+        let json = format!(r#"{{"{}":1}}"#, "password=hunter2 ".repeat(1_000));
+        let redact = RedactionRules::default_secrets();
+        let limiter = MemberLimiter { max_bytes: 2_000, redact: Some(&redact) };
+        let mut splice = Splice::new(&json);
+        let members = walk::members(&json, walk::document_span(&json));
+        assert!(matches!(limiter.limit_members(&json, &members, &mut splice), LimitOutcome::Shortened(_)));
+        let marked = splice.apply();
+        assert!(marked.starts_with(r#"{"password=[redacted]"#) && !marked.contains("hunter2"), "{marked}");
     }
 
     #[test]

@@ -36,6 +36,12 @@ pub(super) fn resolve_reference(text: &str, root: Span, reference: Span) -> Opti
     if path.next().is_some() { None } else { member_value(text, holder, &name) }
 }
 
+/// Returns the members of the object at a span, except those with these names.
+pub(super) fn members_except(text: &str, object: Span, names: &[&str]) -> Vec<Member> {
+    let has_name = |member: &Member| names.iter().any(|name| string_equals(member.key.slice(text), name));
+    containers::members(text, object).filter(|member| !has_name(member)).collect()
+}
+
 /// Returns the items of the array at a span, in order; empty if it is not an array.
 pub(super) fn items(text: &str, array: Span) -> Vec<Span> {
     containers::items(text, array).collect()

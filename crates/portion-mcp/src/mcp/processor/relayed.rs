@@ -107,8 +107,8 @@ impl McpProcessor {
         self.limit_members(limiter, (text, envelope.span), &known, splice, "members next to a result");
     }
 
-    /// Limits the members of an object, except the known ones. If they are too many, all are removed. `members`: what they are,
-    /// for the log.
+    /// Limits the members of an object, except the known ones. If they are too many, one mark replaces all. `members`: what they
+    /// are, for the log.
     fn limit_members(
         &self,
         limiter: MemberLimiter<'_>,
@@ -117,11 +117,12 @@ impl McpProcessor {
         splice: &mut Splice<'_>,
         members: &str,
     ) {
-        let (bytes, problem) = match limiter.limit_members(text, object, known, splice) {
+        let others = walk::members_except(text, object, known);
+        let (bytes, problem) = match limiter.limit_members(text, &others, splice) {
             LimitOutcome::Fits => return,
             LimitOutcome::Shortened(bytes) => (bytes, "large"),
             LimitOutcome::TooLarge => {
-                remove_members(text, object, known, splice);
+                replace_members(text, object, known, splice);
                 (object.len(), "too many")
             }
         };
@@ -149,10 +150,12 @@ impl McpProcessor {
     }
 }
 
-/// Removes all members of an object except those in `known`.
-fn remove_members(text: &str, object: Span, known: &[&str], splice: &mut Splice<'_>) {
+/// Replaces all members of an object except those in `known` by a mark that says how many they were.
+fn replace_members(text: &str, object: Span, known: &[&str], splice: &mut Splice<'_>) {
     let members = walk::members(text, object);
     let items = members.iter().map(|member| member.span()).collect();
     let is_known = |i: usize| known.iter().any(|name| walk::string_equals(members[i].key.slice(text), name));
-    splice.edit_sequence(&walk::Sequence { span: object, items }, is_known, &[]);
+    let left_out = (0..members.len()).filter(|i| !is_known(*i)).count();
+    let mark = format!("\"…\":\"[+{left_out} members]\"");
+    splice.edit_sequence(&walk::Sequence { span: object, items }, is_known, &[mark]);
 }

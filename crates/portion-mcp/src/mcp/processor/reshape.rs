@@ -83,7 +83,13 @@ impl McpProcessor {
         strip_reserved_of_result(text, result, edit.splice);
         let limiter =
             MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: effective_policy.redact.as_deref() };
-        match limiter.limit_members(text, result, &["result", "error"], edit.splice) {
+        // A failed task has its error in place of a result.
+        let inner = |name: &str| non_null(text, walk::member_value(text, result, name));
+        let (inner_error, inner_result) = (inner("error"), inner("result"));
+        // Of repeated members only the last one is served.
+        let mut others = walk::members(text, result);
+        others.retain(|member| ![inner_error, inner_result].contains(&Some(member.value)));
+        match limiter.limit_members(text, &others, edit.splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
                 self.gateway.record_drop(DropReason::Oversized, bytes, "parts of a task");
@@ -94,9 +100,7 @@ impl McpProcessor {
                 return true;
             }
         }
-        // A failed task has its error in place of a result.
-        let inner = |name: &str| non_null(text, walk::member_value(text, result, name));
-        match (inner("error"), inner("result")) {
+        match (inner_error, inner_result) {
             (Some(error), None) => self.shape_error(edit, error, caller, endpoint).await,
             (Some(_), Some(_)) => {
                 let reason = Fault::upstream_invalid("a task with both a result and an error");

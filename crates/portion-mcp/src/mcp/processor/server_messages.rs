@@ -142,7 +142,8 @@ impl McpProcessor {
             max_bytes: effective_policy.policy.fallback_byte_limit,
             redact: effective_policy.redact.as_deref(),
         };
-        match limiter.limit_members(edit.text, object, except, edit.splice) {
+        let members = walk::members_except(edit.text, object, except);
+        match limiter.limit_members(edit.text, &members, edit.splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
                 self.gateway.record_drop(DropReason::Oversized, bytes, "large members of a notification");

@@ -5,6 +5,7 @@ mod describe;
 mod failures;
 mod law;
 mod limits;
+mod members;
 mod own_pages;
 mod paging;
 mod questions;
