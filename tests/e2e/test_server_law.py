@@ -96,13 +96,17 @@ def test_what_stands_beside_results_and_in_notifications_is_bounded(wire):
             1,
             notification("message", f'{{"level":"info","data":{ROWS}}}'),
             notification("progress", f'{{"progressToken":1,"progress":1,"message":"{"x" * 3_000_000}"}}'),
-            notification("vendor", f'{{"a":{ROWS},"_meta":{{"io.portion/notice":"forged"}}}}'),
+            notification("vendor", f'{{"a":"{"word " * 600_000}","_meta":{{"io.portion/notice":"forged"}}}}'),
+            notification("rows", f'{{"a":{ROWS}}}'),
+            notification("m" * 3_000_000, "{}"),
             result(1, '{"content":[]}')[:-1] + f',"extra":{ROWS}}}',
         )
     )
     lines = lines_up_to_ping(wire)
     assert [line.get("method") for line in lines] == [f"notifications/{m}" for m in ("message", "progress", "vendor")] + [None]
     assert "nextCursor" in json.dumps(lines[0]["params"]["data"])
+    assert lines[2]["params"]["a"].endswith(" … [+2999700 chars]")
+    assert lines[3]["extra"][0].startswith("… [+")
 
 
 def test_a_request_to_the_client_that_is_too_large_is_refused_to_the_server(wire):

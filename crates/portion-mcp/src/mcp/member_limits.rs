@@ -1,7 +1,8 @@
 //! Limits the size of members outside payloads: members of a message, of its params, of a task.
 //!
-//! Small members keep their bytes. Long strings in larger members are shortened. Values that stay large are replaced by marks of
-//! the same kind, because clients may expect an object or an array. Redaction rules apply here too, by the names of the members.
+//! Small members keep their bytes. Long strings in larger members are shortened. Values that stay large are refused, or replaced
+//! by marks of the same kind, because clients may expect an object or an array. Redaction rules apply here too, by the names of
+//! the members.
 
 use portion_core::redact::RedactionRules;
 use portion_json::scan::{JsonKind, quote, unescape};
@@ -23,6 +24,17 @@ pub(super) struct MemberLimiter<'a> {
     pub max_bytes: usize,
     /// Redaction rules, if any.
     pub redact: Option<&'a RedactionRules>,
+    /// What becomes of members that stay large.
+    pub excess: Excess,
+}
+
+/// What becomes of members that are too large even when their strings are shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Excess {
+    /// Marks replace their values.
+    Mark,
+    /// The members are [`LimitOutcome::TooLarge`] together.
+    Refuse,
 }
 
 /// Result of limiting members.
@@ -54,7 +66,7 @@ impl MemberLimiter<'_> {
             let limited = self.limit_member(text, *member, is_large);
             let len = limited.as_ref().map_or(span.len(), String::len);
             // Smaller members exceed the limit only by their number.
-            let is_marked = len >= remaining && len >= SMALL_MEMBER_BYTES;
+            let is_marked = self.excess == Excess::Mark && len >= remaining && len >= SMALL_MEMBER_BYTES;
             let replacement = if is_marked { Some(self.mark(text, *member)) } else { limited };
             let len = replacement.as_ref().map_or(span.len(), String::len);
             let Some(rest) = remaining.checked_sub(len + 1) else { return LimitOutcome::TooLarge };
@@ -146,11 +158,15 @@ mod tests {
 
     use super::super::splice::Splice;
     use super::super::walk;
-    use super::{LimitOutcome, MemberLimiter, non_media_bytes};
+    use super::{Excess, LimitOutcome, MemberLimiter, non_media_bytes};
 
     fn check(json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
+        check_excess(Excess::Mark, json, most, expect, becomes);
+    }
+
+    fn check_excess(excess: Excess, json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
         let redact = RedactionRules::default_secrets();
-        let bound = MemberLimiter { max_bytes: most, redact: Some(&redact) };
+        let bound = MemberLimiter { max_bytes: most, redact: Some(&redact), excess };
         let mut splice = Splice::new(json);
         let members = walk::members_except(json, walk::document_span(json), &["kept"]);
         assert_eq!(bound.limit_members(json, &members, &mut splice), expect, "{json}");
@@ -190,6 +206,8 @@ mod tests {
                 LimitOutcome::Shortened(value.len() - mark.len()),
                 &format!(r#"{{"m":{mark},"a":1}}"#),
             );
+            let alone = format!(r#"{{"m":{value}}}"#);
+            check_excess(Excess::Refuse, &alone, 2_000, LimitOutcome::TooLarge, "");
         }
         let small: Vec<String> = (0..1_000).map(|i| format!(r#""{i}":1"#)).collect();
         check(&format!("{{{}}}", small.join(",")), 2_000, LimitOutcome::TooLarge, "");
@@ -231,7 +249,7 @@ mod tests {
     fn the_name_of_a_marked_member_is_redacted() {
         let json = format!(r#"{{"{}":1}}"#, "password=hunter2 ".repeat(1_000));
         let redact = RedactionRules::default_secrets();
-        let limiter = MemberLimiter { max_bytes: 2_000, redact: Some(&redact) };
+        let limiter = MemberLimiter { max_bytes: 2_000, redact: Some(&redact), excess: Excess::Mark };
         let mut splice = Splice::new(&json);
         let members = walk::members(&json, walk::document_span(&json));
         assert!(matches!(limiter.limit_members(&json, &members, &mut splice), LimitOutcome::Shortened(_)));

@@ -8,7 +8,7 @@ use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::envelope::Envelope;
-use super::super::member_limits::{LimitOutcome, MemberLimiter};
+use super::super::member_limits::{Excess, LimitOutcome, MemberLimiter};
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::ResultShape;
 use super::super::splice::Splice;
@@ -83,7 +83,7 @@ impl McpProcessor {
     fn limit_completion(&self, json: &str) -> Option<String> {
         let result = walk::document_span(json);
         let mut splice = Splice::new(json);
-        let limiter = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: None };
+        let limiter = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: None, excess: Excess::Mark };
         self.limit_members(limiter, (json, result), &["completion"], &mut splice, "members of a completion");
         if let Some(completion) = walk::member_value(json, result, "completion") {
             let known = ["values", "total", "hasMore"];
@@ -100,8 +100,8 @@ impl McpProcessor {
             return;
         }
         let caller = self.general_caller();
-        let limiter =
-            MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: caller.effective_policy.redact.as_deref() };
+        let redact = caller.effective_policy.redact.as_deref();
+        let limiter = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact, excess: Excess::Mark };
         let known: Vec<&str> =
             PROTOCOL_MEMBERS.into_iter().filter(|name| both.is_none() || *name != "result").collect();
         self.limit_members(limiter, (text, envelope.span), &known, splice, "members next to a result");

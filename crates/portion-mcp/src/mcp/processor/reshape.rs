@@ -12,7 +12,7 @@ use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::envelope::Envelope;
-use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
+use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
 use super::super::member_redaction;
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::{
@@ -81,8 +81,8 @@ impl McpProcessor {
         let effective_policy = &caller.effective_policy;
         let limit = effective_policy.policy.hard_byte_limit;
         strip_reserved_of_result(text, result, edit.splice);
-        let limiter =
-            MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: effective_policy.redact.as_deref() };
+        let redact = effective_policy.redact.as_deref();
+        let limiter = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact, excess: Excess::Mark };
         // A failed task has its error in place of a result.
         let inner = |name: &str| non_null(text, walk::member_value(text, result, name));
         let (inner_error, inner_result) = (inner("error"), inner("result"));

@@ -10,21 +10,23 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::ToolCatalog;
 use super::super::envelope::Envelope;
-use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
+use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
 use super::super::result::{self, ResultShape};
 use super::super::splice::Splice;
-use super::super::walk;
+use super::super::walk::{self, Member};
 use super::line_outcome::MessageOutcome;
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::{MessageEdit, SMALL_MESSAGE_BYTES, redact_server_request};
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 
+/// Members that the protocol gives a notification.
+const NOTIFICATION_MEMBERS: [&str; 3] = ["jsonrpc", "method", "params"];
 /// Address of the content of a log message.
 const DATA_ADDRESS: &str = "/params/data";
 
 impl McpProcessor {
-    /// Shapes the content of a notification and limits its other members.
+    /// Shapes the content of a notification and limits the rest of it.
     pub(super) async fn process_server_notification(&self, edit: &mut MessageEdit<'_, '_>) -> MessageOutcome {
         let (text, envelope) = (edit.text, edit.envelope);
         let method = envelope.method(text);
@@ -36,32 +38,20 @@ impl McpProcessor {
         if envelope.span.len() <= SMALL_MESSAGE_BYTES && caller.effective_policy.redact.is_none() {
             return MessageOutcome::Forward;
         }
-        let Some(params) = envelope.params else {
-            return self.limit_notification_members(envelope.span, &caller, edit, &[]);
-        };
-        if walk::kind(text, params) != JsonKind::Object {
-            return self.limit_non_object_params(params, &caller, edit);
+        let params = envelope.params.filter(|params| walk::kind(text, *params) == JsonKind::Object);
+        let data = params
+            .filter(|_| method == "notifications/message")
+            .and_then(|params| walk::member_value(text, params, "data"));
+        let task = params.filter(|_| method.starts_with("notifications/tasks"));
+        if !self.limit_notification(edit, &caller, data.or(task)) {
+            return self.drop_oversized_notification(envelope.span.len());
         }
-        match &*method {
-            "notifications/message" => {
-                if let Some(data) = walk::member_value(text, params, "data") {
-                    self.shape_log_data(edit, data, &caller).await;
-                }
-                self.limit_notification_members(params, &caller, edit, &["data"])
-            }
-            task if task.starts_with("notifications/tasks") => {
-                let pending = self.task_request(&method);
-                // The task is in `params` like in the result of `tasks/get`.
-                let envelope = Envelope { result: Some(params), error: None, ..envelope };
-                let mut inside = MessageEdit { envelope, splice: &mut *edit.splice, ..*edit };
-                if self.shape_response(&mut inside, &pending).await
-                    && inside.splice.has_edit_at(envelope.span)
-                {
-                    return self.drop_oversized_notification(envelope.span.len());
-                }
-                MessageOutcome::Forward
-            }
-            _ => self.limit_notification_members(params, &caller, edit, &[]),
+        if let Some(data) = data {
+            self.shape_log_data(edit, data, &caller).await;
+        }
+        match task {
+            Some(task) => self.shape_reported_task(edit, task, &method).await,
+            None => MessageOutcome::Forward,
         }
     }
 
@@ -121,6 +111,23 @@ impl McpProcessor {
         }
     }
 
+    /// Shapes the result of a task that a notification reports.
+    async fn shape_reported_task(
+        &self,
+        edit: &mut MessageEdit<'_, '_>,
+        task: Span,
+        method: &str,
+    ) -> MessageOutcome {
+        let pending = self.task_request(method);
+        // The task is in `params` like in the result of `tasks/get`.
+        let envelope = Envelope { result: Some(task), error: None, ..edit.envelope };
+        let mut inside = MessageEdit { envelope, splice: &mut *edit.splice, ..*edit };
+        if self.shape_response(&mut inside, &pending).await && inside.splice.has_edit_at(envelope.span) {
+            return self.drop_oversized_notification(envelope.span.len());
+        }
+        MessageOutcome::Forward
+    }
+
     /// Builds the pending request for a task that a notification reports.
     fn task_request(&self, method: &str) -> PendingRequest {
         let endpoint = notification_endpoint(method);
@@ -129,52 +136,54 @@ impl McpProcessor {
         PendingRequest { id: "null".to_owned(), is_stateless: false, kind, timer: None }
     }
 
-    /// Limits the members of a notification's object, except those in `except`.
-    fn limit_notification_members(
+    /// Shortens long strings of a notification that is too large as a whole, and redacts it. `served`: what is served in portions,
+    /// and does not count. Returns false if the notification stays too large. Its method is never shortened, and nothing is
+    /// removed: a client would take the notification for another one.
+    fn limit_notification(
         &self,
-        object: Span,
-        caller: &Caller,
         edit: &mut MessageEdit<'_, '_>,
-        except: &[&str],
-    ) -> MessageOutcome {
-        let effective_policy = &caller.effective_policy;
-        let limiter = MemberLimiter {
-            max_bytes: effective_policy.policy.fallback_byte_limit,
-            redact: effective_policy.redact.as_deref(),
-        };
-        let members = walk::members_except(edit.text, object, except);
-        match limiter.limit_members(edit.text, &members, edit.splice) {
+        caller: &Caller,
+        served: Option<Span>,
+    ) -> bool {
+        let (text, envelope) = (edit.text, edit.envelope);
+        let (policy, redact) = (&caller.effective_policy.policy, caller.effective_policy.redact.as_deref());
+        let members = limited_members(text, &envelope, served);
+        let limited: usize = members.iter().map(|member| member.span().len() + 1).sum();
+        let rest = envelope.span.len().saturating_sub(limited + served.map_or(0, Span::len));
+        let Some(max_bytes) = policy.fallback_byte_limit.checked_sub(rest) else { return false };
+        let limiter = MemberLimiter { max_bytes, redact, excess: Excess::Refuse };
+        match limiter.limit_members(text, &members, edit.splice) {
             LimitOutcome::Fits => {}
             LimitOutcome::Shortened(bytes) => {
-                self.gateway.record_drop(DropReason::Oversized, bytes, "large members of a notification");
+                let what = "the ends of long strings of a notification";
+                self.gateway.record_drop(DropReason::Oversized, bytes, what);
             }
-            LimitOutcome::TooLarge => return self.drop_oversized_notification(object.len()),
+            LimitOutcome::TooLarge => return false,
         }
-        MessageOutcome::Forward
-    }
-
-    /// Forwards params that are not an object if they are small, redacted.
-    fn limit_non_object_params(
-        &self,
-        params: Span,
-        caller: &Caller,
-        edit: &mut MessageEdit<'_, '_>,
-    ) -> MessageOutcome {
-        let (effective_policy, json) = (&caller.effective_policy, params.slice(edit.text));
-        if json.len() > effective_policy.policy.fallback_byte_limit {
-            return self.drop_oversized_notification(json.len());
-        }
-        let redact = effective_policy.redact.as_deref();
-        if let Some((redacted, _)) = redact.and_then(|redact| redact.redact_json(json)) {
+        let other_params = envelope.params.filter(|params| walk::kind(text, *params) != JsonKind::Object);
+        if let (Some(params), Some(redact)) = (other_params, redact)
+            && let Some((redacted, _)) = redact.redact_json(params.slice(text))
+        {
             edit.splice.replace(params, redacted);
         }
-        MessageOutcome::Forward
+        true
     }
 
     fn drop_oversized_notification(&self, bytes: usize) -> MessageOutcome {
         self.gateway.record_drop(DropReason::Oversized, bytes, "a server notification");
         MessageOutcome::Discard
     }
+}
+
+/// Returns the members of a notification that are limited: those of its params, and those beside the protocol's own, except
+/// `served`.
+fn limited_members(text: &str, envelope: &Envelope, served: Option<Span>) -> Vec<Member> {
+    let mut members = walk::members_except(text, envelope.span, &NOTIFICATION_MEMBERS);
+    let params = envelope.params.filter(|params| Some(*params) != served);
+    members.extend(params.map(|params| walk::members(text, params)).unwrap_or_default());
+    // Of repeated members only the last one is served.
+    members.retain(|member| Some(member.value) != served);
+    members
 }
 
 /// Returns the endpoint of a notification, which cannot be requested again.

@@ -79,7 +79,8 @@ impl McpProcessor {
                             }
                             None => MessageOutcome::Discard,
                         });
-                        if matches!(outcomes.last(), Some(MessageOutcome::Forward)) {
+                        let is_notification = envelope.kind() == Some(MessageKind::Notification);
+                        if matches!(outcomes.last(), Some(MessageOutcome::Forward)) && !is_notification {
                             self.limit_unknown_members(&text, envelope, &mut splice);
                         }
                     }

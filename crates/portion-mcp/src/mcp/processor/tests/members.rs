@@ -52,3 +52,67 @@ fn large_members_of_a_task_are_marked() {
         1,
     );
 }
+
+/// Checks a notification with these members, what is relayed of it, and that something was counted unless all is.
+fn check_notification(members: &str, expect: Option<&str>) {
+    let processor = processor();
+    let line = |members: &str| format!(r#"{{"jsonrpc":"2.0",{members}}}"#);
+    let expected: Vec<String> = expect.map(|members| format!("< {}", line(members))).into_iter().collect();
+    let about = &members[..members.len().min(100)];
+    assert_eq!(server(&processor, &line(members)), expected, "{about}");
+    let drops = u64::from(expect != Some(members));
+    assert_eq!(processor.gateway.drop_counts().oversized, drops, "{about}");
+}
+
+#[test]
+fn a_notification_that_cannot_be_shortened_is_dropped() {
+    let (numbers, long) = (numbers(), "y".repeat(300_000));
+    let digits = "9".repeat(300_000);
+    for members in [
+        format!(r#""method":"x/{long}","params":{{}}"#),
+        format!(r#""method":"x/{long}""#),
+        format!(r#""method":"notifications/tasks/{long}","params":{{"taskId":"7"}}"#),
+        format!(r#""method":"x/y","params":{{"level":"info","data":{numbers}}}"#),
+        format!(r#""method":"notifications/foo","params":{{"level":"info","data":{numbers}}}"#),
+        format!(r#""method":"notifications/foo","params":{{"v":{digits}}}"#),
+        format!(r#""method":"notifications/foo","params":{{"{long}":1}}"#),
+        format!(r#""method":"notifications/foo","params":{{"a":{{"{long}":1}}}}"#),
+        format!(r#""method":"notifications/foo","params":{{"_meta":{{"a":{numbers}}}}}"#),
+        format!(r#""method":"notifications/foo","params":{numbers}"#),
+        format!(r#""method":"notifications/foo","params":{{}},"extra":{numbers}"#),
+        format!(r#""method":"notifications/foo","params":{{}},"result":{numbers}"#),
+        format!(r#""error":{numbers},"method":"notifications/foo","params":{{}}"#),
+        format!(r#""method":"notifications/progress","params":{{"progress":1,"more":{numbers}}}"#),
+        format!(r#""method":"notifications/message","params":{{"data":1}},"extra":{numbers}"#),
+        format!(r#""method":"notifications/message","params":{{"data":1,"more":{numbers}}}"#),
+        format!(r#""method":"notifications/message","params":{{"data":{numbers},"data":1}}"#),
+        format!(r#""method":"notifications/tasks/status","params":{{"taskId":"7"}},"extra":{numbers}"#),
+    ] {
+        check_notification(&members, None);
+    }
+}
+
+#[test]
+fn long_strings_of_a_notification_are_shortened() {
+    let (text, short) = ("w".repeat(20_000), format!("{} … [+19700 chars]", "w".repeat(300)));
+    let members = |text: &str| {
+        format!(
+            r#""method":"x/y","extra":["{text}"],"params":{{"a":1,"b":"{text}","_meta":{{"c":"{text}"}}}}"#
+        )
+    };
+    check_notification(&members(&text), Some(&members(&short)));
+}
+
+#[test]
+fn a_notification_within_the_limit_is_unchanged() {
+    let limit = Policy::default().fallback_byte_limit;
+    let members = |text: &str| format!(r#""method":"x/y","params":{{"a":"{text}"}}"#);
+    let rest = r#"{"jsonrpc":"2.0",}"#.len() + members("").len();
+    let largest = members(&"w".repeat(limit - rest));
+    check_notification(&largest, Some(&largest));
+    let left_out = limit - rest + 1 - 300;
+    let short = members(&format!("{} … [+{left_out} chars]", "w".repeat(300)));
+    check_notification(&members(&"w".repeat(limit - rest + 1)), Some(&short));
+    let method = format!(r#""method":"x/{}","params":[1, 2]"#, "y".repeat(9_000));
+    check_notification(&method, Some(&method));
+}
